@@ -1,0 +1,68 @@
+"""Build of the compiled kernels; everything else about the package stands in pyproject.toml.
+
+Modes (environment variables), each with its own folder of generated C because Cython does not
+notice changed directives:
+
+- nothing: the release build, plain ``-O3``;
+- ``WORKBENCH_CYTHON_DEBUG=1``: bounds and initialization checks on, ``-O1``;
+- ``WORKBENCH_SANITIZE=1``: the checks plus AddressSanitizer and UndefinedBehaviorSanitizer;
+- ``WORKBENCH_NATIVE=1``: adds ``-march=native`` (local experiments only, never a wheel).
+"""
+
+import os
+import sys
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+KERNELS = ("subsets", "bottleneck", "tiers", "domains")
+
+sanitize = os.environ.get("WORKBENCH_SANITIZE") == "1"
+debug = sanitize or os.environ.get("WORKBENCH_CYTHON_DEBUG") == "1"
+mode = "sanitize" if sanitize else "debug" if debug else "release"
+
+compile_args = []
+link_args = []
+if sys.platform != "win32":
+    # Contraction and fast-math would let two machines answer differently (DESIGN decision 5).
+    compile_args = ["-O1" if debug else "-O3", "-fno-math-errno", "-ffp-contract=off"]
+    if os.environ.get("WORKBENCH_NATIVE") == "1":
+        compile_args.append("-march=native")
+    if sanitize:
+        sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g"]
+        compile_args += sanitizers
+        link_args += sanitizers
+
+
+def extension(name: str, source: str) -> Extension:
+    return Extension(f"workbench._core.{name}", [source], extra_compile_args=compile_args, extra_link_args=link_args)
+
+
+extensions = [extension(name, f"workbench/_core/{name}.pyx") for name in KERNELS]
+# One generated module holds the memoryview code that each kernel would otherwise repeat.
+extensions.append(extension("_cyutil", f"build/cython-{mode}/_cyutil.c"))
+
+setup(
+    packages=[
+        "workbench",
+        "workbench._core",
+        "workbench.kernels",
+        "workbench.model",
+    ],
+    package_data={"workbench._core": ["*.pyi", "*.pyx", "*.pxd"]},
+    ext_modules=cythonize(
+        extensions,
+        build_dir=f"build/cython-{mode}",
+        compiler_directives={
+            "language_level": 3,
+            "boundscheck": debug,
+            "wraparound": False,
+            "cdivision": True,
+            "initializedcheck": debug,
+            "embedsignature": True,
+            "embedsignature.format": "python",
+            "binding": True,
+        },
+        shared_utility_qualified_name="workbench._core._cyutil",
+    ),
+)

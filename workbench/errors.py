@@ -1,0 +1,111 @@
+"""The whole exception tree, on one page.
+
+Each class refines a builtin and tells who must act: the user who gave the input (`InputError`,
+`UnknownNameError`, `CapacityError`), the cluster's owner (`ClusterError`), or us (`InternalError`).
+A job that does not fit is no error: policies answer with a `workbench.model.placement.Refusal`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "CapacityError",
+    "ClusterError",
+    "InputError",
+    "InternalError",
+    "UnknownNameError",
+    "WorkbenchError",
+]
+
+
+class WorkbenchError(Exception):
+    """Root of everything this package raises on purpose."""
+
+
+class InputError(WorkbenchError, ValueError):
+    """A file or an argument is not what it must be.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, in one sentence without the place.
+    source : str, optional
+        File name or argument name.
+    where : str, optional
+        Place inside the source: ``line 7``, ``document 3, spec.tier``, ``row 'gpu_4'``.
+    got, expected : str, optional
+        What stood there and what may stand there.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        source: str | None = None,
+        where: str | None = None,
+        got: str | None = None,
+        expected: str | None = None,
+    ) -> None:
+        self.message = message
+        self.source = source
+        self.where = where
+        self.got = got
+        self.expected = expected
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        place = ": ".join(part for part in (self.source, self.where) if part)
+        text = f"{place}: {self.message}" if place else self.message
+        found = [f"found {self.got}"] if self.got is not None else []
+        if self.expected is not None:
+            found.append(f"expected {self.expected}")
+        return f"{text} ({', '.join(found)})" if found else text
+
+    def at(self, *, source: str | None = None, where: str | None = None) -> InputError:
+        """The same error with the place filled in where it was still unknown."""
+        return type(self)(
+            self.message,
+            source=self.source or source,
+            where=self.where or where,
+            got=self.got,
+            expected=self.expected,
+        )
+
+
+class UnknownNameError(WorkbenchError, KeyError):
+    """A name that is not in a registry, table or list; close names are offered.
+
+    Parameters
+    ----------
+    kind : str
+        What was looked up: ``policy``, ``parameter of volcano-1.13``, ``preset``.
+    name : str
+        The name given.
+    known : iterable of str
+        The names that exist.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind = kind
+        self.name = name
+        self.known = sorted(known)
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        close = difflib.get_close_matches(self.name, self.known, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(self.known) or 'none'}"
+        return f"unknown {self.kind} '{self.name}'; {hint}"
+
+
+class CapacityError(WorkbenchError, ValueError):
+    """A documented limit was passed, such as 1,024 GPUs in one matrix."""
+
+
+class ClusterError(WorkbenchError, RuntimeError):
+    """The cluster did not answer, or refused."""
+
+
+class InternalError(WorkbenchError, RuntimeError):
+    """An invariant of this package broke: please report it."""
