@@ -1,0 +1,193 @@
+"""Bandwidth between the GPUs of one machine, as a value.
+
+Owns the matrix, its symmetrised pair weights and its link classes; choosing GPUs is in
+`workbench.model.best_gpus`, the search in `workbench.kernels`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import CapacityError, InputError
+from workbench.kernels.bottleneck import BottleneckSolver
+from workbench.model.display import Displayed
+
+__all__ = ["CLASS_GAP", "MAX_GPUS", "BandwidthMatrix", "Symmetric"]
+
+Symmetric = Literal["min", "max", "mean"]
+SYMMETRIC = ("min", "max", "mean")
+
+MAX_GPUS = 1024
+
+#: Two neighbouring measurements this far apart (as a ratio minus one) belong to different link classes (decision 1).
+CLASS_GAP = 0.10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BandwidthMatrix(Displayed):
+    """Measured bandwidth between every two GPUs of a machine.
+
+    Parameters
+    ----------
+    gb_s : array_like of shape (n, n)
+        Entry [i, j] is the bandwidth from GPU i to GPU j in GB/s; finite, >= 0, may be asymmetric.
+        The diagonal is kept but never used. 1 <= n <= 1024.
+    labels : sequence of str, optional
+        Names of the GPUs; ``gpu_0`` ... by default.
+    source : str
+        Where the numbers came from.
+
+    Raises
+    ------
+    InputError
+        Not square, an entry negative, NaN or infinite; the place is named.
+    CapacityError
+        More than 1,024 GPUs.
+
+    Notes
+    -----
+    Source: Koordinator proposal "GPU topology-aware scheduling", "GPU topology resource reporting"; the checks are
+    those of reference/gpu-topology.md A1. Equality compares the numbers and the labels.
+    """
+
+    gb_s: npt.NDArray[np.float64]
+    labels: tuple[str, ...] = ()
+    source: str = "array"
+    _solvers: dict[tuple[str, bool], BottleneckSolver] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        gb_s = _checked_matrix(self.gb_s, self.source)
+        n = len(gb_s)
+        labels = tuple(self.labels) or tuple(f"gpu_{i}" for i in range(n))
+        if len(labels) != n:
+            raise InputError(
+                "the matrix and its labels differ in number",
+                source=self.source,
+                got=f"{len(labels)} labels",
+                expected=f"{n}, one per row",
+            )
+        object.__setattr__(self, "gb_s", gb_s)
+        object.__setattr__(self, "labels", labels)
+
+    def __len__(self) -> int:
+        return len(self.gb_s)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BandwidthMatrix):
+            return NotImplemented
+        return self.labels == other.labels and np.array_equal(self.gb_s, other.gb_s)
+
+    def __hash__(self) -> int:
+        return hash(self.checksum)
+
+    def __repr__(self) -> str:
+        return f"BandwidthMatrix({len(self)} GPUs, {len(self.class_floors_gb_s)} link classes, from {self.source})"
+
+    @cached_property
+    def checksum(self) -> str:
+        """SHA-256 of the numbers (little-endian float64, row by row) and labels, in hex."""
+        digest = hashlib.sha256(self.gb_s.astype("<f8").tobytes())
+        digest.update("\0".join(self.labels).encode())
+        return digest.hexdigest()
+
+    def pair_weights_gb_s(self, symmetric: Symmetric = "min") -> npt.NDArray[np.float64]:
+        """One weight per unordered pair: the smaller, the larger or the mean of its two directions.
+
+        Returns
+        -------
+        ndarray of shape (n, n), float64
+            Symmetric; the diagonal is infinite, so that it never is the smallest.
+        """
+        if symmetric not in SYMMETRIC:
+            raise InputError(
+                "unknown direction rule", source="symmetric", got=repr(symmetric), expected="min, max or mean"
+            )
+        forth, back = self.gb_s, self.gb_s.T
+        if symmetric == "min":
+            weights = np.minimum(forth, back)
+        elif symmetric == "max":
+            weights = np.maximum(forth, back)
+        else:
+            weights = (forth + back) / 2.0
+        np.fill_diagonal(weights, np.inf)
+        return np.ascontiguousarray(weights)
+
+    @cached_property
+    def class_floors_gb_s(self) -> npt.NDArray[np.float64]:
+        """Smallest measurement of each link class, ascending.
+
+        All off-diagonal measurements are sorted; where the next one is 10 % or more above its neighbour a new class
+        begins (DESIGN decision 1). Zero (no link) is a class of its own.
+        """
+        n = len(self)
+        values = np.unique(self.gb_s[~np.eye(n, dtype=np.bool_)])
+        if len(values) == 0:
+            return values
+        starts = np.concatenate([[True], values[1:] >= values[:-1] * (1.0 + CLASS_GAP)])
+        floors = values[starts]
+        floors.flags.writeable = False
+        return floors
+
+    def link_classes(self, symmetric: Symmetric = "min") -> npt.NDArray[np.int32]:
+        """Class of each pair's weight, 0 the slowest; int32 of shape (n, n), diagonal the fastest class.
+
+        A weight between two classes (possible with ``mean``) belongs to the lower one.
+        """
+        weights = self.pair_weights_gb_s(symmetric)
+        classes = np.searchsorted(self.class_floors_gb_s, weights, side="right") - 1
+        return np.ascontiguousarray(classes, dtype=np.int32)
+
+    def asymmetry(self) -> npt.NDArray[np.float64]:
+        """How unequal the two directions of each pair are: smaller over larger, float64 (n, n); 1 = equal, 0/0 = 1."""
+        low, high = np.minimum(self.gb_s, self.gb_s.T), np.maximum(self.gb_s, self.gb_s.T)
+        ratio: npt.NDArray[np.float64] = np.ones_like(low)
+        np.divide(low, high, out=ratio, where=high > 0)
+        np.fill_diagonal(ratio, 1.0)
+        return ratio
+
+    def solver(self, symmetric: Symmetric = "min", link_classes: bool = False) -> BottleneckSolver:
+        """The exact search over this matrix, built once per direction rule and objective and then kept."""
+        key = (symmetric, link_classes)
+        if key not in self._solvers:
+            classes = self.link_classes(symmetric) if link_classes else None
+            self._solvers[key] = BottleneckSolver(self.pair_weights_gb_s(symmetric), classes)
+        return self._solvers[key]
+
+
+def _checked_matrix(given: Any, source: str) -> npt.NDArray[np.float64]:
+    try:
+        gb_s = np.array(given, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "the matrix has rows of unequal length or entries that are no numbers",
+            source=source,
+            expected="n rows of n numbers in GB/s",
+        ) from error
+    if gb_s.ndim != 2 or gb_s.shape[0] != gb_s.shape[1] or gb_s.shape[0] == 0:
+        raise InputError(
+            "the matrix is not square",
+            source=source,
+            got=" x ".join(str(s) for s in gb_s.shape),
+            expected="n rows of n numbers, n >= 1",
+        )
+    if len(gb_s) > MAX_GPUS:
+        raise CapacityError(f"{source}: {len(gb_s)} GPUs in one matrix, at most {MAX_GPUS} are supported")
+    off_diagonal = ~np.eye(len(gb_s), dtype=np.bool_)
+    bad = (~np.isfinite(gb_s) | (gb_s < 0)) & off_diagonal
+    if bad.any():
+        row, column = (int(x) for x in np.argwhere(bad)[0])
+        raise InputError(
+            "not a bandwidth",
+            source=source,
+            where=f"row {row}, column {column}",
+            got=str(gb_s[row, column]),
+            expected="a finite number >= 0, in GB/s",
+        )
+    gb_s.flags.writeable = False
+    return gb_s

@@ -1,0 +1,174 @@
+"""The question `workbench gpus` asks: which k GPUs of this machine?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from workbench.errors import InputError
+from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.model.bandwidth import BandwidthMatrix, Symmetric
+from workbench.model.display import Displayed
+
+__all__ = ["BestGpus", "best_gpus"]
+
+
+@dataclass(frozen=True)
+class BestGpus(Displayed):
+    """The chosen GPUs with their certificate.
+
+    Attributes
+    ----------
+    gpus : tuple of int
+        The chosen set, ascending; empty when fewer than k GPUs are free.
+    bottleneck_gb_s : float
+        Smallest pair weight inside the set; infinity for one GPU.
+    objective : str
+        ``raw`` or ``link-class``: what was maximised first.
+    ties : tuple of tuple of int
+        Sets with exactly the same value, lexicographic, the chosen one included; the first 100 unless all were asked for.
+    optimal_sets : int
+        How many such sets there are; at least so many when `optimal_sets_complete` is false.
+    upper_bound_gb_s : float
+        No set of k free GPUs can be better; found without the search.
+    exact : bool
+        The value is proved optimal (always, at every accepted size).
+    tie_break_complete : bool
+        False when the budget for choosing among ties ended first.
+    bottleneck_pair : tuple of int, optional
+        The slowest pair of the chosen set; None for one GPU.
+    """
+
+    gpus: tuple[int, ...]
+    bottleneck_gb_s: float
+    objective: str
+    ties: tuple[tuple[int, ...], ...]
+    optimal_sets: int
+    optimal_sets_complete: bool
+    upper_bound_gb_s: float
+    exact: bool
+    tie_break_complete: bool
+    bottleneck_pair: tuple[int, int] | None
+    matrix: BandwidthMatrix
+    n_free: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields of `workbench gpus -o json` (DESIGN section 5); infinity becomes None."""
+        return {
+            "gpus": list(self.gpus),
+            "bottleneck_gb_s": _finite(self.bottleneck_gb_s),
+            "objective": self.objective,
+            "ties": [list(tie) for tie in self.ties],
+            "optimal_sets": self.optimal_sets if self.optimal_sets_complete else f">{self.optimal_sets}",
+            "upper_bound_gb_s": _finite(self.upper_bound_gb_s),
+            "exact": self.exact,
+            "tie_break_complete": self.tie_break_complete,
+            "bottleneck_pair": list(self.bottleneck_pair) if self.bottleneck_pair else None,
+        }
+
+
+def best_gpus(
+    matrix: BandwidthMatrix | npt.ArrayLike,
+    k: int,
+    free: Iterable[int] | None = None,
+    require: Iterable[int] | None = None,
+    avoid: Iterable[int] | None = None,
+    symmetric: Symmetric = "min",
+    link_classes: bool = False,
+    all_ties: bool = False,
+) -> BestGpus:
+    """Choose the k GPUs whose slowest pair is as fast as possible.
+
+    Parameters
+    ----------
+    matrix : BandwidthMatrix or array_like of shape (n, n)
+        Bandwidth in GB/s.
+    k : int
+        How many GPUs, 1 <= k <= n.
+    free : iterable of int, optional
+        GPUs that may be used; all by default.
+    require, avoid : iterable of int, optional
+        GPUs that must be in the set, and GPUs that must not.
+    symmetric : {"min", "max", "mean"}
+        How the two directions of a pair become one weight.
+    link_classes : bool
+        Maximise the link class first and the measured value second, because measurement noise should not decide.
+    all_ties : bool
+        List every tie instead of the first 100.
+
+    Returns
+    -------
+    BestGpus
+        With no GPU in it when fewer than k are free (a fact about the machine's state, not an error).
+        Ties: DESIGN decision 1.
+
+    Raises
+    ------
+    InputError
+        k below 1 or above the machine's size, a GPU number out of range, a required GPU that is not free or avoided,
+        more required GPUs than k.
+
+    Notes
+    -----
+    Source: Koordinator proposal "GPU topology-aware scheduling", "Pick GPUs of Node"; DESIGN decision 1.
+    """
+    bandwidth = matrix if isinstance(matrix, BandwidthMatrix) else BandwidthMatrix(matrix)  # type: ignore[arg-type]
+    n = len(bandwidth)
+    if not 1 <= k <= n:
+        raise InputError("k does not fit the machine", source=bandwidth.source, got=f"k={k}", expected=f"1 to {n} GPUs")
+    free_mask = mask_of(_checked("free", free, n)) if free is not None else (1 << n) - 1
+    required = mask_of(_checked("require", require or (), n))
+    avoided = mask_of(_checked("avoid", avoid or (), n))
+    usable = free_mask & ~avoided
+    if required & ~usable:
+        lost = indices_of(required & ~usable)
+        raise InputError(
+            "required GPUs are not free",
+            source="require",
+            got=_names(lost),
+            expected="GPUs that are free and not avoided",
+        )
+    if required.bit_count() > k:
+        raise InputError(
+            "more GPUs are required than asked for",
+            source="require",
+            got=str(required.bit_count()),
+            expected=f"at most k={k}",
+        )
+    objective = "link-class" if link_classes else "raw"
+    if usable.bit_count() < k:
+        return BestGpus((), 0.0, objective, (), 0, True, 0.0, True, True, None, bandwidth, usable.bit_count())
+    found = bandwidth.solver(symmetric, link_classes).solve(usable, k, required, max_ties=None if all_ties else 100)
+    return BestGpus(
+        gpus=indices_of(found.mask),
+        bottleneck_gb_s=found.bottleneck_gb_s,
+        objective=objective,
+        ties=tuple(indices_of(tie) for tie in found.ties),
+        optimal_sets=found.optimal_sets,
+        optimal_sets_complete=found.optimal_sets_complete,
+        upper_bound_gb_s=found.upper_bound_gb_s,
+        exact=found.exact,
+        tie_break_complete=found.tie_break_complete,
+        bottleneck_pair=found.pair,
+        matrix=bandwidth,
+        n_free=usable.bit_count(),
+    )
+
+
+def _checked(name: str, gpus: Iterable[int], n: int) -> list[int]:
+    numbers = list(gpus)
+    for gpu in numbers:
+        if not 0 <= gpu < n:
+            raise InputError("no such GPU", source=name, got=str(gpu), expected=f"0 to {n - 1}")
+    return numbers
+
+
+def _names(gpus: Iterable[int]) -> str:
+    return ",".join(str(g) for g in gpus)
+
+
+def _finite(value: float) -> float | None:
+    return None if value == float("inf") else value

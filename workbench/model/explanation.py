@@ -1,0 +1,87 @@
+"""Why a policy answered as it did: what it looked at, in its own order.
+
+Policies record numbers; the text is made only when somebody looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from workbench.model.display import Displayed
+from workbench.model.placement import Decision
+
+__all__ = ["Candidate", "Explanation", "Recorder"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A domain or a node that was considered.
+
+    Attributes
+    ----------
+    kind : {"domain", "node"}
+    name : str
+    tier : int, optional
+        Of a domain; None for a node.
+    kept : bool
+    why : str
+        Short reason: ``holds 4 of 6 pods``, ``tier 3 above the highest allowed 2``.
+    score : float, optional
+        None where it was never scored.
+    parts : mapping of str to float
+        Parts of the score by the scheduler's own names.
+    """
+
+    kind: str
+    name: str
+    tier: int | None
+    kept: bool
+    why: str
+    score: float | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "tier": self.tier,
+            "kept": self.kept,
+            "why": self.why,
+            "score": self.score,
+            "parts": dict(self.parts),
+        }
+
+
+@dataclass(eq=False)
+class Recorder:
+    """Collects candidates while a policy runs; handed in only when an explanation is wanted."""
+
+    candidates: list[Candidate] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def domain(self, name: str, tier: int, kept: bool, why: str, score: float | None = None) -> None:
+        self.candidates.append(Candidate("domain", name, tier, kept, why, score))
+
+    def node(self, name: str, kept: bool, why: str, score: float | None = None, **parts: float) -> None:
+        self.candidates.append(Candidate("node", name, None, kept, why, score, parts))
+
+    def note(self, sentence: str) -> None:
+        self.notes.append(sentence)
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation(Displayed):
+    """The decision on one gang with everything that was considered, in order."""
+
+    decision: Decision
+    candidates: tuple[Candidate, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def domains(self) -> tuple[Candidate, ...]:
+        return tuple(c for c in self.candidates if c.kind == "domain")
+
+    @property
+    def nodes(self) -> tuple[Candidate, ...]:
+        return tuple(c for c in self.candidates if c.kind == "node")

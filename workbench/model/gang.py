@@ -1,0 +1,212 @@
+"""What must be placed together.
+
+A `Gang` describes *pending* pods as roles times a count; pods become objects only when somebody looks.
+Making gangs from Jobs, PodGroups and Deployments is in `workbench.jobs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.labels import NodeFilter
+from workbench.model.resources import is_gpu_resource
+
+__all__ = ["Gang", "GpuGroup", "PodRef", "Role", "SubGroup", "TopologyConstraint"]
+
+
+@dataclass(frozen=True)
+class TopologyConstraint:
+    """networkTopology of a Job or PodGroup, as written; each release applies its own defaults (decision 10).
+
+    Attributes
+    ----------
+    mode : {"hard", "soft", ""}
+        Empty: the field was there without a mode.
+    highest_tier : int, optional
+        highestTierAllowed; None: absent.
+    highest_tier_name : str, optional
+        highestTierName (newest releases); None: absent.
+    """
+
+    mode: Literal["hard", "soft", ""] = "hard"
+    highest_tier: int | None = None
+    highest_tier_name: str | None = None
+
+
+@dataclass(frozen=True)
+class Role:
+    """Pods of one kind: a task of a Volcano Job, the replicas of a Deployment.
+
+    Attributes
+    ----------
+    name : str
+    count : int
+        Pending pods.
+    requests : mapping of str to int
+        Per pod, base units (`workbench.model.resources`).
+    container_gpus : tuple of int
+        Whole GPUs of each container, in container order.
+    min_available : int, optional
+        Minimum of this role (minAvailable of the task); None: no minimum of its own.
+    filter : NodeFilter
+    priority : int
+    first_index : int
+        Index of the first pending pod in the role (pods before it exist already).
+    pod_names : tuple of str, optional
+        Names of existing pods; None: ``<gang>-<role>-<index>``.
+    """
+
+    name: str
+    count: int
+    requests: Mapping[str, int]
+    container_gpus: tuple[int, ...] = ()
+    min_available: int | None = None
+    filter: NodeFilter = NodeFilter()
+    priority: int = 0
+    first_index: int = 0
+    pod_names: tuple[str, ...] | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def n_gpus(self) -> int:
+        """Whole GPUs of one pod."""
+        return sum(amount for name, amount in self.requests.items() if is_gpu_resource(name))
+
+    @property
+    def best_effort(self) -> bool:
+        """No request at all: never handled by allocate, triggers no topology logic."""
+        return not any(self.requests.values())
+
+
+@dataclass(frozen=True)
+class SubGroup:
+    """Pods of a gang that belong closer together, such as one partition of a task.
+
+    Attributes
+    ----------
+    name : str
+    pods : tuple of int
+        Positions of its pods in the gang.
+    constraint : TopologyConstraint, optional
+    min_available : int
+    exclusive_domain : bool
+        No other sub-group may use the domain it is placed in.
+    """
+
+    name: str
+    pods: tuple[int, ...]
+    constraint: TopologyConstraint | None
+    min_available: int
+    exclusive_domain: bool = False
+
+
+@dataclass(frozen=True)
+class GpuGroup:
+    """Koordinator's GPU topology group: pods that agree on name and replica labels."""
+
+    name: str
+    replica: int
+
+
+@dataclass(frozen=True)
+class PodRef:
+    """One pod of a gang: its position, role and index inside the role."""
+
+    position: int
+    name: str
+    role: Role
+    role_number: int
+    index: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Gang:
+    """Pods that are placed together or not at all.
+
+    Attributes
+    ----------
+    namespace, name : str
+    roles : tuple of Role
+        In the order of the object; pods are numbered role by role.
+    min_available : int
+        minAvailable of the Job or minMember of the PodGroup, counting running pods.
+    constraint : TopologyConstraint, optional
+        None: no topology wanted.
+    queue : str
+    priority : int
+        Higher first.
+    record : str
+        HyperNode this job was allocated in before (annotation volcano.sh/job-allocated-hypernode); empty: none.
+    sub_groups : tuple of SubGroup
+    min_subgroups : int, optional
+    job_class : str
+        Label tor-affinity (switch affinity); empty: none.
+    gpu_group : GpuGroup, optional
+    kind : str
+        Kind of the object it came from.
+    ready : int
+        Pods of the gang that are placed already and count towards `min_available`.
+    notes : tuple of str
+        What the reader of the object wants the user to know; shown as warnings of every decision.
+    """
+
+    namespace: str
+    name: str
+    roles: tuple[Role, ...]
+    min_available: int
+    constraint: TopologyConstraint | None = None
+    queue: str = "default"
+    priority: int = 0
+    record: str = ""
+    sub_groups: tuple[SubGroup, ...] = ()
+    min_subgroups: int | None = None
+    job_class: str = ""
+    gpu_group: GpuGroup | None = None
+    kind: str = "Job"
+    ready: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """``namespace/name``."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def n_pods(self) -> int:
+        """Pending pods."""
+        return sum(role.count for role in self.roles)
+
+    def __repr__(self) -> str:
+        roles = " + ".join(f"{role.count} {role.name}" for role in self.roles)
+        wish = f", {self.constraint.mode or 'no mode'}" if self.constraint else ""
+        return f"Gang({self.key}: {roles}, min_available {self.min_available}{wish})"
+
+    @cached_property
+    def role_start(self) -> npt.NDArray[np.int64]:
+        """Position of each role's first pod, and the number of pods at the end: int64 of shape (roles + 1,)."""
+        return np.concatenate([[0], np.cumsum([role.count for role in self.roles])]).astype(np.int64)
+
+    @cached_property
+    def role_of_pod(self) -> npt.NDArray[np.int32]:
+        """Role number of each pod, int32 of shape (n_pods,)."""
+        return np.repeat(np.arange(len(self.roles), dtype=np.int32), [role.count for role in self.roles])
+
+    def pod(self, position: int) -> PodRef:
+        """The pod at a position, 0 <= position < n_pods."""
+        number = int(self.role_of_pod[position])
+        role = self.roles[number]
+        offset = position - int(self.role_start[number])
+        index = role.first_index + offset
+        name = role.pod_names[offset] if role.pod_names else f"{self.name}-{role.name}-{index}"
+        return PodRef(position, name, role, number, index)
+
+    def pods(self) -> Iterator[PodRef]:
+        """Every pending pod, in order."""
+        return (self.pod(i) for i in range(self.n_pods))

@@ -1,0 +1,209 @@
+"""Labels, taints and the conditions that pods and HyperNodes put on them.
+
+Node labels are interned into columns (one code per node and key), so that a condition is evaluated for
+all nodes of a cluster at once. The operators are those of Kubernetes label selectors and node affinity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["NodeFilter", "NodeLabels", "NodeTaints", "Requirement", "Taint", "Toleration"]
+
+Operator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
+Mask = npt.NDArray[np.bool_]
+
+#: matchFields of a node selector term; kept beside the labels under a key that no label can have.
+NODE_NAME_FIELD = "metadata.name/"
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One condition on a label.
+
+    A missing key satisfies NotIn and DoesNotExist only. Gt and Lt compare integers; a value that is
+    no integer never satisfies them (Kubernetes apimachinery, labels.Requirement.Matches).
+    """
+
+    key: str
+    operator: Operator
+    values: tuple[str, ...] = ()
+
+    def holds(self, labels: Mapping[str, str]) -> bool:
+        """Whether one object's labels satisfy the condition."""
+        return self._accepts(labels.get(self.key))
+
+    def _accepts(self, value: str | None) -> bool:
+        if self.operator == "Exists":
+            return value is not None
+        if self.operator == "DoesNotExist":
+            return value is None
+        if self.operator == "NotIn":
+            return value is None or value not in self.values
+        if value is None:
+            return False
+        if self.operator == "In":
+            return value in self.values
+        try:
+            number, bound = int(value), int(self.values[0])
+        except (ValueError, IndexError):
+            return False
+        return number > bound if self.operator == "Gt" else number < bound
+
+
+@dataclass(frozen=True)
+class Taint:
+    """A node's taint; ``PreferNoSchedule`` never excludes."""
+
+    key: str
+    value: str
+    effect: str
+
+
+@dataclass(frozen=True)
+class Toleration:
+    """A pod's toleration; an empty key with ``Exists`` tolerates everything, an empty effect every effect."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+    def covers(self, taint: Taint) -> bool:
+        if self.effect and self.effect != taint.effect:
+            return False
+        if self.key and self.key != taint.key:
+            return False
+        if self.operator == "Exists":
+            return True
+        return bool(self.key) and self.value == taint.value
+
+
+@dataclass(frozen=True)
+class NodeFilter:
+    """Which nodes a pod accepts, apart from resources.
+
+    Parameters
+    ----------
+    required : tuple of Requirement
+        All must hold (nodeSelector).
+    any_of : tuple of tuple of Requirement
+        At least one inner tuple must hold as a whole (required node affinity terms); empty: no condition.
+    tolerations : tuple of Toleration
+    """
+
+    required: tuple[Requirement, ...] = ()
+    any_of: tuple[tuple[Requirement, ...], ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class NodeLabels:
+    """Labels of all nodes as interned columns.
+
+    Parameters
+    ----------
+    columns : mapping of str to (ndarray of shape (n,), int32; tuple of str)
+        Per label key: for each node the position of its value in the tuple, -1 where the node lacks the key.
+    n_nodes : int
+    """
+
+    columns: Mapping[str, tuple[npt.NDArray[np.int32], tuple[str, ...]]]
+    n_nodes: int
+
+    @classmethod
+    def from_rows(cls, names: Sequence[str], rows: Sequence[Mapping[str, str]]) -> NodeLabels:
+        """Intern the labels of nodes given one mapping per node; the node's name becomes a field of its own."""
+        n = len(rows)
+        codes: dict[str, npt.NDArray[np.int32]] = {}
+        seen: dict[str, dict[str, int]] = {}
+        for i, row in enumerate(rows):
+            for key, value in row.items():
+                if key not in codes:
+                    codes[key] = np.full(n, -1, dtype=np.int32)
+                    seen[key] = {}
+                values = seen[key]
+                codes[key][i] = values.setdefault(value, len(values))
+        columns = {key: (column, tuple(seen[key])) for key, column in codes.items()}
+        columns[NODE_NAME_FIELD] = (np.arange(n, dtype=np.int32), tuple(names))
+        for column, _ in columns.values():
+            column.flags.writeable = False
+        return cls(columns, n)
+
+    def mask(self, requirement: Requirement) -> Mask:
+        """Nodes that satisfy one condition, as bool of shape (n,)."""
+        if requirement.key not in self.columns:
+            return np.full(self.n_nodes, requirement._accepts(None))
+        codes, values = self.columns[requirement.key]
+        # One verdict per distinct value; the last entry answers code -1, the absent key.
+        verdicts = np.array([requirement._accepts(v) for v in values] + [requirement._accepts(None)], dtype=np.bool_)
+        return verdicts[codes]
+
+    def row(self, node: int) -> dict[str, str]:
+        """The labels of one node, in byte order of the keys."""
+        return {
+            key: values[codes[node]]
+            for key, (codes, values) in sorted(self.columns.items())
+            if key != NODE_NAME_FIELD and codes[node] >= 0
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTaints:
+    """Taints of all nodes: distinct sets, and per node which set (int32 of shape (n,))."""
+
+    sets: tuple[tuple[Taint, ...], ...]
+    codes: npt.NDArray[np.int32]
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Sequence[Taint]]) -> NodeTaints:
+        distinct: dict[tuple[Taint, ...], int] = {}
+        codes = np.fromiter(
+            (distinct.setdefault(tuple(r), len(distinct)) for r in rows), dtype=np.int32, count=len(rows)
+        )
+        codes.flags.writeable = False
+        return cls(tuple(distinct), codes)
+
+    def mask(self, tolerations: Sequence[Toleration]) -> Mask:
+        """Nodes none of whose excluding taints is left untolerated."""
+        verdicts = np.array(
+            [
+                all(t.effect == "PreferNoSchedule" or any(x.covers(t) for x in tolerations) for t in taints)
+                for taints in self.sets
+            ],
+            dtype=np.bool_,
+        )
+        return verdicts[self.codes] if len(self.codes) else np.zeros(0, dtype=np.bool_)
+
+
+@dataclass(eq=False)
+class FilterCache:
+    """Remembers the mask of each distinct `NodeFilter` on one set of nodes."""
+
+    labels: NodeLabels
+    taints: NodeTaints
+    unschedulable: Mask
+    _masks: dict[NodeFilter, Mask] = field(default_factory=dict)
+
+    def mask(self, condition: NodeFilter) -> Mask:
+        """Nodes that a pod with this filter may use, read-only bool of shape (n,); cordoned nodes are out."""
+        found = self._masks.get(condition)
+        if found is None:
+            found = ~self.unschedulable & self.taints.mask(condition.tolerations)
+            for requirement in condition.required:
+                found &= self.labels.mask(requirement)
+            if condition.any_of:
+                terms = [
+                    np.logical_and.reduce([self.labels.mask(r) for r in term])
+                    for term in condition.any_of
+                    if term  # an empty term selects nothing (Kubernetes node affinity)
+                ]
+                found = found & np.logical_or.reduce(terms) if terms else np.zeros_like(found)
+            found.flags.writeable = False
+            self._masks[condition] = found
+        return found

@@ -1,0 +1,133 @@
+"""The mutable working copy of a snapshot inside one session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import InternalError
+
+if TYPE_CHECKING:
+    from workbench.model.snapshot import ClusterSnapshot
+
+__all__ = ["Ledger"]
+
+Longs = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+Ints = npt.NDArray[np.int32]
+
+
+class Ledger:
+    """What is free now, with cheap take-backs.
+
+    One ledger serves a whole session; a policy tries a gang between `checkpoint` and `rollback`, which cost what
+    changed in between, not the size of the cluster.
+
+    Parameters
+    ----------
+    snapshot : ClusterSnapshot
+        Not changed.
+
+    Attributes
+    ----------
+    idle : ndarray of shape (n, r), int64
+        Allocatable minus used; negative on nodes that are over-committed.
+    used : ndarray of shape (n, r), int64
+    gpu_free : ndarray of shape (n, w), uint64
+        Read all three, change them only through `take` and `give_back`.
+    """
+
+    def __init__(self, snapshot: ClusterSnapshot) -> None:
+        self.snapshot = snapshot
+        self.topology = snapshot.topology
+        self.used = snapshot.used.copy()
+        self.idle = snapshot.allocatable - snapshot.used
+        self.gpu_free = snapshot.gpu_free.copy()
+        self._domain_idle: Longs | None = None
+        self._log: list[tuple[Ints, Longs, Words | None]] = []
+
+    def take(self, nodes: Ints, requests: Longs, gpu_words: Words | None = None) -> None:
+        """Give pods their nodes.
+
+        Parameters
+        ----------
+        nodes : ndarray of shape (p,), int32
+            Node of each pod; a node may appear several times.
+        requests : ndarray of shape (r,) or (p, r), int64
+            One row for all pods, or one each.
+        gpu_words : ndarray of shape (p, w), uint64, optional
+            GPUs of each pod; must be free and disjoint.
+        """
+        rows = np.broadcast_to(requests, (len(nodes), self.used.shape[1]))
+        self._apply(nodes, rows, gpu_words)
+        self._log.append((nodes, rows, gpu_words))
+
+    def take_gpus(self, nodes: Ints, gpu_words: Words) -> None:
+        """Give pods their GPUs after their nodes: like `take` with nothing else requested."""
+        self.take(nodes, np.zeros(self.used.shape[1], dtype=np.int64), gpu_words)
+
+    def give_back(self, nodes: Ints, requests: Longs, gpu_words: Words | None = None) -> None:
+        """The opposite of `take`; can itself be rolled back."""
+        rows = -np.broadcast_to(requests, (len(nodes), self.used.shape[1]))
+        self._apply(nodes, rows, gpu_words)
+        self._log.append((nodes, rows, gpu_words))
+
+    def checkpoint(self) -> int:
+        """A mark to roll back to."""
+        return len(self._log)
+
+    def rollback(self, mark: int) -> None:
+        """Undo everything since the mark."""
+        while len(self._log) > mark:
+            nodes, rows, gpu_words = self._log.pop()
+            self._apply(nodes, -rows, gpu_words)
+
+    def _apply(self, nodes: Ints, rows: Longs, gpu_words: Words | None) -> None:
+        np.add.at(self.used, nodes, rows)
+        np.subtract.at(self.idle, nodes, rows)
+        if gpu_words is not None:
+            # Taking and giving back are the same flip: the sets of one call are disjoint.
+            np.bitwise_xor.at(self.gpu_free, nodes, gpu_words)
+        if self._domain_idle is not None:
+            _add_to_ancestors(self._domain_idle, self.topology.node_domains, nodes, -rows)
+
+    @property
+    def domain_idle(self) -> Longs:
+        """Idle resources summed per domain, int64 of shape (d, r); kept up to date from the first use on."""
+        if self._domain_idle is None:
+            self._domain_idle = self._sum_domains()
+        return self._domain_idle
+
+    def _sum_domains(self) -> Longs:
+        totals = np.zeros((self.topology.n_domains, self.used.shape[1]), dtype=np.int64)
+        _add_to_ancestors(
+            totals, self.topology.node_domains, np.arange(self.topology.n_nodes, dtype=np.int32), self.idle
+        )
+        return totals
+
+    def check(self) -> None:
+        """Recompute everything derived and compare; for tests.
+
+        Raises
+        ------
+        InternalError
+            Idle and used disagree, a domain total is off, or a GPU is free that the node does not have.
+        """
+        if not np.array_equal(self.idle, self.snapshot.allocatable - self.used):
+            raise InternalError("ledger: idle is not allocatable minus used")
+        if self._domain_idle is not None and not np.array_equal(self._domain_idle, self._sum_domains()):
+            raise InternalError("ledger: domain totals drifted from the nodes' sums")
+        if (self.gpu_free & ~self.snapshot.gpu_total).any():
+            raise InternalError("ledger: a GPU is free that its node does not have")
+
+
+def _add_to_ancestors(totals: Longs, node_domains: tuple[Longs, Ints], nodes: Ints, rows: Longs) -> None:
+    start, domains = node_domains
+    counts = (start[1:] - start[:-1])[nodes]
+    if counts.sum() == 0:
+        return
+    offsets = np.repeat(start[nodes] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
+    touched = domains[offsets + np.arange(counts.sum())]
+    np.add.at(totals, touched, np.repeat(rows, counts, axis=0))

@@ -1,0 +1,242 @@
+"""What a policy answers: a `Placement` or a `Refusal`, and the `Decision` that holds one of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.bottleneck import indices_of
+from workbench.model.display import Displayed
+from workbench.model.gang import Gang
+from workbench.model.topology import Topology
+
+__all__ = ["Decision", "NearestMiss", "PlacedPod", "Placement", "Reason", "Refusal", "Unplaced", "words_to_mask"]
+
+#: Written on each pod by the Koordinator proposal's Reserve step.
+GPU_ANNOTATION = "topology.scheduling.koordinator.sh/gpu"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why something did not happen.
+
+    Attributes
+    ----------
+    code : str
+        Stable word for machines: ``insufficient``, ``tier-too-small``, ``topology-not-ready`` ...
+    message : str
+        A sentence for people, with numbers.
+    count : int
+        How many nodes, domains or pods it concerns.
+    """
+
+    code: str
+    message: str
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class NearestMiss:
+    """The domain of a tier that came closest: how many pods it holds of those needed."""
+
+    tier: int
+    domain: str
+    holds: int
+    needs: int
+
+
+@dataclass(frozen=True)
+class Unplaced:
+    """A pod beyond min_available that found no node."""
+
+    position: int
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True)
+class PlacedPod:
+    """One placed pod, made on demand.
+
+    Attributes
+    ----------
+    name, node : str
+    gpus : tuple of int
+        Host numbers of its GPUs, ascending.
+    container_gpus : tuple of tuple of int
+        The same, dealt to the containers in order.
+    rank : int
+        Rank of the pod in the job.
+    annotations : mapping of str to str
+        What the scheduler writes on the pod.
+    """
+
+    name: str
+    node: str
+    gpus: tuple[int, ...]
+    container_gpus: tuple[tuple[int, ...], ...]
+    rank: int
+    annotations: Mapping[str, str]
+
+
+def words_to_mask(words: npt.NDArray[np.uint64]) -> int:
+    """A row of little-endian 64-bit words as one Python int."""
+    return int.from_bytes(words.astype("<u8").tobytes(), "little")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Placement(Displayed):
+    """Where the pods of one gang go; arrays inside, objects on demand.
+
+    Attributes
+    ----------
+    gang : Gang
+    topology : Topology
+        Gives the node and domain indices their names.
+    node : ndarray of shape (n_pods,), int32
+        Node of each pod, -1 for the pods in `unplaced`.
+    gpu_words : ndarray of shape (n_pods, w), uint64, optional
+        GPUs of each pod as little-endian words; None where no GPU policy ran or no pod asks for one.
+    record : int
+        Domain in which the job is allocated (-1: the virtual top).
+    has_record : bool
+        False for jobs without a topology: they leave no record.
+    unplaced : tuple of Unplaced
+        Pods beyond min_available.
+    rank : ndarray of shape (n_pods,), int32, optional
+        Rank of each pod; None: the order of the pods.
+    score : float
+        What the policy maximised; only comparable within one policy.
+    """
+
+    gang: Gang
+    topology: Topology
+    policy: str
+    parameters: Mapping[str, Any]
+    node: npt.NDArray[np.int32]
+    gpu_words: npt.NDArray[np.uint64] | None = None
+    record: int = -1
+    has_record: bool = False
+    unplaced: tuple[Unplaced, ...] = ()
+    rank: npt.NDArray[np.int32] | None = None
+    score: float = 0.0
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def n_placed(self) -> int:
+        return int((self.node >= 0).sum())
+
+    @property
+    def hypernode(self) -> str:
+        """Name of the allocated HyperNode; empty for jobs without a record."""
+        return self.topology.domain_name(self.record) if self.has_record else ""
+
+    @property
+    def tier(self) -> int | None:
+        """Tier of the allocated HyperNode; None for jobs without a record."""
+        return self.topology.domain_tier(self.record) if self.has_record else None
+
+    def __repr__(self) -> str:
+        nodes = len(np.unique(self.node[self.node >= 0]))
+        inside = f" inside {self.hypernode} (tier {self.tier})" if self.has_record else ""
+        return f"Placement({self.gang.key} by {self.policy}: {self.n_placed} pods on {nodes} nodes{inside})"
+
+    def gpu_mask(self, position: int) -> int:
+        """GPUs of one pod as a bit mask."""
+        return 0 if self.gpu_words is None else words_to_mask(self.gpu_words[position])
+
+    def pods(self) -> Iterator[PlacedPod]:
+        """Every placed pod, in order of position."""
+        visible = self._visible_gpus()
+        for position in np.flatnonzero(self.node >= 0):
+            yield self._pod(int(position), visible)
+
+    def pod(self, position: int) -> PlacedPod:
+        """The pod at a position that has a node."""
+        return self._pod(position, self._visible_gpus())
+
+    def _visible_gpus(self) -> dict[int, int]:
+        """Per node the GPUs of the whole gang there: what every member may see."""
+        if self.gpu_words is None:
+            return {}
+        seen: dict[int, int] = {}
+        for position in np.flatnonzero(self.node >= 0):
+            node = int(self.node[position])
+            seen[node] = seen.get(node, 0) | self.gpu_mask(int(position))
+        return seen
+
+    def _pod(self, position: int, visible: Mapping[int, int]) -> PlacedPod:
+        ref = self.gang.pod(position)
+        node = int(self.node[position])
+        gpus = indices_of(self.gpu_mask(position))
+        dealt = _deal(gpus, ref.role.container_gpus)
+        annotations = {GPU_ANNOTATION: gpu_annotation(dealt, indices_of(visible[node]))} if gpus else {}
+        return PlacedPod(
+            name=ref.name,
+            node=self.topology.node_names[node],
+            gpus=gpus,
+            container_gpus=dealt,
+            rank=position if self.rank is None else int(self.rank[position]),
+            annotations=annotations,
+        )
+
+
+def gpu_annotation(container_gpus: tuple[tuple[int, ...], ...], visible: tuple[int, ...]) -> str:
+    """Value of the pod annotation that Reserve writes.
+
+    Source: Koordinator proposal, "Record the allocation information to the pod annotation"; containers without a GPU
+    are left out, numbers are strings, ascending.
+    """
+    allocated = {str(i): [str(g) for g in gpus] for i, gpus in enumerate(container_gpus) if gpus}
+    return json.dumps({"allocatedGPUs": allocated, "visibleGPUs": [str(g) for g in visible]}, separators=(",", ":"))
+
+
+def _deal(gpus: tuple[int, ...], container_gpus: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    if sum(container_gpus) != len(gpus):
+        return (gpus,) if gpus else ()
+    dealt, at = [], 0
+    for count in container_gpus:
+        dealt.append(gpus[at : at + count])
+        at += count
+    return tuple(dealt)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Refusal(Displayed):
+    """Why a gang is not placed: a value, never an exception.
+
+    Attributes
+    ----------
+    reasons : tuple of Reason
+        The most telling first.
+    nearest_misses : tuple of NearestMiss
+        One per tier that was tried, closest tier first.
+    """
+
+    gang: Gang
+    policy: str
+    parameters: Mapping[str, Any]
+    reasons: tuple[Reason, ...]
+    nearest_misses: tuple[NearestMiss, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Refusal({self.gang.key} by {self.policy}: {'; '.join(r.message for r in self.reasons)})"
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """One gang and what became of it in a session."""
+
+    gang: Gang
+    result: Placement | Refusal
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def placed(self) -> bool:
+        """At least min_available pods have a node."""
+        return isinstance(self.result, Placement)

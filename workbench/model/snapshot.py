@@ -1,0 +1,234 @@
+"""One moment of a cluster, frozen: what policies read."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import InputError, UnknownNameError
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.display import Displayed
+from workbench.model.gang import Gang
+from workbench.model.labels import FilterCache, NodeLabels, NodeTaints
+from workbench.model.ledger import Ledger
+from workbench.model.placement import Placement
+from workbench.model.resources import is_gpu_resource, request_vector
+from workbench.model.topology import Topology
+
+__all__ = ["ClusterSnapshot", "Queue", "RunningPod", "Scenario", "gpu_words"]
+
+Longs = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A Volcano queue; amounts in base units, None: no limit given."""
+
+    name: str
+    weight: int = 1
+    capability: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class RunningPod:
+    """A pod that holds resources.
+
+    Attributes
+    ----------
+    gang : str
+        ``namespace/name`` of the gang it belongs to; empty: none.
+    role : str
+    node : int
+        Node index, -1 where its node is not in the snapshot.
+    gpu_mask : int
+        Host GPUs it holds.
+    """
+
+    namespace: str
+    name: str
+    node: int
+    requests: Mapping[str, int]
+    gang: str = ""
+    role: str = ""
+    gpu_mask: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
+def gpu_words(masks: list[int]) -> Words:
+    """GPU masks as rows of little-endian 64-bit words, as wide as the widest needs (at least one word)."""
+    width = max([1, *((m.bit_length() + 63) // 64 for m in masks)])
+    raw = b"".join(m.to_bytes(8 * width, "little") for m in masks)
+    return np.frombuffer(raw, dtype="<u8").reshape(len(masks), width).astype(np.uint64)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClusterSnapshot(Displayed):
+    """Nodes, topology, GPUs and running pods at one moment; every array is read-only and in `topology`'s node order.
+
+    Attributes
+    ----------
+    topology : Topology
+    resources : tuple of str
+        Columns of the resource arrays (`workbench.model.resources.resource_columns`).
+    allocatable, used : ndarray of shape (n, r), int64
+        Base units. A node that does not declare ``pods`` has no limit on them (listed in `gaps`).
+    labels : NodeLabels
+    taints : NodeTaints
+    unschedulable : ndarray of shape (n,), bool
+    gpu_total : ndarray of shape (n, w), uint64
+        Healthy GPUs of each node, a bit each.
+    gpu_free : ndarray of shape (n, w), uint64
+        Those that no running pod holds.
+    matrices : tuple of BandwidthMatrix
+        Distinct matrices.
+    node_matrix : ndarray of shape (n,), int32
+        Which matrix each node has, -1 for none.
+    queues : mapping of str to Queue
+    running : tuple of RunningPod
+    gaps : tuple of str
+        What is missing and was not guessed, one sentence each.
+    source : str
+    taken_at : str
+        ISO 8601 time of the observation; empty for files without one.
+    """
+
+    topology: Topology
+    resources: tuple[str, ...]
+    allocatable: Longs
+    used: Longs
+    labels: NodeLabels
+    taints: NodeTaints
+    unschedulable: npt.NDArray[np.bool_]
+    gpu_total: Words
+    gpu_free: Words
+    matrices: tuple[BandwidthMatrix, ...] = ()
+    node_matrix: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    queues: Mapping[str, Queue] = field(default_factory=dict)
+    running: tuple[RunningPod, ...] = ()
+    gaps: tuple[str, ...] = ()
+    source: str = ""
+    taken_at: str = ""
+
+    def __post_init__(self) -> None:
+        n = self.topology.n_nodes
+        if len(self.node_matrix) == 0 and n:
+            object.__setattr__(self, "node_matrix", np.full(n, -1, dtype=np.int32))
+        for name in ("allocatable", "used", "unschedulable", "gpu_total", "gpu_free", "node_matrix"):
+            array = getattr(self, name)
+            if len(array) != n:
+                raise InputError("one row per node is needed", source=name, got=f"{len(array)} rows", expected=f"{n}")
+            array.flags.writeable = False
+
+    @property
+    def n_nodes(self) -> int:
+        return self.topology.n_nodes
+
+    def __repr__(self) -> str:
+        gpus = int(np.bitwise_count(self.gpu_total).sum())
+        free = int(np.bitwise_count(self.gpu_free).sum())
+        return f"ClusterSnapshot({self.n_nodes} nodes, {free} of {gpus} GPUs free, {len(self.running)} running pods, {self.topology!r})"
+
+    @cached_property
+    def filters(self) -> FilterCache:
+        """Node masks of pods' selectors, affinities and tolerations, each evaluated once."""
+        return FilterCache(self.labels, self.taints, self.unschedulable)
+
+    @cached_property
+    def gpu_columns(self) -> tuple[int, ...]:
+        """Resource columns that count whole GPUs."""
+        return tuple(i for i, name in enumerate(self.resources) if is_gpu_resource(name))
+
+    def ledger(self) -> Ledger:
+        """A working copy for one session."""
+        return Ledger(self)
+
+    def matrix_of(self, node: int) -> BandwidthMatrix | None:
+        """The bandwidth matrix of a node; None where it is unknown."""
+        number = int(self.node_matrix[node])
+        return None if number < 0 else self.matrices[number]
+
+    def with_matrix(self, matrix: BandwidthMatrix, nodes: npt.NDArray[np.bool_] | None = None) -> ClusterSnapshot:
+        """The same moment with a matrix assigned to nodes (a mask; all nodes by default)."""
+        node_matrix = self.node_matrix.copy()
+        node_matrix[np.ones(self.n_nodes, dtype=np.bool_) if nodes is None else nodes] = len(self.matrices)
+        return dataclasses.replace(self, matrices=(*self.matrices, matrix), node_matrix=node_matrix)
+
+    def with_placement(self, placement: Placement) -> ClusterSnapshot:
+        """The moment after the placed pods have started."""
+        used, gpu_free = self.used.copy(), self.gpu_free.copy()
+        started = []
+        for position in np.flatnonzero(placement.node >= 0):
+            ref = placement.gang.pod(int(position))
+            node = int(placement.node[position])
+            row, _ = request_vector(self.resources, ref.role.requests)
+            used[node] += row
+            if placement.gpu_words is not None:
+                width = min(gpu_free.shape[1], placement.gpu_words.shape[1])
+                gpu_free[node, :width] &= ~placement.gpu_words[position, :width]
+            started.append(
+                RunningPod(
+                    namespace=placement.gang.namespace,
+                    name=ref.name,
+                    node=node,
+                    requests=ref.role.requests,
+                    gang=placement.gang.key,
+                    role=ref.role.name,
+                    gpu_mask=placement.gpu_mask(int(position)),
+                    labels=ref.role.labels,
+                    annotations=ref.role.annotations,
+                )
+            )
+        return dataclasses.replace(self, used=used, gpu_free=gpu_free, running=(*self.running, *started))
+
+    def without(self, gang: str) -> ClusterSnapshot:
+        """The moment after a gang (``namespace/name``) has ended; its pods give everything back."""
+        used, gpu_free = self.used.copy(), self.gpu_free.copy()
+        for pod in self.running:
+            if pod.gang == gang and pod.node >= 0:
+                used[pod.node] -= request_vector(self.resources, pod.requests)[0]
+                gpu_free[pod.node] |= gpu_words_row(pod.gpu_mask, gpu_free.shape[1]) & self.gpu_total[pod.node]
+        remaining = tuple(pod for pod in self.running if pod.gang != gang)
+        return dataclasses.replace(self, used=used, gpu_free=gpu_free, running=remaining)
+
+
+def gpu_words_row(mask: int, width: int) -> Words:
+    """One GPU mask as `width` words."""
+    return np.frombuffer(mask.to_bytes(8 * width, "little"), dtype="<u8").astype(np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """What `workbench.load` returns: a cluster and the gangs that want to run on it.
+
+    Attributes
+    ----------
+    snapshot : ClusterSnapshot
+    gangs : tuple of Gang
+        Sorted by namespace and name.
+    refused : tuple of (str, str)
+        Objects that admission refused: ``kind namespace/name`` and the message.
+    ignored : mapping of str to int
+        Kinds that were not used, with how many there were.
+    inputs : mapping of str to str
+        File name to SHA-256 of its content.
+    """
+
+    snapshot: ClusterSnapshot
+    gangs: tuple[Gang, ...]
+    refused: tuple[tuple[str, str], ...] = ()
+    ignored: Mapping[str, int] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
+
+    def gang(self, name: str) -> Gang:
+        """The gang of that name, or ``namespace/name``."""
+        for gang in self.gangs:
+            if name in (gang.key, gang.name):
+                return gang
+        raise UnknownNameError("gang", name, [gang.key for gang in self.gangs])

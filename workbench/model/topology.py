@@ -1,0 +1,353 @@
+"""The network between the nodes: HyperNodes as a forest over dense indices.
+
+Owns numbering (nodes, domains, name ranks), sets of nodes per domain and what is derived from them.
+Building one from HyperNode objects, with its problems, is in `workbench.topology`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import UnknownNameError
+from workbench.kernels.tiers import TierForest
+from workbench.model.display import Displayed
+
+__all__ = ["VIRTUAL_TOP", "DomainSpec", "Problem", "Topology", "name_ranks"]
+
+T = TypeVar("T", bound=np.generic)
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+#: What the virtual top is called where a name must be shown (Volcano's newest releases use this text).
+VIRTUAL_TOP = "<cluster-top-hypernode>"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that parses but is no tree (DESIGN decision 14).
+
+    Attributes
+    ----------
+    code : str
+        ``cycle``, ``two-parents``, ``dangling-member``, ``empty-member``, ``overlap`` ...
+    domain : str
+        HyperNode it was found at.
+    message : str
+        One sentence with the names involved.
+    """
+
+    code: str
+    domain: str
+    message: str
+
+
+@dataclass(frozen=True)
+class DomainSpec:
+    """One HyperNode before numbering.
+
+    Attributes
+    ----------
+    name : str
+    tier : int
+        Smaller is closer.
+    nodes : sequence of int
+        Positions in the list of node names handed to `Topology.build`; every node under the domain, not only direct ones.
+    parent : str
+        Name of the parent; empty: a root.
+    tier_name : str
+        Empty: none.
+    """
+
+    name: str
+    tier: int
+    nodes: Sequence[int] | Ints
+    parent: str = ""
+    tier_name: str = ""
+
+
+def name_ranks(names: Sequence[str]) -> Ints:
+    """Rank of each name in byte order of its UTF-8 form, as int32; the tie-break of every choice (decision 5)."""
+    order = sorted(range(len(names)), key=lambda i: names[i].encode())
+    ranks = np.empty(len(names), dtype=np.int32)
+    ranks[order] = np.arange(len(names), dtype=np.int32)
+    ranks.flags.writeable = False
+    return ranks
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Topology(Displayed):
+    """HyperNodes and nodes by dense index.
+
+    Attributes
+    ----------
+    node_names : tuple of str
+        Node i's name. Where `laminar`, nodes are numbered depth-first, so that every domain is an interval; nodes of
+        no domain come last. Otherwise in byte order.
+    domain_names : tuple of str
+        In byte order.
+    parent : ndarray of shape (d,), int32
+        Parent domain, -1 for the virtual top.
+    tier : ndarray of shape (d,), int32
+        Smaller is closer. The virtual top has `top_tier`.
+    member_start : ndarray of shape (d + 1,), int64
+    member_nodes : ndarray of int32
+        Nodes of domain j, ascending: ``member_nodes[member_start[j]:member_start[j + 1]]``.
+    node_rank, domain_rank : ndarray of int32
+        Rank of each name in byte order.
+    laminar : bool
+        Any two domains are nested or disjoint.
+    problems : tuple of Problem
+    ready : bool
+        False: Volcano would not schedule by this topology (decision 14).
+    """
+
+    node_names: tuple[str, ...]
+    domain_names: tuple[str, ...]
+    tier_names: tuple[str, ...]
+    parent: Ints
+    tier: Ints
+    member_start: Longs
+    member_nodes: Ints
+    node_rank: Ints
+    domain_rank: Ints
+    laminar: bool
+    problems: tuple[Problem, ...] = ()
+    ready: bool = True
+
+    @classmethod
+    def build(
+        cls,
+        node_names: Sequence[str],
+        domains: Iterable[DomainSpec],
+        problems: Iterable[Problem] = (),
+        ready: bool = True,
+    ) -> Topology:
+        """Number nodes and domains.
+
+        Parameters
+        ----------
+        node_names : sequence of str
+            Distinct; any order.
+        domains : iterable of DomainSpec
+            Distinct names; parents must exist and form no cycle (the caller has dropped such links and says so in `problems`).
+
+        Returns
+        -------
+        Topology
+            `node_names` is generally in another order than given: see the class.
+        """
+        specs = sorted(domains, key=lambda s: s.name.encode())
+        sets = [np.unique(np.asarray(s.nodes, dtype=np.int32)) for s in specs]
+        order, laminar = _depth_first(node_names, specs, sets)
+        position = np.empty(len(node_names), dtype=np.int32)
+        position[order] = np.arange(len(node_names), dtype=np.int32)
+        index = {s.name: j for j, s in enumerate(specs)}
+        members = [np.sort(position[nodes]) for nodes in sets]
+        start = np.concatenate([[0], np.cumsum([len(m) for m in members])]).astype(np.int64)
+        names = tuple(node_names[i] for i in order)
+        return cls(
+            node_names=names,
+            domain_names=tuple(s.name for s in specs),
+            tier_names=tuple(s.tier_name for s in specs),
+            parent=_frozen(np.array([index[s.parent] if s.parent else -1 for s in specs], dtype=np.int32)),
+            tier=_frozen(np.array([s.tier for s in specs], dtype=np.int32)),
+            member_start=_frozen(start),
+            member_nodes=_frozen(np.concatenate(members) if members else np.zeros(0, dtype=np.int32)),
+            node_rank=name_ranks(names),
+            domain_rank=_frozen(np.arange(len(specs), dtype=np.int32)),
+            laminar=laminar,
+            problems=tuple(problems),
+            ready=ready,
+        )
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.node_names)
+
+    @property
+    def n_domains(self) -> int:
+        return len(self.domain_names)
+
+    def __repr__(self) -> str:
+        tiers = ", ".join(f"{int((self.tier == t).sum())} of tier {t}" for t in self.tiers)
+        state = "" if self.ready else f", not ready: {len(self.problems)} problems"
+        return f"Topology({self.n_nodes} nodes, {self.n_domains} HyperNodes{f' ({tiers})' if tiers else ''}{state})"
+
+    @cached_property
+    def tiers(self) -> tuple[int, ...]:
+        """Distinct tiers, closest first; without the virtual top."""
+        return tuple(int(t) for t in np.unique(self.tier))
+
+    @property
+    def top_tier(self) -> int:
+        """Tier of the virtual top: the largest tier plus one, at least 1."""
+        return max(self.tiers[-1] + 1, 1) if self.tiers else 1
+
+    @cached_property
+    def forest(self) -> TierForest:
+        """LCA and tier scores in bulk."""
+        return TierForest(self.parent, self.tier)
+
+    @cached_property
+    def _node_index(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.node_names)}
+
+    @cached_property
+    def _domain_index(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.domain_names)}
+
+    def node(self, name: str) -> int:
+        """Index of a node; UnknownNameError for a name that is not there."""
+        try:
+            return self._node_index[name]
+        except KeyError:
+            raise UnknownNameError("node", name, self.node_names) from None
+
+    def domain(self, name: str) -> int:
+        """Index of a HyperNode; -1 for the virtual top; UnknownNameError for a name that is not there."""
+        if name == VIRTUAL_TOP:
+            return -1
+        try:
+            return self._domain_index[name]
+        except KeyError:
+            raise UnknownNameError("HyperNode", name, self.domain_names) from None
+
+    def has_node(self, name: str) -> bool:
+        return name in self._node_index
+
+    def has_domain(self, name: str) -> bool:
+        return name in self._domain_index
+
+    def domain_name(self, domain: int) -> str:
+        return VIRTUAL_TOP if domain < 0 else self.domain_names[domain]
+
+    def domain_tier(self, domain: int) -> int:
+        return self.top_tier if domain < 0 else int(self.tier[domain])
+
+    def nodes_of(self, domain: int) -> Ints:
+        """Nodes under a domain, ascending; all nodes for -1, the virtual top."""
+        if domain < 0:
+            return np.arange(self.n_nodes, dtype=np.int32)
+        return self.member_nodes[self.member_start[domain] : self.member_start[domain + 1]]
+
+    def domains_at(self, tier: int) -> Ints:
+        """Domains of a tier in byte order of their names."""
+        return np.flatnonzero(self.tier == tier).astype(np.int32)
+
+    @cached_property
+    def children(self) -> tuple[Ints, ...]:
+        """Per domain its children in byte order of their names; the last entry holds the roots."""
+        order = np.argsort(self.parent, kind="stable").astype(np.int32)
+        bounds = np.searchsorted(self.parent[order], np.arange(-1, self.n_domains + 1))
+        parts = [order[bounds[i] : bounds[i + 1]] for i in range(self.n_domains + 1)]
+        return (*parts[1:], parts[0])
+
+    @cached_property
+    def spans(self) -> Ints | None:
+        """Per domain [first node, one past the last], int32 of shape (d, 2); None unless `laminar`."""
+        if not self.laminar:
+            return None
+        sizes = np.diff(self.member_start)
+        spans = np.zeros((self.n_domains, 2), dtype=np.int32)
+        full = sizes > 0
+        spans[full, 0] = self.member_nodes[self.member_start[:-1][full]]
+        spans[:, 1] = spans[:, 0] + sizes
+        return _frozen(spans)
+
+    @cached_property
+    def node_domains(self) -> tuple[Longs, Ints]:
+        """The other direction of the membership: per node the domains that hold it (CSR start and domains, ascending)."""
+        domains = np.repeat(np.arange(self.n_domains, dtype=np.int32), np.diff(self.member_start))
+        order = np.lexsort((domains, self.member_nodes))
+        start = np.concatenate([[0], np.cumsum(np.bincount(self.member_nodes, minlength=self.n_nodes))]).astype(
+            np.int64
+        )
+        return _frozen(start), _frozen(domains[order])
+
+    def domain_of_node(self, tier: int) -> Ints:
+        """Per node the domain of a tier that holds it: int32 of shape (n,), -1 for none, the smallest name if several."""
+        found = np.full(self.n_nodes, -1, dtype=np.int32)
+        for domain in self.domains_at(tier)[::-1]:
+            found[self.nodes_of(int(domain))] = domain
+        return found
+
+    @cached_property
+    def leaf_of_node(self) -> Ints:
+        """Volcano's leaf: per node the HyperNode of the cluster's *lowest tier* that holds it, -1 for none.
+
+        In a tree of mixed depth the nodes whose first HyperNode is on a higher tier have no leaf
+        (reference/volcano-topology.md section 7).
+        """
+        if not self.tiers:
+            return _frozen(np.full(self.n_nodes, -1, dtype=np.int32))
+        return _frozen(self.domain_of_node(self.tiers[0]))
+
+    def lca(self, a: int, b: int) -> int:
+        """Lowest common ancestor of two domains; -1 is the virtual top. LCA(x, x) is x."""
+        return int(self.forest.lca(np.array([a], dtype=np.int32), np.array([b], dtype=np.int32))[0])
+
+
+def _frozen(array: npt.NDArray[T]) -> npt.NDArray[T]:
+    array.flags.writeable = False
+    return array
+
+
+def _depth_first(
+    node_names: Sequence[str], specs: Sequence[DomainSpec], sets: Sequence[Ints]
+) -> tuple[list[int], bool]:
+    """Order of nodes in which nested or disjoint domains are intervals, and whether they are nested or disjoint.
+
+    Each node gets the path of domains that hold it, largest first (equal sets by name); sorting nodes by path, then
+    name, walks the forest depth-first, whatever the parent pointers say.
+    """
+    n = len(node_names)
+    by_name = sorted(range(n), key=lambda i: node_names[i].encode())
+    rank = np.empty(n, dtype=np.int64)
+    rank[by_name] = np.arange(n)
+    if not specs:
+        return by_name, True
+    sizes = np.array([len(s) for s in sets], dtype=np.int64)
+    largest_first = np.lexsort((np.arange(len(specs)), -sizes))
+    seniority = np.empty(len(specs), dtype=np.int64)
+    seniority[largest_first] = np.arange(len(specs))
+    nodes = np.concatenate(sets) if sizes.sum() else np.zeros(0, dtype=np.int32)
+    owners = np.repeat(seniority, sizes)
+    pairs = np.lexsort((owners, nodes))
+    nodes, owners = nodes[pairs], owners[pairs]
+    depth = np.bincount(nodes, minlength=n)
+    first = np.concatenate([[0], np.cumsum(depth)])[:-1]
+    column = np.arange(len(nodes)) - first[nodes]
+    path = np.full((n, int(depth.max(initial=0)) + 1), len(specs), dtype=np.int64)
+    path[nodes, column] = owners
+    order = np.lexsort((rank, *path.T[::-1]))
+    laminar = _nested_or_disjoint(order, sets, sizes, largest_first)
+    return (order.tolist(), True) if laminar else (by_name, False)
+
+
+def _nested_or_disjoint(
+    order: npt.NDArray[np.intp], sets: Sequence[Ints], sizes: Longs, largest_first: npt.NDArray[np.intp]
+) -> bool:
+    position = np.empty(len(order), dtype=np.int64)
+    position[order] = np.arange(len(order))
+    open_ends: list[int] = []
+    spans = []
+    for j in largest_first:
+        if sizes[j]:
+            at = position[sets[j]]
+            low, high = int(at.min()), int(at.max()) + 1
+            if high - low != sizes[j]:
+                return False
+            spans.append((low, -high))
+    for low, negative_high in sorted(spans):
+        while open_ends and open_ends[-1] <= low:
+            open_ends.pop()
+        if open_ends and -negative_high > open_ends[-1]:
+            return False
+        open_ends.append(-negative_high)
+    return True
