@@ -129,7 +129,8 @@ class BandwidthMatrix(Displayed):
         values = np.unique(self.gb_s[~np.eye(n, dtype=np.bool_)])
         if len(values) == 0:
             return values
-        starts = np.concatenate([[True], values[1:] >= values[:-1] * (1.0 + CLASS_GAP)])
+        # In tenths, so that a gap of exactly 10 % between decimal printouts splits.
+        starts = np.concatenate([[True], values[1:] * 10.0 >= values[:-1] * (10.0 + 10.0 * CLASS_GAP)])
         floors = values[starts]
         floors.flags.writeable = False
         return floors

@@ -29,7 +29,8 @@ class BestGpus(Displayed):
     objective : str
         ``raw`` or ``link-class``: what was maximised first.
     ties : tuple of tuple of int
-        Sets with exactly the same value, lexicographic, the chosen one included; the first 100 unless all were asked for.
+        Sets with exactly the same value, lexicographic, the chosen one included; the first 100 unless all were
+        asked for.
     optimal_sets : int
         How many such sets there are; at least so many when `optimal_sets_complete` is false.
     upper_bound_gb_s : float

@@ -17,7 +17,10 @@ import numpy.typing as npt
 from workbench.model.labels import NodeFilter
 from workbench.model.resources import is_gpu_resource
 
-__all__ = ["Gang", "GpuGroup", "PodRef", "Role", "SubGroup", "TopologyConstraint"]
+#: The filter of a pod that states no condition.
+ANY_NODE = NodeFilter()
+
+__all__ = ["ANY_NODE", "Gang", "GpuGroup", "PodRef", "Role", "SubGroup", "TopologyConstraint"]
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ class Role:
     requests: Mapping[str, int]
     container_gpus: tuple[int, ...] = ()
     min_available: int | None = None
-    filter: NodeFilter = NodeFilter()
+    filter: NodeFilter = ANY_NODE
     priority: int = 0
     first_index: int = 0
     pod_names: tuple[str, ...] | None = None

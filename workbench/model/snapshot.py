@@ -133,7 +133,10 @@ class ClusterSnapshot(Displayed):
     def __repr__(self) -> str:
         gpus = int(np.bitwise_count(self.gpu_total).sum())
         free = int(np.bitwise_count(self.gpu_free).sum())
-        return f"ClusterSnapshot({self.n_nodes} nodes, {free} of {gpus} GPUs free, {len(self.running)} running pods, {self.topology!r})"
+        pods = len(self.running)
+        return (
+            f"ClusterSnapshot({self.n_nodes} nodes, {free} of {gpus} GPUs free, {pods} running pods, {self.topology!r})"
+        )
 
     @cached_property
     def filters(self) -> FilterCache:

@@ -57,7 +57,8 @@ class DomainSpec:
     tier : int
         Smaller is closer.
     nodes : sequence of int
-        Positions in the list of node names handed to `Topology.build`; every node under the domain, not only direct ones.
+        Positions in the list of node names handed to `Topology.build`; every node under the domain, not only direct
+        ones.
     parent : str
         Name of the parent; empty: a root.
     tier_name : str
@@ -135,7 +136,8 @@ class Topology(Displayed):
         node_names : sequence of str
             Distinct; any order.
         domains : iterable of DomainSpec
-            Distinct names; parents must exist and form no cycle (the caller has dropped such links and says so in `problems`).
+            Distinct names; parents must exist and form no cycle (the caller has dropped such links and says so in
+            `problems`).
 
         Returns
         -------
@@ -262,7 +264,7 @@ class Topology(Displayed):
 
     @cached_property
     def node_domains(self) -> tuple[Longs, Ints]:
-        """The other direction of the membership: per node the domains that hold it (CSR start and domains, ascending)."""
+        """The membership the other way: per node the domains that hold it, as CSR start and domains, ascending."""
         domains = np.repeat(np.arange(self.n_domains, dtype=np.int32), np.diff(self.member_start))
         order = np.lexsort((domains, self.member_nodes))
         start = np.concatenate([[0], np.cumsum(np.bincount(self.member_nodes, minlength=self.n_nodes))]).astype(
@@ -271,7 +273,7 @@ class Topology(Displayed):
         return _frozen(start), _frozen(domains[order])
 
     def domain_of_node(self, tier: int) -> Ints:
-        """Per node the domain of a tier that holds it: int32 of shape (n,), -1 for none, the smallest name if several."""
+        """Per node the domain of a tier that holds it, int32 (n,): -1 for none, the smallest name if several."""
         found = np.full(self.n_nodes, -1, dtype=np.int32)
         for domain in self.domains_at(tier)[::-1]:
             found[self.nodes_of(int(domain))] = domain

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.model.fabric import snapshot_on, three_level_tree
+from workbench.errors import InternalError
+
+SNAPSHOT = snapshot_on(three_level_tree())
+
+step = st.one_of(
+    st.tuples(st.just("take"), st.lists(st.tuples(st.integers(0, 7), st.integers(0, 3)), min_size=1, max_size=5)),
+    st.tuples(st.just("checkpoint"), st.none()),
+    st.tuples(st.just("rollback"), st.integers(0, 5)),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(step, max_size=15), st.booleans())
+def test_any_sequence_of_takes_and_rollbacks_keeps_the_sums_true(steps, totals_first):
+    ledger = SNAPSHOT.ledger()
+    if totals_first:
+        assert ledger.domain_idle.shape == (7, 4)
+    marks = [(ledger.checkpoint(), ledger.used.copy(), ledger.gpu_free.copy())]
+    for kind, argument in steps:
+        if kind == "take":
+            nodes = np.array([n for n, _ in argument], dtype=np.int32)
+            ledger.take(nodes, np.array([[100, 1 << 20, 1, g] for _, g in argument], dtype=np.int64))
+        elif kind == "checkpoint":
+            marks.append((ledger.checkpoint(), ledger.used.copy(), ledger.gpu_free.copy()))
+        else:
+            del marks[argument + 1 :]
+            mark, used, free = marks[-1]
+            ledger.rollback(mark)
+            assert np.array_equal(ledger.used, used)
+            assert np.array_equal(ledger.gpu_free, free)
+        ledger.check()
+        assert np.array_equal(ledger.domain_idle.sum(axis=1) * 0, np.zeros(7))
+    ledger.check()
+
+
+def test_domain_totals_follow_the_ancestors_of_the_node():
+    ledger = SNAPSHOT.ledger()
+    t = SNAPSHOT.topology
+    before = ledger.domain_idle.copy()
+    ledger.take(np.array([t.node("node0")], dtype=np.int32), np.array([0, 0, 1, 8]))
+    changed = {t.domain_names[d] for d in np.flatnonzero((ledger.domain_idle != before).any(axis=1))}
+    assert changed == {"s0", "s4", "s6"}
+
+
+def test_gpus_are_taken_and_given_back_bit_by_bit():
+    ledger = SNAPSHOT.ledger()
+    node = np.array([3], dtype=np.int32)
+    ledger.take(node, np.array([0, 0, 1, 2]), np.array([[0b11]], dtype=np.uint64))
+    assert int(ledger.gpu_free[3, 0]) == 0b11111100
+    ledger.give_back(node, np.array([0, 0, 1, 2]), np.array([[0b11]], dtype=np.uint64))
+    assert int(ledger.gpu_free[3, 0]) == 0xFF
+    ledger.check()
+
+
+def test_check_finds_a_gpu_that_does_not_exist():
+    ledger = SNAPSHOT.ledger()
+    ledger.gpu_free[0, 0] = 1 << 9
+    with pytest.raises(InternalError, match="GPU"):
+        ledger.check()
+
+
+def test_the_snapshot_is_never_changed():
+    ledger = SNAPSHOT.ledger()
+    ledger.take(np.array([0], dtype=np.int32), np.array([1, 1, 1, 1]))
+    assert SNAPSHOT.used.sum() == 0

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from tests.model.fabric import snapshot_on, three_level_tree
+from workbench.model.gang import Gang, Role
+from workbench.model.placement import GPU_ANNOTATION, Placement
+from workbench.model.snapshot import gpu_words
+
+SNAPSHOT = snapshot_on(three_level_tree())
+WORKER = Role("worker", 2, {"nvidia.com/gpu": 3}, container_gpus=(1, 0, 2))
+GANG = Gang("default", "train", (WORKER,), min_available=2)
+
+
+def placed() -> Placement:
+    node = np.array([2, 2], dtype=np.int32)
+    return Placement(GANG, SNAPSHOT.topology, "test", {}, node, gpu_words([0b000111, 0b111000]))
+
+
+def test_pods_see_the_groups_gpus_and_get_their_own_per_container():
+    first, second = placed().pods()
+    assert (first.name, first.node, first.rank) == ("train-worker-0", SNAPSHOT.topology.node_names[2], 0)
+    assert second.gpus == (3, 4, 5)
+    assert second.container_gpus == ((3,), (), (4, 5))
+    # The Koordinator proposal's example has this form.
+    assert json.loads(second.annotations[GPU_ANNOTATION]) == {
+        "allocatedGPUs": {"0": ["3"], "2": ["4", "5"]},
+        "visibleGPUs": ["0", "1", "2", "3", "4", "5"],
+    }
+
+
+def test_a_snapshot_with_a_placement_and_without_its_gang_is_the_first_snapshot():
+    after = SNAPSHOT.with_placement(placed())
+    assert after.used[2].tolist() == [0, 0, 2, 6]
+    assert int(after.gpu_free[2, 0]) == 0b11000000
+    before = after.without("default/train")
+    assert np.array_equal(before.used, SNAPSHOT.used)
+    assert np.array_equal(before.gpu_free, SNAPSHOT.gpu_free)
+    assert before.running == ()
+
+
+def test_gpu_masks_beyond_one_word_keep_their_bits():
+    words = gpu_words([1 << 70, 3])
+    assert words.shape == (2, 2)
+    assert words.tolist() == [[0, 1 << 6], [3, 0]]

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.model.fabric import three_level_tree
+from workbench.errors import UnknownNameError
+from workbench.model.topology import VIRTUAL_TOP, DomainSpec, Topology
+
+
+def test_nodes_of_a_laminar_topology_are_numbered_so_that_domains_are_intervals():
+    topology = Topology.build(
+        ["c", "a", "d", "b", "loner"],
+        [
+            DomainSpec("left", 1, [0, 3], "all"),
+            DomainSpec("right", 1, [1, 2], "all"),
+            DomainSpec("all", 2, [0, 1, 2, 3]),
+        ],
+    )
+    assert topology.laminar
+    assert topology.node_names[-1] == "loner"
+    for domain in range(topology.n_domains):
+        low, high = topology.spans[domain]
+        assert topology.nodes_of(domain).tolist() == list(range(low, high))
+    assert {topology.node_names[i] for i in topology.nodes_of(topology.domain("left"))} == {"c", "b"}
+
+
+def test_overlapping_domains_are_not_laminar_and_keep_byte_order():
+    topology = Topology.build(["n2", "n1", "n10"], [DomainSpec("x", 1, [0, 1]), DomainSpec("y", 1, [1, 2])])
+    assert not topology.laminar
+    assert topology.spans is None
+    assert topology.node_names == ("n1", "n10", "n2")
+    assert [topology.node_names[i] for i in topology.nodes_of(topology.domain("y"))] == ["n1", "n10"]
+
+
+def test_leaf_is_the_lowest_tier_of_the_cluster_not_the_nearest_domain():
+    # A node whose first HyperNode is on tier 2 has no leaf (reference volcano-topology section 7).
+    topology = Topology.build(["a", "b"], [DomainSpec("leaf", 1, [0], "top"), DomainSpec("top", 2, [0, 1])])
+    leaf = {topology.node_names[i]: int(d) for i, d in enumerate(topology.leaf_of_node)}
+    assert leaf == {"a": topology.domain("leaf"), "b": -1}
+
+
+def test_lca_on_the_documents_tree():
+    t = three_level_tree()
+    lca = {
+        (a, b): t.domain_name(t.lca(t.domain(a), t.domain(b))) for a, b in [("s0", "s1"), ("s0", "s2"), ("s4", "s0")]
+    }
+    assert lca == {("s0", "s1"): "s4", ("s0", "s2"): "s6", ("s4", "s0"): "s4"}
+    assert t.domain_tier(-1) == t.top_tier == 4
+    assert t.domain(VIRTUAL_TOP) == -1
+
+
+def test_children_and_node_domains_are_the_two_directions_of_one_forest():
+    t = three_level_tree()
+    assert [t.domain_names[c] for c in t.children[t.domain("s6")]] == ["s4", "s5"]
+    assert [t.domain_names[c] for c in t.children[-1]] == ["s6"]
+    start, domains = t.node_domains
+    for node in range(t.n_nodes):
+        held_by = {int(d) for d in domains[start[node] : start[node + 1]]}
+        assert held_by == {d for d in range(t.n_domains) if node in t.nodes_of(d)}
+
+
+def test_unknown_names_offer_close_ones():
+    with pytest.raises(UnknownNameError, match="did you mean node"):
+        three_level_tree().node("nodee1")
+
+
+def test_a_cluster_without_hypernodes_has_only_the_virtual_top():
+    topology = Topology.build(["b", "a"], [])
+    assert topology.top_tier == 1
+    assert topology.nodes_of(-1).tolist() == [0, 1]
+    assert topology.leaf_of_node.tolist() == [-1, -1]
+
+
+@st.composite
+def random_sets(draw):
+    n = draw(st.integers(1, 12))
+    sets = draw(st.lists(st.sets(st.integers(0, n - 1)), max_size=6))
+    return n, sets
+
+
+@given(random_sets())
+def test_laminar_is_exactly_nested_or_disjoint_and_sets_survive_numbering(case):
+    n, sets = case
+    names = [f"n{(i * 7) % 13:02d}" for i in range(n)]
+    topology = Topology.build(names, [DomainSpec(f"d{i}", 1, sorted(s)) for i, s in enumerate(sets)])
+    nested = all(a <= b or b <= a or not a & b for a in sets for b in sets)
+    assert topology.laminar == nested
+    for i, members in enumerate(sets):
+        found = {topology.node_names[k] for k in topology.nodes_of(topology.domain(f"d{i}"))}
+        assert found == {names[k] for k in members}
+        if nested and members:
+            low, high = topology.spans[topology.domain(f"d{i}")]
+            assert np.array_equal(topology.nodes_of(topology.domain(f"d{i}")), np.arange(low, high))
