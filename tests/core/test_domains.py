@@ -80,9 +80,7 @@ def test_pods_per_node_agrees_with_the_loop(data: st.DataObject) -> None:
     request = data.draw(st.lists(st.integers(0, 4), min_size=r, max_size=r))
     feasible = data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
     cap = data.draw(st.integers(0, 9))
-    got = pods_per_node(
-        int64(idle).reshape(n, r), int64(request), feasible=np.array(feasible, dtype=np.uint8), cap=cap
-    )
+    got = pods_per_node(int64(idle).reshape(n, r), int64(request), feasible=np.array(feasible, dtype=np.uint8), cap=cap)
     assert got.tolist() == reference.pods_per_node(idle, request, feasible, cap)
 
 

@@ -28,7 +28,18 @@ def document() -> Forest:
 
 @pytest.mark.parametrize(
     ("a", "b", "want_lca"),
-    [(0, 0, 0), (0, 1, 4), (0, 2, 6), (3, 2, 5), (4, 0, 4), (0, 5, 6), (6, 3, 6), (-1, 3, -1), (6, -1, -1), (-1, -1, -1)],
+    [
+        (0, 0, 0),
+        (0, 1, 4),
+        (0, 2, 6),
+        (3, 2, 5),
+        (4, 0, 4),
+        (0, 5, 6),
+        (6, 3, 6),
+        (-1, 3, -1),
+        (6, -1, -1),
+        (-1, -1, -1),
+    ],
 )
 def test_lca_on_the_document_tree(a: int, b: int, want_lca: int) -> None:
     assert document().lca(int32([a]), int32([b])).tolist() == [want_lca]
@@ -119,7 +130,9 @@ def test_codes_beyond_63_bits_take_the_sparse_table() -> None:
     assert Forest(int32(parent[:281]), int32([1] * 281)).packed
     a = np.random.default_rng(1).integers(-1, len(parent), 3000).astype(np.int32)
     b = np.random.default_rng(2).integers(-1, len(parent), 3000).astype(np.int32)
-    assert kernel.lca(a, b).tolist() == [reference.lca(parent, x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+    assert kernel.lca(a, b).tolist() == [
+        reference.lca(parent, x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)
+    ]
 
 
 @settings(max_examples=30)

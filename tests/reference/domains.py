@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 NO_RECORD = -2
 
 
-def pods_per_node(idle: Sequence[Sequence[int]], request: Sequence[int], feasible: Sequence[int], cap: int) -> list[int]:
+def pods_per_node(
+    idle: Sequence[Sequence[int]], request: Sequence[int], feasible: Sequence[int], cap: int
+) -> list[int]:
     answer = []
     for row, allowed in zip(idle, feasible, strict=True):
         limits = [cap] + [max(have, 0) // want for have, want in zip(row, request, strict=True) if want]
@@ -133,7 +135,7 @@ class RescanFill:
     def offsets(self, fitting: list[int]) -> dict[int, float]:
         t = self.topology
         if t is None or t.record == NO_RECORD:
-            return {i: 0.0 for i in fitting}
+            return dict.fromkeys(fitting, 0.0)
         base = {}
         for i in fitting:
             leaf = self.leaf[i]

@@ -7,7 +7,7 @@ order, and what their sums of scores mean is decided in ``policies``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,8 @@ MAX_QUANTITY = 2**53
 """Largest amount of one resource: beyond it a float64 no longer holds every integer."""
 
 MAX_PODS_PER_CALL = 10_000_000
+
+MAX_RESOURCE_WEIGHT = 1_000_000
 
 NO_RECORD = -2
 """The record is empty; -1 is the virtual top, which is a record from Volcano 1.14 on."""
@@ -274,8 +276,8 @@ class Fill:
     - least requested: integer mean, weighted, of ``(allocatable - used - request) * 100 // allocatable``, 0 for a
       resource that would overflow or is not allocatable; most requested: the same of
       ``(used + request) * 100 // allocatable``;
-    - balanced: ``int((1 - std) * 100)``, std of the fractions ``min(1, (used + request) / allocatable)`` of the balanced
-      resources that are allocatable; two of them: half their distance; fewer: 0;
+    - balanced: ``int((1 - std) * 100)``, std of the fractions ``min(1, (used + request) / allocatable)`` of the
+      balanced resources that are allocatable; two of them: half their distance; fewer: 0;
     - the shape's own ``extra`` number of the node.
 
     **Total** = node part + the leaf's offset, see `set_topology`; 0 without topology.
@@ -344,7 +346,8 @@ class Fill:
         except ValueError as error:
             if isinstance(error, InputError):
                 raise
-            raise InputError(str(error), source="nodes", expected=f"amounts 0..{MAX_QUANTITY}, rank and leaf >= -1") from error
+            expected = f"idle <= {MAX_QUANTITY}, used and allocatable 0..{MAX_QUANTITY}, rank >= 0, leaf >= -1"
+            raise InputError(str(error), source="nodes", expected=expected) from error
 
     @property
     def groups(self) -> NDArray[np.int32]:
@@ -432,8 +435,8 @@ class Fill:
         Notes
         -----
         While the record is empty there is no offset. Otherwise base(leaf) is 0 without leaf, ``own`` for the record
-        itself, else by LCA. If at this moment two or more of the nodes that fit the pod share the greatest base, each of
-        them gets + tasks in its leaf / total tasks (a node without leaf + 0); a unique greatest gets nothing.
+        itself, else by LCA. If at this moment two or more of the nodes that fit the pod share the greatest base, each
+        of them gets + tasks in its leaf / total tasks (a node without leaf + 0); a unique greatest gets nothing.
         Offset = ``(base + share) * 100 * weight``. Source: Volcano network-topology-aware plugin, node order of a pod
         with a topology. `rollback` cannot pass this call.
         """
@@ -500,12 +503,14 @@ class Fill:
         return self._c_fill.n_fitting(self._shape(shape))
 
     def node_scores(self, shape: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Node part and total of each candidate for the next pod of the shape, by position; -inf where it does not fit."""
+        """Node part and total of each candidate for the next pod of the shape, by position; -inf: does not fit."""
         return self._c_fill.node_scores(self._shape(shape))
 
     def _shape(self, shape: int) -> int:
         if not 0 <= shape < self._c_fill.n_shapes:
-            raise InputError("no such shape", source="shape", got=str(shape), expected=f"0..{self._c_fill.n_shapes - 1}")
+            raise InputError(
+                "no such shape", source="shape", got=str(shape), expected=f"0..{self._c_fill.n_shapes - 1}"
+            )
         return shape
 
 
@@ -527,12 +532,13 @@ def _weight(name: str, weight: float) -> float:
     return float(weight)
 
 
-def _resources(name: str, array: object, dtype: type, r: int, weight: float) -> NDArray[np.generic]:
+def _resources(name: str, array: object, dtype: type, r: int, weight: float) -> NDArray[Any]:
     if array is None:
         if weight:
             raise InputError("missing", source=name, expected="one number per resource, the part's weight is not 0")
         return np.zeros(r, dtype=dtype)
     numbers = as_array(name, array, dtype, 1)
     check_length(name, numbers, r)
-    check_range(name, numbers, 0, 1_000_000)
+    _finite(name, numbers)
+    check_range(name, numbers, 0, MAX_RESOURCE_WEIGHT)
     return numbers

@@ -6,6 +6,8 @@ one value per domain.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -221,7 +223,7 @@ def tier_scores(tier: NDArray[np.int32], lowest: int, highest: int, *, flat: flo
     return np.where(inside, (highest - tier.astype(np.int64)) / (highest - lowest), 0.0)
 
 
-def _output(name: str, out: object, dtype: np.dtype[np.generic], length: int) -> NDArray[np.generic]:
+def _output(name: str, out: object, dtype: np.dtype[np.generic], length: int) -> NDArray[Any]:
     if out is None:
         return np.empty(length, dtype=dtype)
     array = as_array(name, out, dtype, 1)
