@@ -1,2 +1,747 @@
-def placeholder():
-    return 0
+"""Counting how many pods fit where, and filling a set of nodes pod by pod in score order.
+
+``Fill`` keeps, for each pod shape, a tournament tree per group of nodes (a group is a leaf domain) and one over the
+groups:
+
+    outer   [ group 0 | group 1 | ... ]      key: total = node part + group's offset, node part, rank
+    inner   [ nodes of group 0 ] [ ... ]     key: node part, rank
+
+A placement changes one node, hence one path in the inner tree and one in the outer. That equals a full rescan: inside
+a group the offset is the same for all, and adding it never swaps two node parts (it can only make two totals equal,
+which is why the node part is the second key). Other shapes learn of the change from a log when they are next used.
+"""
+
+cimport cython
+from libc.math cimport INFINITY, sqrt
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free, realloc
+
+import numpy as np
+
+cdef enum:
+    NO_RECORD = -2
+
+# Above it a float64 no longer holds every integer, and 100 times a quantity may overflow.
+cdef int64_t MAX_QUANTITY = <int64_t>1 << 53
+
+
+def pods_per_node(
+    const int64_t[:, ::1] idle not None,
+    const int64_t[::1] request not None,
+    const uint8_t[::1] feasible,
+    int64_t cap,
+    int64_t[::1] out not None,
+):
+    cdef int64_t n = idle.shape[0], r = idle.shape[1], i, k, fit, count
+    cdef bint masked = feasible is not None
+    with nogil:
+        for i in range(n):
+            fit = cap
+            if masked and not feasible[i]:
+                fit = 0
+            for k in range(r):
+                if fit == 0:
+                    break
+                if request[k] > 0:
+                    count = idle[i, k] // request[k] if idle[i, k] > 0 else 0
+                    if count < fit:
+                        fit = count
+            out[i] = fit
+
+
+def domain_counts(
+    const int64_t[::1] per_node not None,
+    const int64_t[::1] start not None,
+    const int32_t[::1] members not None,
+    int64_t[::1] out not None,
+):
+    cdef int64_t d = out.shape[0], i, k, total
+    with nogil:
+        for i in range(d):
+            total = 0
+            for k in range(start[i], start[i + 1]):
+                total += per_node[members[k]]
+            out[i] = total
+
+
+def domain_counts_spans(
+    const int64_t[::1] per_node not None,
+    const int32_t[:, ::1] spans not None,
+    int64_t[::1] prefix not None,
+    int64_t[::1] out not None,
+):
+    """``prefix`` is scratch for n + 1 numbers."""
+    cdef int64_t n = per_node.shape[0], d = spans.shape[0], i
+    with nogil:
+        prefix[0] = 0
+        for i in range(n):
+            prefix[i + 1] = prefix[i] + per_node[i]
+        for i in range(d):
+            out[i] = prefix[spans[i, 1]] - prefix[spans[i, 0]]
+
+
+def lowest_tier_with_fit(
+    const int64_t[::1] counts not None, const int32_t[::1] tier not None, int64_t need, bint limited, int64_t highest
+):
+    """The lowest tier with a fitting domain and its fitting domains, ascending; None if there is none."""
+    cdef int64_t d = counts.shape[0], i, best = INT64_MAX, found = 0
+    with nogil:
+        for i in range(d):
+            if counts[i] >= need and (not limited or tier[i] <= highest):
+                if tier[i] < best:
+                    best = tier[i]
+                    found = 0
+                if tier[i] == best:
+                    found += 1
+    if found == 0:
+        return None
+    domains_array = np.empty(found, dtype=np.int32)
+    cdef int32_t[::1] domains = domains_array
+    found = 0
+    for i in range(d):
+        if counts[i] >= need and tier[i] == best:
+            domains[found] = <int32_t>i
+            found += 1
+    return int(best), domains_array
+
+
+cdef struct Inner:
+    double node
+    int64_t key        # name rank and position in one number: the smaller wins; INT64_MAX: does not fit
+
+
+cdef struct Outer:
+    double total
+    double node
+    int64_t key
+
+
+cdef struct Shape:
+    int64_t* request
+    uint8_t* feasible      # NULL: all
+    double* extra          # NULL: none
+    Inner* inner           # trees of all groups; group g starts at 2 * first[g]
+    Outer* outer
+    int64_t* fitting       # nodes that fit, per group
+    int64_t n_fitting
+    double binpack_weights # sum over the requested resources
+    double best_base       # topology: the largest base among fitting nodes, and how many share it
+    int64_t n_best
+    int64_t seen           # how far the log has been read
+    int64_t record_version
+
+
+cdef inline bint inner_beats(const Inner* a, const Inner* b) noexcept nogil:
+    return a.node > b.node or (a.node == b.node and a.key < b.key)
+
+
+cdef inline bint outer_beats(const Outer* a, const Outer* b) noexcept nogil:
+    if a.total != b.total:
+        return a.total > b.total
+    return a.node > b.node or (a.node == b.node and a.key < b.key)
+
+
+@cython.final
+cdef class Fill:
+    """See ``workbench.kernels.domains.Fill`` for the contract; arguments are trusted but for the range of quantities."""
+
+    # c candidates, r resources, g groups; a slot is a candidate's place when sorted by group
+    cdef readonly int64_t c, r, g
+    cdef readonly object groups
+    cdef int32_t* slot_of
+    cdef int32_t* rank
+    cdef int32_t* position_of
+    cdef int32_t* group_of
+    cdef int64_t* first
+    cdef int32_t* domain_of       # leaf domain of each group, -1: none
+    cdef int32_t* node_of         # index in the cluster, by slot
+    cdef int64_t* rows            # per slot: idle[r], used[r], allocatable[r]
+    # weights
+    cdef double binpack, least, most, balanced
+    cdef double* binpack_by
+    cdef int64_t* request_by
+    cdef int64_t request_by_sum
+    cdef uint8_t* balanced_by
+    # shapes
+    cdef Shape* shapes
+    cdef readonly int32_t n_shapes
+    # placements, for rollback
+    cdef readonly int64_t placed
+    cdef int64_t capacity
+    cdef int32_t* undo_slot
+    cdef int32_t* undo_shape
+    cdef int32_t* undo_record
+    # changed slots, a ring
+    cdef int32_t* log
+    cdef int64_t log_mask, log_end
+    # topology
+    cdef bint topology
+    cdef object keep
+    cdef const int32_t* parent
+    cdef const int32_t* depth
+    cdef const double* value
+    cdef double top_value, own_value, weight, total_tasks
+    cdef bint roots_meet, update_record
+    cdef readonly int32_t record
+    cdef int64_t record_version
+    cdef readonly int64_t floor
+    cdef int64_t* tasks
+    cdef double* base
+
+    def __cinit__(
+        self,
+        const int32_t[::1] nodes not None,
+        const int64_t[:, ::1] idle not None,
+        const int64_t[:, ::1] used not None,
+        const int64_t[:, ::1] allocatable not None,
+        const int32_t[::1] name_rank not None,
+        const int32_t[::1] leaf,
+        double binpack,
+        const double[::1] binpack_by not None,
+        double least,
+        double most,
+        const int64_t[::1] request_by not None,
+        double balanced,
+        const uint8_t[::1] balanced_by not None,
+    ):
+        cdef int64_t c = nodes.shape[0], r = idle.shape[1], i, k, s, n
+        cdef int64_t* row
+        cdef bint sorted_by_leaf = True
+        self.c = c
+        self.r = r
+        self.record = NO_RECORD
+        if leaf is not None:
+            for i in range(1, c):
+                if leaf[nodes[i]] < leaf[nodes[i - 1]]:
+                    sorted_by_leaf = False
+                    break
+        cdef const int64_t[::1] order
+        if sorted_by_leaf:
+            order = np.arange(c, dtype=np.int64)
+        else:
+            order = np.argsort(np.asarray(leaf)[np.asarray(nodes)], kind="stable").astype(np.int64)
+        self.slot_of = <int32_t*>grab(c * sizeof(int32_t))
+        self.rank = <int32_t*>grab(c * sizeof(int32_t))
+        self.position_of = <int32_t*>grab(c * sizeof(int32_t))
+        self.group_of = <int32_t*>grab(c * sizeof(int32_t))
+        self.node_of = <int32_t*>grab(c * sizeof(int32_t))
+        self.first = <int64_t*>grab((c + 1) * sizeof(int64_t))
+        self.domain_of = <int32_t*>grab(c * sizeof(int32_t))
+        self.rows = <int64_t*>grab(c * 3 * r * sizeof(int64_t))
+        for s in range(c):
+            i = order[s]
+            n = nodes[i]
+            if name_rank[n] < 0 or (leaf is not None and leaf[n] < -1):
+                raise ValueError(f"node {n}: name rank {name_rank[n]}, leaf {leaf[n] if leaf is not None else None}")
+            self.slot_of[i] = <int32_t>s
+            self.position_of[s] = <int32_t>i
+            self.node_of[s] = <int32_t>n
+            self.rank[s] = name_rank[n]
+            if s == 0 or (leaf is not None and leaf[n] != self.domain_of[self.g - 1]):
+                self.first[self.g] = s
+                self.domain_of[self.g] = leaf[n] if leaf is not None else -1
+                self.g += 1
+            self.group_of[s] = <int32_t>(self.g - 1)
+            row = self.rows + s * 3 * r
+            for k in range(r):
+                row[k] = idle[n, k]
+                row[r + k] = used[n, k]
+                row[2 * r + k] = allocatable[n, k]
+                if not (
+                    -MAX_QUANTITY <= row[k] <= MAX_QUANTITY
+                    and 0 <= row[r + k] <= MAX_QUANTITY
+                    and 0 <= row[2 * r + k] <= MAX_QUANTITY
+                ):
+                    raise ValueError(f"node {n}, resource {k}: idle {row[k]}, used {row[r + k]}, allocatable {row[2 * r + k]}")
+        self.first[self.g] = c
+        groups = np.empty(self.g, dtype=np.int32)
+        for i in range(self.g):
+            groups[i] = self.domain_of[i]
+        groups.flags.writeable = False
+        self.groups = groups
+        self.tasks = <int64_t*>grab(self.g * sizeof(int64_t))
+        self.base = <double*>grab(self.g * sizeof(double))
+        self.binpack = binpack
+        self.least = least
+        self.most = most
+        self.balanced = balanced
+        self.binpack_by = <double*>grab(r * sizeof(double))
+        self.request_by = <int64_t*>grab(r * sizeof(int64_t))
+        self.balanced_by = <uint8_t*>grab(r)
+        for k in range(r):
+            self.binpack_by[k] = binpack_by[k]
+            self.request_by[k] = request_by[k]
+            self.request_by_sum += request_by[k]
+            self.balanced_by[k] = balanced_by[k]
+        self.log_mask = 16
+        while self.log_mask < c:
+            self.log_mask *= 2
+        self.log = <int32_t*>grab(self.log_mask * sizeof(int32_t))
+        self.log_mask -= 1
+
+    def __dealloc__(self):
+        cdef int32_t k
+        for k in range(self.n_shapes):
+            free_shape(&self.shapes[k])
+        free(self.shapes)
+        free(self.slot_of)
+        free(self.rank)
+        free(self.position_of)
+        free(self.group_of)
+        free(self.node_of)
+        free(self.first)
+        free(self.domain_of)
+        free(self.rows)
+        free(self.tasks)
+        free(self.base)
+        free(self.binpack_by)
+        free(self.request_by)
+        free(self.balanced_by)
+        free(self.log)
+        free(self.undo_slot)
+        free(self.undo_shape)
+        free(self.undo_record)
+
+    def add_shape(self, const int64_t[::1] request not None, const uint8_t[::1] feasible, const double[::1] extra):
+        """Number of the new shape; ``feasible`` and ``extra`` are by node of the cluster."""
+        cdef int64_t s, k
+        cdef Shape* grown = <Shape*>realloc(self.shapes, (self.n_shapes + 1) * sizeof(Shape))
+        if grown == NULL:
+            raise MemoryError
+        self.shapes = grown
+        # Zeroed and counted first: if an allocation below fails, __dealloc__ frees what is there.
+        cdef Shape* new = &self.shapes[self.n_shapes]
+        new[0] = Shape(NULL, NULL, NULL, NULL, NULL, NULL, 0, 0.0, 0.0, 0, -1, -1)
+        self.n_shapes += 1
+        try:
+            new.request = <int64_t*>grab(self.r * sizeof(int64_t))
+            new.inner = <Inner*>grab(2 * self.c * sizeof(Inner))
+            new.outer = <Outer*>grab(2 * self.g * sizeof(Outer))
+            new.fitting = <int64_t*>grab(self.g * sizeof(int64_t))
+            if feasible is not None:
+                new.feasible = <uint8_t*>grab(self.c)
+            if extra is not None:
+                new.extra = <double*>grab(self.c * sizeof(double))
+        except MemoryError:
+            self.n_shapes -= 1
+            free_shape(new)
+            raise
+        for k in range(self.r):
+            new.request[k] = request[k]
+            if request[k] > 0:
+                new.binpack_weights += self.binpack_by[k]
+        for s in range(self.c):
+            if feasible is not None:
+                new.feasible[s] = feasible[self.node_of[s]]
+            if extra is not None:
+                new.extra[s] = extra[self.node_of[s]]
+        with nogil:
+            self.rebuild(new)
+        return self.n_shapes - 1
+
+    cdef bint fits(self, const Shape* shape, int64_t slot) noexcept nogil:
+        cdef const int64_t* idle = self.rows + slot * 3 * self.r
+        cdef int64_t k
+        if shape.feasible != NULL and not shape.feasible[slot]:
+            return False
+        for k in range(self.r):
+            if shape.request[k] > 0 and idle[k] < shape.request[k]:
+                return False
+        return True
+
+    cdef double node_score(self, const Shape* shape, int64_t slot) noexcept nogil:
+        cdef int64_t r = self.r, k, after, whole
+        cdef const int64_t* used = self.rows + slot * 3 * r + r
+        cdef const int64_t* allocatable = used + r
+        cdef double score = 0.0, part, spread
+        if self.binpack != 0.0:
+            part = 0.0
+            if shape.binpack_weights > 0.0:
+                for k in range(r):
+                    if shape.request[k] > 0 and self.binpack_by[k] > 0.0:
+                        after = used[k] + shape.request[k]
+                        if allocatable[k] > 0 and after <= allocatable[k]:
+                            part += self.binpack_by[k] * <double>after / <double>allocatable[k]
+                part = part / shape.binpack_weights
+            score += part * (100.0 * self.binpack)
+        if self.least != 0.0 and self.request_by_sum > 0:
+            whole = 0
+            for k in range(r):
+                after = used[k] + shape.request[k]
+                if self.request_by[k] > 0 and allocatable[k] > 0 and after <= allocatable[k]:
+                    whole += (allocatable[k] - after) * 100 // allocatable[k] * self.request_by[k]
+            score += <double>(whole // self.request_by_sum) * self.least
+        if self.most != 0.0 and self.request_by_sum > 0:
+            whole = 0
+            for k in range(r):
+                after = used[k] + shape.request[k]
+                if self.request_by[k] > 0 and allocatable[k] > 0 and after <= allocatable[k]:
+                    whole += after * 100 // allocatable[k] * self.request_by[k]
+            score += <double>(whole // self.request_by_sum) * self.most
+        if self.balanced != 0.0:
+            spread = self.imbalance(shape, used, allocatable)
+            score += <double>(<int64_t>((1.0 - spread) * 100.0)) * self.balanced
+        if shape.extra != NULL:
+            score += shape.extra[slot]
+        return score
+
+    cdef double imbalance(self, const Shape* shape, const int64_t* used, const int64_t* allocatable) noexcept nogil:
+        """Standard deviation of the used fractions."""
+        cdef double low = 0.0, high = 0.0, total = 0.0, squares = 0.0, part, mean
+        cdef int64_t k, parts = 0
+        for k in range(self.r):
+            if self.balanced_by[k] and allocatable[k] > 0:
+                low = high
+                high = fraction(used[k] + shape.request[k], allocatable[k])
+                total += high
+                parts += 1
+        if parts < 2:
+            return 0.0
+        if parts == 2:
+            return (high - low if high >= low else low - high) / 2.0
+        mean = total / <double>parts
+        for k in range(self.r):
+            if self.balanced_by[k] and allocatable[k] > 0:
+                part = fraction(used[k] + shape.request[k], allocatable[k]) - mean
+                squares += part * part
+        return sqrt(squares / <double>parts)
+
+    cdef void set_leaf(self, const Shape* shape, int64_t slot, Inner* leaf) noexcept nogil:
+        if self.fits(shape, slot):
+            leaf.node = self.node_score(shape, slot)
+            leaf.key = <int64_t>self.rank[slot] << 32 | self.position_of[slot]
+        else:
+            leaf.node = -INFINITY
+            leaf.key = INT64_MAX
+
+    cdef void rebuild(self, Shape* shape) noexcept nogil:
+        cdef int64_t g, i, n
+        cdef Inner* tree
+        shape.n_fitting = 0
+        for g in range(self.g):
+            n = self.first[g + 1] - self.first[g]
+            tree = shape.inner + 2 * self.first[g]
+            shape.fitting[g] = 0
+            for i in range(n):
+                self.set_leaf(shape, self.first[g] + i, &tree[n + i])
+                shape.fitting[g] += tree[n + i].key != INT64_MAX
+            shape.n_fitting += shape.fitting[g]
+            for i in range(n - 1, 0, -1):
+                tree[i] = tree[2 * i] if inner_beats(&tree[2 * i], &tree[2 * i + 1]) else tree[2 * i + 1]
+        shape.seen = self.log_end
+        self.regroup(shape)
+
+    cdef double offset(self, const Shape* shape, int64_t g) noexcept nogil:
+        cdef double base
+        if not self.topology or self.record == NO_RECORD:
+            return 0.0
+        base = self.base[g]
+        if shape.n_best >= 2 and base == shape.best_base and self.domain_of[g] >= 0:
+            base = base + <double>self.tasks[g] / self.total_tasks
+        return base * 100.0 * self.weight
+
+    cdef void set_outer(self, const Shape* shape, int64_t g, Outer* leaf) noexcept nogil:
+        # A tree of n leaves has its root at 1, also for n = 1 where leaf and root are one.
+        cdef const Inner* root = shape.inner + 2 * self.first[g] + 1
+        leaf.node = root.node
+        leaf.key = root.key
+        leaf.total = root.node + self.offset(shape, g) if root.key != INT64_MAX else -INFINITY
+
+    cdef void regroup(self, Shape* shape) noexcept nogil:
+        cdef int64_t g
+        cdef Outer* tree = shape.outer
+        shape.best_base = -INFINITY
+        shape.n_best = 0
+        if self.topology and self.record != NO_RECORD:
+            for g in range(self.g):
+                if shape.fitting[g]:
+                    if self.base[g] > shape.best_base:
+                        shape.best_base = self.base[g]
+                        shape.n_best = shape.fitting[g]
+                    elif self.base[g] == shape.best_base:
+                        shape.n_best += shape.fitting[g]
+        for g in range(self.g):
+            self.set_outer(shape, g, &tree[self.g + g])
+        for g in range(self.g - 1, 0, -1):
+            tree[g] = tree[2 * g] if outer_beats(&tree[2 * g], &tree[2 * g + 1]) else tree[2 * g + 1]
+        shape.record_version = self.record_version
+
+    cdef bint refresh(self, Shape* shape, int64_t slot) noexcept nogil:
+        """Recompute one node in the inner tree; True if the offsets of all groups must be looked at again."""
+        cdef int64_t g = self.group_of[slot], n = self.first[g + 1] - self.first[g], i
+        cdef Inner* tree = shape.inner + 2 * self.first[g]
+        cdef Inner* better
+        cdef bint fitted, fits, stale = False
+        i = n + slot - self.first[g]
+        fitted = tree[i].key != INT64_MAX
+        self.set_leaf(shape, slot, &tree[i])
+        fits = tree[i].key != INT64_MAX
+        while i > 1:
+            i >>= 1
+            better = &tree[2 * i] if inner_beats(&tree[2 * i], &tree[2 * i + 1]) else &tree[2 * i + 1]
+            if tree[i].node == better.node and tree[i].key == better.key:
+                break
+            tree[i] = better[0]
+        if fitted != fits:
+            shape.fitting[g] += 1 if fits else -1
+            shape.n_fitting += 1 if fits else -1
+            if self.topology and self.record != NO_RECORD:
+                if fits:
+                    stale = True
+                elif self.base[g] == shape.best_base:
+                    shape.n_best -= 1
+                    stale = shape.n_best < 2
+        return stale
+
+    cdef void lift(self, Shape* shape, int64_t g) noexcept nogil:
+        cdef Outer* tree = shape.outer
+        cdef int64_t i = self.g + g
+        self.set_outer(shape, g, &tree[i])
+        while i > 1:
+            i >>= 1
+            tree[i] = tree[2 * i] if outer_beats(&tree[2 * i], &tree[2 * i + 1]) else tree[2 * i + 1]
+
+    cdef void catch_up(self, Shape* shape) noexcept nogil:
+        cdef int64_t i, slot
+        cdef bint stale
+        if self.log_end - shape.seen > self.c:
+            self.rebuild(shape)
+            return
+        stale = shape.record_version != self.record_version
+        for i in range(shape.seen, self.log_end):
+            slot = self.log[i & self.log_mask]
+            # A run of placements on one node needs one look.
+            if i + 1 < self.log_end and self.log[(i + 1) & self.log_mask] == slot:
+                continue
+            if self.refresh(shape, slot):
+                stale = True
+            if not stale:
+                self.lift(shape, self.group_of[slot])
+        shape.seen = self.log_end
+        if stale:
+            self.regroup(shape)
+
+    cdef void note(self, int64_t slot) noexcept nogil:
+        self.log[self.log_end & self.log_mask] = <int32_t>slot
+        self.log_end += 1
+
+    cdef int32_t meet(self, int32_t a, int32_t b) noexcept nogil:
+        while a != b and a >= 0 and b >= 0:
+            if self.depth[a] >= self.depth[b]:
+                a = self.parent[a]
+            else:
+                b = self.parent[b]
+        return a if a == b else -1
+
+    cdef void widen(self, int32_t record) noexcept nogil:
+        cdef int64_t g
+        cdef int32_t domain, common
+        self.record = record
+        self.record_version += 1
+        if record == NO_RECORD:
+            return
+        for g in range(self.g):
+            domain = self.domain_of[g]
+            if domain < 0:
+                self.base[g] = 0.0
+            elif domain == record:
+                self.base[g] = self.own_value
+            else:
+                common = self.meet(domain, record)
+                self.base[g] = self.value[common] if common >= 0 else self.top_value
+
+    def set_topology(
+        self,
+        const int32_t[::1] parent not None,
+        const int32_t[::1] depth not None,
+        const double[::1] value not None,
+        double top_value,
+        double own_value,
+        double weight,
+        bint roots_meet,
+        bint update_record,
+        int32_t record,
+        const int64_t[::1] tasks not None,
+        int64_t total_tasks,
+    ):
+        """Score the following placements against a record; the memoryviews are kept, not copied."""
+        cdef int64_t g
+        self.keep = (parent, depth, value)
+        self.parent = &parent[0] if parent.shape[0] else NULL
+        self.depth = &depth[0] if depth.shape[0] else NULL
+        self.value = &value[0] if value.shape[0] else NULL
+        self.top_value = top_value
+        self.own_value = own_value
+        self.weight = weight
+        self.roots_meet = roots_meet
+        self.update_record = update_record
+        self.total_tasks = <double>total_tasks
+        for g in range(self.g):
+            self.tasks[g] = tasks[g]
+        self.topology = True
+        self.floor = self.placed
+        self.widen(record)
+
+    def place(self, int32_t shape_number, int64_t count, bint sole_unscored):
+        """Positions, scores, sum of scores of up to ``count`` pods placed one after another."""
+        cdef Shape* shape = &self.shapes[shape_number]
+        cdef int64_t done = 0
+        cdef double total = 0.0
+        self.reserve(self.placed + count)
+        positions_array = np.empty(count, dtype=np.int32)
+        scores_array = np.empty(count, dtype=np.float64)
+        cdef int32_t[::1] positions = positions_array
+        cdef double[::1] scores = scores_array
+        with nogil:
+            self.catch_up(shape)
+            while done < count and shape.n_fitting > 0:
+                scores[done] = 0.0 if sole_unscored and shape.n_fitting == 1 else shape.outer[1].total
+                total += scores[done]
+                positions[done] = self.put(shape, shape_number)
+                done += 1
+        if done < count:
+            positions_array = positions_array[:done].copy()
+            scores_array = scores_array[:done].copy()
+        return positions_array, scores_array, total
+
+    cdef int32_t put(self, Shape* shape, int32_t shape_number) noexcept nogil:
+        """Place one pod on the winner; answers its position."""
+        cdef int32_t position = <int32_t>shape.outer[1].key  # the low half of the key
+        cdef int64_t slot = self.slot_of[position], g = self.group_of[slot], k
+        cdef int64_t* idle = self.rows + slot * 3 * self.r
+        cdef int32_t wider
+        cdef bint stale = False
+        for k in range(self.r):
+            idle[k] -= shape.request[k]
+            idle[self.r + k] += shape.request[k]
+        self.undo_slot[self.placed] = <int32_t>slot
+        self.undo_shape[self.placed] = shape_number
+        self.undo_record[self.placed] = self.record
+        self.placed += 1
+        self.note(slot)
+        shape.seen = self.log_end
+        if self.topology and self.domain_of[g] >= 0:
+            self.tasks[g] += 1
+            if self.update_record:
+                if self.record == NO_RECORD:
+                    wider = self.domain_of[g]
+                else:
+                    wider = self.meet(self.domain_of[g], self.record)
+                    if wider < 0 and not self.roots_meet:
+                        wider = NO_RECORD
+                if wider != self.record:
+                    self.widen(wider)
+                    stale = True
+        if self.refresh(shape, slot) or stale:
+            self.regroup(shape)
+        else:
+            self.lift(shape, g)
+        return position
+
+    cdef int reserve(self, int64_t wanted) except -1:
+        cdef int64_t capacity
+        cdef int32_t* grown
+        if wanted <= self.capacity:
+            return 0
+        capacity = max(wanted, 2 * self.capacity)
+        grown = <int32_t*>realloc(self.undo_slot, capacity * sizeof(int32_t))
+        if grown == NULL:
+            raise MemoryError
+        self.undo_slot = grown
+        grown = <int32_t*>realloc(self.undo_shape, capacity * sizeof(int32_t))
+        if grown == NULL:
+            raise MemoryError
+        self.undo_shape = grown
+        grown = <int32_t*>realloc(self.undo_record, capacity * sizeof(int32_t))
+        if grown == NULL:
+            raise MemoryError
+        self.undo_record = grown
+        self.capacity = capacity
+        return 0
+
+    def rollback(self, int64_t mark):
+        """Take back every placement after the first ``mark``."""
+        cdef int64_t i, slot, k
+        cdef int64_t* idle
+        cdef const int64_t* request
+        cdef int32_t g, record = self.record
+        with nogil:
+            for i in range(self.placed - 1, mark - 1, -1):
+                slot = self.undo_slot[i]
+                request = self.shapes[self.undo_shape[i]].request
+                idle = self.rows + slot * 3 * self.r
+                for k in range(self.r):
+                    idle[k] += request[k]
+                    idle[self.r + k] -= request[k]
+                g = self.group_of[slot]
+                if self.topology and self.domain_of[g] >= 0:
+                    self.tasks[g] -= 1
+                record = self.undo_record[i]
+                self.note(slot)
+            self.placed = mark
+            if record != self.record:
+                self.widen(record)
+
+    def n_fitting(self, int32_t shape_number):
+        """How many candidates take one more pod of the shape."""
+        with nogil:
+            self.catch_up(&self.shapes[shape_number])
+        return self.shapes[shape_number].n_fitting
+
+    def node_scores(self, int32_t shape_number):
+        """By position: node part and total, -inf where the pod does not fit."""
+        cdef Shape* shape = &self.shapes[shape_number]
+        cdef int64_t s, g, n
+        cdef const Inner* leaf
+        node_array = np.empty(self.c, dtype=np.float64)
+        total_array = np.empty(self.c, dtype=np.float64)
+        cdef double[::1] node = node_array
+        cdef double[::1] total = total_array
+        with nogil:
+            self.catch_up(shape)
+            for s in range(self.c):
+                g = self.group_of[s]
+                n = self.first[g + 1] - self.first[g]
+                leaf = shape.inner + 2 * self.first[g] + n + s - self.first[g]
+                node[self.position_of[s]] = leaf.node
+                total[self.position_of[s]] = leaf.node + self.offset(shape, g)
+        return node_array, total_array
+
+    def idle(self):
+        """Copy of what is idle now, by position."""
+        cdef int64_t s, k
+        out_array = np.empty((self.c, self.r), dtype=np.int64)
+        cdef int64_t[:, ::1] out = out_array
+        for s in range(self.c):
+            for k in range(self.r):
+                out[self.position_of[s], k] = self.rows[s * 3 * self.r + k]
+        return out_array
+
+    def tasks_in_group(self):
+        """Copy of the job's tasks per group, the pods placed here included."""
+        out_array = np.empty(self.g, dtype=np.int64)
+        cdef int64_t g
+        for g in range(self.g):
+            out_array[g] = self.tasks[g]
+        return out_array
+
+
+cdef inline double fraction(int64_t after, int64_t allocatable) noexcept nogil:
+    return 1.0 if after >= allocatable else <double>after / <double>allocatable
+
+
+cdef void* grab(size_t size) except NULL:
+    # calloc(0) may answer NULL, which would read as a failure.
+    cdef void* memory = calloc(size if size else 1, 1)
+    if memory == NULL:
+        raise MemoryError
+    return memory
+
+
+cdef void free_shape(Shape* shape) noexcept nogil:
+    free(shape.request)
+    free(shape.feasible)
+    free(shape.extra)
+    free(shape.inner)
+    free(shape.outer)
+    free(shape.fitting)

@@ -1,0 +1,180 @@
+"""Oracle of the ``domains`` kernel: plain loops, every node looked at again for every pod."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+NO_RECORD = -2
+
+
+def pods_per_node(
+    idle: Sequence[Sequence[int]], request: Sequence[int], feasible: Sequence[int], cap: int
+) -> list[int]:
+    answer = []
+    for row, allowed in zip(idle, feasible, strict=True):
+        limits = [cap] + [max(have, 0) // want for have, want in zip(row, request, strict=True) if want]
+        answer.append(min(limits) if allowed else 0)
+    return answer
+
+
+def domain_counts(per_node: Sequence[int], domains: Sequence[Sequence[int]]) -> list[int]:
+    return [sum(per_node[node] for node in domain) for domain in domains]
+
+
+def lowest_tier_with_fit(
+    counts: Sequence[int], tiers: Sequence[int], need: int, highest: int | None
+) -> tuple[int, list[int]] | None:
+    fitting = [i for i, n in enumerate(counts) if n >= need and (highest is None or tiers[i] <= highest)]
+    if not fitting:
+        return None
+    lowest = min(tiers[i] for i in fitting)
+    return lowest, [i for i in fitting if tiers[i] == lowest]
+
+
+@dataclass
+class Weights:
+    binpack: float
+    binpack_by: list[float]
+    least: float
+    most: float
+    request_by: list[int]
+    balanced: float
+    balanced_by: list[int]
+
+
+@dataclass
+class Topology:
+    parent: list[int]
+    value: list[float]
+    own: float
+    top: float
+    weight: float
+    roots_meet: bool
+    update_record: bool
+    record: int
+    tasks: dict[int, int]  # by leaf
+    total: int
+
+
+@dataclass
+class RescanFill:
+    """One candidate after the other, for each pod anew."""
+
+    idle: list[list[int]]
+    used: list[list[int]]
+    allocatable: list[list[int]]
+    rank: list[int]
+    leaf: list[int]
+    weights: Weights
+    topology: Topology | None = None
+    shapes: list[tuple[list[int], list[int], list[float] | None]] = field(default_factory=list)
+
+    def fits(self, shape: int, i: int) -> bool:
+        request, feasible, _ = self.shapes[shape]
+        return bool(feasible[i]) and all(
+            have >= want for have, want in zip(self.idle[i], request, strict=True) if want > 0
+        )
+
+    def node_part(self, shape: int, i: int) -> float:
+        request, _, extra = self.shapes[shape]
+        w = self.weights
+        after = [u + q for u, q in zip(self.used[i], request, strict=True)]
+        total = self.allocatable[i]
+        resources = range(len(request))
+        score = 0.0
+        if w.binpack:
+            part = 0.0
+            weights = 0.0
+            for k in resources:
+                if request[k] > 0:
+                    weights += w.binpack_by[k]
+                    if total[k] > 0 and after[k] <= total[k]:
+                        part += w.binpack_by[k] * after[k] / total[k]
+            part = part / weights if weights else 0.0
+            score += part * (100.0 * w.binpack)
+        weight_sum = sum(w.request_by)
+        roomy = [k for k in resources if total[k] > 0 and after[k] <= total[k]]
+        if weight_sum:
+            least = sum((total[k] - after[k]) * 100 // total[k] * w.request_by[k] for k in roomy)
+            most = sum(after[k] * 100 // total[k] * w.request_by[k] for k in roomy)
+            score += (least // weight_sum) * w.least
+            score += (most // weight_sum) * w.most
+        if w.balanced:
+            fractions = [min(1.0, after[k] / total[k]) for k in resources if w.balanced_by[k] and total[k] > 0]
+            if len(fractions) < 2:
+                std = 0.0
+            elif len(fractions) == 2:
+                std = abs(fractions[0] - fractions[1]) / 2
+            else:
+                mean = 0.0
+                for f in fractions:
+                    mean += f
+                mean /= len(fractions)
+                squares = 0.0
+                for f in fractions:
+                    squares += (f - mean) * (f - mean)
+                std = math.sqrt(squares / len(fractions))
+            score += int((1 - std) * 100) * w.balanced
+        if extra is not None:
+            score += extra[i]
+        return score
+
+    def ancestors(self, domain: int) -> list[int]:
+        assert self.topology is not None
+        found = []
+        while domain >= 0:
+            found.append(domain)
+            domain = self.topology.parent[domain]
+        return found
+
+    def lca(self, a: int, b: int) -> int:
+        return next((x for x in self.ancestors(a) if x in self.ancestors(b)), -1)
+
+    def offsets(self, fitting: list[int]) -> dict[int, float]:
+        t = self.topology
+        if t is None or t.record == NO_RECORD:
+            return dict.fromkeys(fitting, 0.0)
+        base = {}
+        for i in fitting:
+            leaf = self.leaf[i]
+            if leaf < 0:
+                base[i] = 0.0
+            elif leaf == t.record:
+                base[i] = t.own
+            else:
+                common = self.lca(leaf, t.record)
+                base[i] = t.top if common < 0 else t.value[common]
+        best = max(base.values())
+        sharing = [i for i in fitting if base[i] == best]
+        if len(sharing) >= 2:
+            for i in sharing:
+                if self.leaf[i] >= 0:
+                    base[i] = base[i] + t.tasks.get(self.leaf[i], 0) / t.total
+        return {i: base[i] * 100.0 * t.weight for i in fitting}
+
+    def place(self, shape: int, sole_unscored: bool) -> tuple[int, float] | None:
+        """Position and score, or None."""
+        fitting = [i for i in range(len(self.idle)) if self.fits(shape, i)]
+        if not fitting:
+            return None
+        offset = self.offsets(fitting)
+        part = {i: self.node_part(shape, i) for i in fitting}
+        chosen = min(fitting, key=lambda i: (-(part[i] + offset[i]), -part[i], self.rank[i], i))
+        score = 0.0 if sole_unscored and len(fitting) == 1 else part[chosen] + offset[chosen]
+        for k, want in enumerate(self.shapes[shape][0]):
+            self.idle[chosen][k] -= want
+            self.used[chosen][k] += want
+        t = self.topology
+        leaf = self.leaf[chosen]
+        if t is not None and leaf >= 0:
+            t.tasks[leaf] = t.tasks.get(leaf, 0) + 1
+            if t.update_record:
+                if t.record == NO_RECORD:
+                    t.record = leaf
+                else:
+                    t.record = self.lca(leaf, t.record)
+                    if t.record < 0 and not t.roots_meet:
+                        t.record = NO_RECORD
+        return chosen, score

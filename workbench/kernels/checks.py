@@ -1,0 +1,49 @@
+"""Checks that every kernel face repeats: dtype, number of dimensions, length, range.
+
+A face refuses instead of converting: a silent copy of a wrong dtype hides a mistake and costs time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from workbench.errors import InputError
+
+__all__ = ["as_array", "check_length", "check_range"]
+
+
+def as_array(name: str, value: object, dtype: DTypeLike, ndim: int) -> NDArray[Any]:
+    """Return ``value`` itself if it is such an array, C-contiguous (copied if only that is missing).
+
+    Raises
+    ------
+    InputError
+        If ``value`` is no ndarray or has another dtype or number of dimensions.
+    """
+    expected = np.dtype(dtype)
+    if not isinstance(value, np.ndarray):
+        raise InputError("not a numpy array", source=name, got=type(value).__name__, expected=f"{expected} array")
+    if value.dtype != expected or not value.dtype.isnative:
+        raise InputError("wrong dtype", source=name, got=str(value.dtype), expected=str(expected))
+    if value.ndim != ndim:
+        raise InputError("wrong number of dimensions", source=name, got=str(value.ndim), expected=str(ndim))
+    return value if value.flags.c_contiguous else np.ascontiguousarray(value)
+
+
+def check_length(name: str, array: NDArray[Any], length: int) -> None:
+    """Refuse an array whose first axis is not ``length`` long."""
+    if array.shape[0] != length:
+        raise InputError("wrong length", source=name, got=str(array.shape[0]), expected=str(length))
+
+
+def check_range(name: str, array: NDArray[Any], low: int, high: int) -> None:
+    """Refuse an array with an entry outside ``low .. high`` (both included)."""
+    if array.size == 0:
+        return
+    if int(array.min()) < low or int(array.max()) > high:
+        flat = array.reshape(-1)
+        at = int(np.argmax((flat < low) | (flat > high)))
+        raise InputError("out of range", source=name, where=f"entry {at}", got=str(flat[at]), expected=f"{low}..{high}")
