@@ -199,7 +199,7 @@ cdef int core(Search* s, uint64_t* p, int need, bint* clique) except -2 nogil:
         size = count_words(p, w)
         if size < need:
             return size
-        spend(s, size * w)
+        spend(s, size * (w + 2))
         least = size
         for i in range(w):
             word = p[i]
@@ -239,7 +239,7 @@ cdef int clique_search(Search* s, int depth, int need) except -2 nogil:
             drop(p, v)
             need -= 1
         return YES
-    if spend(s, size):
+    if spend(s, size + 16):
         return CUT
     # Greedy colouring: devices of one colour are pairwise not joined, so a clique takes at most one of each colour,
     # and only devices of colour >= need can be the last of a clique among those coloured before them.
@@ -485,7 +485,7 @@ cdef void push(Ties* q, int v) noexcept nogil:
     q.n_members += 1
     put(q.chosen, v)
     q.total_lack += q.lack[v]
-    q.s.units += q.n_members >> 2
+    q.s.units += q.n_members >> 1
 
 
 cdef void pop(Ties* q) noexcept nogil:
@@ -504,7 +504,7 @@ cdef int consider(Ties* q) except -2 nogil:
     cdef uint32_t left_level = 0, r
     cdef int64_t cumulated = 0
     cdef bint top = False
-    s.units += (s.n_levels - q.t) >> 3
+    s.units += 16 + ((s.n_levels - q.t) >> 2)
     if q.has_winner:
         order = compare_counts(q)
         if order == 0:
@@ -616,7 +616,7 @@ cdef int extend(Ties* q, int need, bint clique) except -2 nogil:
         if q.closed and q.certified and memcmp(q.chosen, q.winner, w * sizeof(uint64_t)) == 0:
             return YES
         return NO
-    if spend(s, w):
+    if spend(s, 16 + w + q.n_members):
         return CUT
     if not clique:
         s.graph = q.graph
@@ -677,7 +677,7 @@ cdef int list_ties(Ties* q, int need, bint clique) except -2 nogil:
         note_tie(q)
         q.total += 1
         return CUT if q.total > COUNT_LIMIT else NO
-    if spend(s, w):
+    if spend(s, 16 + w + q.n_members):
         return CUT
     if not clique:
         s.graph = q.graph
