@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from workbench.errors import InputError
 
-__all__ = ["as_array", "check_length", "check_range"]
+__all__ = ["as_array", "check_length", "check_number", "check_range"]
 
 
 def as_array(name: str, value: object, dtype: DTypeLike, ndim: int) -> NDArray[Any]:
@@ -47,3 +47,12 @@ def check_range(name: str, array: NDArray[Any], low: int, high: int) -> None:
         flat = array.reshape(-1)
         at = int(np.argmax((flat < low) | (flat > high)))
         raise InputError("out of range", source=name, where=f"entry {at}", got=str(flat[at]), expected=f"{low}..{high}")
+
+
+def check_number(name: str, value: int, low: int, high: int) -> int:
+    """Return a whole number between ``low`` and ``high``, both included; refuse anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InputError("not a whole number", source=name, got=repr(value), expected=f"{low} to {high}")
+    if not low <= value <= high:
+        raise InputError("number out of range", source=name, got=str(value), expected=f"{low} to {high}")
+    return int(value)

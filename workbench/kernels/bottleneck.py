@@ -1,0 +1,436 @@
+"""Face of the ``bottleneck`` kernel: the best GPU subsets of one machine.
+
+Owns: checks of arguments, masks as Python ints of any size, errors in words. The objective, the ties and their order
+are the kernel's (``_core/bottleneck.pyx``; DESIGN, decision 1). Symmetrising a measured matrix and finding its link
+classes belong to ``workbench.model.bandwidth``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench._core import bottleneck as kernel
+from workbench.errors import CapacityError, InputError
+from workbench.kernels.checks import as_array, check_number
+
+__all__ = [
+    "MAX_DEVICES",
+    "MAX_SPLIT_DEVICES",
+    "UNLIMITED",
+    "BestSubset",
+    "BottleneckSolver",
+    "GroupSplit",
+    "indices_of",
+    "mask_of",
+]
+
+MAX_DEVICES = 1024
+MAX_SPLIT_DEVICES = 16
+# A budget that no search uses up; a million ties is what a list of all of them may hold.
+UNLIMITED = 2**62
+_MOST_TIES = 1_000_000
+
+
+def mask_of(indices: Iterable[int]) -> int:
+    """Bit mask of device indices: bit i set means device i."""
+    mask = 0
+    for index in indices:
+        if index < 0:
+            raise InputError("negative device index", source="indices", got=str(index), expected="0 or more")
+        mask |= 1 << int(index)
+    return mask
+
+
+def indices_of(mask: int) -> tuple[int, ...]:
+    """Ascending device indices of a bit mask."""
+    if mask < 0:
+        raise InputError("negative mask", source="mask", got=str(mask), expected="0 or more")
+    indices = []
+    while mask:
+        low = mask & -mask
+        indices.append(low.bit_length() - 1)
+        mask ^= low
+    return tuple(indices)
+
+
+@dataclass(frozen=True, slots=True)
+class BestSubset:
+    """The best set of k devices, with its certificate.
+
+    Attributes
+    ----------
+    mask : int
+        The chosen devices.
+    bottleneck_gb_s : float
+        Lowest pair weight in the set; inf for one device.
+    pair : tuple of int or None
+        First pair (i, j), i < j, that has this weight; None for one device.
+    ties : tuple of int
+        Sets with the same objective, lexicographic, at most as many as were asked for. The chosen one is always among
+        them: it takes the last place where it would come later. Only the chosen one when ``tie_break_complete`` is
+        False because the weight inside the best link class is unproven.
+    optimal_sets : int
+        How many ties there are; a lower bound when ``optimal_sets_complete`` is False.
+    optimal_sets_complete : bool
+        False: there are at least ``optimal_sets``.
+    upper_bound_gb_s : float
+        No set of k free devices with the required ones can have a larger bottleneck: the highest weight at which
+        enough devices have k - 1 neighbours that fast among themselves (found without the search). inf for one device.
+    exact : bool
+        The objective's value is proven: the bottleneck, or with link classes the class. Always True.
+    tie_break_complete : bool
+        The choice among ties is proven, with link classes also the weight inside the class. False: a budget ended it.
+    """
+
+    mask: int
+    bottleneck_gb_s: float
+    pair: tuple[int, int] | None
+    ties: tuple[int, ...]
+    optimal_sets: int
+    optimal_sets_complete: bool
+    upper_bound_gb_s: float
+    exact: bool
+    tie_break_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSplit:
+    """The best union of several pods' devices and the best way to deal it.
+
+    Attributes
+    ----------
+    union : int
+        Devices of all pods together.
+    union_bottleneck_gb_s : float
+        Lowest pair weight in the union.
+    masks : tuple of int
+        Devices of each pod, in the order of ``sizes``.
+    bottlenecks_gb_s : tuple of float
+        Each pod's own lowest pair weight, ascending; inf for pods of one device, last.
+    optimal_splits : tuple of (int, tuple of int)
+        Every split that is as good, as (union, masks in the order of ``sizes``), at most as many as were asked for. Of
+        equal pods the lexicographically smaller set comes first.
+    optimal_splits_complete : bool
+        False: the list was cut.
+    """
+
+    union: int
+    union_bottleneck_gb_s: float
+    masks: tuple[int, ...]
+    bottlenecks_gb_s: tuple[float, ...]
+    optimal_splits: tuple[tuple[int, tuple[int, ...]], ...]
+    optimal_splits_complete: bool
+
+
+class BottleneckSolver:
+    """Best GPU subsets by bottleneck bandwidth on one machine; validated once, immutable.
+
+    Parameters
+    ----------
+    pair_weight_gb_s : ndarray of shape (n, n), float64
+        Weight of each pair, the same both ways (symmetrised); finite, >= 0; the diagonal is ignored. 1 <= n <= 1024.
+    link_class : ndarray of shape (n, n), int32, optional
+        Class of each pair, higher is faster, the same both ways. With it the lowest class in the set is maximised
+        first and the lowest weight second.
+
+    Attributes
+    ----------
+    n : int
+        Number of devices.
+    default_budget : int
+        20 n^2 units of work (about a word of bitset read each) for the tie-break; with link classes half of it for the
+        weight inside the best class. A count, not a time: every machine stops at the same place.
+    choose : callable
+        ``choose(free, k) -> mask``: the set that `solve` chooses without ``require``; 0 when k < 1 or fewer than k are
+        free. Up to 64 devices this is the compiled object's own method (about 0.05 us a call); it raises ValueError or
+        OverflowError for a mask outside the machine and TypeError for what is no int.
+
+    Raises
+    ------
+    InputError
+        Not square, not symmetric, negative, infinite or NaN.
+    CapacityError
+        More than 1,024 devices.
+
+    Notes
+    -----
+    Ties (DESIGN, decision 1): the set that leaves the best set for the next equal request, then the larger ascending
+    vector of pair weights, then the lexicographically smallest ascending indices. Exact: tables for n <= 16 (first
+    queries of a size build them), threshold and clique search above; the search can be interrupted. Raw noisy weights
+    above 16 devices are exact too but may take long (NP-hard); link classes keep it short.
+    Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Pick GPUs of Node"; DESIGN, decisions 1, 2.
+    """
+
+    __slots__ = ("_c_solver", "choose", "default_budget", "n")
+
+    n: int
+    default_budget: int
+    choose: Callable[[int, int], int]
+
+    def __init__(self, pair_weight_gb_s: object, link_class: object = None) -> None:
+        weights: NDArray[np.float64] = as_array("pair_weight_gb_s", pair_weight_gb_s, np.float64, 2)
+        _check_square("pair_weight_gb_s", weights)
+        off_diagonal = ~np.eye(len(weights), dtype=bool)
+        if not (np.isfinite(weights) & (weights >= 0))[off_diagonal].all():
+            row, column = np.argwhere(~(np.isfinite(weights) & (weights >= 0)) & off_diagonal)[0]
+            raise InputError(
+                "bad bandwidth",
+                source="pair_weight_gb_s",
+                where=f"[{row}, {column}]",
+                got=str(weights[row, column]),
+                expected="a finite number of at least 0",
+            )
+        _check_symmetric("pair_weight_gb_s", weights, off_diagonal)
+        classes: NDArray[np.int32] | None = None
+        if link_class is not None:
+            classes = as_array("link_class", link_class, np.int32, 2)
+            if classes.shape != weights.shape:
+                raise InputError(
+                    "shape differs from the matrix",
+                    source="link_class",
+                    got=str(classes.shape),
+                    expected=str(weights.shape),
+                )
+            _check_symmetric("link_class", classes, off_diagonal)
+        solver = kernel.Solver(weights, classes)
+        object.__setattr__(self, "_c_solver", solver)
+        object.__setattr__(self, "n", solver.n)
+        object.__setattr__(self, "default_budget", solver.default_budget)
+        # The bound method itself: one more Python frame would cost more than the query.
+        object.__setattr__(self, "choose", solver.choose if solver.n <= 64 else self._choose_large)
+
+    _c_solver: kernel.Solver
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable")
+
+    def _choose_large(self, free: int, k: int) -> int:
+        return _mask_of_words(self._c_solver.choose_words(self._words("free", free), k))
+
+    def choose_many(self, free: NDArray[np.uint64], k: NDArray[np.int32]) -> NDArray[np.uint64]:
+        """`choose` for many free masks at once.
+
+        Parameters
+        ----------
+        free : ndarray of shape (m,), uint64
+        k : ndarray of shape (m,), int32
+
+        Returns
+        -------
+        ndarray of shape (m,), uint64
+            Chosen masks; 0 where k < 1 or fewer than k are free.
+
+        Raises
+        ------
+        CapacityError
+            More than 64 devices: the masks have no room.
+        """
+        if self.n > 64:
+            raise CapacityError(f"choose_many: at most 64 devices fit a mask of one word, not {self.n}; use choose")
+        masks: NDArray[np.uint64] = as_array("free", free, np.uint64, 1)
+        counts: NDArray[np.int32] = as_array("k", k, np.int32, 1)
+        if masks.shape != counts.shape:
+            raise InputError("lengths differ", source="k", got=str(len(counts)), expected=str(len(masks)))
+        if masks.size and int(masks.max()) >> self.n:
+            raise InputError("device outside the machine", source="free", expected=f"bits 0 to {self.n - 1}")
+        return self._c_solver.choose_many(masks, counts)
+
+    def solve(
+        self, free: int, k: int, require: int = 0, max_ties: int | None = 100, budget: int | None = None
+    ) -> BestSubset:
+        """The chosen set with its ties and certificate.
+
+        Parameters
+        ----------
+        free : int
+            Mask of the free devices.
+        k : int
+            Devices wanted.
+        require : int
+            Devices that must be in the set, all of them free.
+        max_ties : int or None
+            How many ties to list; None: all (at most 1,000,000).
+        budget : int or None
+            Units of work for the tie-break, and again for listing and counting ties; None: `default_budget`;
+            ``UNLIMITED`` for proofs at any price.
+
+        Raises
+        ------
+        InputError
+            k < 1, more than are free, fewer than required; masks outside the machine; ``require`` not free.
+        """
+        free_words = self._words("free", free)
+        require_words = self._words("require", require)
+        if require & ~free:
+            missing = ", ".join(map(str, indices_of(require & ~free)))
+            raise InputError("required devices are not free", source="require", got=missing)
+        check_number("k", k, max(1, require.bit_count()), free.bit_count())
+        if max_ties is not None:
+            check_number("max_ties", max_ties, 1, _MOST_TIES)
+        if budget is not None:
+            check_number("budget", budget, 0, UNLIMITED)
+        words, ties, count, complete, upper, exact, tie_break_complete = self._c_solver.solve(
+            free_words,
+            k,
+            require_words,
+            _MOST_TIES if max_ties is None else max_ties,
+            -1 if budget is None else budget,
+        )
+        bottleneck, i, j = self._c_solver.value(words)
+        return BestSubset(
+            mask=_mask_of_words(words),
+            bottleneck_gb_s=bottleneck,
+            pair=None if i < 0 else (i, j),
+            ties=tuple(_mask_of_words(row) for row in ties),
+            optimal_sets=count,
+            optimal_sets_complete=complete,
+            upper_bound_gb_s=upper,
+            exact=exact,
+            tie_break_complete=tie_break_complete,
+        )
+
+    def value(self, mask: int) -> float:
+        """Lowest pair weight (GB/s) of a set of devices; inf below two."""
+        return self._c_solver.value(self._words("mask", mask))[0]
+
+    def split(self, mask: int, sizes: Sequence[int]) -> list[int]:
+        """Deal a set of devices to pods.
+
+        The ascending list of the pods' own bottlenecks is the lexicographically largest (inf, a pod of one device,
+        last). Ties: pods taken by size, largest first, and equal ones in the order given, get the lexicographically
+        smallest sets, pod after pod.
+
+        Parameters
+        ----------
+        mask : int
+            Devices to deal, all of them.
+        sizes : sequence of int
+            Devices per pod; their sum is the number of devices in ``mask``.
+
+        Returns
+        -------
+        list of int
+            A mask per pod, in the order of ``sizes``.
+
+        Raises
+        ------
+        CapacityError
+            Machine of more than 16 devices: the exact split is a table over masks.
+        InputError
+            Sizes below 1, or whose sum is another.
+        """
+        order = self._check_sizes(mask, sizes, exactly=True)
+        *_, row = self._c_solver.split(mask, [sizes[i] for i in order], 0, True, 1)
+        return _in_given_order(row.tolist(), order)
+
+    def group(self, free: int, sizes: Sequence[int], require: int = 0, max_splits: int = 100) -> GroupSplit:
+        """Choose and deal devices for several pods at once.
+
+        First the union of sum(sizes) devices with the best objective; then, over all such unions and all ways to deal
+        them, the ascending list of the pods' own bottlenecks that is lexicographically largest. Ties: the union by the
+        order of `solve`, then the split by that of `split`.
+
+        Parameters
+        ----------
+        free, require : int
+            As in `solve`.
+        sizes : sequence of int
+            Devices per pod.
+        max_splits : int
+            How many optimal splits to list.
+
+        Raises
+        ------
+        CapacityError
+            Machine of more than 16 devices.
+        InputError
+            As `solve` and `split`.
+        """
+        order = self._check_sizes(free, sizes, exactly=False)
+        self._words("require", require)
+        if require & ~free:
+            missing = ", ".join(map(str, indices_of(require & ~free)))
+            raise InputError("required devices are not free", source="require", got=missing)
+        check_number("sizes", sum(sizes), require.bit_count(), free.bit_count())
+        check_number("max_splits", max_splits, 1, _MOST_TIES)
+        unions, rows, complete, union, row = self._c_solver.split(
+            free, [sizes[i] for i in order], require, False, max_splits
+        )
+        masks = _in_given_order(row.tolist(), order)
+        return GroupSplit(
+            union=int(union),
+            union_bottleneck_gb_s=self.value(int(union)),
+            masks=tuple(masks),
+            bottlenecks_gb_s=tuple(sorted(self.value(mask) for mask in masks)),
+            optimal_splits=tuple(
+                (one_union, tuple(_in_given_order(one, order)))
+                for one_union, one in zip(unions.tolist(), rows.tolist(), strict=True)
+            ),
+            optimal_splits_complete=complete,
+        )
+
+    def _check_sizes(self, mask: int, sizes: Sequence[int], *, exactly: bool) -> list[int]:
+        """Pod positions by falling size, equal ones in the order given."""
+        if self.n > MAX_SPLIT_DEVICES:
+            raise CapacityError(
+                f"split: exact up to {MAX_SPLIT_DEVICES} devices, this machine has {self.n}; "
+                "solve the part of the machine that holds the pods"
+            )
+        self._words("mask" if exactly else "free", mask)
+        if not sizes:
+            raise InputError("no pods", source="sizes", expected="at least one size")
+        for size in sizes:
+            check_number("sizes", size, 1, self.n)
+        if sum(sizes) > mask.bit_count() or (exactly and sum(sizes) != mask.bit_count()):
+            raise InputError(
+                "sizes do not fit the devices",
+                source="sizes",
+                got=f"{sum(sizes)} in all",
+                expected=f"{'exactly' if exactly else 'at most'} {mask.bit_count()}",
+            )
+        return sorted(range(len(sizes)), key=lambda pod: -sizes[pod])
+
+    def _words(self, name: str, mask: int) -> NDArray[np.uint64]:
+        if isinstance(mask, bool) or not isinstance(mask, int) or mask < 0 or mask >> self.n:
+            raise InputError(
+                "not a mask of this machine",
+                source=name,
+                got=repr(mask) if not isinstance(mask, int) or mask < 0 else f"bit {mask.bit_length() - 1}",
+                expected=f"an int with bits 0 to {self.n - 1}",
+            )
+        return np.frombuffer(mask.to_bytes(8 * ((self.n + 63) // 64), "little"), dtype="<u8").astype(np.uint64)
+
+
+def _mask_of_words(words: NDArray[np.uint64]) -> int:
+    return int.from_bytes(words.astype("<u8").tobytes(), "little")
+
+
+def _in_given_order(masks: list[int], order: list[int]) -> list[int]:
+    out = [0] * len(order)
+    for mask, pod in zip(masks, order, strict=True):
+        out[pod] = mask
+    return out
+
+
+def _check_square(name: str, matrix: NDArray[np.float64]) -> None:
+    rows, columns = matrix.shape
+    if rows != columns or rows == 0:
+        raise InputError("not square", source=name, got=f"{rows} rows, {columns} columns", expected="as many, at least 1")
+    if rows > MAX_DEVICES:
+        raise CapacityError(f"{name}: {rows} devices, at most {MAX_DEVICES:,} are supported")
+
+
+def _check_symmetric(name: str, matrix: NDArray[np.float64] | NDArray[np.int32], where: NDArray[np.bool_]) -> None:
+    wrong = np.argwhere((matrix != matrix.T) & where)
+    if len(wrong):
+        row, column = wrong[0]
+        raise InputError(
+            "the two directions differ: symmetrise first",
+            source=name,
+            where=f"[{row}, {column}]",
+            got=f"{matrix[row, column]} and {matrix[column, row]}",
+        )
