@@ -109,6 +109,7 @@ class BandwidthMatrix(Displayed):
                 "unknown direction rule", source="symmetric", got=repr(symmetric), expected="min, max or mean"
             )
         forth, back = self.gb_s, self.gb_s.T
+        weights: npt.NDArray[np.float64]
         if symmetric == "min":
             weights = np.minimum(forth, back)
         elif symmetric == "max":
@@ -116,7 +117,7 @@ class BandwidthMatrix(Displayed):
         else:
             weights = (forth + back) / 2.0
         np.fill_diagonal(weights, np.inf)
-        return np.ascontiguousarray(weights)
+        return weights
 
     @cached_property
     def class_floors_gb_s(self) -> npt.NDArray[np.float64]:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import UnknownNameError
-from workbench.kernels.tiers import TierForest
+from workbench.kernels.tiers import Forest
 from workbench.model.display import Displayed
 
 __all__ = ["VIRTUAL_TOP", "DomainSpec", "Problem", "Topology", "name_ranks"]
@@ -192,9 +192,9 @@ class Topology(Displayed):
         return max(self.tiers[-1] + 1, 1) if self.tiers else 1
 
     @cached_property
-    def forest(self) -> TierForest:
+    def forest(self) -> Forest:
         """LCA and tier scores in bulk."""
-        return TierForest(self.parent, self.tier)
+        return Forest(self.parent, self.tier)
 
     @cached_property
     def _node_index(self) -> dict[str, int]:
