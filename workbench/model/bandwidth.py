@@ -132,7 +132,7 @@ class BandwidthMatrix(Displayed):
             return values
         # In tenths, so that a gap of exactly 10 % between decimal printouts splits.
         starts = np.concatenate([[True], values[1:] * 10.0 >= values[:-1] * (10.0 + 10.0 * CLASS_GAP)])
-        floors = values[starts]
+        floors: npt.NDArray[np.float64] = values[starts]
         floors.flags.writeable = False
         return floors
 
