@@ -22,7 +22,9 @@ def test_a_device_above_the_limit_is_refused():
         subsets.count(1 << 1024, 1)
 
 
-@pytest.mark.parametrize("arguments", [{"k": -1}, {"k": 1, "start": -1}, {"k": 1, "limit": -1}, {"k": 1, "limit": 10**7}])
+@pytest.mark.parametrize(
+    "arguments", [{"k": -1}, {"k": 1, "start": -1}, {"k": 1, "limit": -1}, {"k": 1, "limit": 10**7}]
+)
 def test_numbers_out_of_range_are_refused(arguments):
     with pytest.raises(InputError):
         subsets.enumerate_masks(0b1111, **arguments)

@@ -419,7 +419,9 @@ def _in_given_order(masks: list[int], order: list[int]) -> list[int]:
 def _check_square(name: str, matrix: NDArray[np.float64]) -> None:
     rows, columns = matrix.shape
     if rows != columns or rows == 0:
-        raise InputError("not square", source=name, got=f"{rows} rows, {columns} columns", expected="as many, at least 1")
+        raise InputError(
+            "not square", source=name, got=f"{rows} rows, {columns} columns", expected="as many, at least 1"
+        )
     if rows > MAX_DEVICES:
         raise CapacityError(f"{name}: {rows} devices, at most {MAX_DEVICES:,} are supported")
 

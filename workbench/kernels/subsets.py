@@ -12,7 +12,16 @@ from workbench._core import subsets as kernel
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.checks import as_array, check_range
 
-__all__ = ["DEFAULT_LIMIT", "MAX_DEVICES", "count", "enumerate_masks", "masks_of_words", "rank", "unrank", "words_of_mask"]
+__all__ = [
+    "DEFAULT_LIMIT",
+    "MAX_DEVICES",
+    "count",
+    "enumerate_masks",
+    "masks_of_words",
+    "rank",
+    "unrank",
+    "words_of_mask",
+]
 
 MAX_DEVICES = 1024
 # Rows of one answer: 8 MB for each word of a mask.
