@@ -116,7 +116,7 @@ cdef struct Search:
     int w
     int n_levels
     int n_classes
-    const uint32_t* rank      # (n, n): position of the pair's weight among the distinct weights
+    const int32_t* rank       # (n, n): position of the pair's weight among the distinct weights
     const int32_t* cls        # (n, n): position of the pair's class, or NULL
     const uint64_t* level_adj # (n_levels, n, w): pairs of at least that weight, or NULL when too many
     const uint64_t* class_adj # (n_classes, n, w), or NULL
@@ -142,15 +142,38 @@ cdef int spend(Search* s, int64_t units) except -2 nogil:
     return s.units > s.limit
 
 
+cdef inline uint64_t at_least(const int32_t* rank, int32_t t, int size) noexcept nogil:
+    """Bits of the up to 64 ranks that reach ``t``: compared as bytes, which compilers do many at a time, then packed."""
+    cdef uint8_t reached[64]
+    cdef uint64_t word = 0, eight
+    cdef int i
+    memset(reached, 0, 64)
+    if size == 64:
+        for i in range(64):
+            reached[i] = rank[i] >= t
+    else:
+        for i in range(size):
+            reached[i] = rank[i] >= t
+    for i in range(8):
+        eight = (
+            <uint64_t>reached[8 * i] | <uint64_t>reached[8 * i + 1] << 8 | <uint64_t>reached[8 * i + 2] << 16
+            | <uint64_t>reached[8 * i + 3] << 24 | <uint64_t>reached[8 * i + 4] << 32
+            | <uint64_t>reached[8 * i + 5] << 40 | <uint64_t>reached[8 * i + 6] << 48
+            | <uint64_t>reached[8 * i + 7] << 56
+        )
+        # Moves the low bit of byte j to bit 56 + j.
+        word |= ((eight * <uint64_t>0x0102040810204080) >> 56) << (8 * i)
+    return word
+
+
 cdef void load(Search* s, int c, uint32_t t, const uint64_t* members) noexcept nogil:
     """Make ``graph`` the pairs of at least class ``c`` and weight rank ``t``; rows outside ``members`` stay stale."""
-    cdef int v, u, i, base, top, n = s.n, w = s.w
+    cdef int v, u, i, n = s.n, w = s.w
     cdef const uint64_t* by_class = NULL
     cdef const uint64_t* by_level = NULL
     cdef uint64_t* row
-    cdef const uint32_t* rank
+    cdef const int32_t* rank
     cdef const int32_t* cls
-    cdef uint64_t word
     if s.cls != NULL and c > 0:
         by_class = s.class_adj + <size_t>c * n * w if s.class_adj != NULL else NULL
     if s.level_adj != NULL:
@@ -164,14 +187,9 @@ cdef void load(Search* s, int c, uint32_t t, const uint64_t* members) noexcept n
         else:
             rank = s.rank + <size_t>v * n
             for i in range(w):
-                base = i << 6
-                top = n - base if n - base < 64 else 64
-                word = 0
-                for u in range(top):
-                    word |= <uint64_t>(rank[base + u] >= t) << u
-                row[i] = word
+                row[i] = at_least(rank + (i << 6), <int32_t>t, n - (i << 6) if n - (i << 6) < 64 else 64)
             drop(row, v)
-            s.units += n >> 3
+            s.units += n >> 2
         if s.cls != NULL and c > 0:
             if by_class != NULL:
                 for i in range(w):
@@ -360,8 +378,8 @@ cdef void objective(Search* s, const uint64_t* members, int* c, uint32_t* t) noe
                 word &= word - 1
                 if u <= v:
                     continue
-                if s.rank[<size_t>v * s.n + u] < t[0]:
-                    t[0] = s.rank[<size_t>v * s.n + u]
+                if <uint32_t>s.rank[<size_t>v * s.n + u] < t[0]:
+                    t[0] = <uint32_t>s.rank[<size_t>v * s.n + u]
                 if s.cls != NULL and s.cls[<size_t>v * s.n + u] < c[0]:
                     c[0] = s.cls[<size_t>v * s.n + u]
 
@@ -474,7 +492,7 @@ cdef int compare_counts(const Ties* q) noexcept nogil:
 
 cdef void count_pair_ranks(Ties* q, int v, int sign) noexcept nogil:
     cdef int i
-    cdef const uint32_t* rank = q.s.rank + <size_t>v * q.s.n
+    cdef const int32_t* rank = q.s.rank + <size_t>v * q.s.n
     for i in range(q.n_members):
         q.counts[rank[q.members[i]]] += sign
 
@@ -758,8 +776,10 @@ cdef int seeds(Ties* q, const uint64_t* start, int64_t until) except -2 nogil:
                     while word:
                         u = (i << 6) + ctz(word)
                         word &= word - 1
-                        fast = count_common(q.high + <size_t>u * w, q.chosen, w)
-                        s.units += w
+                        # Most fast pairs with the chosen, then most fast pairs still to be had.
+                        fast = count_common(q.high + <size_t>u * w, q.chosen, w) * (s.n + 1)
+                        fast += count_common(q.high + <size_t>u * w, p, w)
+                        s.units += 2 * w + 2
                         if fast > best_fast:
                             best = u
                             best_fast = fast
@@ -778,6 +798,44 @@ cdef int seeds(Ties* q, const uint64_t* start, int64_t until) except -2 nogil:
         if spend(s, w):
             return CUT
     return NO
+
+
+cdef int64_t most_inside_groups(Ties* q, const uint64_t* start, uint32_t r) noexcept nogil:
+    """At most how many pairs of k devices can have weight rank ``r`` or more: sum of C(x, 2) over connected groups."""
+    cdef Search* s = q.s
+    cdef int w = s.w, n = s.n, i, v, size, missing = q.k
+    cdef int64_t pairs = 0
+    cdef uint64_t* todo = s.pool
+    cdef uint64_t* edge = s.pool + w
+    cdef uint64_t fresh
+    cdef int32_t* how_many = <int32_t*>(s.pool + 2 * w)
+    memset(how_many, 0, (n + 1) * sizeof(int32_t))
+    memcpy(todo, start, w * sizeof(uint64_t))
+    while True:
+        v = lowest(todo, w)
+        if v < 0:
+            break
+        memset(edge, 0, w * sizeof(uint64_t))
+        put(edge, v)
+        size = 0
+        while v >= 0:
+            drop(edge, v)
+            drop(todo, v)
+            size += 1
+            for i in range(w):
+                fresh = s.level_adj[(<size_t>r * n + v) * w + i] & q.graph[<size_t>v * w + i] & todo[i]
+                edge[i] |= fresh
+            v = lowest(edge, w)
+        how_many[size] += 1
+        s.units += size * (w + 2)
+    for size in range(n, 0, -1):
+        for i in range(how_many[size]):
+            v = size if size < missing else missing
+            pairs += <int64_t>v * (v - 1) // 2
+            missing -= v
+            if missing == 0:
+                return pairs
+    return pairs
 
 
 cdef int prepare(Ties* q, uint64_t* start, int c) except -2 nogil:
@@ -869,6 +927,10 @@ cdef int prepare(Ties* q, uint64_t* start, int c) except -2 nogil:
             if missing == 0:
                 break
         q.floor[r] = (total + 1) // 2
+        # Faster pairs lie inside connected groups; the fewest slower ones come from filling the largest groups first.
+        total = <int64_t>k * (k - 1) // 2 - most_inside_groups(q, start, r + 1)
+        if total > q.floor[r]:
+            q.floor[r] = total
     return 0
 
 
@@ -928,7 +990,7 @@ cdef struct Entry:
 
 cdef struct Machine:
     int n
-    const uint32_t* rank
+    const int32_t* rank
 
 
 cdef inline uint64_t vector_key(const Machine* m, int mask, bint* whole) noexcept nogil:
@@ -1072,7 +1134,7 @@ cdef class Solver:
     cdef int n_levels
     cdef int n_classes
     cdef double[::1] levels
-    cdef uint32_t[:, ::1] rank
+    cdef int32_t[:, ::1] rank
     cdef int32_t[:, ::1] cls
     cdef bint has_classes
     cdef uint64_t[:, :, ::1] level_adj
@@ -1098,7 +1160,7 @@ cdef class Solver:
             raise ValueError("link_class: shape of pair_weight expected")
         self.n = n
         self.words = (n + 63) >> 6
-        self.default_budget = 20 * <int64_t>n * n
+        self.default_budget = 12 * <int64_t>n * n
         self.full = (<uint64_t>1 << n) - 1 if n < 64 else ~<uint64_t>0
         self.has_classes = link_class is not None
         weights = np.asarray(pair_weight)
@@ -1106,7 +1168,7 @@ cdef class Solver:
         levels, inverse = np.unique(weights[upper], return_inverse=True)
         self.n_levels = len(levels) if n > 1 else 1
         self.levels = levels if n > 1 else np.array([np.inf])
-        rank = np.full((n, n), 0xFFFFFFFF, dtype=np.uint32)
+        rank = np.full((n, n), 0x7FFFFFFF, dtype=np.int32)
         rank[upper] = inverse
         rank.T[upper] = inverse
         self.rank = rank
@@ -1428,8 +1490,8 @@ cdef class Solver:
         for v in range(n):
             if has(&mask[0], v):
                 for u in range(v + 1, n):
-                    if has(&mask[0], u) and self.rank[v, u] < best:
-                        best = self.rank[v, u]
+                    if has(&mask[0], u) and <uint32_t>self.rank[v, u] < best:
+                        best = <uint32_t>self.rank[v, u]
                         best_v = v
                         best_u = u
         if best_v < 0:

@@ -142,7 +142,7 @@ class BottleneckSolver:
     n : int
         Number of devices.
     default_budget : int
-        20 n^2 units of work (about a word of bitset read each) for the tie-break; with link classes half of it for the
+        12 n^2 units of work (about a word of bitset read each) for the tie-break; with link classes half of it for the
         weight inside the best class. A count, not a time: every machine stops at the same place.
     choose : callable
         ``choose(free, k) -> mask``: the set that `solve` chooses without ``require``; 0 when k < 1 or fewer than k are

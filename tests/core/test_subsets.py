@@ -1,0 +1,78 @@
+"""The ``subsets`` kernel against itertools."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.reference import subsets as reference
+from workbench.kernels import subsets
+
+# Devices anywhere in two words and a bit, few enough to list all their subsets.
+masks = st.sets(st.integers(0, 140), max_size=9).map(lambda devices: sum(1 << i for i in devices))
+
+
+def test_pairs_of_four_devices_come_in_lexicographic_order():
+    found = subsets.masks_of_words(subsets.enumerate_masks(0b1111, 2))
+    assert found == [0b0011, 0b0101, 0b1001, 0b0110, 0b1010, 0b1100]
+
+
+def test_lexicographic_order_is_not_the_order_of_the_masks():
+    # {0, 9} before {1, 2}, although its mask is the larger number.
+    found = subsets.masks_of_words(subsets.enumerate_masks(0b1000000111, 2))
+    assert found.index(1 << 9 | 1) < found.index(0b110)
+
+
+@given(masks, st.integers(0, 10))
+def test_enumeration_equals_itertools(mask, k):
+    want = reference.subsets(mask, k)
+    assert subsets.masks_of_words(subsets.enumerate_masks(mask, k)) == want
+    assert subsets.count(mask, k) == len(want)
+
+
+@given(masks, st.integers(0, 9), st.data())
+def test_any_window_is_a_slice_of_the_whole(mask, k, data):
+    want = reference.subsets(mask, k)
+    start = data.draw(st.integers(0, len(want) + 2))
+    limit = data.draw(st.integers(0, 20))
+    found = subsets.masks_of_words(subsets.enumerate_masks(mask, k, start=start, limit=limit))
+    assert found == want[start : start + limit]
+
+
+@given(masks, st.integers(0, 9))
+def test_rank_and_unrank_invert_each_other(mask, k):
+    want = reference.subsets(mask, k)
+    assert subsets.rank(mask, want).tolist() == list(range(len(want)))
+    assert subsets.masks_of_words(subsets.unrank(mask, k, np.arange(len(want)))) == want
+
+
+def test_ranks_far_inside_a_large_machine():
+    mask = (1 << 100) - 1
+    total = math.comb(100, 8)
+    assert subsets.count(mask, 8) == total
+    ranks = np.array([0, 1, total // 3, total - 2, total - 1])
+    found = subsets.masks_of_words(subsets.unrank(mask, 8, ranks))
+    assert found[0] == 0xFF and found[-1] == 0xFF << 92
+    assert subsets.rank(mask, found).tolist() == ranks.tolist()
+    window = subsets.masks_of_words(subsets.enumerate_masks(mask, 8, start=int(ranks[2]), limit=1))
+    assert window == [found[2]]
+
+
+def test_counts_beyond_64_bits_are_exact():
+    assert subsets.count((1 << 1024) - 1, 512) == math.comb(1024, 512)
+    assert subsets.count((1 << 72) - 1, 36) == math.comb(72, 36)
+
+
+def test_counts_near_the_limit_of_ranks():
+    for n, k in [(64, 28), (64, 29), (64, 30), (65, 27), (66, 33), (62, 31)]:
+        assert subsets.count((1 << n) - 1, k) == math.comb(n, k)
+
+
+def test_the_subset_of_nothing():
+    assert subsets.masks_of_words(subsets.enumerate_masks(0b101, 0)) == [0]
+    assert subsets.masks_of_words(subsets.enumerate_masks(0, 0)) == [0]
+    assert subsets.masks_of_words(subsets.enumerate_masks(0, 1)) == []
+    assert subsets.rank(0b101, [0]).tolist() == [0]

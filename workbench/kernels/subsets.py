@@ -1,0 +1,156 @@
+"""Face of the ``subsets`` kernel: the k-subsets of a device mask, in lexicographic order of their index lists."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench._core import subsets as kernel
+from workbench.errors import CapacityError, InputError
+from workbench.kernels.checks import as_array, check_range
+
+__all__ = [
+    "DEFAULT_LIMIT",
+    "MAX_DEVICES",
+    "count",
+    "enumerate_masks",
+    "masks_of_words",
+    "rank",
+    "unrank",
+    "words_of_mask",
+]
+
+MAX_DEVICES = 1024
+# Rows of one answer: 8 MB for each word of a mask.
+DEFAULT_LIMIT = 1_000_000
+# Ranks are int64.
+_MOST_SUBSETS = 2**62
+
+
+def words_of_mask(mask: int, n_words: int | None = None) -> NDArray[np.uint64]:
+    """A mask as little-endian uint64 words: device i is bit ``i % 64`` of word ``i // 64``.
+
+    Parameters
+    ----------
+    mask : int
+        Bit i set means device i; at most 1,024 devices.
+    n_words : int, optional
+        Length of the answer; None: as many as the mask needs, at least one.
+
+    Raises
+    ------
+    InputError
+        Negative, or more bits than ``n_words`` hold.
+    CapacityError
+        A device of 1,024 or above.
+    """
+    if isinstance(mask, bool) or not isinstance(mask, int) or mask < 0:
+        raise InputError("not a mask", source="mask", got=repr(mask), expected="an int of at least 0")
+    if mask >> MAX_DEVICES:
+        raise CapacityError(f"mask: device {mask.bit_length() - 1}, at most {MAX_DEVICES:,} devices are supported")
+    needed = max(1, (mask.bit_length() + 63) // 64)
+    length = needed if n_words is None else check_range("n_words", n_words, needed, MAX_DEVICES // 64)
+    return np.frombuffer(mask.to_bytes(8 * length, "little"), dtype="<u8").astype(np.uint64)
+
+
+def masks_of_words(rows: NDArray[np.uint64]) -> list[int]:
+    """Rows of words, shape (m, words), as Python ints."""
+    words: NDArray[np.uint64] = as_array("rows", rows, np.uint64, 2)
+    return [int.from_bytes(row.astype("<u8").tobytes(), "little") for row in words]
+
+
+def count(mask: int, k: int) -> int:
+    """Number of k-subsets of a mask, exact at any size.
+
+    Parameters
+    ----------
+    mask : int
+    k : int
+        0 <= k <= 1,024; 0 for k above the number of devices.
+    """
+    found = kernel.count(words_of_mask(mask), check_range("k", k, 0, MAX_DEVICES))
+    return found if found >= 0 else math.comb(mask.bit_count(), k)
+
+
+def enumerate_masks(
+    mask: int, k: int, *, start: int = 0, limit: int = DEFAULT_LIMIT, n_words: int | None = None
+) -> NDArray[np.uint64]:
+    """Subsets number ``start`` and following, lexicographic.
+
+    Parameters
+    ----------
+    mask : int
+    k : int
+        Devices per subset.
+    start : int
+        Rank of the first one, >= 0, below 2^62.
+    limit : int
+        At most so many rows, 0 to 1,000,000: ask again with a later ``start`` for more.
+    n_words : int, optional
+        Words per row; None: as many as the mask needs.
+
+    Returns
+    -------
+    ndarray of shape (m, words), uint64
+        m = 0 when ``start`` is behind the last subset.
+    """
+    words = words_of_mask(mask, n_words)
+    check_range("k", k, 0, MAX_DEVICES)
+    check_range("start", start, 0, _MOST_SUBSETS - 1)
+    check_range("limit", limit, 0, DEFAULT_LIMIT)
+    return kernel.enumerate_masks(words, k, start, limit)
+
+
+def rank(mask: int, subsets: Sequence[int]) -> NDArray[np.int64]:
+    """Position of each subset among the subsets of its size, lexicographic.
+
+    Raises
+    ------
+    InputError
+        A subset with a device that ``mask`` lacks.
+    CapacityError
+        A size with 2^62 subsets or more: ranks are int64.
+    """
+    words = words_of_mask(mask)
+    for position, subset in enumerate(subsets):
+        if subset < 0 or subset & ~mask:
+            raise InputError("not a subset of the mask", source="subsets", where=f"[{position}]", got=hex(subset))
+    rows = np.array([words_of_mask(subset, len(words)) for subset in subsets], dtype=np.uint64).reshape(-1, len(words))
+    ranks = kernel.rank(words, rows)
+    if (ranks < 0).any():
+        raise CapacityError(f"subsets: 2^62 or more of the size of subset {int(np.argmax(ranks < 0))}")
+    return ranks
+
+
+def unrank(mask: int, k: int, ranks: object, *, n_words: int | None = None) -> NDArray[np.uint64]:
+    """The subsets at the given positions; inverse of `rank`.
+
+    Parameters
+    ----------
+    mask : int
+    k : int
+    ranks : ndarray of shape (m,), int64
+        0 <= rank < count(mask, k).
+
+    Returns
+    -------
+    ndarray of shape (m, words), uint64
+
+    Raises
+    ------
+    InputError
+        A rank outside.
+    CapacityError
+        2^62 subsets or more.
+    """
+    words = words_of_mask(mask, n_words)
+    wanted: NDArray[np.int64] = as_array("ranks", ranks, np.int64, 1)
+    total = count(mask, k)
+    if total >= _MOST_SUBSETS:
+        raise CapacityError(f"unrank: {total} subsets of {k} devices, at most 2^62 - 1 have ranks")
+    if wanted.size and (int(wanted.min()) < 0 or int(wanted.max()) >= total):
+        raise InputError("rank out of range", source="ranks", expected=f"0 to {total - 1}")
+    return kernel.unrank(words, k, wanted)
