@@ -29,6 +29,7 @@ def lowest_tier_with_fit(
     limited: bool,
     highest: int,
 ) -> tuple[int, NDArray[np.int32]] | None: ...
+
 @final
 class Fill:
     def __init__(
