@@ -1,4 +1,4 @@
-from typing import final
+from typing import Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +32,8 @@ def lowest_tier_with_fit(
 
 @final
 class Fill:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         nodes: NDArray[np.int32],
         idle: NDArray[np.int64],
         used: NDArray[np.int64],
@@ -47,7 +47,7 @@ class Fill:
         request_by: NDArray[np.int64],
         balanced: float,
         balanced_by: NDArray[np.uint8],
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def c(self) -> int: ...
     @property

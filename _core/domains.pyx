@@ -142,6 +142,7 @@ cdef inline bint outer_beats(const Outer* a, const Outer* b) noexcept nogil:
 
 
 @cython.final
+@cython.auto_pickle(False)
 cdef class Fill:
     """See ``workbench.kernels.domains.Fill`` for the contract; arguments are trusted but for the range of quantities."""
 

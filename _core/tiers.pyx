@@ -129,6 +129,7 @@ cdef bint level_values(const View* view, const double* table, int levels, double
 
 
 @cython.final
+@cython.auto_pickle(False)
 cdef class Forest:
     """Forest of d domains; see ``workbench.kernels.tiers`` for the contract. Arguments are trusted but for cycles."""
 
