@@ -307,6 +307,22 @@ def test_filling_equals_a_full_rescan_bit_for_bit(case: Case, steps: list[tuple[
         place_both(case, shape % case.shapes, count, sole)
 
 
+@settings(max_examples=100, deadline=None)
+@given(cases(), st.lists(st.integers(0, 2), max_size=12), st.booleans())
+def test_placing_each_of_a_sequence_equals_a_full_rescan(case: Case, sequence: list[int], sole: bool) -> None:
+    shapes = [shape % case.shapes for shape in sequence]
+    want = [case.oracle.place(shape, sole) or (-1, 0.0) for shape in shapes]
+    got = case.kernel.place_each(np.array(shapes, dtype=np.int32), sole_unscored=sole)
+    assert got.positions.tolist() == [position for position, _ in want]
+    assert got.scores.tolist() == [score for _, score in want]
+    total = 0.0
+    for _, score in want:
+        total += score
+    assert got.score_sum == total
+    assert case.kernel.placed == sum(position >= 0 for position, _ in want)
+    assert case.kernel.idle.tolist() == case.oracle.idle
+
+
 @settings(max_examples=150, deadline=None)
 @given(cases(), st.lists(st.tuples(st.integers(0, 2), st.integers(0, 5)), min_size=1, max_size=8), st.data())
 def test_after_a_rollback_the_same_steps_give_the_same_answers(

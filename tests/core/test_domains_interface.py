@@ -147,6 +147,8 @@ def topology(**changes: Any) -> Callable[[Fill], object]:
         (lambda fill: fill.place(1, 1), "shape: no such shape"),
         (lambda fill: fill.place(-1, 1), "shape: no such shape"),
         (lambda fill: fill.place(0, -1), "count: negative"),
+        (lambda fill: fill.place_each(int32([0, 1])), "shapes: entry 1: out of range"),
+        (lambda fill: fill.place_each(int64([0])), "shapes: wrong dtype"),
         (lambda fill: fill.n_fitting(7), "shape: no such shape"),
         (lambda fill: fill.rollback(2), "mark: no such mark"),
         (lambda fill: fill.rollback(-1), "mark: no such mark"),

@@ -481,9 +481,28 @@ class Fill:
         self._shape(shape)
         if count < 0:
             raise InputError("negative", source="count", got=str(count), expected=">= 0")
-        if count > MAX_PODS_PER_CALL:
-            raise CapacityError(f"count: {count} pods in one call, at most {MAX_PODS_PER_CALL}")
+        _bound_count("count", count)
         return Placed(*self._c_fill.place(shape, count, sole_unscored))
+
+    def place_each(self, shapes: NDArray[np.int32], *, sole_unscored: bool = True) -> Placed:
+        """Place one pod of each shape named, in that order: a gang whose roles alternate.
+
+        Parameters
+        ----------
+        shapes : ndarray of shape (m,), int32
+            At most 10,000,000.
+        sole_unscored : bool
+            As in `place`.
+
+        Returns
+        -------
+        Placed
+            Of length m; position -1 and score 0 for a pod that no node holds, the pods after it are still tried.
+        """
+        shapes = as_array("shapes", shapes, np.int32, 1)
+        check_range("shapes", shapes, 0, self._c_fill.n_shapes - 1)
+        _bound_count("shapes", shapes.shape[0])
+        return Placed(*self._c_fill.place_each(shapes, sole_unscored))
 
     def rollback(self, mark: int = 0) -> None:
         """Take back every placement after the first ``mark``, record and task counts included; O(taken back).
@@ -519,6 +538,11 @@ def _request(request: NDArray[np.int64], r: int) -> NDArray[np.int64]:
     check_length("request", request, r)
     check_range("request", request, 0, MAX_QUANTITY)
     return request
+
+
+def _bound_count(name: str, count: int) -> None:
+    if count > MAX_PODS_PER_CALL:
+        raise CapacityError(f"{name}: {count} pods in one call, at most {MAX_PODS_PER_CALL}")
 
 
 def _finite(name: str, numbers: NDArray[np.float64] | float) -> None:
