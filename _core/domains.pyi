@@ -1,4 +1,4 @@
-from typing import final
+from typing import Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +29,11 @@ def lowest_tier_with_fit(
     limited: bool,
     highest: int,
 ) -> tuple[int, NDArray[np.int32]] | None: ...
+
 @final
 class Fill:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         nodes: NDArray[np.int32],
         idle: NDArray[np.int64],
         used: NDArray[np.int64],
@@ -46,7 +47,7 @@ class Fill:
         request_by: NDArray[np.int64],
         balanced: float,
         balanced_by: NDArray[np.uint8],
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def c(self) -> int: ...
     @property
@@ -85,6 +86,9 @@ class Fill:
     ) -> None: ...
     def place(
         self, shape_number: int, count: int, sole_unscored: bool
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], float]: ...
+    def place_each(
+        self, shape_numbers: NDArray[np.int32], sole_unscored: bool
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], float]: ...
     def rollback(self, mark: int) -> None: ...
     def n_fitting(self, shape_number: int) -> int: ...

@@ -142,6 +142,7 @@ cdef inline bint outer_beats(const Outer* a, const Outer* b) noexcept nogil:
 
 
 @cython.final
+@cython.auto_pickle(False)
 cdef class Fill:
     """See ``workbench.kernels.domains.Fill`` for the contract; arguments are trusted but for the range of quantities."""
 
@@ -602,6 +603,28 @@ cdef class Fill:
         if done < count:
             positions_array = positions_array[:done].copy()
             scores_array = scores_array[:done].copy()
+        return positions_array, scores_array, total
+
+    def place_each(self, const int32_t[::1] shape_numbers not None, bint sole_unscored):
+        """The same for one pod of each shape named, in that order; position -1 and score 0 where no node fits."""
+        cdef int64_t count = shape_numbers.shape[0], i
+        cdef Shape* shape
+        cdef double total = 0.0
+        self.reserve(self.placed + count)
+        positions_array = np.full(count, -1, dtype=np.int32)
+        scores_array = np.zeros(count, dtype=np.float64)
+        cdef int32_t[::1] positions = positions_array
+        cdef double[::1] scores = scores_array
+        with nogil:
+            for i in range(count):
+                shape = &self.shapes[shape_numbers[i]]
+                self.catch_up(shape)
+                if shape.n_fitting == 0:
+                    continue
+                if not (sole_unscored and shape.n_fitting == 1):
+                    scores[i] = shape.outer[1].total
+                    total += scores[i]
+                positions[i] = self.put(shape, shape_numbers[i])
         return positions_array, scores_array, total
 
     cdef int32_t put(self, Shape* shape, int32_t shape_number) noexcept nogil:

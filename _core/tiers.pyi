@@ -1,11 +1,11 @@
-from typing import final
+from typing import Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 @final
 class Forest:
-    def __init__(self, parent: NDArray[np.int32]) -> None: ...
+    def __new__(cls, parent: NDArray[np.int32]) -> Self: ...
     @property
     def parent(self) -> NDArray[np.int32]: ...
     @property

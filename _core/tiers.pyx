@@ -13,12 +13,12 @@ Euler       where the codes need more than 63 bits or a path has more than 15 do
             depth-first order (sparse table, O(d log d) memory), two look-ups per pair.
 
 Scores take a shorter way where all domains of one level have the same value (no skipped tiers): the level alone
-decides, and a pair costs two loads from an array of 8 d bytes. A gather of 64-byte rows (code and path) was tried and
-is three times slower at 150,000 domains; so is ``-march=native``, which turns the loop into vector gathers.
+decides, and a pair costs two loads from an array of 4 d bytes (8 d above 32 bits). A gather of 64-byte rows (code and
+path) was tried and is three times slower at 150,000 domains.
 """
 
 cimport cython
-from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t, uintptr_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uint64_t, uintptr_t
 
 import numpy as np
 
@@ -29,12 +29,18 @@ cdef enum:
     CODE_BITS = 63
 
 
+ctypedef fused code_t:
+    uint32_t
+    uint64_t
+
+
 cdef struct View:
     int64_t d
     const int32_t* parent
     const int32_t* depth
     # packed; entry 0 of codes and of each row of above stands for domain -1
     const uint64_t* codes
+    const uint32_t* short_codes  # their upper halves where the lower ones are all 0, else NULL
     const int32_t* above      # above[l * (d + 1) + a + 1]: the ancestor just above level l; last row: a itself
     const int8_t* level_of    # leading zeros of the xor -> level where the paths part
     # Euler
@@ -94,13 +100,13 @@ cdef void fill_scores(
 
 
 cdef void fill_scores_by_level(
-    const uint64_t* codes, const int32_t* a, const int32_t* b, int64_t m,
+    const code_t* codes, int up, const int32_t* a, const int32_t* b, int64_t m,
     const double* by_zeros, const double* own, double* out,
 ) noexcept nogil:
     cdef int64_t i
     cdef uint64_t apart
     for i in range(m):
-        apart = codes[<int64_t>a[i] + 1] ^ codes[<int64_t>b[i] + 1]
+        apart = <uint64_t>(codes[<int64_t>a[i] + 1] ^ codes[<int64_t>b[i] + 1]) << up
         out[i] = by_zeros[clz(apart | 1)] if apart else own[<int64_t>a[i] + 1]
 
 
@@ -123,6 +129,7 @@ cdef bint level_values(const View* view, const double* table, int levels, double
 
 
 @cython.final
+@cython.auto_pickle(False)
 cdef class Forest:
     """Forest of d domains; see ``workbench.kernels.tiers`` for the contract. Arguments are trusted but for cycles."""
 
@@ -219,6 +226,10 @@ cdef class Forest:
                 above[level, domain + 1] = above[level, up + 1]
             for level in range(self.view.depth[domain] + 1, levels + 1):
                 above[level, domain + 1] = domain
+        self.view.short_codes = NULL
+        if low >= 32:
+            # Half the bytes: 150,000 domains then stay in the second-level cache.
+            self.view.short_codes = <const uint32_t*>self.pin((codes_array >> 32).astype(np.uint32))
         self.view.codes = <const uint64_t*>self.pin(codes_array)
         self.view.above = self.pin(above_array)
         self.view.level_of = <const int8_t*>self.pin(level_array)
@@ -297,7 +308,10 @@ cdef class Forest:
             if self.packed and level_values(&self.view, &table[0], self.levels, by_level):
                 for zeros in range(64):
                     by_zeros[zeros] = by_level[self.view.level_of[zeros]]
-                fill_scores_by_level(self.view.codes, &a[0], &b[0], m, by_zeros, &own[0], &out[0])
+                if self.view.short_codes != NULL:
+                    fill_scores_by_level(self.view.short_codes, 32, &a[0], &b[0], m, by_zeros, &own[0], &out[0])
+                else:
+                    fill_scores_by_level(self.view.codes, 0, &a[0], &b[0], m, by_zeros, &own[0], &out[0])
             else:
                 fill_scores(&self.view, self.packed, &a[0], &b[0], m, &table[0], &own[0], &out[0])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -299,11 +300,27 @@ def place_both(case: Case, shape: int, count: int, sole: bool) -> None:
         assert case.kernel.record == case.oracle.topology.record
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(cases(), st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9), st.booleans()), max_size=8))
 def test_filling_equals_a_full_rescan_bit_for_bit(case: Case, steps: list[tuple[int, int, bool]]) -> None:
     for shape, count, sole in steps:
         place_both(case, shape % case.shapes, count, sole)
+
+
+@settings(max_examples=100, deadline=None)
+@given(cases(), st.lists(st.integers(0, 2), max_size=12), st.booleans())
+def test_placing_each_of_a_sequence_equals_a_full_rescan(case: Case, sequence: list[int], sole: bool) -> None:
+    shapes = [shape % case.shapes for shape in sequence]
+    want = [case.oracle.place(shape, sole) or (-1, 0.0) for shape in shapes]
+    got = case.kernel.place_each(np.array(shapes, dtype=np.int32), sole_unscored=sole)
+    assert got.positions.tolist() == [position for position, _ in want]
+    assert got.scores.tolist() == [score for _, score in want]
+    total = 0.0
+    for _, score in want:
+        total += score
+    assert got.score_sum == total
+    assert case.kernel.placed == sum(position >= 0 for position, _ in want)
+    assert case.kernel.idle.tolist() == case.oracle.idle
 
 
 @settings(max_examples=150, deadline=None)
@@ -336,7 +353,104 @@ def assert_same(left: list, right: list) -> None:
         assert one.scores.tolist() == other.scores.tolist()
 
 
-@settings(deadline=None)
+@st.composite
+def tight_cases(draw: st.DrawFn) -> Case:
+    """Nodes of one or two pods in few leaves, all scores from the topology: which nodes share the greatest base
+    changes with nearly every pod."""
+    n, d = draw(st.integers(2, 8)), draw(st.integers(2, 4))
+    total = draw(st.lists(st.integers(1, 2), min_size=n, max_size=n))
+    leaf = draw(st.lists(st.integers(-1, d - 1), min_size=n, max_size=n))
+    parent = [draw(st.integers(-1, i - 1)) for i in range(d)]
+    value = draw(st.lists(st.sampled_from([0.0, 0.5]), min_size=d, max_size=d))
+    record = draw(st.integers(NO_RECORD, d - 1))
+    update, roots_meet = draw(st.booleans()), draw(st.booleans())
+    amounts = int64(total).reshape(n, 1)
+    rank = np.arange(n, dtype=np.int32)
+    kernel = Fill(
+        rank,
+        amounts,
+        np.zeros_like(amounts),
+        amounts,
+        rank,
+        leaf=np.array(leaf, dtype=np.int32),
+        weights=ScoreWeights(),
+    )
+    oracle = reference.RescanFill(
+        amounts.tolist(),
+        [[0] for _ in total],
+        amounts.tolist(),
+        list(range(n)),
+        leaf,
+        reference.Weights(0.0, [0.0], 0.0, 0.0, [0], 0.0, [0]),
+    )
+    for request in (1, 2):
+        feasible = draw(st.lists(st.sampled_from([1, 1, 1, 0]), min_size=n, max_size=n))
+        kernel.add_shape(int64([request]), feasible=np.array(feasible, dtype=np.uint8))
+        oracle.shapes.append(([request], feasible, None))
+    tasks = {group: draw(st.integers(1, 4)) for group in kernel.groups.tolist()}
+    kernel.set_topology(
+        TopologyScores(
+            Forest(np.array(parent, dtype=np.int32), np.ones(d, dtype=np.int32)), np.array(value), roots_meet=roots_meet
+        ),
+        record=record,
+        tasks_in_group=int64(list(tasks.values())),
+        total_tasks=7,
+        update_record=update,
+    )
+    oracle.topology = reference.Topology(parent, value, 1.0, 0.0, 1.0, roots_meet, update, record, dict(tasks), 7)
+    return Case(kernel, oracle, 2)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    tight_cases(), st.lists(st.tuples(st.sampled_from(["place", "place", "roll back"]), st.integers(0, 5)), max_size=12)
+)
+def test_shares_follow_the_nodes_that_still_fit_also_across_rollbacks(case: Case, steps: list[tuple[str, int]]) -> None:
+    states = [(0, copy.deepcopy(case.oracle))]
+    for step, number in steps:
+        if step == "place":
+            place_both(case, number % 2, 1 + number // 2, True)
+            states.append((case.kernel.placed, copy.deepcopy(case.oracle)))
+        else:
+            del states[max(1, len(states) - number) :]
+            case.kernel.rollback(states[-1][0])
+            case.oracle = copy.deepcopy(states[-1][1])
+
+
+def test_the_last_node_of_two_sharing_leaves_loses_its_share() -> None:
+    # n0 (s0) and n2 (s1) are as far from record s4 and each has a task beside it; when n0 is taken n2 is alone.
+    fill = document_fill([8, 0, 8, 0, 8, 0, 0, 0])
+    shape = fill.add_shape(int64([8]))
+    fill.set_topology(
+        document_scores(), record=4, tasks_in_group=int64([1, 1, 0, 0]), total_tasks=4, update_record=False
+    )
+    assert fill.place(shape, 2).scores.tolist() == [75.0, 50.0]
+
+
+def test_of_equal_totals_the_higher_node_part_wins_before_the_name() -> None:
+    # n0: 50 for its leaf + 0; n4: 0 for its leaf + 50 of its own.
+    fill = document_fill([8, 0, 0, 0, 8, 0, 0, 0])
+    shape = fill.add_shape(int64([8]), extra=np.array([0.0, 0, 0, 0, 50.0, 0, 0, 0]))
+    fill.set_topology(document_scores(), record=1, total_tasks=2, update_record=False)
+    part, total = fill.node_scores(shape)
+    assert (part[[0, 4]].tolist(), total[[0, 4]].tolist()) == ([0.0, 50.0], [50.0, 50.0])
+    assert fill.place(shape, 1).positions.tolist() == [4]
+
+
+def test_a_node_freed_by_a_rollback_takes_the_share_from_others() -> None:
+    # Shape b waits while shape a fills s0 and gives it back: the greatest base is s0's again, alone, not s2's and s3's.
+    fill = document_fill([8, 0, 0, 0, 8, 0, 8, 0])
+    shape_a, shape_b = fill.add_shape(int64([8])), fill.add_shape(int64([4]))
+    fill.set_topology(
+        document_scores(), record=0, tasks_in_group=int64([1, 1, 2, 2]), total_tasks=4, update_record=False
+    )
+    fill.place(shape_a, 1)
+    assert fill.place(shape_b, 1).scores.tolist() == [50.0]
+    fill.rollback()
+    assert fill.place(shape_b, 3).scores.tolist() == [100.0, 100.0, 50.0]
+
+
+@settings(max_examples=50, deadline=None)
 @given(cases(), st.integers(0, 6))
 def test_node_scores_are_those_of_the_next_pod(case: Case, count: int) -> None:
     place_both(case, 0, count, True)

@@ -135,6 +135,20 @@ def test_codes_beyond_63_bits_take_the_sparse_table() -> None:
     ]
 
 
+def test_codes_between_32_and_63_bits_keep_all_their_bits() -> None:
+    parent = [-1]
+    for _ in range(9):
+        parent += [len(parent) - 1] * 40
+    kernel = Forest(int32(parent), int32([1] * len(parent)))
+    assert kernel.packed
+    a, b = np.random.default_rng(3).integers(-1, len(parent), (2, 3000)).astype(np.int32)
+    value = kernel.depth * 0.5
+    want = [
+        reference.score(parent, x, y, value.tolist(), -1.0, None) for x, y in zip(a.tolist(), b.tolist(), strict=True)
+    ]
+    assert kernel.scores(a, b, value, top=-1.0).tolist() == want
+
+
 @settings(max_examples=30)
 @given(forests())
 def test_networkx_agrees(forest: tuple[list[int], list[int]]) -> None:

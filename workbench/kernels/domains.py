@@ -39,7 +39,9 @@ MAX_QUANTITY = 2**53
 
 MAX_PODS_PER_CALL = 10_000_000
 
-MAX_RESOURCE_WEIGHT = 1_000_000
+MAX_WEIGHT = 1_000_000
+
+MAX_SCORE = 1e12
 
 NO_RECORD = -2
 """The record is empty; -1 is the virtual top, which is a record from Volcano 1.14 on."""
@@ -285,6 +287,8 @@ class Fill:
     Sources: Volcano plugins binpack, nodeorder (Kubernetes NodeResourcesFit, NodeResourcesBalancedAllocation) and
     network-topology-aware; allocate action, placing tasks on a node list.
 
+    Not for several threads at once: a call changes the session while the GIL is free.
+
     Cost: a pod costs one score and one path of a tournament tree; a shape that was not used for a while looks again at
     the nodes that changed since, at most at all.
 
@@ -481,9 +485,28 @@ class Fill:
         self._shape(shape)
         if count < 0:
             raise InputError("negative", source="count", got=str(count), expected=">= 0")
-        if count > MAX_PODS_PER_CALL:
-            raise CapacityError(f"count: {count} pods in one call, at most {MAX_PODS_PER_CALL}")
+        _bound_count("count", count)
         return Placed(*self._c_fill.place(shape, count, sole_unscored))
+
+    def place_each(self, shapes: NDArray[np.int32], *, sole_unscored: bool = True) -> Placed:
+        """Place one pod of each shape named, in that order: a gang whose roles alternate.
+
+        Parameters
+        ----------
+        shapes : ndarray of shape (m,), int32
+            At most 10,000,000.
+        sole_unscored : bool
+            As in `place`.
+
+        Returns
+        -------
+        Placed
+            Of length m; position -1 and score 0 for a pod that no node holds, the pods after it are still tried.
+        """
+        shapes = as_array("shapes", shapes, np.int32, 1)
+        check_range("shapes", shapes, 0, self._c_fill.n_shapes - 1)
+        _bound_count("shapes", shapes.shape[0])
+        return Placed(*self._c_fill.place_each(shapes, sole_unscored))
 
     def rollback(self, mark: int = 0) -> None:
         """Take back every placement after the first ``mark``, record and task counts included; O(taken back).
@@ -521,14 +544,20 @@ def _request(request: NDArray[np.int64], r: int) -> NDArray[np.int64]:
     return request
 
 
+def _bound_count(name: str, count: int) -> None:
+    if count > MAX_PODS_PER_CALL:
+        raise CapacityError(f"{name}: {count} pods in one call, at most {MAX_PODS_PER_CALL}")
+
+
 def _finite(name: str, numbers: NDArray[np.float64] | float) -> None:
-    if not np.isfinite(numbers).all():
-        raise InputError("not finite", source=name, expected="finite numbers")
+    # Sums and products of such numbers stay finite, so that no NaN enters the order of choice.
+    if not bool((np.abs(numbers) <= MAX_SCORE).all()):
+        raise InputError("not finite or too large", source=name, expected=f"-{MAX_SCORE:g}..{MAX_SCORE:g}")
 
 
 def _weight(name: str, weight: float) -> float:
-    if not 0.0 <= weight < float("inf"):
-        raise InputError("out of range", source=name, got=str(weight), expected=">= 0, finite")
+    if not 0.0 <= weight <= MAX_WEIGHT:
+        raise InputError("out of range", source=name, got=str(weight), expected=f"0..{MAX_WEIGHT}")
     return float(weight)
 
 
@@ -540,5 +569,5 @@ def _resources(name: str, array: object, dtype: type, r: int, weight: float) -> 
     numbers = as_array(name, array, dtype, 1)
     check_length(name, numbers, r)
     _finite(name, numbers)
-    check_range(name, numbers, 0, MAX_RESOURCE_WEIGHT)
+    check_range(name, numbers, 0, MAX_WEIGHT)
     return numbers

@@ -1,0 +1,250 @@
+"""Counting and filling: the ``domains`` kernel beside numpy and heapq.
+
+Goals: issue A, "plain placement at 5,000 nodes: kernel 5 M pods/s for one pod shape, 0.5 M for 16 shapes".
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.kernels.domains import (
+    NO_RECORD,
+    Fill,
+    ScoreWeights,
+    TopologyScores,
+    domain_counts,
+    domain_counts_spans,
+    lowest_tier_with_fit,
+    pods_per_node,
+)
+from workbench.kernels.tiers import Forest, tier_scores
+
+SIZES = (1_000, 5_000, 100_000)
+GI = 2**30
+LEAF = 8
+SHAPES = 16
+POD = np.array([4_000, 16 * GI, 1], dtype=np.int64)
+
+BINPACK = ScoreWeights(binpack=1.0, binpack_resources=np.ones(3))
+LEAST = ScoreWeights(
+    least_requested=1.0,
+    request_resources=np.array([1, 1, 0]),
+    balanced=1.0,
+    balanced_resources=np.array([1, 1, 0], dtype=np.uint8),
+)
+
+
+def machines(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Allocatable and used of n nodes with 64 cores, 512 Gi and 8 GPUs, up to two GPUs taken."""
+    total = np.tile(np.array([64_000, 512 * GI, 8], dtype=np.int64), (n, 1))
+    used = np.random.default_rng(0).integers(0, 3, (n, 1)) * np.array([8_000, 32 * GI, 1], dtype=np.int64)
+    return total, used
+
+
+def tree(n: int) -> tuple[Forest, NDArray[np.int32], NDArray[np.int32]]:
+    """Leaves of eight nodes under blocks of sixteen leaves under one root; leaf of each node, spans of each domain."""
+    leaves = -(-n // LEAF)
+    blocks = -(-leaves // 16)
+    parent = [leaves + i // 16 for i in range(leaves)] + [leaves + blocks] * blocks + [-1]
+    tier = [1] * leaves + [2] * blocks + [3]
+    spans = [(i * LEAF, min(n, (i + 1) * LEAF)) for i in range(leaves)]
+    spans += [(i * 16 * LEAF, min(n, (i + 1) * 16 * LEAF)) for i in range(blocks)] + [(0, n)]
+    forest = Forest(np.array(parent, dtype=np.int32), np.array(tier, dtype=np.int32))
+    return forest, (np.arange(n) // LEAF).astype(np.int32), np.array(spans, dtype=np.int32)
+
+
+def microseconds(call: Callable[[], object], repeats: int) -> NDArray[np.float64]:
+    times = np.empty(repeats)
+    for i in range(repeats):
+        begin = time.perf_counter()
+        call()
+        times[i] = (time.perf_counter() - begin) * 1e6
+    return times
+
+
+def row(
+    benchmark: str,
+    size: str,
+    ours: NDArray[np.float64],
+    baseline: str,
+    baseline_us: float,
+    goal_us: float | None,
+    note: str,
+) -> dict[str, object]:
+    return {
+        "benchmark": benchmark,
+        "size": size,
+        "ours_us_p50": float(np.percentile(ours, 50)),
+        "ours_us_p99": float(np.percentile(ours, 99)),
+        "baseline": baseline,
+        "baseline_us": baseline_us,
+        "goal_us": goal_us,
+        "note": note,
+    }
+
+
+def counting(n: int) -> Iterator[dict[str, object]]:
+    total, used = machines(n)
+    idle = total - used
+    forest, _, spans = tree(n)
+    size = f"{n:,} nodes, {len(forest):,} domains"
+    numpy_us = float(microseconds(lambda: (np.maximum(idle, 0) // POD).min(axis=1), 9).min())
+    yield row(
+        "domains.pods_per_node", size, microseconds(lambda: pods_per_node(idle, POD), 200), "numpy", numpy_us, None, ""
+    )
+    per_node = pods_per_node(idle, POD)
+    starts = spans[:, 0].astype(np.int64)
+    numpy_us = float(microseconds(lambda: np.add.reduceat(per_node, starts), 9).min())
+    ours = microseconds(lambda: domain_counts_spans(per_node, spans), 200)
+    yield row("domains.domain_counts_spans", size, ours, "numpy reduceat, leaves to root", numpy_us, None, "")
+    lengths = (spans[:, 1] - spans[:, 0]).astype(np.int64)
+    start = np.concatenate([[0], np.cumsum(lengths)])
+    members = np.concatenate([np.arange(low, high, dtype=np.int32) for low, high in spans])
+    numpy_us = float(microseconds(lambda: np.add.reduceat(per_node[members], start[:-1]), 9).min())
+    ours = microseconds(lambda: domain_counts(per_node, start, members), 200)
+    yield row("domains.domain_counts", size, ours, "numpy reduceat", numpy_us, None, "CSR")
+    counts = domain_counts_spans(per_node, spans)
+    numpy_us = float(microseconds(lambda: forest.tier[counts >= 60].min(), 9).min())
+    ours = microseconds(lambda: lowest_tier_with_fit(counts, forest.tier, 60), 200)
+    yield row("domains.lowest_tier_with_fit", size, ours, "numpy", numpy_us, None, "need 60: tier 2")
+
+
+def numpy_argmax(n: int, pods: int) -> object:
+    """Binpack with cached scores: one argmax and one rescoring per pod."""
+    total, used = machines(n)
+    score = np.where((used + POD <= total).all(axis=1), ((used + POD) / total).sum(axis=1), -np.inf)
+    for _ in range(pods):
+        best = int(score.argmax())
+        used[best] += POD
+        after = used[best] + POD
+        score[best] = (after / total[best]).sum() if (after <= total[best]).all() else -np.inf
+    return score
+
+
+def heap(n: int, pods: int) -> object:
+    """Binpack by heapq: only the winner's score changes, so a plain heap is exact for one shape."""
+    total, used = machines(n)
+    rows = [(u, t) for u, t in zip(used.tolist(), total.tolist(), strict=True)]
+    pod = POD.tolist()
+
+    def score(i: int) -> float:
+        taken, whole = rows[i]
+        value = 0.0
+        for k in range(3):
+            after = taken[k] + pod[k]
+            if after > whole[k]:
+                return 1.0
+            value += after / whole[k]
+        return -value
+
+    queue = [(score(i), i) for i in range(n)]
+    heapq.heapify(queue)
+    for _ in range(pods):
+        key, i = queue[0]
+        if key > 0:
+            break
+        for k in range(3):
+            rows[i][0][k] += pod[k]
+        heapq.heapreplace(queue, (score(i), i))
+    return queue
+
+
+def fill(n: int, weights: ScoreWeights, leaf: NDArray[np.int32] | None) -> Fill:
+    total, used = machines(n)
+    nodes = np.arange(n, dtype=np.int32)
+    return Fill(nodes, total - used, used, total, nodes, leaf=leaf, weights=weights)
+
+
+def one_shape(session: Fill, pods: int) -> Callable[[], object]:
+    shape = session.add_shape(POD)
+
+    def run() -> None:
+        session.rollback()
+        if len(session.place(shape, pods).positions) != pods:
+            raise AssertionError("the machines of this benchmark hold three more pods each")
+
+    return run
+
+
+def in_turns(session: Fill, pods: int) -> Callable[[], object]:
+    shapes = [session.add_shape(POD + np.array([100 * i, i * GI, 0])) for i in range(SHAPES)]
+
+    turns = np.resize(np.array(shapes, dtype=np.int32), pods)
+
+    def run() -> None:
+        session.rollback()
+        session.place_each(turns)
+
+    return run
+
+
+def filling(n: int) -> Iterator[dict[str, object]]:
+    pods = 3 * n
+    forest, leaf, _ = tree(n)
+    size = f"{n:,} nodes, {pods:,} pods"
+    goal_one = pods / 5.0 if n == 5_000 else None
+    goal_many = pods / 0.5 if n == 5_000 else None
+    repeats = 100 if n <= 5_000 else 10
+    some = min(pods, 3_000)
+    argmax_us = float(microseconds(lambda: numpy_argmax(n, some), 1).min()) * pods / some
+    heap_us = float(microseconds(lambda: heap(n, pods), 1 if n > 5_000 else 3).min())
+    argmax_name = "numpy argmax" if some == pods else f"numpy argmax, from {some:,} pods"
+
+    for name, weights in (("binpack", BINPACK), ("least requested and balanced", LEAST)):
+        run = one_shape(fill(n, weights, None), pods)
+        run()
+        note = f"{name}, one shape, rollback included"
+        yield row("domains.Fill", size, microseconds(run, repeats), "heapq", heap_us, goal_one, note)
+    run = one_shape(fill(n, BINPACK, None), pods)
+    ours = microseconds(run, repeats)
+    yield row("domains.Fill", size, ours, argmax_name, argmax_us, goal_one, "binpack, one shape, rollback included")
+
+    session = fill(n, LEAST, leaf)
+    shape = session.add_shape(POD)
+    tiers = tier_scores(forest.tier, 1, 3, flat=0.0)
+    scores = TopologyScores(forest, tiers)
+
+    def soft() -> None:
+        session.rollback(0)
+        session.set_topology(scores, record=NO_RECORD, total_tasks=pods, update_record=True)
+        session.place(shape, pods)
+
+    soft()
+    ours = microseconds(soft, repeats)
+    yield row("domains.Fill", size, ours, "heapq", heap_us, None, "one soft job, record widening, rollback included")
+
+    for name, weights in (("binpack", BINPACK), ("least requested and balanced", LEAST)):
+        run = in_turns(fill(n, weights, None), pods)
+        run()
+        ours = microseconds(run, max(2, repeats // 3))
+        note = f"{name}, {SHAPES} shapes in turns, rollback included; baseline: one shape"
+        yield row("domains.Fill", size, ours, argmax_name, argmax_us, goal_many, note)
+
+    small = np.arange(LEAF, dtype=np.int32)
+    total, used = machines(n)
+    idle = total - used
+    ranks = np.arange(n, dtype=np.int32)
+
+    def dry_run() -> None:
+        trial = Fill(small, idle, used, total, ranks, leaf=leaf, weights=BINPACK)
+        trial.place(trial.add_shape(POD), 16)
+
+    ours = microseconds(dry_run, 500)
+    yield row("domains.Fill", f"{LEAF} of {n:,} nodes, 16 pods", ours, "heapq", heap_us * 16 / pods, None, "dry run")
+
+
+def rows() -> Iterator[dict[str, object]]:
+    for n in SIZES:
+        yield from counting(n)
+    for n in SIZES:
+        yield from filling(n)
+
+
+if __name__ == "__main__":
+    for line in rows():
+        print(line)
