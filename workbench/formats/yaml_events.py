@@ -69,7 +69,7 @@ def read_yaml(text: bytes, source: str) -> Iterator[YamlDocument]:
     Plain scalars resolve as with PyYAML's SafeLoader (YAML 1.1: ``yes`` and ``on`` are true, ``0644`` is 420), except
     dates and base-60 numbers, which stay text. Keys are always text: ``on: x`` has the key ``on``.
     """
-    parser = CParser(text)
+    parser: Any = CParser(text)
     scalars: dict[str, Any] = {}
     try:
         event = parser.get_event()

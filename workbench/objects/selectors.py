@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,6 +14,10 @@ from workbench.model.labels import Requirement
 from workbench.objects.fields import child, get_list, get_maps, get_text, get_texts, wrong
 
 __all__ = ["NameIndex", "Selector", "compile_pattern", "read_label_selector", "resolve_selector"]
+
+# RE2 searches a set by one automaton; these bounds keep its states within reach of its memory.
+_PATTERNS_AT_ONCE = 256
+_SEARCH_MEMORY = 256 << 20
 
 _LABEL_OPERATORS = {"In", "NotIn", "Exists", "DoesNotExist"}
 
@@ -101,6 +104,7 @@ class NameIndex:
     Parameters
     ----------
     names : sequence of str
+        Distinct.
     labels : sequence of mapping, optional
         Labels of each node, in the order of `names`; none by default.
     """
@@ -109,37 +113,63 @@ class NameIndex:
         self.names = names
         self.labels = labels
         self.position = {name: i for i, name in enumerate(names)}
-        self._sorted: list[tuple[bytes, int]] | None = None
+        self._matches: dict[str, list[int]] = {}
+        self._by_label: dict[str, dict[str, list[int]]] = {}
+
+    def prepare(self, patterns: Iterable[str]) -> None:
+        """Search many patterns in one walk over the names, for `matching` to look up.
+
+        One scan per pattern would cost 24 ms for 20,000 names, and clusters have a pattern per rack.
+        """
+        new = [p for p in dict.fromkeys(patterns) if p not in self._matches]
+        for first in range(0, len(new), _PATTERNS_AT_ONCE):
+            batch = new[first : first + _PATTERNS_AT_ONCE]
+            self._matches |= {pattern: [] for pattern in batch}
+            options = re2.Options()
+            options.log_errors = False
+            options.max_mem = _SEARCH_MEMORY
+            together = re2.Set.SearchSet(options)
+            found = {together.Add(pattern): self._matches[pattern] for pattern in batch if _compiles(pattern)}
+            if not found:
+                continue
+            together.Compile()
+            for i, name in enumerate(self.names):
+                for number in together.Match(name) or ():
+                    found[number].append(i)
 
     def matching(self, pattern: str) -> list[int]:
         """Positions of the names in which a pattern is found, ascending; none if the pattern does not compile."""
-        try:
-            search = compile_pattern(pattern).search
-        except InputError:
-            return []
-        candidates = self._candidates(pattern)
-        return [i for i in candidates if search(self.names[i]) is not None]
+        if pattern not in self._matches:
+            self.prepare([pattern])
+        return self._matches[pattern]
 
     def holding(self, requirements: Sequence[Requirement]) -> list[int]:
         """Positions of the nodes whose labels satisfy all requirements, ascending; none for no requirement."""
         if not requirements:
             return []
-        return [i for i, row in enumerate(self.labels) if all(r.holds(row) for r in requirements)]
+        candidates: Sequence[int] = range(len(self.labels))
+        narrow = next((r for r in requirements if r.operator == "In"), None)
+        if narrow is not None:
+            by_value = self._values_of(narrow.key)
+            candidates = sorted(i for value in set(narrow.values) for i in by_value.get(value, ()))
+        return [i for i in candidates if all(r.holds(self.labels[i]) for r in requirements)]
 
-    def _candidates(self, pattern: str) -> Sequence[int]:
-        # RE2 bounds the names that a pattern anchored at the start can match, which spares the scan for the usual
-        # "^rack-17-". The bound is only right where nothing can undo the anchor, hence the exclusions.
-        if not pattern.startswith("^") or pattern[1:2] in tuple("*+?{") or "|" in pattern or "(?" in pattern:
-            return range(len(self.names))
-        if self._sorted is None:
-            self._sorted = sorted((name.encode(), i) for i, name in enumerate(self.names))
-        try:
-            low, high = compile_pattern(pattern).possiblematchrange(64)
-        except re2.error:
-            return range(len(self.names))
-        first = bisect_left(self._sorted, (low, -1))
-        last = bisect_right(self._sorted, (high, len(self.names)))
-        return sorted(i for _, i in self._sorted[first:last])
+    def _values_of(self, key: str) -> dict[str, list[int]]:
+        if key not in self._by_label:
+            by_value: dict[str, list[int]] = {}
+            for i, row in enumerate(self.labels):
+                if key in row:
+                    by_value.setdefault(row[key], []).append(i)
+            self._by_label[key] = by_value
+        return self._by_label[key]
+
+
+def _compiles(pattern: str) -> bool:
+    try:
+        compile_pattern(pattern)
+    except InputError:
+        return False
+    return True
 
 
 def resolve_selector(selector: Selector, index: NameIndex) -> list[str]:

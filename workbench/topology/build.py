@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.topology import DomainSpec, Problem, Topology
-from workbench.objects.hypernode import HyperNode
+from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.selectors import NameIndex
 
 __all__ = ["ResolvedTree", "build_topology", "resolve_members", "resolve_tree"]
@@ -90,8 +90,8 @@ def resolve_members(hypernode: HyperNode, index: NameIndex) -> tuple[list[int], 
                 nodes[position] = None
             elif selector.exact:
                 unknown[selector.exact] = None
-        elif selector.pattern:
-            nodes.update(dict.fromkeys(index.matching(selector.pattern)))
+        elif selector.pattern is not None:
+            nodes.update(dict.fromkeys(index.matching(selector.pattern) if selector.pattern else ()))
         elif selector.labels:
             nodes.update(dict.fromkeys(index.holding(selector.labels)))
     return list(nodes), list(unknown), list(children)
@@ -119,6 +119,7 @@ def resolve_tree(
     """
     by_name = {h.name: h for h in sorted(hypernodes, key=lambda h: h.name.encode())}
     index = NameIndex(node_names, node_labels)
+    index.prepare(m.selector.pattern or "" for h in by_name.values() for m in h.members if _by_pattern(m))
     names = list(node_names)
     extra: dict[str, int] = {}
     problems: list[Problem] = []
@@ -184,6 +185,10 @@ def build_topology(
         for h in hypernodes
     ]
     return Topology.build(node_names, specs, tree.problems, tree.ready)
+
+
+def _by_pattern(member: Member) -> bool:
+    return member.type == "Node" and member.selector.exact is None and bool(member.selector.pattern)
 
 
 def _parents(
