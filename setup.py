@@ -46,8 +46,12 @@ setup(
     packages=[
         "workbench",
         "workbench._core",
+        "workbench.formats",
+        "workbench.jobs",
         "workbench.kernels",
         "workbench.model",
+        "workbench.objects",
+        "workbench.topology",
     ],
     package_data={"workbench._core": ["*.pyi", "*.pyx", "*.pxd"]},
     ext_modules=cythonize(

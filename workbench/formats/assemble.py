@@ -1,0 +1,214 @@
+"""Objects of a cluster to a snapshot and gangs: the one place where they are joined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import InputError
+from workbench.jobs.gangs import Workload, read_workload
+from workbench.jobs.running import running_pods
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.gang import Gang
+from workbench.model.labels import NodeLabels, NodeTaints
+from workbench.model.resources import PODS, UNLIMITED, is_gpu_resource, request_vector, resource_columns
+from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
+from workbench.objects.device import BANDWIDTH_WHERE, Device, parse_bandwidth
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.metadata import Metadata
+from workbench.objects.node import Node
+from workbench.objects.selectors import compile_pattern
+from workbench.topology.build import build_topology
+
+__all__ = ["assemble"]
+
+Longs = npt.NDArray[np.int64]
+
+
+def assemble(
+    cluster: ClusterObjects,
+    matrices: Sequence[tuple[str, BandwidthMatrix]] = (),
+    source: str = "",
+    taken_at: str = "",
+) -> tuple[ClusterSnapshot, Workload]:
+    """Join the objects of one cluster.
+
+    Parameters
+    ----------
+    cluster : ClusterObjects
+    matrices : sequence of (pattern, BandwidthMatrix)
+        For nodes whose names match (RE2, unanchored); the last match wins, also over the Device's matrix.
+    source, taken_at : str
+        As in `ClusterSnapshot`.
+
+    Returns
+    -------
+    ClusterSnapshot
+        Nodes in the topology's order. GPUs of a node: the healthy ones of its Device, else as many as its GPU
+        resources count.
+    Workload
+        Gangs, refused objects.
+
+    Raises
+    ------
+    InputError
+        A matrix whose size is not the node's number of GPUs, a pattern that RE2 refuses.
+    """
+    gaps: list[str] = []
+    nodes = cluster.nodes or _nodes_of_members(cluster, gaps)
+    topology = build_topology(
+        cluster.hypernodes.values(), list(nodes), [node.metadata.labels for node in nodes.values()]
+    )
+    ordered = [nodes[name] for name in topology.node_names]
+    workload = read_workload(cluster)
+    columns = resource_columns(name for node in ordered for name in node.allocatable)
+    allocatable = _allocatable(ordered, columns, gaps)
+    total = _gpu_masks(ordered, cluster.devices, gaps)
+    index = {name: i for i, name in enumerate(topology.node_names)}
+    running, free, assumed = running_pods(workload.holding, index, total)
+    gaps += assumed
+    known, node_matrix = _matrices(ordered, total, cluster.devices, matrices)
+    without = sum(1 for mask, number in zip(total, node_matrix, strict=True) if mask.bit_count() > 1 and number < 0)
+    if without:
+        gaps.append(f"no bandwidth matrix for {without} nodes with several GPUs")
+    gaps += _other_gaps(cluster, nodes, workload.gangs)
+    words = gpu_words([*total, *free])
+    snapshot = ClusterSnapshot(
+        topology=topology,
+        resources=columns,
+        allocatable=allocatable,
+        used=_used(running, columns, len(ordered)),
+        labels=NodeLabels.from_rows(topology.node_names, [node.metadata.labels for node in ordered]),
+        taints=NodeTaints.from_rows([node.taints for node in ordered]),
+        unschedulable=np.array([node.unschedulable for node in ordered], dtype=np.bool_),
+        gpu_total=words[: len(ordered)].copy(),
+        gpu_free=words[len(ordered) :].copy(),
+        matrices=known,
+        node_matrix=np.array(node_matrix, dtype=np.int32),
+        queues={"default": Queue("default"), **cluster.queues},
+        running=running,
+        gaps=tuple(gaps),
+        source=source,
+        taken_at=taken_at,
+    )
+    return snapshot, workload
+
+
+def _nodes_of_members(cluster: ClusterObjects, gaps: list[str]) -> dict[str, Node]:
+    """Without any Node object the exact members of HyperNodes still tell which nodes there are."""
+    names = {
+        member.selector.exact
+        for hypernode in cluster.hypernodes.values()
+        for member in hypernode.members
+        if member.type == "Node" and member.selector.exact
+    }
+    if names:
+        gaps.append(f"no Node in the input: the {len(names)} nodes that HyperNodes name have no resources")
+    else:
+        gaps.append("no Node in the input")
+    return {name: Node(Metadata(name), {}) for name in sorted(names, key=str.encode)}
+
+
+def _allocatable(nodes: Sequence[Node], columns: tuple[str, ...], gaps: list[str]) -> Longs:
+    position = {name: i for i, name in enumerate(columns)}
+    rows = []
+    for node in nodes:
+        row = [0] * len(columns)
+        for name, amount in node.allocatable.items():
+            row[position[name]] = amount
+        rows.append(row)
+    allocatable = np.array(rows, dtype=np.int64).reshape(len(nodes), len(columns))
+    without_pods = np.array([PODS not in node.allocatable for node in nodes], dtype=np.bool_)
+    allocatable[without_pods, position[PODS]] = UNLIMITED
+    if without_pods.any():
+        gaps.append(f"{int(without_pods.sum())} nodes do not say how many pods they take: no limit")
+    empty = sum(not node.allocatable for node in nodes)
+    if empty:
+        gaps.append(f"{empty} nodes report neither allocatable nor capacity: they offer nothing")
+    return allocatable
+
+
+def _gpu_masks(nodes: Sequence[Node], devices: Mapping[str, Device], gaps: list[str]) -> list[int]:
+    masks = []
+    differing = 0
+    for node in nodes:
+        counted = sum(amount for name, amount in node.allocatable.items() if is_gpu_resource(name))
+        device = devices.get(node.name)
+        if device is None:
+            masks.append((1 << counted) - 1)
+            continue
+        mask = 0
+        for minor in device.healthy_gpus:
+            mask |= 1 << minor
+        differing += mask.bit_count() != counted
+        masks.append(mask)
+    if differing:
+        gaps.append(f"on {differing} nodes the Device lists another number of healthy GPUs than the Node offers")
+    return masks
+
+
+def _matrices(
+    nodes: Sequence[Node],
+    gpu_masks: Sequence[int],
+    devices: Mapping[str, Device],
+    given: Sequence[tuple[str, BandwidthMatrix]],
+) -> tuple[tuple[BandwidthMatrix, ...], list[int]]:
+    known: list[BandwidthMatrix] = []
+    by_text: dict[str, int] = {}
+    node_matrix = []
+    for node in nodes:
+        device = devices.get(node.name)
+        number = -1
+        if device is not None and device.bandwidth is not None:
+            if device.bandwidth not in by_text:
+                by_text[device.bandwidth] = len(known)
+                known.append(parse_bandwidth(device.bandwidth, f"Device {node.name}"))
+            number = by_text[device.bandwidth]
+            _check_size(known[number], max(device.all_gpus, default=-1) + 1, f"Device {node.name}", "the Device lists")
+        node_matrix.append(number)
+    for pattern, matrix in given:
+        search = compile_pattern(pattern).search
+        matched = [i for i, node in enumerate(nodes) if gpu_masks[i] and search(node.name) is not None]
+        for i in matched:
+            device = devices.get(nodes[i].name)
+            gpus = max(device.all_gpus, default=-1) + 1 if device else gpu_masks[i].bit_length()
+            _check_size(matrix, gpus, matrix.source, f"node {nodes[i].name} has")
+            node_matrix[i] = len(known)
+        known.append(matrix)
+    used = sorted(set(node_matrix) - {-1})
+    renumbered = {old: new for new, old in enumerate(used)} | {-1: -1}
+    return tuple(known[i] for i in used), [renumbered[number] for number in node_matrix]
+
+
+def _check_size(matrix: BandwidthMatrix, gpus: int, source: str, who: str) -> None:
+    if len(matrix) != gpus:
+        raise InputError(
+            f"the matrix has another number of GPUs than {who}",
+            source=source,
+            where=BANDWIDTH_WHERE if source.startswith("Device ") else None,
+            got=f"{len(matrix)} rows",
+            expected=f"{gpus} GPUs",
+        )
+
+
+def _used(running: Sequence[RunningPod], columns: tuple[str, ...], n_nodes: int) -> Longs:
+    used = np.zeros((n_nodes, len(columns)), dtype=np.int64)
+    for pod in running:
+        if pod.node >= 0:
+            used[pod.node] += request_vector(columns, pod.requests)[0]
+    return used
+
+
+def _other_gaps(cluster: ClusterObjects, nodes: Mapping[str, Node], gangs: Sequence[Gang]) -> list[str]:
+    gaps = []
+    homeless = sum(name not in nodes for name in cluster.devices)
+    if homeless:
+        gaps.append(f"{homeless} Devices belong to nodes that are not in the input")
+    unknown = sorted({gang.queue for gang in gangs} - set(cluster.queues) - {"default"})
+    if unknown:
+        gaps.append(f"queues not in the input: {', '.join(unknown)}")
+    if not cluster.hypernodes and any(gang.constraint for gang in gangs):
+        gaps.append("no HyperNode in the input")
+    return gaps

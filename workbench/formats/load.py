@@ -1,0 +1,99 @@
+"""`workbench.load`: from files to a Scenario."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from workbench.errors import InputError
+from workbench.formats.assemble import assemble
+from workbench.formats.manifests import Manifests, read_bytes, read_manifests
+from workbench.formats.matrix import parse_matrix
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.snapshot import Scenario
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.selectors import compile_pattern
+
+__all__ = ["load", "read_objects"]
+
+
+def load(
+    *paths: str | Path, matrices: Mapping[str, str | Path] | None = None, stdin: bytes | str | None = None
+) -> Scenario:
+    """Read a cluster and the jobs that want to run on it.
+
+    Parameters
+    ----------
+    *paths : str or Path
+        Files, folders (``*.yaml``, ``*.yml``, ``*.json``, sorted) or ``-``: Kubernetes manifests in YAML or JSON.
+    matrices : mapping of str to path, optional
+        Bandwidth matrix files by a pattern (RE2, unanchored) on node names; they win over the matrices of Devices.
+    stdin : bytes or str, optional
+        What ``-`` stands for.
+
+    Returns
+    -------
+    Scenario
+        Objects in the same order give the same Scenario; what is missing is in ``snapshot.gaps``, what was not used in
+        ``ignored``, what admission refuses in ``refused``.
+
+    Raises
+    ------
+    InputError
+        Bad input, with file, place, what was found and what was expected. What parses but is no tree loads, with
+        ``snapshot.topology.problems`` (DESIGN decision 14).
+    """
+    with _no_collection():
+        manifests = read_manifests(paths, stdin)
+        given = _given_matrices(matrices or {}, manifests)
+        cluster = read_objects(manifests)
+        snapshot, workload = assemble(cluster, given, source=", ".join(str(path) for path in paths))
+    return Scenario(
+        snapshot=snapshot,
+        gangs=workload.gangs,
+        refused=workload.refused,
+        ignored=dict(sorted((Counter(manifests.ignored) + cluster.ignored).items())),
+        inputs=dict(manifests.inputs),
+    )
+
+
+def read_objects(manifests: Manifests) -> ClusterObjects:
+    """The typed objects of parsed manifests; InputError names file, document and field."""
+    cluster = ClusterObjects()
+    for document in manifests.documents:
+        try:
+            cluster.add(document.data)
+        except InputError as error:
+            where = f"{document.where}, {error.where}" if error.where else document.where
+            raise InputError(
+                error.message, source=document.source, where=where, got=error.got, expected=error.expected
+            ) from None
+    return cluster
+
+
+def _given_matrices(matrices: Mapping[str, str | Path], manifests: Manifests) -> list[tuple[str, BandwidthMatrix]]:
+    given = []
+    for pattern, path in matrices.items():
+        try:
+            compile_pattern(pattern)
+        except InputError as error:
+            raise error.at(source="--matrix") from None
+        content = read_bytes(path)
+        given.append((pattern, parse_matrix(content, str(path))))
+        manifests.record(str(path), content)
+    return given
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Millions of small objects are made and kept: collecting garbage meanwhile costs twice the time, finds none."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

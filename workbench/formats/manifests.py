@@ -1,0 +1,174 @@
+"""Kubernetes manifests: files, folders and text to parsed documents."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from workbench.errors import InputError
+from workbench.formats.yaml_events import read_yaml
+from workbench.objects.fields import shown
+
+__all__ = ["STDIN", "Document", "Manifests", "read_bytes", "read_manifests", "read_text"]
+
+#: The path that stands for the text handed in.
+STDIN = "-"
+
+MAX_BYTES = 1 << 30
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+_NO_KIND = "(no kind)"
+
+
+@dataclass(frozen=True)
+class Document:
+    """One parsed object and its place."""
+
+    data: dict[str, Any]
+    source: str
+    where: str
+
+
+@dataclass
+class Manifests:
+    """What was read: objects in order, SHA-256 of each input by name, and documents that are no objects."""
+
+    documents: list[Document] = field(default_factory=list)
+    inputs: dict[str, str] = field(default_factory=dict)
+    ignored: dict[str, int] = field(default_factory=dict)
+
+    def record(self, source: str, content: bytes) -> None:
+        """Remember that an input was used, by its checksum."""
+        self.inputs[source] = hashlib.sha256(content).hexdigest()
+
+
+def read_manifests(paths: Iterable[str | Path], stdin: bytes | str | None = None) -> Manifests:
+    """Read every object of files, folders and, for ``-``, of the text handed in.
+
+    Parameters
+    ----------
+    paths : iterable of str or Path
+        Of a folder the files ``*.yaml``, ``*.yml`` and ``*.json`` are read, sorted by name, sub-folders not; documents
+        in them without a kind are counted as ignored. In a file named by itself such a document is an error.
+    stdin : bytes or str, optional
+        Content for the path ``-``.
+
+    Raises
+    ------
+    InputError
+        Nothing there, not text, empty, not YAML or JSON, or a folder without manifests.
+    """
+    result = Manifests()
+    paths = list(paths)
+    if not paths:
+        raise InputError("nothing to read", source="paths", expected="a file, a folder or -")
+    for path in paths:
+        if str(path) == STDIN:
+            if stdin is None:
+                raise InputError("no text was handed in", source=STDIN, expected="manifests on standard input")
+            _add(result, stdin.encode() if isinstance(stdin, str) else stdin, "stdin", strict=True)
+        elif Path(path).is_dir():
+            _add_folder(result, Path(path))
+        else:
+            _add(result, read_bytes(path), str(path), strict=True)
+    return result
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """The content of a file; InputError where it cannot be read or is larger than 1 GiB."""
+    try:
+        size = Path(path).stat().st_size
+        if size > MAX_BYTES:
+            raise InputError("the file is too large", source=str(path), got=f"{size} bytes", expected=f"{MAX_BYTES}")
+        return Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot be read: {reason}", source=str(path), expected="a readable file or folder") from None
+
+
+def read_text(content: bytes, source: str) -> list[tuple[Any, str]]:
+    """Every document of a text in YAML or JSON, with its place; what it is shows its first character.
+
+    Raises
+    ------
+    InputError
+        Binary, empty, or neither YAML nor JSON.
+    """
+    head = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError("binary data", source=source, got=shown(content[:8]), expected="YAML or JSON text")
+    if not head:
+        raise InputError("the file is empty", source=source, got=f"{len(content)} bytes", expected="YAML or JSON text")
+    if head[:1] in (b"{", b"["):
+        try:
+            return [(orjson.loads(content.removeprefix(b"\xef\xbb\xbf")), "document 1")]
+        except orjson.JSONDecodeError as error:
+            json_error = InputError(
+                f"not JSON: {error.msg}",
+                source=source,
+                where=f"line {error.lineno}, column {error.colno}",
+                expected="Kubernetes manifests",
+            )
+        # YAML may begin with a brace as well; JSON documents one after another, separated by ---, are YAML.
+        try:
+            documents = list(read_yaml(content, source))
+        except InputError:
+            raise json_error from None
+    else:
+        documents = list(read_yaml(content, source))
+    if not documents:
+        raise InputError("no document in it", source=source, got="only comments", expected="Kubernetes manifests")
+    return [(d.data, f"document {i} (line {d.line})") for i, d in enumerate(documents, 1)]
+
+
+def _add_folder(result: Manifests, folder: Path) -> None:
+    files = sorted(p for p in folder.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+    before = len(result.documents)
+    for file in files:
+        _add(result, read_bytes(file), str(file), strict=False)
+    if len(result.documents) == before:
+        raise InputError(
+            "no manifest in the folder",
+            source=str(folder),
+            got=f"{len(files)} files *.yaml, *.yml or *.json",
+            expected="Kubernetes manifests",
+        )
+
+
+def _add(result: Manifests, content: bytes, source: str, *, strict: bool) -> None:
+    result.record(source, content)
+    for data, where in read_text(content, source):
+        if type(data) is not dict or ("kind" not in data and not strict):
+            if strict:
+                raise InputError(
+                    "no Kubernetes object", source=source, where=where, got=shown(data), expected="a mapping"
+                )
+            result.ignored[_NO_KIND] = result.ignored.get(_NO_KIND, 0) + 1
+        else:
+            result.documents += _objects(data, source, where)
+
+
+def _objects(data: dict[str, Any], source: str, where: str) -> Iterator[Document]:
+    """The object, or the items of a List; the API's typed lists (NodeList) leave out the items' kind."""
+    kind, items = data.get("kind"), data.get("items")
+    if type(kind) is not str or not kind.endswith("List") or type(items) is not list:
+        yield Document(data, source, where)
+        return
+    inherited = {"apiVersion": data.get("apiVersion"), "kind": kind.removesuffix("List")} if kind != "List" else {}
+    for i, item in enumerate(items):
+        place = f"{where}, items[{i}]"
+        if type(item) is not dict:
+            raise _no_object(item, source, place)
+        yield from _objects({**inherited, **item} if "kind" not in item else item, source, place)
+
+
+def _no_object(value: Any, source: str, where: str) -> InputError:
+    return InputError("no Kubernetes object", source=source, where=where, got=shown(value), expected="a mapping")

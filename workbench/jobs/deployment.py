@@ -1,0 +1,57 @@
+"""A Deployment to a gang."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, make_role, notes_about, read_gpu_group
+from workbench.model.gang import Gang
+from workbench.objects.deployment import QUEUE_ANNOTATION, Deployment
+from workbench.objects.pod import Pod
+from workbench.objects.topology_spec import constraint_from_annotations
+
+__all__ = ["ROLE", "gang_of_deployment"]
+
+#: A Deployment has one kind of pods.
+ROLE = "pod"
+
+
+def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: Priorities) -> Gang | None:
+    """The replicas of a Deployment that are still to be placed; None where nothing is pending.
+
+    The minimum comes from the Deployment's annotation, everything else from the template's
+    (reference/volcano-topology.md section 3, "Pods without a Job").
+    """
+    template = deployment.template
+    notes = notes_about([(ROLE, template.spec)])
+    # A ReplicaSet replaces finished pods, so only those that hold a node count.
+    ready = sum(pod.holds_resources for pod in pods)
+    waiting = [pod.metadata.name for pod in pods if not pod.spec.node_name and not pod.finished]
+    count = max(deployment.replicas - ready, 0)
+    if count == 0:
+        return None
+    role = make_role(
+        ROLE,
+        template.spec,
+        count,
+        priorities,
+        notes,
+        labels=template.labels,
+        annotations=template.annotations,
+        first_index=ready,
+        pod_names=tuple(waiting) if len(waiting) == count else None,
+    )
+    return Gang(
+        namespace=deployment.metadata.namespace,
+        name=deployment.metadata.name,
+        roles=(role,),
+        min_available=deployment.min_member,
+        constraint=constraint_from_annotations(template.annotations),
+        queue=template.annotations.get(QUEUE_ANNOTATION) or "default",
+        priority=role.priority,
+        job_class=template.labels.get(JOB_CLASS_LABEL) or deployment.metadata.labels.get(JOB_CLASS_LABEL, ""),
+        gpu_group=read_gpu_group(template.labels, notes),
+        kind="Deployment",
+        ready=ready,
+        notes=tuple(notes),
+    )

@@ -1,0 +1,74 @@
+"""All gangs of a cluster, and who of them runs already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.jobs.deployment import gang_of_deployment
+from workbench.jobs.membership import Membership, sort_pods
+from workbench.jobs.pods import gang_of_pod_group, gangs_of_lone_pods
+from workbench.jobs.roles import Priorities, read_gpu_group
+from workbench.jobs.volcano_job import gang_of_job
+from workbench.model.gang import Gang
+from workbench.objects.admission import refuse_job
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.pod import Pod
+
+__all__ = ["Workload", "read_workload"]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What wants to run and what runs.
+
+    Attributes
+    ----------
+    gangs : tuple of Gang
+        With at least one pending pod, sorted by namespace and name.
+    refused : tuple of (str, str)
+        Objects that admission refuses (``kind namespace/name``), with its text; none of their pods is pending.
+    holding : tuple of (Pod, str)
+        Pods that hold resources with the key of their gang (empty: none), sorted by namespace and name.
+    """
+
+    gangs: tuple[Gang, ...]
+    refused: tuple[tuple[str, str], ...]
+    holding: tuple[tuple[Pod, str], ...]
+
+
+def read_workload(cluster: ClusterObjects) -> Workload:
+    """Make gangs of the Jobs, PodGroups, Deployments and lone pods of a cluster."""
+    priorities = Priorities(cluster.priority_classes)
+    members = sort_pods(cluster)
+    gangs: list[Gang | None] = []
+    refused = []
+    for key, job in cluster.jobs.items():
+        message = refuse_job(job)
+        if message:
+            refused.append((f"Job {key}", message))
+        else:
+            group = members.pod_group_of_job.get(key)
+            gangs.append(gang_of_job(job, members.of_job.get(key, ()), group, priorities))
+    for key, pods in members.of_pod_group.items():
+        gangs.append(gang_of_pod_group(key, cluster.pod_groups.get(key), pods, priorities))
+    for key, deployment in cluster.deployments.items():
+        gangs.append(gang_of_deployment(deployment, members.of_deployment.get(key, ()), priorities))
+    gangs += gangs_of_lone_pods(members.alone, priorities)
+    pending = [gang for gang in gangs if gang is not None]
+    pending.sort(key=lambda gang: (gang.namespace.encode(), gang.name.encode(), gang.kind))
+    return Workload(tuple(pending), tuple(sorted(refused)), tuple(_holding(members)))
+
+
+def _holding(members: Membership) -> list[tuple[Pod, str]]:
+    pods = [
+        (pod, key)
+        for owned in (members.of_job, members.of_pod_group, members.of_deployment)
+        for key, group in owned.items()
+        for pod in group
+        if pod.holds_resources
+    ]
+    for pod in members.alone:
+        if pod.holds_resources:
+            group = read_gpu_group(pod.metadata.labels, [])
+            pods.append((pod, f"{pod.metadata.namespace}/{group.name}" if group else ""))
+    return sorted(pods, key=lambda item: (item[0].metadata.namespace.encode(), item[0].metadata.name.encode()))

@@ -1,0 +1,170 @@
+"""Pods that exist without a Job: those of a PodGroup, those of a GPU group, and lone ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from workbench.jobs.membership import role_of
+from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, make_role, notes_about, read_gpu_group
+from workbench.model.gang import Gang, GpuGroup, Role
+from workbench.objects.deployment import QUEUE_ANNOTATION
+from workbench.objects.pod import Pod
+from workbench.objects.pod_group import PodGroup
+from workbench.objects.topology_spec import constraint_from_annotations
+
+__all__ = ["gang_of_pod_group", "gangs_of_lone_pods"]
+
+#: Role of pods that name none.
+UNNAMED_ROLE = "pod"
+
+GANG_MINIMUM_ANNOTATION = "gang.scheduling.koordinator.sh/min-available"
+
+
+def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], priorities: Priorities) -> Gang | None:
+    """The pending pods of a PodGroup; None where none is pending.
+
+    Parameters
+    ----------
+    key : str
+        ``namespace/name`` of the group.
+    group : PodGroup, optional
+        None: pods name the group, but it is not in the input; it then counts as one without a minimum.
+    pods : sequence of Pod
+    priorities : Priorities
+    """
+    pending = [pod for pod in pods if not pod.spec.node_name and not pod.finished]
+    if not pending:
+        return None
+    namespace, _, name = key.partition("/")
+    notes = notes_about((role_of(pod) or UNNAMED_ROLE, pod.spec) for pod in pending)
+    if group is None:
+        notes.append(f"PodGroup {key} is not in the input: min_available 1, no topology constraint, queue default")
+    elif group.sub_group_policies:
+        notes.append("subGroupPolicy is not read yet: the pods are placed as one group")
+    minimums = group.min_task_member if group else {}
+    roles = _roles(pending, minimums, priorities, notes)
+    return Gang(
+        namespace=namespace,
+        name=name,
+        roles=roles,
+        min_available=1 if group is None or group.min_member is None else group.min_member,
+        constraint=group.constraint if group else None,
+        queue=group.queue if group else "default",
+        priority=priorities.of(group.priority_class, notes) if group else 0,
+        record=group.record if group else "",
+        job_class=_job_class(pending),
+        gpu_group=_common_gpu_group(pending, notes),
+        kind="PodGroup",
+        ready=sum(pod.holds_resources or pod.phase == "Succeeded" for pod in pods),
+        notes=tuple(notes),
+    )
+
+
+def gangs_of_lone_pods(pods: Iterable[Pod], priorities: Priorities) -> list[Gang]:
+    """A gang for each GPU group of pending pods, and one for each pod of none.
+
+    A GPU group without gang annotations has the minimum 1 (DESIGN section 3).
+    """
+    gangs = []
+    groups: dict[tuple[str, GpuGroup], list[Pod]] = {}
+    running: dict[tuple[str, GpuGroup], int] = {}
+    for pod in pods:
+        notes = notes_about([(pod.metadata.name, pod.spec)])
+        group = read_gpu_group(pod.metadata.labels, notes)
+        if group is not None and pod.holds_resources:
+            key = (pod.metadata.namespace, group)
+            running[key] = running.get(key, 0) + 1
+        if pod.spec.node_name or pod.finished:
+            continue
+        if group is None:
+            gangs.append(_single(pod, priorities, notes))
+        else:
+            groups.setdefault((pod.metadata.namespace, group), []).append(pod)
+    for (namespace, group), members in groups.items():
+        gangs.append(_gpu_group(namespace, group, members, running.get((namespace, group), 0), priorities))
+    return gangs
+
+
+def _single(pod: Pod, priorities: Priorities, notes: list[str]) -> Gang:
+    roles = _roles([pod], {}, priorities, notes)
+    annotations = pod.metadata.annotations
+    return Gang(
+        namespace=pod.metadata.namespace,
+        name=pod.metadata.name,
+        roles=roles,
+        min_available=1,
+        constraint=constraint_from_annotations(annotations),
+        queue=annotations.get(QUEUE_ANNOTATION) or "default",
+        priority=roles[0].priority,
+        job_class=_job_class([pod]),
+        kind="Pod",
+        notes=tuple(notes),
+    )
+
+
+def _gpu_group(namespace: str, group: GpuGroup, pods: Sequence[Pod], ready: int, priorities: Priorities) -> Gang:
+    notes = notes_about((pod.metadata.name, pod.spec) for pod in pods)
+    roles = _roles(pods, {}, priorities, notes)
+    if ready + len(pods) != group.replica:
+        notes.append(f"GPU group {group.name} wants {group.replica} pods, the input has {ready + len(pods)}")
+    annotations = pods[0].metadata.annotations
+    minimum = annotations.get(GANG_MINIMUM_ANNOTATION, "")
+    return Gang(
+        namespace=namespace,
+        name=group.name,
+        roles=roles,
+        min_available=int(minimum) if minimum.isascii() and minimum.isdigit() else 1,
+        constraint=constraint_from_annotations(annotations),
+        queue=annotations.get(QUEUE_ANNOTATION) or "default",
+        priority=max(role.priority for role in roles),
+        job_class=_job_class(pods),
+        gpu_group=group,
+        kind="GpuGroup",
+        ready=ready,
+        notes=tuple(notes),
+    )
+
+
+def _roles(
+    pods: Sequence[Pod], minimums: Mapping[str, int], priorities: Priorities, notes: list[str]
+) -> tuple[Role, ...]:
+    """Pods of one role and one shape together; a second shape of the same role is called ``role#2``."""
+    shapes: dict[str, list[list[Pod]]] = {}
+    for pod in pods:
+        of_role = shapes.setdefault(role_of(pod) or UNNAMED_ROLE, [])
+        alike = next((s for s in of_role if s[0].spec == pod.spec), None)
+        if alike is None:
+            of_role.append([pod])
+        else:
+            alike.append(pod)
+    roles = []
+    for name, groups in shapes.items():
+        minimum = minimums.get(name)
+        if minimum is not None and len(groups) > 1:
+            notes.append(f"the pods of role {name} differ: its minimum of {minimum} is not kept role by role")
+            minimum = None
+        for number, alike in enumerate(groups, 1):
+            first = alike[0]
+            roles.append(
+                make_role(
+                    name if number == 1 else f"{name}#{number}",
+                    first.spec,
+                    len(alike),
+                    priorities,
+                    notes,
+                    labels=first.metadata.labels,
+                    annotations=first.metadata.annotations,
+                    min_available=minimum,
+                    pod_names=tuple(pod.metadata.name for pod in alike),
+                )
+            )
+    return tuple(roles)
+
+
+def _job_class(pods: Sequence[Pod]) -> str:
+    return next((p.metadata.labels[JOB_CLASS_LABEL] for p in pods if JOB_CLASS_LABEL in p.metadata.labels), "")
+
+
+def _common_gpu_group(pods: Sequence[Pod], notes: list[str]) -> GpuGroup | None:
+    groups = {read_gpu_group(pod.metadata.labels, notes) for pod in pods}
+    return groups.pop() if len(groups) == 1 else None

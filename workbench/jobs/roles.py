@@ -1,0 +1,99 @@
+"""What the makers of gangs share: pod specs to roles, priorities, GPU groups, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from workbench.model.gang import GpuGroup, Role
+from workbench.objects.pod import PodSpec
+from workbench.objects.queue import PriorityClass
+
+__all__ = ["JOB_CLASS_LABEL", "Priorities", "make_role", "notes_about", "read_gpu_group"]
+
+#: Switch affinity: the class of a job (design document "Ascend switch affinity").
+JOB_CLASS_LABEL = "tor-affinity"
+
+GPU_GROUP_NAME_LABEL = "gputopology.scheduling.koordinator.sh/name"
+GPU_GROUP_REPLICA_LABEL = "gputopology.scheduling.koordinator.sh/replica"
+
+# Kubernetes creates these two itself, so they are usually not in the input.
+_BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+
+
+class Priorities:
+    """Priority classes by name; what is asked for and not there is remembered."""
+
+    def __init__(self, classes: Mapping[str, PriorityClass]) -> None:
+        self._values = _BUILT_IN | {name: c.value for name, c in classes.items()}
+        # Of several global defaults the API server takes the smallest.
+        self._default = min((c.value for c in classes.values() if c.global_default), default=0)
+
+    def of(self, name: str, notes: list[str]) -> int:
+        """The priority of a class; an unknown class counts 0 and leaves a note."""
+        if not name:
+            return self._default
+        if name not in self._values:
+            note = f"PriorityClass {name} is not in the input: priority 0"
+            if note not in notes:
+                notes.append(note)
+        return self._values.get(name, 0)
+
+
+def make_role(
+    name: str,
+    spec: PodSpec,
+    count: int,
+    priorities: Priorities,
+    notes: list[str],
+    *,
+    labels: Mapping[str, str],
+    annotations: Mapping[str, str],
+    min_available: int | None = None,
+    first_index: int = 0,
+    pod_names: tuple[str, ...] | None = None,
+) -> Role:
+    """A role of `count` pending pods with this spec."""
+    return Role(
+        name=name,
+        count=count,
+        requests=spec.requests,
+        container_gpus=spec.container_gpus,
+        min_available=min_available,
+        filter=spec.filter,
+        priority=priorities.of(spec.priority_class, notes) if spec.priority is None else spec.priority,
+        first_index=first_index,
+        pod_names=pod_names,
+        labels=labels,
+        annotations=annotations,
+    )
+
+
+def notes_about(roles: Iterable[tuple[str, PodSpec]]) -> list[str]:
+    """One sentence per field that would narrow the choice of nodes and is not read."""
+    found: dict[str, list[str]] = {}
+    for name, spec in roles:
+        for field in spec.not_read:
+            found.setdefault(field, [])
+            if name not in found[field]:
+                found[field].append(name)
+    return [
+        f"{field} of {', '.join(names)} is not read and may narrow the choice of nodes"
+        for field, names in found.items()
+    ]
+
+
+def read_gpu_group(labels: Mapping[str, str], notes: list[str]) -> GpuGroup | None:
+    """The GPU topology group that a pod's labels name; None where they name none.
+
+    One label alone, or a replica number that is no whole number above 0, names no group and leaves a note
+    (reference/gpu-topology.md A1).
+    """
+    name, replica = labels.get(GPU_GROUP_NAME_LABEL), labels.get(GPU_GROUP_REPLICA_LABEL)
+    if name is None and replica is None:
+        return None
+    if name and replica and replica.isascii() and replica.isdigit() and int(replica) > 0:
+        return GpuGroup(name, int(replica))
+    note = f"the labels {GPU_GROUP_NAME_LABEL}={name or ''} and replica={replica or ''} name no GPU group"
+    if note not in notes:
+        notes.append(note)
+    return None

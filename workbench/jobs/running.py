@@ -1,0 +1,112 @@
+"""Pods that hold resources now, with the GPUs they hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from workbench.jobs.membership import role_of
+from workbench.model.resources import is_gpu_resource
+from workbench.model.snapshot import RunningPod
+from workbench.objects.pod import Pod
+
+__all__ = ["GPU_ANNOTATION", "running_pods"]
+
+#: Koordinator's record of the GPUs that a pod was given.
+GPU_ANNOTATION = "topology.scheduling.koordinator.sh/gpu"
+
+
+def running_pods(
+    pods: Iterable[tuple[Pod, str]], node_index: Mapping[str, int], gpu_masks: Sequence[int]
+) -> tuple[tuple[RunningPod, ...], list[int], list[str]]:
+    """The running pods, the GPUs they leave free, and what had to be assumed.
+
+    Parameters
+    ----------
+    pods : iterable of (Pod, str)
+        Pods with the gang they belong to (empty: none), in the order in which GPUs are given to pods without a record.
+    node_index : mapping of str to int
+    gpu_masks : sequence of int
+        Healthy GPUs of each node.
+
+    Returns
+    -------
+    running : tuple of RunningPod
+    free : list of int
+        GPU mask per node.
+    gaps : list of str
+        Sentences: pods without a record of their GPUs (the lowest free ones are taken), pods on unknown nodes,
+        records that contradict the node or one another.
+    """
+    free = list(gpu_masks)
+    placed = [(pod, gang, node_index.get(pod.spec.node_name, -1)) for pod, gang in pods]
+    masks: list[int | None] = []
+    contradictions = 0
+    for pod, _, node in placed:
+        mask = _recorded_gpus(pod)
+        if mask is not None and node >= 0:
+            contradictions += (mask & free[node]) != mask
+            free[node] &= ~mask
+        masks.append(mask)
+    assumed = short = 0
+    for i, (pod, _, node) in enumerate(placed):
+        if masks[i] is not None:
+            continue
+        wanted = sum(n for name, n in pod.spec.requests.items() if is_gpu_resource(name))
+        mask = _lowest(free[node], wanted) if node >= 0 else 0
+        assumed += wanted > 0 and node >= 0
+        short += node >= 0 and mask.bit_count() < wanted
+        if node >= 0:
+            free[node] &= ~mask
+        masks[i] = mask
+    running = tuple(
+        RunningPod(
+            namespace=pod.metadata.namespace,
+            name=pod.metadata.name,
+            node=node,
+            requests=pod.spec.requests,
+            gang=gang,
+            role=role_of(pod),
+            gpu_mask=mask or 0,
+            labels=pod.metadata.labels,
+            annotations=pod.metadata.annotations,
+        )
+        for (pod, gang, node), mask in zip(placed, masks, strict=True)
+    )
+    lost = sum(node < 0 for _, _, node in placed)
+    gaps = [
+        f"{assumed} running pods do not say which GPUs they hold: the lowest free ones are taken" if assumed else "",
+        f"{short} running pods ask for more GPUs than their node has left" if short else "",
+        f"{contradictions} running pods hold GPUs that their node does not have or that another pod holds"
+        if contradictions
+        else "",
+        f"{lost} running pods are on nodes that are not in the input" if lost else "",
+    ]
+    return running, free, [gap for gap in gaps if gap]
+
+
+def _recorded_gpus(pod: Pod) -> int | None:
+    """Mask of the GPUs in the annotation; None where there is none that can be read."""
+    text = pod.metadata.annotations.get(GPU_ANNOTATION)
+    if text is None:
+        return None
+    try:
+        gpus = [int(gpu) for gpus in json.loads(text)["allocatedGPUs"].values() for gpu in gpus]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    mask = 0
+    for gpu in gpus:
+        if not 0 <= gpu < 1024:
+            return None
+        mask |= 1 << gpu
+    return mask
+
+
+def _lowest(mask: int, count: int) -> int:
+    chosen = 0
+    while count > 0 and mask:
+        lowest = mask & -mask
+        chosen |= lowest
+        mask ^= lowest
+        count -= 1
+    return chosen

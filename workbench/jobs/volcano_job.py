@@ -1,0 +1,92 @@
+"""A Volcano Job to a gang."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.jobs.membership import role_of
+from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, make_role, notes_about, read_gpu_group
+from workbench.model.gang import Gang, Role
+from workbench.objects.job import Job, Task
+from workbench.objects.pod import Pod
+from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION, PodGroup
+
+__all__ = ["gang_of_job"]
+
+
+def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, priorities: Priorities) -> Gang | None:
+    """The pods of a Job that are still to be placed.
+
+    Parameters
+    ----------
+    job : Job
+        Accepted by admission.
+    pods : sequence of Pod
+        Its existing pods: those with a node and those that succeeded count towards the minimum, failed ones neither
+        count nor are placed again; pending ones are placed.
+    group : PodGroup, optional
+        Carries the record of where the Job was allocated before.
+    priorities : Priorities
+
+    Returns
+    -------
+    Gang or None
+        None where nothing is pending.
+    """
+    notes = notes_about((task.name, task.template.spec) for task in job.tasks)
+    for task in job.tasks:
+        if task.partitioned:
+            notes.append(f"partitionPolicy of task {task.name} is not read yet: its pods are placed as one group")
+    started = [pod for pod in pods if pod.spec.node_name or pod.finished]
+    # Upstream defaults every task's minimum to its replicas; only where some task sets one can that matter, because
+    # otherwise the minimums add up to more than minAvailable and are not looked at, or to exactly all pods.
+    own_minimums = any(task.min_available is not None for task in job.tasks)
+    roles = [_role(job, task, started, own_minimums, priorities, notes) for task in job.tasks]
+    if not any(role.count for role in roles):
+        return None
+    groups = {read_gpu_group(task.template.labels, notes) for task in job.tasks}
+    record = group.record if group else ""
+    labels = [job.metadata.labels, *(task.template.labels for task in job.tasks)]
+    return Gang(
+        namespace=job.metadata.namespace,
+        name=job.metadata.name,
+        roles=tuple(roles),
+        min_available=job.min_available,
+        constraint=job.constraint,
+        queue=job.queue,
+        priority=priorities.of(job.priority_class, notes),
+        record=record or job.metadata.annotations.get(ALLOCATED_HYPERNODE_ANNOTATION, ""),
+        job_class=next((row[JOB_CLASS_LABEL] for row in labels if JOB_CLASS_LABEL in row), ""),
+        gpu_group=groups.pop() if len(groups) == 1 else None,
+        kind="Job",
+        ready=sum(pod.phase != "Failed" for pod in started),
+        notes=tuple(notes),
+    )
+
+
+def _role(
+    job: Job, task: Task, started: Sequence[Pod], own_minimums: bool, priorities: Priorities, notes: list[str]
+) -> Role:
+    prefix = f"{job.metadata.name}-{task.name}-"
+    taken = {pod.metadata.name for pod in started if (role_of(pod) or task.name) == task.name}
+    if not taken:
+        free = list(range(task.replicas))
+    else:
+        mine = {name for name in taken if name.startswith(prefix) or len(job.tasks) == 1}
+        free = [i for i in range(task.replicas) if f"{prefix}{i}" not in mine]
+        # Pods with names of their own also stand for one index each: the last ones.
+        strangers = sum(1 for name in mine if not name.removeprefix(prefix).isdigit())
+        free = free[: max(len(free) - strangers, 0)]
+    contiguous = len(free) == 0 or free[-1] - free[0] + 1 == len(free)
+    return make_role(
+        task.name,
+        task.template.spec,
+        len(free),
+        priorities,
+        notes,
+        labels=task.template.labels,
+        annotations=task.template.annotations,
+        min_available=task.replicas if own_minimums and task.min_available is None else task.min_available,
+        first_index=free[0] if free else 0,
+        pod_names=None if contiguous else tuple(f"{prefix}{i}" for i in free),
+    )

@@ -1,0 +1,1 @@
+"""Kubernetes kinds as typed values: reading, defaults, admission and selectors; no files, no sockets."""

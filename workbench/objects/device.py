@@ -1,0 +1,119 @@
+"""Device (scheduling.koordinator.sh): the GPUs of one node and the bandwidth between them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
+from workbench.objects.fields import child, get_bool, get_int, get_map, get_maps, get_text, shown, wrong
+from workbench.objects.metadata import Metadata, read_metadata
+
+__all__ = ["Device", "parse_bandwidth", "read_device"]
+
+BANDWIDTH_WHERE = "spec.topologies.gpu[].topology"
+
+
+@dataclass(frozen=True)
+class Device:
+    """What the node agent reports; the object has its node's name.
+
+    Attributes
+    ----------
+    healthy_gpus, all_gpus : tuple of int
+        Minor numbers, ascending; a device without ``health`` is not healthy, as in the API.
+    bandwidth : str, optional
+        The JSON text of the matrix (row = minor number); None: not reported.
+    """
+
+    metadata: Metadata
+    healthy_gpus: tuple[int, ...]
+    all_gpus: tuple[int, ...]
+    bandwidth: str | None
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+
+def read_device(data: Mapping[str, Any]) -> Device:
+    """A Device from a parsed manifest; devices that are no GPUs are left out.
+
+    Raises
+    ------
+    InputError
+        A field of the wrong type, a minor number given twice or out of range, two bandwidth topologies.
+    """
+    spec = get_map(data, "spec", "")
+    healthy, listed = [], []
+    for path, item in get_maps(spec, "devices", "spec"):
+        if get_text(item, "type", path) != "gpu":
+            continue
+        minor = get_int(item, "minor", path)
+        if minor is None or not 0 <= minor < MAX_GPUS or minor in listed:
+            raise wrong(child(path, "minor"), item.get("minor"), f"the GPU's number, 0 to {MAX_GPUS - 1}, each once")
+        listed.append(minor)
+        if get_bool(item, "health", path):
+            healthy.append(minor)
+    return Device(
+        read_metadata(data, namespaced=False), tuple(sorted(healthy)), tuple(sorted(listed)), _bandwidth_text(spec)
+    )
+
+
+def _bandwidth_text(spec: Mapping[str, Any]) -> str | None:
+    topologies = get_map(spec, "topologies", "spec")
+    found = [
+        (path, get_text(item, "topology", path))
+        for path, item in get_maps(topologies, "gpu", "spec.topologies")
+        if get_text(item, "name", path) == "bandwidth"
+    ]
+    if len(found) > 1:
+        raise InputError("two bandwidth topologies", where=found[1][0], expected="one entry named bandwidth")
+    return found[0][1] if found else None
+
+
+def parse_bandwidth(text: str, source: str) -> BandwidthMatrix:
+    """The matrix of a Device: a JSON list of rows in GB/s.
+
+    Raises
+    ------
+    InputError
+        No JSON, rows of unequal length, a missing entry or one that is no bandwidth; the row is named.
+    """
+    try:
+        rows = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            "the matrix is no JSON", source=source, where=BANDWIDTH_WHERE, got=str(error)[:80], expected="[[...], ...]"
+        ) from None
+    check_rows(rows, source)
+    return BandwidthMatrix(rows, source=source)
+
+
+def check_rows(rows: Any, source: str) -> None:
+    """Refuse a parsed JSON matrix whose shape or entries are wrong, naming the row and the column."""
+    if type(rows) is not list or not rows:
+        raise InputError("the matrix is no list of rows", source=source, got=shown(rows), expected="[[...], ...]")
+    for i, row in enumerate(rows):
+        if type(row) is not list or len(row) != len(rows):
+            got = f"{len(row)} numbers" if type(row) is list else shown(row)
+            raise InputError(
+                "the matrix is not square",
+                source=source,
+                where=f"row {i}",
+                got=got,
+                expected=f"{len(rows)} numbers, as many as rows",
+            )
+        for j, entry in enumerate(row):
+            # A JSON integer may be too large for a float.
+            if type(entry) not in (int, float) or entry > 1e300:
+                raise InputError(
+                    "a missing or wrong entry in the matrix",
+                    source=source,
+                    where=f"row {i}, column {j}",
+                    got=shown(entry),
+                    expected="a finite number >= 0, in GB/s",
+                )

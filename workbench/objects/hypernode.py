@@ -1,0 +1,88 @@
+"""HyperNode (topology.volcano.sh/v1alpha1): a network domain and its members."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from workbench.errors import InputError
+from workbench.objects.fields import child, get_map, get_maps, get_text, wrong
+from workbench.objects.metadata import Metadata, read_metadata
+from workbench.objects.selectors import Selector, compile_pattern, read_label_selector
+
+__all__ = ["HyperNode", "Member", "read_hypernode"]
+
+
+@dataclass(frozen=True)
+class Member:
+    """One entry of spec.members: which kind of thing, and which of them."""
+
+    type: Literal["Node", "HyperNode"]
+    selector: Selector
+
+
+@dataclass(frozen=True)
+class HyperNode:
+    """A HyperNode; a smaller tier is closer."""
+
+    metadata: Metadata
+    tier: int
+    tier_name: str
+    members: tuple[Member, ...]
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+
+def read_hypernode(data: Mapping[str, Any]) -> HyperNode:
+    """A HyperNode from a parsed manifest; the tier may be an integer or the text of one, absent means 0.
+
+    Raises
+    ------
+    InputError
+        A field of the wrong type, an unknown member type, a pattern that RE2 refuses.
+    """
+    spec = get_map(data, "spec", "")
+    return HyperNode(
+        metadata=read_metadata(data, namespaced=False),
+        tier=_tier(spec.get("tier")),
+        tier_name=get_text(spec, "tierName", "spec"),
+        members=tuple(_member(item, path) for path, item in get_maps(spec, "members", "spec")),
+    )
+
+
+def _tier(value: Any) -> int:
+    if value is None:
+        return 0
+    if type(value) is str and value.isascii() and value.removeprefix("-").isdigit():
+        value = int(value)
+    if type(value) is not int or not -(2**31) <= value < 2**31:
+        raise wrong("spec.tier", value, "a whole number, or the text of one")
+    return value
+
+
+def _member(item: Mapping[str, Any], path: str) -> Member:
+    kind = get_text(item, "type", path)
+    if kind not in ("Node", "HyperNode"):
+        raise wrong(child(path, "type"), item.get("type"), "Node or HyperNode")
+    selector = get_map(item, "selector", path)
+    where = child(path, "selector")
+    return Member(kind, _selector(selector, where))  # type: ignore[arg-type]
+
+
+def _selector(selector: Mapping[str, Any], where: str) -> Selector:
+    exact = pattern = labels = None
+    if selector.get("exactMatch") is not None:
+        exact = get_text(get_map(selector, "exactMatch", where), "name", child(where, "exactMatch"))
+    if selector.get("regexMatch") is not None:
+        where_pattern = child(where, "regexMatch")
+        pattern = get_text(get_map(selector, "regexMatch", where), "pattern", where_pattern)
+        try:
+            compile_pattern(pattern)
+        except InputError as error:
+            raise error.at(where=child(where_pattern, "pattern")) from None
+    if selector.get("labelMatch") is not None:
+        labels = read_label_selector(get_map(selector, "labelMatch", where), child(where, "labelMatch"))
+    return Selector(exact, pattern, labels)

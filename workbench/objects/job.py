@@ -1,0 +1,81 @@
+"""Job (batch.volcano.sh): tasks, each a number of equal pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.model.gang import TopologyConstraint
+from workbench.objects.fields import get_int, get_map, get_maps, get_text
+from workbench.objects.metadata import Metadata, read_metadata
+from workbench.objects.pod import PodTemplate, read_template
+from workbench.objects.topology_spec import read_constraint
+
+__all__ = ["Job", "Task", "read_job"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One entry of spec.tasks; `min_available` None: absent."""
+
+    name: str
+    replicas: int
+    min_available: int | None
+    template: PodTemplate
+    partitioned: bool = False
+
+
+@dataclass(frozen=True)
+class Job:
+    """A Volcano Job after the defaults of the mutating webhook that need no cluster.
+
+    Attributes
+    ----------
+    min_available : int
+        Absent or 0: the sum of the tasks' minimums, which default to their replicas.
+    queue : str
+        ``default`` where absent.
+    """
+
+    metadata: Metadata
+    tasks: tuple[Task, ...]
+    min_available: int
+    queue: str = "default"
+    priority_class: str = ""
+    constraint: TopologyConstraint | None = None
+
+
+def read_job(data: Mapping[str, Any]) -> Job:
+    """A Job from a parsed manifest.
+
+    Defaults: reference/volcano-jobs.md section 3.1 (a task without a name is ``default<position>``, queue ``default``,
+    minAvailable). Replicas default to 1.
+
+    Raises
+    ------
+    InputError
+        A field of the wrong type. What a webhook would refuse is in `workbench.objects.admission`.
+    """
+    spec = get_map(data, "spec", "")
+    tasks = tuple(_task(item, path, i) for i, (path, item) in enumerate(get_maps(spec, "tasks", "spec")))
+    floor = sum(task.replicas if task.min_available is None else task.min_available for task in tasks)
+    return Job(
+        metadata=read_metadata(data, namespaced=True),
+        tasks=tasks,
+        min_available=get_int(spec, "minAvailable", "spec") or floor,
+        queue=get_text(spec, "queue", "spec") or "default",
+        priority_class=get_text(spec, "priorityClassName", "spec"),
+        constraint=read_constraint(spec, "spec"),
+    )
+
+
+def _task(item: Mapping[str, Any], path: str, position: int) -> Task:
+    replicas = get_int(item, "replicas", path)
+    return Task(
+        name=get_text(item, "name", path) or f"default{position}",
+        replicas=1 if replicas is None else replicas,
+        min_available=get_int(item, "minAvailable", path),
+        template=read_template(item, path),
+        partitioned=item.get("partitionPolicy") is not None,
+    )

@@ -1,0 +1,81 @@
+"""Which kinds are read, and by what: the one table of this room."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.model.snapshot import Queue
+from workbench.objects.deployment import Deployment, read_deployment
+from workbench.objects.device import Device, read_device
+from workbench.objects.fields import wrong
+from workbench.objects.hypernode import HyperNode, read_hypernode
+from workbench.objects.job import Job, read_job
+from workbench.objects.node import Node, read_node
+from workbench.objects.pod import Pod, read_pod
+from workbench.objects.pod_group import PodGroup, read_pod_group
+from workbench.objects.queue import PriorityClass, read_priority_class, read_queue
+
+__all__ = ["ClusterObjects"]
+
+
+@dataclass
+class ClusterObjects:
+    """The objects of one input, by kind and key (``namespace/name``, or the name for cluster-scoped kinds).
+
+    `ignored` counts objects of other kinds; a kind we know in another API group is named with its apiVersion.
+    """
+
+    nodes: dict[str, Node] = field(default_factory=dict)
+    hypernodes: dict[str, HyperNode] = field(default_factory=dict)
+    devices: dict[str, Device] = field(default_factory=dict)
+    pods: dict[str, Pod] = field(default_factory=dict)
+    pod_groups: dict[str, PodGroup] = field(default_factory=dict)
+    queues: dict[str, Queue] = field(default_factory=dict)
+    priority_classes: dict[str, PriorityClass] = field(default_factory=dict)
+    jobs: dict[str, Job] = field(default_factory=dict)
+    deployments: dict[str, Deployment] = field(default_factory=dict)
+    ignored: Counter[str] = field(default_factory=Counter)
+
+    def add(self, data: Mapping[str, Any]) -> None:
+        """Read one parsed manifest.
+
+        Raises
+        ------
+        InputError
+            No apiVersion or kind, a field of the wrong type, or an object that is there already.
+        """
+        version, kind = data.get("apiVersion"), data.get("kind")
+        if type(version) is not str or type(kind) is not str:
+            key = "kind" if type(kind) is not str else "apiVersion"
+            raise wrong(key, data.get(key), "every Kubernetes object has apiVersion and kind")
+        group = version.rpartition("/")[0]
+        known = _READERS.get((group, kind))
+        if known is None:
+            self.ignored[f"{kind} ({version})" if kind in _KNOWN_KINDS else kind] += 1
+            return
+        room, read = known
+        value = read(data)
+        key = value.metadata.key if hasattr(value, "metadata") else value.name
+        objects = getattr(self, room)
+        if key in objects:
+            raise InputError(f"the same {kind} twice", where="metadata.name", got=key, expected="each object once")
+        objects[key] = value
+
+
+_READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] = {
+    ("", "Node"): ("nodes", read_node),
+    ("", "Pod"): ("pods", read_pod),
+    ("topology.volcano.sh", "HyperNode"): ("hypernodes", read_hypernode),
+    ("scheduling.koordinator.sh", "Device"): ("devices", read_device),
+    ("scheduling.volcano.sh", "PodGroup"): ("pod_groups", read_pod_group),
+    ("scheduling.volcano.sh", "Queue"): ("queues", read_queue),
+    ("scheduling.k8s.io", "PriorityClass"): ("priority_classes", read_priority_class),
+    ("batch.volcano.sh", "Job"): ("jobs", read_job),
+    ("apps", "Deployment"): ("deployments", read_deployment),
+}
+
+_KNOWN_KINDS = {kind for _, kind in _READERS}

@@ -1,0 +1,71 @@
+"""The metadata that every Kubernetes object has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.objects.fields import get_bool, get_map, get_maps, get_text, get_texts, wrong
+
+__all__ = ["Metadata", "Owner", "read_metadata"]
+
+
+@dataclass(frozen=True)
+class Owner:
+    """One entry of ownerReferences."""
+
+    kind: str
+    name: str
+    controller: bool
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """Name, namespace and what is attached to an object; `namespace` is empty for cluster-scoped kinds."""
+
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    owners: tuple[Owner, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """``namespace/name``, or the name alone for cluster-scoped kinds."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def controller(self) -> Owner | None:
+        """The owner that controls this object."""
+        return next((owner for owner in self.owners if owner.controller), None)
+
+
+def read_metadata(data: Mapping[str, Any], namespaced: bool) -> Metadata:
+    """The metadata of an object; a namespaced object without a namespace is in ``default``.
+
+    Raises
+    ------
+    InputError
+        No name, or a field of the wrong type.
+    """
+    metadata = get_map(data, "metadata", "")
+    name = get_text(metadata, "name", "metadata")
+    if not name:
+        raise wrong("metadata.name", None, "the object's name")
+    return Metadata(
+        name=name,
+        namespace=(get_text(metadata, "namespace", "metadata") or "default") if namespaced else "",
+        uid=get_text(metadata, "uid", "metadata"),
+        labels=get_texts(metadata, "labels", "metadata"),
+        annotations=get_texts(metadata, "annotations", "metadata"),
+        owners=_owners(metadata) if metadata.get("ownerReferences") else (),
+    )
+
+
+def _owners(metadata: Mapping[str, Any]) -> tuple[Owner, ...]:
+    return tuple(
+        Owner(get_text(item, "kind", path), get_text(item, "name", path), get_bool(item, "controller", path))
+        for path, item in get_maps(metadata, "ownerReferences", "metadata")
+    )

@@ -1,0 +1,55 @@
+"""Node (core/v1): what it offers and who may use it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.model.labels import Taint
+from workbench.objects.fields import get_bool, get_map, get_maps, get_text
+from workbench.objects.metadata import Metadata, read_metadata
+from workbench.objects.quantity import read_resources
+
+__all__ = ["Node", "read_node"]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node.
+
+    Attributes
+    ----------
+    metadata : Metadata
+    allocatable : mapping of str to int
+        Base units; the capacity where the node reports no allocatable; empty where it reports neither.
+    taints : tuple of Taint
+    unschedulable : bool
+        Cordoned.
+    """
+
+    metadata: Metadata
+    allocatable: Mapping[str, int]
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+
+def read_node(data: Mapping[str, Any]) -> Node:
+    """A Node from a parsed manifest; InputError for a field of the wrong type."""
+    status = get_map(data, "status", "")
+    spec = get_map(data, "spec", "")
+    offered = "allocatable" if status.get("allocatable") is not None else "capacity"
+    taints = tuple(
+        Taint(get_text(item, "key", path), get_text(item, "value", path), get_text(item, "effect", path))
+        for path, item in get_maps(spec, "taints", "spec")
+    )
+    return Node(
+        read_metadata(data, namespaced=False),
+        read_resources(status, offered, "status"),
+        taints,
+        get_bool(spec, "unschedulable", "spec"),
+    )

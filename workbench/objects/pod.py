@@ -1,0 +1,232 @@
+"""Pod (core/v1) and the pod templates inside other kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.model.labels import NODE_NAME_FIELD, NodeFilter, Requirement, Toleration
+from workbench.model.resources import is_gpu_resource
+from workbench.objects.fields import child, get_int, get_list, get_map, get_maps, get_text, get_texts, wrong
+from workbench.objects.metadata import Metadata, read_metadata
+from workbench.objects.quantity import read_resources
+
+__all__ = ["Pod", "PodSpec", "PodTemplate", "read_pod", "read_pod_spec", "read_template"]
+
+ANY_NODE = NodeFilter()
+
+_AFFINITY_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+
+
+@dataclass(frozen=True)
+class PodSpec:
+    """What of a pod's spec decides where it may go.
+
+    Attributes
+    ----------
+    requests : mapping of str to int
+        Base units; the sum over containers and side-cars, or the peak while init containers run, plus the overhead.
+    container_gpus : tuple of int
+        Whole GPUs of each container; init containers are left out.
+    filter : NodeFilter
+    priority : int, optional
+        As resolved by the API server; None: look up `priority_class`.
+    priority_class, node_name, scheduler : str
+    not_read : tuple of str
+        Fields present that would narrow the choice of nodes and are not modelled.
+    """
+
+    requests: Mapping[str, int]
+    container_gpus: tuple[int, ...] = ()
+    filter: NodeFilter = ANY_NODE
+    priority: int | None = None
+    priority_class: str = ""
+    node_name: str = ""
+    scheduler: str = ""
+    not_read: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PodTemplate:
+    """The template of a task or a Deployment."""
+
+    spec: PodSpec
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Pod:
+    """A pod that exists."""
+
+    metadata: Metadata
+    spec: PodSpec
+    phase: str = "Pending"
+
+    @property
+    def finished(self) -> bool:
+        return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def holds_resources(self) -> bool:
+        """Bound to a node and not at its end."""
+        return bool(self.spec.node_name) and not self.finished
+
+
+def read_pod(data: Mapping[str, Any]) -> Pod:
+    """A Pod from a parsed manifest; InputError for a field of the wrong type."""
+    phase = get_text(get_map(data, "status", ""), "phase", "status", "Pending")
+    return Pod(read_metadata(data, namespaced=True), read_pod_spec(get_map(data, "spec", ""), "spec"), phase)
+
+
+def read_template(data: Mapping[str, Any], where: str) -> PodTemplate:
+    """The field ``template`` of a spec."""
+    template = get_map(data, "template", where)
+    where = child(where, "template")
+    metadata = get_map(template, "metadata", where)
+    return PodTemplate(
+        read_pod_spec(get_map(template, "spec", where), child(where, "spec")),
+        get_texts(metadata, "labels", child(where, "metadata")),
+        get_texts(metadata, "annotations", child(where, "metadata")),
+    )
+
+
+def read_pod_spec(spec: Mapping[str, Any], where: str) -> PodSpec:
+    """A pod's spec; InputError for a field of the wrong type."""
+    containers = [_container_requests(item, path) for path, item in get_maps(spec, "containers", where)]
+    return PodSpec(
+        requests=_pod_requests(spec, containers, where),
+        container_gpus=tuple(sum(n for name, n in c.items() if is_gpu_resource(name)) for c in containers),
+        filter=_node_filter(spec, where),
+        priority=get_int(spec, "priority", where),
+        priority_class=get_text(spec, "priorityClassName", where),
+        node_name=get_text(spec, "nodeName", where),
+        scheduler=get_text(spec, "schedulerName", where),
+        not_read=tuple(name for name, present in _NOT_READ.items() if present(spec)),
+    )
+
+
+def _container_requests(container: Mapping[str, Any], path: str) -> dict[str, int]:
+    resources = get_map(container, "resources", path)
+    if not resources:
+        return {}
+    where = child(path, "resources")
+    # Absent requests are the limits (Kubernetes defaulting, per resource).
+    return {**read_resources(resources, "limits", where), **read_resources(resources, "requests", where)}
+
+
+def _pod_requests(spec: Mapping[str, Any], containers: list[dict[str, int]], where: str) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for container in containers:
+        _add(total, container)
+    if spec.get("initContainers") is not None:
+        sidecars: dict[str, int] = {}
+        peak: dict[str, int] = {}
+        for path, item in get_maps(spec, "initContainers", where):
+            requests = _container_requests(item, path)
+            if get_text(item, "restartPolicy", path) == "Always":
+                _add(sidecars, requests)
+                _raise_to(peak, sidecars)
+            else:
+                _add(requests, sidecars)
+                _raise_to(peak, requests)
+        _add(total, sidecars)
+        _raise_to(total, peak)
+    if spec.get("overhead") is not None:
+        _add(total, read_resources(spec, "overhead", where))
+    return total
+
+
+def _add(total: dict[str, int], more: Mapping[str, int]) -> None:
+    for name, amount in more.items():
+        total[name] = total.get(name, 0) + amount
+
+
+def _raise_to(total: dict[str, int], floor: Mapping[str, int]) -> None:
+    for name, amount in floor.items():
+        total[name] = max(total.get(name, 0), amount)
+
+
+def _node_filter(spec: Mapping[str, Any], where: str) -> NodeFilter:
+    selector = get_texts(spec, "nodeSelector", where)
+    tolerations = tuple(
+        Toleration(
+            get_text(item, "key", path),
+            get_text(item, "operator", path) or "Equal",
+            get_text(item, "value", path),
+            get_text(item, "effect", path),
+        )
+        for path, item in get_maps(spec, "tolerations", where)
+    )
+    terms = _affinity_terms(spec, where) if spec.get("affinity") is not None else ()
+    if not (selector or tolerations or terms):
+        return ANY_NODE
+    # Sorted, so that the same selector written in another order is the same filter.
+    required = tuple(Requirement(key, "In", (selector[key],)) for key in sorted(selector))
+    return NodeFilter(required, terms, tolerations)
+
+
+def _affinity_terms(spec: Mapping[str, Any], where: str) -> tuple[tuple[Requirement, ...], ...]:
+    node_affinity = get_map(get_map(spec, "affinity", where), "nodeAffinity", child(where, "affinity"))
+    where = child(where, "affinity.nodeAffinity")
+    required = get_map(node_affinity, "requiredDuringSchedulingIgnoredDuringExecution", where)
+    where = child(where, "requiredDuringSchedulingIgnoredDuringExecution")
+    return tuple(
+        (
+            *_expressions(term, "matchExpressions", path),
+            *_expressions(term, "matchFields", path, field_keys={"metadata.name": NODE_NAME_FIELD}),
+        )
+        for path, term in get_maps(required, "nodeSelectorTerms", where)
+    )
+
+
+def _expressions(
+    term: Mapping[str, Any], key: str, where: str, field_keys: Mapping[str, str] | None = None
+) -> Iterator[Requirement]:
+    for path, item in get_maps(term, key, where):
+        label, operator = get_text(item, "key", path), get_text(item, "operator", path)
+        if field_keys is not None and label not in field_keys:
+            raise wrong(child(path, "key"), label, "metadata.name, the only field of a node that can be selected")
+        if operator not in _AFFINITY_OPERATORS:
+            raise wrong(child(path, "operator"), operator, ", ".join(_AFFINITY_OPERATORS))
+        values = get_list(item, "values", path)
+        for value in values:
+            if type(value) is not str:
+                raise wrong(child(path, "values"), value, "a list of text (in quotes)")
+        yield Requirement(field_keys[label] if field_keys else label, operator, tuple(values))  # type: ignore[arg-type]
+
+
+def _has(*path: str) -> Callable[[Mapping[str, Any]], bool]:
+    def present(spec: Mapping[str, Any]) -> bool:
+        value: Any = spec
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        return bool(value)
+
+    return present
+
+
+def _has_host_port(spec: Mapping[str, Any]) -> bool:
+    ports = [p for c in get_list(spec, "containers", "") for p in (c.get("ports") or ()) if isinstance(p, dict)]
+    return any(port.get("hostPort") for port in ports)
+
+
+def _has_claim(spec: Mapping[str, Any]) -> bool:
+    volumes = spec.get("volumes")
+    return isinstance(volumes, list) and any(isinstance(v, dict) and "persistentVolumeClaim" in v for v in volumes)
+
+
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+_NOT_READ: dict[str, Callable[[Mapping[str, Any]], bool]] = {
+    "affinity.podAffinity": _has("affinity", "podAffinity"),
+    "affinity.podAntiAffinity": _has("affinity", "podAntiAffinity"),
+    "preferred affinity.nodeAffinity": _has("affinity", "nodeAffinity", _PREFERRED),
+    "topologySpreadConstraints": _has("topologySpreadConstraints"),
+    "pod-level resources": _has("resources"),
+    "resourceClaims": _has("resourceClaims"),
+    "schedulingGates": _has("schedulingGates"),
+    "hostPort": _has_host_port,
+    "persistentVolumeClaim": _has_claim,
+}

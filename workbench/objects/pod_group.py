@@ -1,0 +1,61 @@
+"""PodGroup (scheduling.volcano.sh): a gang without a Job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.model.gang import TopologyConstraint
+from workbench.objects.fields import child, get_int, get_map, get_text, wrong
+from workbench.objects.metadata import Metadata, read_metadata
+from workbench.objects.topology_spec import read_constraint
+
+__all__ = ["ALLOCATED_HYPERNODE_ANNOTATION", "GROUP_NAME_ANNOTATION", "PodGroup", "read_counts", "read_pod_group"]
+
+#: On a pod: the PodGroup it belongs to.
+GROUP_NAME_ANNOTATION = "scheduling.k8s.io/group-name"
+#: On a PodGroup: where 1.13 placed it before (reference/volcano-topology.md section 4).
+ALLOCATED_HYPERNODE_ANNOTATION = "volcano.sh/job-allocated-hypernode"
+
+
+@dataclass(frozen=True)
+class PodGroup:
+    """A PodGroup; `min_member` None: absent, which is 1."""
+
+    metadata: Metadata
+    min_member: int | None
+    min_task_member: Mapping[str, int]
+    queue: str
+    priority_class: str
+    constraint: TopologyConstraint | None
+    sub_group_policies: int
+
+    @property
+    def record(self) -> str:
+        """HyperNode it was allocated in before; empty: none."""
+        return self.metadata.annotations.get(ALLOCATED_HYPERNODE_ANNOTATION, "")
+
+
+def read_pod_group(data: Mapping[str, Any]) -> PodGroup:
+    """A PodGroup from a parsed manifest; InputError for a field of the wrong type."""
+    spec = get_map(data, "spec", "")
+    policies = spec.get("subGroupPolicy") or ()
+    return PodGroup(
+        metadata=read_metadata(data, namespaced=True),
+        min_member=get_int(spec, "minMember", "spec"),
+        min_task_member=read_counts(spec, "minTaskMember", "spec"),
+        queue=get_text(spec, "queue", "spec") or "default",
+        priority_class=get_text(spec, "priorityClassName", "spec"),
+        constraint=read_constraint(spec, "spec"),
+        sub_group_policies=len(policies) if isinstance(policies, list) else 1,
+    )
+
+
+def read_counts(data: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
+    """A mapping of name to whole number; empty where absent."""
+    counts = get_map(data, key, where)
+    for name, value in counts.items():
+        if type(value) is not int:
+            raise wrong(f"{child(where, key)}['{name}']", value, "a whole number")
+    return counts

@@ -1,0 +1,110 @@
+"""Kubernetes quantities, exactly: ``500m``, ``4Gi``, ``1e3``.
+
+Grammar: a signed decimal number and one suffix, which is decimal (n u m k M G T P E), binary (Ki ... Ei) or an
+exponent (``e3``). No rounding happens before the last step, which rounds up as Kubernetes does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.model.resources import CPU
+from workbench.objects.fields import shown, wrong
+
+__all__ = ["parse_quantity", "read_resources", "to_base_units"]
+
+_GRAMMAR = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?[0-9]{1,3}))?", re.ASCII)
+
+_SUFFIXES = {
+    **{
+        suffix: Fraction(1000) ** power
+        for power, suffix in enumerate(("n", "u", "m", "", "k", "M", "G", "T", "P", "E"), -3)
+    },
+    **{f"{prefix}i": Fraction(1024) ** power for power, prefix in enumerate("KMGTPE", 1)},
+}
+
+# Amounts are kept in int64 arrays and added up; one amount may use half the range.
+_LARGEST = 1 << 62
+
+_LONGEST = 64
+
+_EXPECTED = "a Kubernetes quantity such as 2, 500m, 4Gi or 1e3"
+
+
+@lru_cache(maxsize=1 << 16)
+def parse_quantity(text: str) -> Fraction:
+    """The exact value of a quantity.
+
+    Raises
+    ------
+    InputError
+        The text is no quantity.
+
+    Notes
+    -----
+    Source: Kubernetes apimachinery, ``resource.Quantity`` ("Quantity is a fixed-point representation of a number").
+    """
+    match = _GRAMMAR.fullmatch(text) if len(text) <= _LONGEST else None
+    if match is None or not (match[2] or match[3]):
+        raise InputError("not a quantity", got=shown(text), expected=_EXPECTED)
+    sign, whole, decimals, suffix, exponent = match.groups()
+    decimals = decimals or ""
+    value = Fraction(int(whole + decimals or "0"), 10 ** len(decimals))
+    value *= Fraction(10) ** int(exponent) if exponent else _SUFFIXES[suffix or ""]
+    return -value if sign == "-" else value
+
+
+@lru_cache(maxsize=1 << 16)
+def _base_units(resource: str, text: str) -> int:
+    value = parse_quantity(text)
+    if resource == CPU:
+        value *= 1000
+    if value < 0:
+        raise InputError("a negative amount", got=shown(text), expected=_EXPECTED)
+    amount = -((-value.numerator) // value.denominator)
+    if amount > _LARGEST:
+        raise InputError("an amount beyond 2^62", got=shown(text), expected=_EXPECTED)
+    return amount
+
+
+def to_base_units(resource: str, value: Any) -> int:
+    """An amount of a resource as written in a manifest, in base units (DESIGN decision 11), rounded up.
+
+    Parameters
+    ----------
+    resource : str
+        ``cpu`` is counted in thousandths; everything else in ones.
+    value : str, int or float
+        As parsed from YAML or JSON; a number counts as its text.
+
+    Raises
+    ------
+    InputError
+        No quantity, negative, or above 2^62.
+    """
+    if type(value) is str:
+        return _base_units(resource, value)
+    if type(value) is int or type(value) is float:
+        return _base_units(resource, repr(value))
+    raise InputError("not a quantity", got=shown(value), expected=_EXPECTED)
+
+
+def read_resources(data: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
+    """A resource list (requests, limits, allocatable, capacity) in base units; empty where absent."""
+    amounts = data.get(key)
+    if amounts is None:
+        return {}
+    if type(amounts) is not dict:
+        raise wrong(f"{where}.{key}", amounts, "a mapping of resource to quantity")
+    result = {}
+    for name, value in amounts.items():
+        try:
+            result[name] = _base_units(name, value) if type(value) is str else to_base_units(name, value)
+        except InputError as error:
+            raise error.at(where=f"{where}.{key}['{name}']") from None
+    return result

@@ -1,0 +1,39 @@
+"""Queue (scheduling.volcano.sh) and PriorityClass (scheduling.k8s.io): who goes first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.model.snapshot import Queue
+from workbench.objects.fields import get_bool, get_int, get_map, wrong
+from workbench.objects.metadata import read_metadata
+from workbench.objects.quantity import read_resources
+
+__all__ = ["PriorityClass", "read_priority_class", "read_queue"]
+
+
+@dataclass(frozen=True)
+class PriorityClass:
+    """A named priority; the one with `global_default` is for pods that name none."""
+
+    name: str
+    value: int
+    global_default: bool = False
+
+
+def read_queue(data: Mapping[str, Any]) -> Queue:
+    """A Queue from a parsed manifest; weight 1 by default."""
+    spec = get_map(data, "spec", "")
+    weight = get_int(spec, "weight", "spec")
+    capability = read_resources(spec, "capability", "spec")
+    return Queue(read_metadata(data, namespaced=False).name, 1 if weight is None else weight, capability or None)
+
+
+def read_priority_class(data: Mapping[str, Any]) -> PriorityClass:
+    """A PriorityClass from a parsed manifest."""
+    value = get_int(data, "value", "")
+    if value is None:
+        raise wrong("value", None, "a whole number")
+    return PriorityClass(read_metadata(data, namespaced=False).name, value, get_bool(data, "globalDefault", ""))

@@ -1,0 +1,46 @@
+"""networkTopology of Jobs and PodGroups, and the annotations that stand for it on pods without a Job."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.model.gang import TopologyConstraint
+from workbench.objects.fields import child, get_int, get_map, get_text, wrong
+
+__all__ = ["HIGHEST_TIER_ANNOTATION", "MODE_ANNOTATION", "constraint_from_annotations", "read_constraint"]
+
+MODE_ANNOTATION = "volcano.sh/network-topology-mode"
+HIGHEST_TIER_ANNOTATION = "volcano.sh/network-topology-highest-tier"
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,9}", re.ASCII)
+
+
+def read_constraint(data: Mapping[str, Any], where: str) -> TopologyConstraint | None:
+    """The field networkTopology of a spec; None where absent. Nothing is defaulted (DESIGN decision 10)."""
+    if data.get("networkTopology") is None:
+        return None
+    topology = get_map(data, "networkTopology", where)
+    where = child(where, "networkTopology")
+    mode = get_text(topology, "mode", where)
+    if mode not in ("hard", "soft", ""):
+        raise wrong(child(where, "mode"), mode, "hard or soft")
+    return TopologyConstraint(
+        mode=mode,  # type: ignore[arg-type]
+        highest_tier=get_int(topology, "highestTierAllowed", where),
+        highest_tier_name=get_text(topology, "highestTierName", where) or None,
+    )
+
+
+def constraint_from_annotations(annotations: Mapping[str, str]) -> TopologyConstraint | None:
+    """The constraint that a pod's annotations ask for; None where there is neither.
+
+    The mode is read without regard to case, an invalid one is hard; a tier that is no integer is ignored, but asks
+    for a (hard) topology all the same (reference/volcano-topology.md section 3).
+    """
+    mode, tier = annotations.get(MODE_ANNOTATION), annotations.get(HIGHEST_TIER_ANNOTATION)
+    if mode is None and tier is None:
+        return None
+    highest = int(tier) if tier is not None and _INTEGER.fullmatch(tier) else None
+    return TopologyConstraint(mode="soft" if (mode or "").lower() == "soft" else "hard", highest_tier=highest)

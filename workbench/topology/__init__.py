@@ -1,0 +1,1 @@
+"""From HyperNode objects to a `workbench.model.topology.Topology`."""

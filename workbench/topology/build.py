@@ -1,0 +1,283 @@
+"""HyperNode objects to a Topology, as Volcano builds its tree, from all of them at once.
+
+The first half works on names alone (`resolve_tree`): what each HyperNode contains, who its parent is, and what is no
+tree. The second half numbers the result (`build_topology`). Nothing depends on the order of the objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.topology import DomainSpec, Problem, Topology
+from workbench.objects.hypernode import HyperNode, Member
+from workbench.objects.selectors import NameIndex
+
+__all__ = ["ResolvedTree", "build_topology", "resolve_members", "resolve_tree"]
+
+Ints = npt.NDArray[np.int32]
+
+# Volcano takes no tree with these for ready (reference/volcano-topology.md section 2.2); the others only mislead.
+_BREAKS_READINESS = frozenset({"cycle", "two-parents"})
+
+_LISTED = 3
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvedTree:
+    """HyperNodes by name, before numbering.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Nodes by position: the nodes of the cluster, then names that members mention and the cluster lacks.
+    known : int
+        How many of them are nodes of the cluster.
+    nodes : mapping of str to ndarray of int32
+        Per HyperNode the positions of the nodes under it, in any order, possibly repeated.
+    parent : mapping of str to str
+        Only HyperNodes that have a parent.
+    tier : mapping of str to int
+    problems : tuple of Problem
+        In byte order of HyperNode, then as found.
+    """
+
+    names: tuple[str, ...]
+    known: int
+    nodes: Mapping[str, Ints]
+    parent: Mapping[str, str]
+    tier: Mapping[str, int]
+    problems: tuple[Problem, ...]
+
+    @property
+    def ready(self) -> bool:
+        """Whether Volcano would schedule by this tree."""
+        return not any(problem.code in _BREAKS_READINESS for problem in self.problems)
+
+    @cached_property
+    def real_nodes(self) -> dict[str, set[str]]:
+        """Per HyperNode the names of the nodes under it, as upstream holds them: unknown nodes included."""
+        return {name: {self.names[i] for i in nodes} for name, nodes in self.nodes.items()}
+
+
+def resolve_members(hypernode: HyperNode, index: NameIndex) -> tuple[list[int], list[str], list[str]]:
+    """What the members of one HyperNode select, each name once.
+
+    Returns
+    -------
+    nodes : list of int
+        Positions in the index.
+    unknown : list of str
+        Exact names of nodes that the index lacks.
+    children : list of str
+        Exact names of HyperNodes; other selectors of HyperNode members are ignored, as upstream does.
+    """
+    nodes: dict[int, None] = {}
+    unknown: dict[str, None] = {}
+    children: dict[str, None] = {}
+    for member in hypernode.members:
+        selector = member.selector
+        if member.type == "HyperNode":
+            if selector.exact:
+                children[selector.exact] = None
+        elif selector.exact is not None:
+            position = index.position.get(selector.exact)
+            if position is not None:
+                nodes[position] = None
+            elif selector.exact:
+                unknown[selector.exact] = None
+        elif selector.pattern is not None:
+            nodes.update(dict.fromkeys(index.matching(selector.pattern) if selector.pattern else ()))
+        elif selector.labels:
+            nodes.update(dict.fromkeys(index.holding(selector.labels)))
+    return list(nodes), list(unknown), list(children)
+
+
+def resolve_tree(
+    hypernodes: Iterable[HyperNode], node_names: Sequence[str], node_labels: Sequence[Mapping[str, str]] = ()
+) -> ResolvedTree:
+    """Sets of nodes, parents and problems of a set of HyperNodes.
+
+    Parameters
+    ----------
+    hypernodes : iterable of HyperNode
+        Distinct names; any order.
+    node_names : sequence of str
+        Distinct.
+    node_labels : sequence of mapping, optional
+        Labels of each node; needed for label selectors only.
+
+    Notes
+    -----
+    Source: reference/volcano-topology.md sections 2.1 and 2.2. Where upstream depends on the order of events: of two
+    parents the one with the smaller tier, then the smaller name keeps the child; a cycle is cut above its HyperNode of
+    the highest tier, then of the larger name. A link that was cut adds no nodes.
+    """
+    by_name = {h.name: h for h in sorted(hypernodes, key=lambda h: h.name.encode())}
+    index = NameIndex(node_names, node_labels)
+    index.prepare(m.selector.pattern or "" for h in by_name.values() for m in h.members if _by_pattern(m))
+    names = list(node_names)
+    extra: dict[str, int] = {}
+    problems: list[Problem] = []
+    own: dict[str, list[int]] = {}
+    children: dict[str, list[str]] = {}
+    for name, hypernode in by_name.items():
+        nodes, unknown, listed = resolve_members(hypernode, index)
+        dangling = [child for child in listed if child not in by_name]
+        children[name] = [child for child in listed if child in by_name]
+        if dangling:
+            problems.append(Problem("dangling-member", name, f"{name} lists {_some('HyperNode', dangling)}, not there"))
+        if unknown:
+            problems.append(Problem("dangling-member", name, f"{name} lists {_some('node', unknown)}, not there"))
+        if not nodes and not unknown and not listed:
+            problems.append(Problem("empty-member", name, f"{name} has no member"))
+        for node in unknown:
+            if node not in extra:
+                extra[node] = len(names)
+                names.append(node)
+            nodes.append(extra[node])
+        own[name] = nodes
+    parent = _parents(by_name, children, problems)
+    order = _children_first(by_name, parent, problems)
+    problems += _overlaps(own, parent, names)
+    problems.sort(key=lambda p: p.domain.encode())
+    return ResolvedTree(
+        names=tuple(names),
+        known=len(node_names),
+        nodes=_sets(own, parent, order),
+        parent=parent,
+        tier={name: h.tier for name, h in by_name.items()},
+        problems=tuple(problems),
+    )
+
+
+def build_topology(
+    hypernodes: Iterable[HyperNode], node_names: Sequence[str], node_labels: Sequence[Mapping[str, str]] = ()
+) -> Topology:
+    """The Topology of a cluster.
+
+    Parameters
+    ----------
+    hypernodes, node_names, node_labels
+        As for `resolve_tree`.
+
+    Returns
+    -------
+    Topology
+        Its nodes are in an order of their own; names that are no nodes of the cluster are dropped from the sets.
+        What is no tree is in `problems` (DESIGN decision 14).
+    """
+    hypernodes = list(hypernodes)
+    tree = resolve_tree(hypernodes, node_names, node_labels)
+    whole = len(tree.names) == tree.known
+    specs = [
+        DomainSpec(
+            name=h.name,
+            tier=h.tier,
+            nodes=tree.nodes[h.name] if whole else tree.nodes[h.name][tree.nodes[h.name] < tree.known],
+            parent=tree.parent.get(h.name, ""),
+            tier_name=h.tier_name,
+        )
+        for h in hypernodes
+    ]
+    return Topology.build(node_names, specs, tree.problems, tree.ready)
+
+
+def _by_pattern(member: Member) -> bool:
+    return member.type == "Node" and member.selector.exact is None and bool(member.selector.pattern)
+
+
+def _parents(
+    by_name: Mapping[str, HyperNode], children: Mapping[str, list[str]], problems: list[Problem]
+) -> dict[str, str]:
+    parent: dict[str, str] = {}
+    # by_name is in byte order and sorting is stable: ties go to the smaller name.
+    for name in sorted(by_name, key=lambda n: by_name[n].tier):
+        for child in children[name]:
+            first = parent.setdefault(child, name)
+            if first != name:
+                text = f"{child} already has a parent {first}, and cannot have another parent {name}"
+                problems.append(Problem("two-parents", child, text))
+            elif by_name[child].tier >= by_name[name].tier and child != name:
+                text = f"{child} of tier {by_name[child].tier} is inside {name} of tier {by_name[name].tier}"
+                problems.append(Problem("tier-order", child, text))
+    return parent
+
+
+def _children_first(by_name: Mapping[str, HyperNode], parent: dict[str, str], problems: list[Problem]) -> list[str]:
+    """Cut cycles (in `parent`), then list every HyperNode before its parent."""
+    state = dict.fromkeys(by_name, 0)
+    root_first: list[str] = []
+    for name in by_name:
+        path = []
+        while state[name] == 0:
+            state[name] = 1
+            path.append(name)
+            if name not in parent:
+                break
+            name = parent[name]
+        else:
+            if state[name] == 1:
+                cycle = path[path.index(name) :]
+                top = max(cycle, key=lambda n: (by_name[n].tier, n.encode()))
+                # Written from the parent down, starting at the smallest name.
+                downwards = cycle[::-1]
+                start = downwards.index(min(cycle, key=str.encode))
+                ring = [*downwards[start:], *downwards[:start], downwards[start]]
+                del parent[top]
+                problems.append(Problem("cycle", top, f"cyclic dependency: {' -> '.join(ring)}"))
+                cut = cycle.index(top)
+                # The path is climbed child to parent; what lay above the cut now hangs below it.
+                path = [*path[: len(path) - len(cycle)], *cycle[cut + 1 :], *cycle[: cut + 1]]
+        for done in path:
+            state[done] = 2
+        root_first += path[::-1]
+    return root_first[::-1]
+
+
+def _sets(own: Mapping[str, list[int]], parent: Mapping[str, str], order: Sequence[str]) -> dict[str, Ints]:
+    parts: dict[str, list[Ints]] = {}
+    sets: dict[str, Ints] = {}
+    for name in order:
+        direct = np.array(own[name], dtype=np.int32)
+        below = parts.pop(name, None)
+        nodes = direct if below is None else np.concatenate([direct, *below])
+        sets[name] = nodes
+        if name in parent:
+            parts.setdefault(parent[name], []).append(nodes)
+    return sets
+
+
+def _overlaps(own: Mapping[str, list[int]], parent: Mapping[str, str], names: Sequence[str]) -> list[Problem]:
+    """Nodes that are direct members of two HyperNodes of which neither is inside the other."""
+    owner: dict[int, str] = {}
+    shared: dict[tuple[str, str], list[int]] = {}
+    for name, nodes in own.items():
+        for node in nodes:
+            first = owner.setdefault(node, name)
+            if first is not name and name not in _above(first, parent) and first not in _above(name, parent):
+                shared.setdefault((first, name), []).append(node)
+    return [
+        Problem(
+            "overlap", a, f"{a} and {b} share {_some('node', [names[i] for i in nodes])}, neither is inside the other"
+        )
+        for (a, b), nodes in shared.items()
+    ]
+
+
+def _above(name: str, parent: Mapping[str, str]) -> list[str]:
+    chain = []
+    while name in parent:
+        name = parent[name]
+        chain.append(name)
+    return chain
+
+
+def _some(kind: str, names: Sequence[str]) -> str:
+    listed = ", ".join(names[:_LISTED])
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"{kind}{'s' if len(names) > 1 else ''} {listed}{more}"
