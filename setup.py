@@ -48,6 +48,9 @@ setup(
         "workbench._core",
         "workbench.kernels",
         "workbench.model",
+        "workbench.policies",
+        "workbench.policies.gpu",
+        "workbench.policies.volcano",
     ],
     package_data={"workbench._core": ["*.pyi", "*.pyx", "*.pxd"]},
     ext_modules=cythonize(
