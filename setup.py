@@ -13,7 +13,7 @@ import os
 import sys
 
 from Cython.Build import cythonize
-from setuptools import Extension, setup
+from setuptools import Extension, find_packages, setup
 
 KERNELS = ("subsets", "bottleneck", "tiers", "domains")
 
@@ -43,16 +43,7 @@ extensions = [extension(name, f"workbench/_core/{name}.pyx") for name in KERNELS
 extensions.append(extension("_cyutil", f"build/cython-{mode}/_cyutil.c"))
 
 setup(
-    packages=[
-        "workbench",
-        "workbench._core",
-        "workbench.formats",
-        "workbench.jobs",
-        "workbench.kernels",
-        "workbench.model",
-        "workbench.objects",
-        "workbench.topology",
-    ],
+    packages=find_packages(include=["workbench", "workbench.*"]),
     package_data={"workbench._core": ["*.pyi", "*.pyx", "*.pxd"]},
     ext_modules=cythonize(
         extensions,

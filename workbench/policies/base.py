@@ -1,0 +1,274 @@
+"""The contract of policies: what goes in, what comes out, and what each part may do.
+
+A `Policy` answers for whole gangs. Most are made of two parts: a `NodePolicy`, which gives every pod a node, and a
+GPU policy (`workbench.policies.gpu`), which then picks the GPUs on each node. Nothing is kept between calls; what must
+survive a session is read from the snapshot and returned in the answer. Clocks, files and the cluster are elsewhere.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.explanation import Explanation, Recorder
+from workbench.model.gang import Gang
+from workbench.model.ledger import Ledger
+from workbench.model.placement import Decision, NearestMiss, Placement, Reason, Refusal, Unplaced
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.demand import Demand, node_reasons
+from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
+from workbench.policies.progress import Progress, invalid_gang
+from workbench.policies.reasons import gang_text, not_enough_pods, topology_not_ready
+
+__all__ = ["Assignment", "Composed", "Declined", "NodePolicy", "Policy", "Request", "session_order"]
+
+Ints = npt.NDArray[np.int32]
+
+
+def session_order(gangs: Sequence[Gang]) -> list[int]:
+    """Positions of gangs in the order of a session: higher priority, then queue, namespace and name in byte order."""
+    return sorted(
+        range(len(gangs)),
+        key=lambda i: (
+            -gangs[i].priority,
+            gangs[i].queue.encode(),
+            gangs[i].namespace.encode(),
+            gangs[i].name.encode(),
+        ),
+    )
+
+
+class Policy(ABC):
+    """Places gangs. Deterministic: the same arguments give the same bytes.
+
+    Attributes
+    ----------
+    name : str
+        As users type it, aliases resolved: ``volcano-1.13+gpu-bottleneck``.
+    """
+
+    name: str
+
+    @property
+    @abstractmethod
+    def parameters(self) -> Mapping[str, Any]:
+        """Every parameter with its value; those of the GPU part begin with ``gpu.``."""
+
+    @abstractmethod
+    def decide(self, gang: Gang, ledger: Ledger, recorder: Recorder | None) -> Placement | Refusal:
+        """`place`, telling the recorder what was considered; the recorder must not change the answer."""
+
+    def place(self, gang: Gang, ledger: Ledger) -> Placement | Refusal:
+        """Try one gang.
+
+        Parameters
+        ----------
+        gang : Gang
+        ledger : Ledger
+            Holds the placement afterwards; as found when the answer is a refusal.
+        """
+        return self.decide(gang, ledger, None)
+
+    def schedule(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
+        """One session: every gang in `session_order` on one ledger.
+
+        Returns
+        -------
+        list of Decision
+            In the order of `gangs`.
+        """
+        ledger = snapshot.ledger()
+        decisions: dict[int, Decision] = {}
+        for i in session_order(gangs):
+            decisions[i] = Decision(gangs[i], self.place(gangs[i], ledger))
+        return [decisions[i] for i in range(len(gangs))]
+
+    def explain(self, gang: Gang, snapshot: ClusterSnapshot) -> Explanation:
+        """The decision on one gang alone, with everything that was considered; the same code as `place`."""
+        recorder = Recorder()
+        result = self.decide(gang, snapshot.ledger(), recorder)
+        return Explanation(Decision(gang, result), tuple(recorder.candidates), tuple(recorder.notes))
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{type(self).__name__}({self.name}{': ' if values else ''}{values})"
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What a node policy is asked: one gang, the ledger (not to be changed), and tools on it."""
+
+    gang: Gang
+    ledger: Ledger
+    demand: Demand
+    gpus: GpuQuestions
+    recorder: Recorder | None
+
+    @property
+    def snapshot(self) -> ClusterSnapshot:
+        return self.ledger.snapshot
+
+    def progress(self) -> Progress:
+        """A fresh count of what the gang still needs."""
+        return Progress.of(self.gang, self.snapshot)
+
+
+@dataclass(eq=False)
+class Assignment:
+    """A node policy's yes.
+
+    Attributes
+    ----------
+    node : ndarray of shape (n_pods,), int32
+        -1: unplaced; best-effort pods always are.
+    reasons : mapping of int to tuple of Reason
+        Per role why its unplaced pods have no node.
+    record, has_record, score, warnings
+        As in `Placement`.
+    """
+
+    node: Ints
+    reasons: Mapping[int, tuple[Reason, ...]] = field(default_factory=dict)
+    record: int = -1
+    has_record: bool = False
+    score: float = 0.0
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Declined:
+    """A node policy's no, as in `Refusal`."""
+
+    reasons: tuple[Reason, ...]
+    nearest_misses: tuple[NearestMiss, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class NodePolicy(ABC):
+    """Gives the pods of a gang their nodes.
+
+    Attributes
+    ----------
+    name : str
+    reads_topology : bool
+        Then a topology that is not ready is a refusal (DESIGN decision 14), given before `assign` is asked.
+    monotone : bool
+        Promises that more capacity never turns a placement into a refusal.
+    """
+
+    name: str
+    reads_topology: bool = False
+    monotone: bool = False
+
+    @property
+    @abstractmethod
+    def parameters(self) -> Mapping[str, Any]:
+        """Parameters with their values."""
+
+    @abstractmethod
+    def assign(self, request: Request) -> Assignment | Declined:
+        """Choose nodes, all for `min_available` pods or none; the ledger stays as it is."""
+
+
+class Composed(Policy):
+    """A node policy and a GPU policy.
+
+    Parameters
+    ----------
+    name : str
+    node : NodePolicy
+    gpu : GpuPolicy
+    """
+
+    def __init__(self, name: str, node: NodePolicy, gpu: GpuPolicy) -> None:
+        self.name = name
+        self.node = node
+        self.gpu = gpu
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {**self.node.parameters, **{f"gpu.{name}": value for name, value in self.gpu.parameters.items()}}
+
+    def decide(self, gang: Gang, ledger: Ledger, recorder: Recorder | None) -> Placement | Refusal:
+        gpus = GpuQuestions(self.gpu, ledger)
+        request = Request(gang, ledger, Demand(gang, ledger, gpus), gpus, recorder)
+        progress = request.progress()
+        answer: Assignment | Declined
+        if text := invalid_gang(progress):
+            answer = Declined((not_enough_pods(text, progress),))
+        elif self.node.reads_topology and not ledger.topology.ready:
+            answer = Declined((topology_not_ready(ledger.topology),))
+        elif request.demand.order:
+            answer = self.node.assign(request)
+        else:
+            answer = Assignment(np.full(gang.n_pods, -1, dtype=np.int32))
+        if isinstance(answer, Assignment):
+            answer = _with_best_effort(request, answer)
+        if isinstance(answer, Declined):
+            return Refusal(
+                gang,
+                self.name,
+                self.parameters,
+                reasons=answer.reasons,
+                nearest_misses=answer.nearest_misses,
+                warnings=(*gang.notes, *answer.warnings),
+            )
+        dealt = gpus.deal(gang, answer.node)
+        placed = np.flatnonzero(answer.node >= 0)
+        if len(placed):
+            ledger.take(
+                answer.node[placed],
+                request.demand.rows[gang.role_of_pod[placed]],
+                None if dealt.words is None else dealt.words[placed],
+            )
+        unplaced = np.flatnonzero(answer.node < 0)
+        return Placement(
+            gang,
+            ledger.topology,
+            self.name,
+            self.parameters,
+            node=answer.node,
+            gpu_words=dealt.words,
+            record=answer.record,
+            has_record=answer.has_record,
+            unplaced=tuple(Unplaced(int(i), answer.reasons.get(int(gang.role_of_pod[i]), ())) for i in unplaced),
+            score=answer.score,
+            warnings=(*gang.notes, *answer.warnings, *dealt.warnings),
+        )
+
+
+def _with_best_effort(request: Request, answer: Assignment) -> Assignment | Declined:
+    """Pods without a request come last, blind to topology, as in backfill: each on the first feasible node by name."""
+    demand, gang = request.demand, request.gang
+    if not demand.best_effort:
+        return answer
+    answer.warnings = (
+        *answer.warnings,
+        f"{sum(gang.roles[i].count for i in demand.best_effort)} pods ask for nothing: placed blind to topology",
+    )
+    idle = demand.ledger.idle.copy()
+    placed = answer.node >= 0
+    np.subtract.at(idle, answer.node[placed], demand.rows[gang.role_of_pod[placed]])
+    by_name = np.argsort(request.ledger.topology.node_rank)
+    reasons = dict(answer.reasons)
+    for role in demand.best_effort:
+        start, count = int(gang.role_start[role]), gang.roles[role].count
+        room = demand.capacity(role, idle, count)[by_name]
+        nodes = np.repeat(by_name, np.diff(np.minimum(np.cumsum(room), count), prepend=0)).astype(np.int32)
+        answer.node[start : start + len(nodes)] = nodes
+        np.subtract.at(idle, nodes, demand.rows[role])
+        if len(nodes) < count:
+            everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
+            reasons[role] = node_reasons(demand, role, idle, everywhere)
+    answer.reasons = reasons
+    missing = gang.min_available - gang.ready - int((answer.node >= 0).sum())
+    if missing > 0:
+        # Volcano counts pending best-effort pods as ready; a placement here promises min_available pods with nodes.
+        role = next(i for i in demand.best_effort if i in reasons)
+        return Declined((gang_text(request, missing, role, idle),), warnings=answer.warnings)
+    return answer

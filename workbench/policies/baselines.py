@@ -1,0 +1,180 @@
+"""Baselines to compare with: `gang`, `binpack`, `spread`, `random`.
+
+All keep gang semantics; none reads the topology.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.placement import Reason
+from workbench.policies.base import Assignment, Declined, NodePolicy, Request
+from workbench.policies.demand import node_reasons
+from workbench.policies.parameters import NoParameters, gpu_weight, parameter
+from workbench.policies.reasons import fit_reason, gang_text
+from workbench.policies.volcano.allocate import Workplace, allocate_flat
+from workbench.policies.volcano.scores import NodeOrderParameters, score_weights
+
+__all__ = ["BinPack", "GangFirstFit", "Random", "RandomParameters", "ScoreParameters", "Spread"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ScoreParameters:
+    gpu_weight: float = gpu_weight()
+
+
+class _Scored(NodePolicy):
+    """Every pod on the node with the best score of one kind; ties: the smallest name."""
+
+    def __init__(self, parameters: ScoreParameters) -> None:
+        self._parameters = parameters
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return asdict(self._parameters)
+
+    def weights(self, resources: tuple[str, ...]) -> NodeOrderParameters:
+        """The score, as weights of the node order."""
+        raise NotImplementedError
+
+    def assign(self, request: Request) -> Assignment | Declined:
+        resources = request.snapshot.resources
+        workplace = Workplace(
+            request,
+            score_weights(self.weights(resources), resources),
+            self._parameters.gpu_weight,
+            request.demand.idle,
+            request.ledger.used,
+        )
+        everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
+        return allocate_flat(workplace, *workplace.fill(everywhere))
+
+
+class BinPack(_Scored):
+    """Fullest node first, over every requested resource but the pod slots."""
+
+    name = "binpack"
+
+    def weights(self, resources: tuple[str, ...]) -> NodeOrderParameters:
+        others = {name: 1 for name in resources if name != "pods"}
+        return NodeOrderParameters(binpack_resources=others, least_weight=0, balanced_weight=0)
+
+
+class Spread(_Scored):
+    """Emptiest node first, by cpu and memory (Kubernetes least requested)."""
+
+    name = "spread"
+
+    def weights(self, resources: tuple[str, ...]) -> NodeOrderParameters:
+        return NodeOrderParameters(binpack_weight=0, least_weight=1, balanced_weight=0)
+
+
+class _Slots(NodePolicy):
+    """Places a role at once: from the pods that each node holds to a node per pod."""
+
+    def pick(self, role: int, room: Longs, count: int, request: Request, state: Any) -> Ints:
+        """Nodes for up to `count` pods, given how many each node holds (at most `count`)."""
+        raise NotImplementedError
+
+    def start(self, request: Request) -> Any:
+        """What `pick` carries from role to role."""
+        return None
+
+    def assign(self, request: Request) -> Assignment | Declined:
+        gang, demand = request.gang, request.demand
+        progress, missing = request.progress(), request.progress().missing
+        idle = demand.idle.copy()
+        node = np.full(gang.n_pods, -1, dtype=np.int32)
+        failed: list[int] = []
+        state = self.start(request)
+        for role in demand.order:
+            count = progress.left[role]
+            nodes = self.pick(role, demand.capacity(role, idle, count), count, request, state)
+            first = int(gang.role_start[role])
+            node[first : first + len(nodes)] = nodes
+            np.subtract.at(idle, nodes, demand.rows[role])
+            progress.place(role, len(nodes))
+            if len(nodes) < count:
+                failed.append(role)
+                progress.give_up(role)
+                if not progress.go_on(failed):
+                    break
+        everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
+        if request.recorder is not None:
+            _record(request, demand.order[0], everywhere)
+        if not progress.ready:
+            placed = int((node >= 0).sum())
+            held = Reason("gang-incomplete", f"{placed} of the {missing} pods needed find a node", missing)
+            return Declined((fit_reason(request, failed[0], idle), held, gang_text(request, missing, failed[0], idle)))
+        return Assignment(node, {role: node_reasons(demand, role, idle, everywhere) for role in failed})
+
+
+class GangFirstFit(_Slots):
+    """All or nothing; each pod on the first node by name that has room."""
+
+    name = "gang"
+
+    def __init__(self, _: NoParameters) -> None: ...
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {}
+
+    def pick(self, role: int, room: Longs, count: int, request: Request, state: Any) -> Ints:
+        by_name = np.argsort(request.ledger.topology.node_rank)
+        filled = np.minimum(np.cumsum(room[by_name]), count)
+        return np.repeat(by_name, np.diff(filled, prepend=0)).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class RandomParameters:
+    seed: int = parameter(0, "seed of the generator; mixed with the gang's name", low=0)
+
+
+class Random(_Slots):
+    """Each pod on a free slot drawn at random, every slot for such a pod equally likely.
+
+    The generator is made afresh for each gang from the seed and the gang's name, so that neither other gangs nor the
+    order of calls change the answer.
+    """
+
+    name = "random"
+
+    def __init__(self, parameters: RandomParameters) -> None:
+        self._parameters = parameters
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return asdict(self._parameters)
+
+    def start(self, request: Request) -> np.random.Generator:
+        return np.random.default_rng([self._parameters.seed, *request.gang.key.encode()])
+
+    def pick(self, role: int, room: Longs, count: int, request: Request, state: Any) -> Ints:
+        # In order of names, so that numbering the nodes differently draws the same names.
+        by_name = np.argsort(request.ledger.topology.node_rank)
+        slots = np.repeat(by_name, room[by_name])
+        drawn: Ints = state.choice(slots, size=min(count, len(slots)), replace=False).astype(np.int32)
+        return drawn
+
+
+def _record(request: Request, role: int, nodes: Ints) -> None:
+    """Tell the recorder which nodes the first pod could have had."""
+    recorder = request.recorder
+    if recorder is None:
+        return
+    demand, topology = request.demand, request.ledger.topology
+    for node in np.argsort(topology.node_rank):
+        causes = node_reasons(demand, role, demand.idle, nodes[node : node + 1])
+        why = "; ".join(c.message.removeprefix("1 ") for c in causes)
+        recorder.node(
+            topology.node_names[int(node)], not causes, why or f"fits a pod of {request.gang.roles[role].name}"
+        )

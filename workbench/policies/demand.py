@@ -1,0 +1,123 @@
+"""What a gang asks for, in the columns of one snapshot: the arrays that node policies hand to the kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.domains import pods_per_node
+from workbench.model.gang import Gang
+from workbench.model.ledger import Ledger
+from workbench.model.placement import Reason
+from workbench.model.resources import request_vector
+from workbench.policies.gpu.base import GpuQuestions
+
+__all__ = ["Demand", "node_reasons"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(eq=False)
+class Demand:
+    """One gang against one ledger, for one call of `place`.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (roles, r), int64
+        Request of one pod of each role, its pod slot included.
+    missing : tuple of tuple of str
+        Per role the requested resources that no node has.
+    """
+
+    gang: Gang
+    ledger: Ledger
+    gpus: GpuQuestions
+
+    def __post_init__(self) -> None:
+        columns = self.ledger.snapshot.resources
+        vectors = [request_vector(columns, role.requests) for role in self.gang.roles]
+        self.rows: Longs = np.array([row for row, _ in vectors], dtype=np.int64).reshape(len(vectors), len(columns))
+        self.missing = tuple(missing for _, missing in vectors)
+        self._masks: dict[int, Bytes] = {}
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """Roles with a request, by pod priority, then in the gang's order: the order in which pods are tried."""
+        roles = self.gang.roles
+        return tuple(
+            sorted((i for i in range(len(roles)) if not roles[i].best_effort), key=lambda i: -roles[i].priority)
+        )
+
+    @cached_property
+    def best_effort(self) -> tuple[int, ...]:
+        """Roles without any request."""
+        return tuple(i for i, role in enumerate(self.gang.roles) if role.best_effort)
+
+    @cached_property
+    def idle(self) -> Longs:
+        """Idle resources, where GPU counts never exceed the GPUs that are free by number; may be the ledger's own."""
+        columns = list(self.ledger.snapshot.gpu_columns)
+        idle = self.ledger.idle
+        if not columns or not any(role.n_gpus for role in self.gang.roles):
+            return idle
+        free = self.gpus.free_count()[:, None]
+        if not (idle[:, columns] > free).any():
+            return idle
+        idle = idle.copy()
+        idle[:, columns] = np.minimum(idle[:, columns], free)
+        return idle
+
+    def feasible(self, role: int) -> Bytes:
+        """Nodes that a pod of the role accepts, resources apart: uint8 of shape (n,)."""
+        if role not in self._masks:
+            mask = self.ledger.snapshot.filters.mask(self.gang.roles[role].filter)
+            chosen = self.gpus.feasible(self.gang.roles[role].n_gpus)
+            if chosen is not None:
+                mask = mask & chosen
+            if self.missing[role]:
+                mask = np.zeros_like(mask)
+            self._masks[role] = mask.view(np.uint8)
+        return self._masks[role]
+
+    def capacity(self, role: int, idle: Longs, cap: int) -> Longs:
+        """Pods of the role that each node holds, at most `cap`: int64 of shape (n,)."""
+        return pods_per_node(idle, self.rows[role], feasible=self.feasible(role), cap=cap)
+
+
+def node_reasons(demand: Demand, role: int, idle: Longs, nodes: Ints) -> tuple[Reason, ...]:
+    """Why one more pod of a role fits on none of some nodes, each node counted once.
+
+    A node is counted for the first thing that excludes it: cordoned, taints, labels, GPUs, resources in the order of
+    the snapshot's columns. Texts are the Kubernetes scheduler's.
+    """
+    snapshot = demand.ledger.snapshot
+    condition = demand.gang.roles[role].filter
+    rest = np.ones(len(nodes), dtype=np.bool_)
+    reasons = []
+
+    def count(code: str, text: str, excluded: npt.NDArray[np.bool_]) -> None:
+        hit = rest & excluded
+        if hit.any():
+            reasons.append(Reason(code, f"{int(hit.sum())} {text}", int(hit.sum())))
+        rest[hit] = False
+
+    count("unschedulable", "node(s) were unschedulable", snapshot.unschedulable[nodes])
+    count("taint", "node(s) had untolerated taints", ~snapshot.taints.mask(condition.tolerations)[nodes])
+    accepted = snapshot.filters.mask(condition)[nodes]
+    count("node-affinity", "node(s) didn't match Pod's node affinity/selector", ~accepted)
+    for name in demand.missing[role]:
+        count("insufficient", f"Insufficient {name}", np.ones(len(nodes), dtype=np.bool_))
+    for column, name in enumerate(snapshot.resources):
+        amount = demand.rows[role, column]
+        if amount > 0:
+            text = "Too many pods" if name == "pods" else f"Insufficient {name}"
+            count("insufficient", text, idle[nodes, column] < amount)
+    chosen = demand.gpus.feasible(demand.gang.roles[role].n_gpus)
+    if chosen is not None:
+        count("gpu", "node(s) without a suitable set of GPUs", ~chosen[nodes])
+    return tuple(reasons)

@@ -1,0 +1,144 @@
+"""A policy that is one function, as written in a notebook cell."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, make_dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import InputError
+from workbench.model.gang import Gang
+from workbench.model.ledger import Ledger
+from workbench.model.placement import Reason, Refusal
+from workbench.policies.base import Assignment, Declined, NodePolicy, Request
+from workbench.policies.demand import node_reasons
+from workbench.policies.parameters import NoParameters, parameter
+
+__all__ = ["FunctionPolicy", "PlaceFunction", "parameters_of"]
+
+#: ``(gang, ledger, **parameters)`` -> a node (name, index or None) per pod, or None, a reason text or a Refusal.
+PlaceFunction = Callable[..., Any]
+
+
+def parameters_of(name: str, function: PlaceFunction) -> type:
+    """The parameters of a function: what follows gang and ledger, with the types of their defaults.
+
+    Raises
+    ------
+    InputError
+        Fewer than two parameters, or a further one without a default.
+    """
+    _, *rest = inspect.signature(function).parameters.values()
+    if not rest:
+        raise InputError("not a policy function", source=name, got="one parameter", expected="gang, ledger, ...")
+    fields: list[tuple[str, Any, Any]] = []
+    for given in rest[1:]:
+        if given.default is inspect.Parameter.empty:
+            raise InputError("a parameter needs a default", source=name, where=given.name)
+        fields.append((given.name, type(given.default), parameter(given.default, "")))
+    return make_dataclass("Parameters", fields, frozen=True) if fields else NoParameters
+
+
+@dataclass(eq=False)
+class FunctionPolicy(NodePolicy):
+    """Calls a function and checks its answer.
+
+    The function gets the gang and the ledger (which it may use as scratch: it is rolled back) and returns one entry per
+    pod: a node's name or index, None or -1 for a pod left out; or None / a text / a `Refusal` to refuse.
+    """
+
+    name: str
+    function: PlaceFunction
+    values: Mapping[str, Any] = field(default_factory=dict)
+    reads_topology: bool = False
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return dict(self.values)
+
+    def assign(self, request: Request) -> Assignment | Declined:
+        """Raises InputError, naming the policy, for an answer that is no placement."""
+        mark = request.ledger.checkpoint()
+        try:
+            answer = self.function(request.gang, request.ledger, **self.values)
+        finally:
+            request.ledger.rollback(mark)
+        if answer is None:
+            return Declined((Reason("refused", f"{self.name} found no placement"),))
+        if isinstance(answer, str):
+            return Declined((Reason("refused", answer),))
+        if isinstance(answer, Refusal):
+            return Declined(answer.reasons, answer.nearest_misses, answer.warnings)
+        node = self._nodes(request.gang, request.ledger, answer)
+        for role in request.demand.best_effort:
+            start = int(request.gang.role_start[role])
+            node[start : start + request.gang.roles[role].count] = -1
+        self._check_room(request, node)
+        progress = request.progress()
+        missing = progress.missing
+        for role in request.demand.order:
+            start = int(request.gang.role_start[role])
+            progress.place(role, int((node[start : start + request.gang.roles[role].count] >= 0).sum()))
+        if not progress.ready:
+            placed = int((node >= 0).sum())
+            return Declined((Reason("gang-incomplete", f"{placed} of the {missing} pods needed find a node", missing),))
+        reasons = {
+            role: (Reason("left-out", f"{self.name} gave it no node"),)
+            for role in request.demand.order
+            if progress.left[role]
+        }
+        return Assignment(node, reasons)
+
+    def _nodes(self, gang: Gang, ledger: Ledger, answer: Sequence[Any]) -> Any:
+        entries = list(answer)
+        if len(entries) != gang.n_pods:
+            raise InputError(
+                "one node per pod is needed",
+                source=self.name,
+                where=gang.key,
+                got=f"{len(entries)} entries",
+                expected=str(gang.n_pods),
+            )
+        topology = ledger.topology
+        node = np.full(gang.n_pods, -1, dtype=np.int32)
+        for position, entry in enumerate(entries):
+            if entry is None:
+                continue
+            if isinstance(entry, str):
+                known = topology.has_node(entry)
+                index = topology.node(entry) if known else 0
+            else:
+                index = int(entry)
+                known = -1 <= index < topology.n_nodes
+            if not known:
+                raise InputError(
+                    "no such node",
+                    source=self.name,
+                    where=f"{gang.key}, pod {position}",
+                    got=repr(entry),
+                    expected=f"a node's name, 0 to {topology.n_nodes - 1}, or None",
+                )
+            node[position] = index
+        return node
+
+    def _check_room(self, request: Request, node: Any) -> None:
+        gang, demand = request.gang, request.demand
+        idle = demand.idle.copy()
+        placed = np.flatnonzero(node >= 0)
+        np.subtract.at(idle, node[placed], demand.rows[gang.role_of_pod[placed]])
+        for position in placed:
+            role, at = int(gang.role_of_pod[position]), node[position : position + 1]
+            over = ((idle[at[0]] < 0) & (demand.rows[role] > 0)).any()
+            if not over and demand.feasible(role)[at[0]]:
+                continue
+            causes = node_reasons(demand, role, idle + demand.rows[role], at)
+            raise InputError(
+                "over capacity" if over else "the node does not accept the pod",
+                source=self.name,
+                where=f"{gang.key}, pod {position}",
+                got=request.snapshot.topology.node_names[int(at[0])],
+                expected=f"a node with room ({'; '.join(c.message.removeprefix('1 ') for c in causes)})",
+            )

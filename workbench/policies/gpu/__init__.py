@@ -1,0 +1,1 @@
+"""GPU policies: which GPUs of its node a pod gets."""

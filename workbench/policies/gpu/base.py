@@ -1,0 +1,240 @@
+"""What a GPU policy is, and dealing the GPUs of every node of a placement.
+
+A GPU policy looks at one node at a time and keeps nothing; equal questions are asked once per call.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import InternalError
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.gang import Gang
+from workbench.model.ledger import Ledger
+from workbench.model.placement import words_to_mask
+from workbench.model.snapshot import gpu_words_row
+
+__all__ = ["Dealt", "GpuPolicy", "GpuQuestions", "NodeGpus", "lowest_indices"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class NodeGpus:
+    """The GPUs of one node that are free, as a mask, and their bandwidth matrix where one is known."""
+
+    free: int
+    matrix: BandwidthMatrix | None
+
+
+class GpuPolicy(ABC):
+    """Chooses GPUs on one node.
+
+    Attributes
+    ----------
+    name : str
+        As in the registry.
+    parameters : mapping
+    counts_only : bool
+        A request fits exactly when enough GPUs are free; then `fits` is not asked and counting is enough.
+    """
+
+    name: str
+    counts_only: bool = True
+
+    @property
+    @abstractmethod
+    def parameters(self) -> Mapping[str, Any]:
+        """Parameters with their values."""
+
+    def fits(self, gpus: NodeGpus, requests: Sequence[int]) -> bool:
+        """Whether pods asking for so many GPUs each can be served together."""
+        return sum(requests) <= gpus.free.bit_count()
+
+    @abstractmethod
+    def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
+        """How well they would be served, 0 to 100; only asked where they fit and the node policy weighs it."""
+
+    @abstractmethod
+    def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...]:
+        """A mask for each pod of the gang on this node, disjoint, inside the free ones; asked once per node."""
+
+    def choose_singles(self, matrix: BandwidthMatrix, free: Words, n_gpus: Ints) -> Words | None:
+        """One pod on each of many nodes that share a matrix: each one's mask, or None to be asked one by one."""
+        return None
+
+    def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[str]:
+        """What the user should know about the answers; each question comes with its number of nodes."""
+        return []
+
+
+def lowest_indices(free: int, count: int) -> int:
+    """The lowest `count` bits of a mask."""
+    chosen = 0
+    for _ in range(count):
+        lowest = free & -free
+        chosen |= lowest
+        free ^= lowest
+    return chosen
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """GPUs of each pod of a gang; `words` is None where no pod asks for one."""
+
+    words: Words | None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class GpuQuestions:
+    """Asks one GPU policy about the nodes of a ledger, each distinct question once; lives for one call of `place`."""
+
+    policy: GpuPolicy
+    ledger: Ledger
+    _fits: dict[tuple[int, int, int], bool] = field(default_factory=dict)
+    _scores: dict[tuple[int, int, int], float] = field(default_factory=dict)
+
+    def free_count(self) -> Longs:
+        """Free GPUs of each node."""
+        counts: Longs = np.bitwise_count(self.ledger.gpu_free).sum(axis=1, dtype=np.int64)
+        return counts
+
+    def feasible(self, n_gpus: int) -> npt.NDArray[np.bool_] | None:
+        """Nodes where one pod with so many GPUs can be served; None where counting the free ones says it all."""
+        if n_gpus == 0 or self.policy.counts_only:
+            return None
+        return self._per_node(n_gpus, self._fits, self.policy.fits, np.dtype(np.bool_))
+
+    def scores(self, n_gpus: int) -> npt.NDArray[np.float64] | None:
+        """Score of one pod with so many GPUs on each node, 0 where it does not fit; None for pods without GPUs."""
+        if n_gpus == 0:
+            return None
+
+        def score(gpus: NodeGpus, requests: Sequence[int]) -> float:
+            return self.policy.score(gpus, requests) if self.policy.fits(gpus, requests) else 0.0
+
+        return self._per_node(n_gpus, self._scores, score, np.dtype(np.float64))
+
+    def _per_node(
+        self,
+        n_gpus: int,
+        memo: dict[tuple[int, int, int], Any],
+        ask: Callable[[NodeGpus, Sequence[int]], Any],
+        dtype: np.dtype[Any],
+    ) -> npt.NDArray[Any]:
+        state = np.column_stack([self.ledger.snapshot.node_matrix.astype(np.uint64), self.ledger.gpu_free])
+        distinct, inverse = np.unique(state, axis=0, return_inverse=True)
+        answers = np.empty(len(distinct), dtype=dtype)
+        for i, row in enumerate(distinct):
+            matrix = int(row[:1].view(np.int64)[0])
+            key = (matrix, words_to_mask(row[1:]), n_gpus)
+            if key not in memo:
+                memo[key] = ask(self._node_gpus(key[1], matrix), (n_gpus,))
+            answers[i] = memo[key]
+        return answers[inverse.reshape(-1)]
+
+    def _node_gpus(self, free: int, matrix: int) -> NodeGpus:
+        known = self.ledger.snapshot.matrices[matrix] if matrix >= 0 else None
+        # A matrix smaller than the machine says nothing about the GPUs beyond it.
+        return NodeGpus(free, known if known is not None and free.bit_length() <= len(known) else None)
+
+    def deal(self, gang: Gang, node: Ints) -> Dealt:
+        """GPUs for every placed pod of a gang.
+
+        Parameters
+        ----------
+        gang : Gang
+        node : ndarray of shape (n_pods,), int32
+            -1 for pods without a node.
+
+        Returns
+        -------
+        Dealt
+
+        Notes
+        -----
+        Nodes in the same state with the same pods are asked about once. Pods of a node are handed over in order of
+        position. The only pod of a node that takes everything free is not asked about at all.
+        """
+        wanted = np.array([role.n_gpus for role in gang.roles], dtype=np.int64)[gang.role_of_pod]
+        pods = np.flatnonzero((node >= 0) & (wanted > 0))
+        if len(pods) == 0:
+            return Dealt(None)
+        gpu_free = self.ledger.gpu_free
+        words = np.zeros((gang.n_pods, gpu_free.shape[1]), dtype=np.uint64)
+        pods = pods[np.argsort(node[pods], kind="stable")]
+        nodes, first, count = np.unique(node[pods], return_index=True, return_counts=True)
+        sums = np.add.reduceat(wanted[pods], first)
+        free = gpu_free[nodes]
+        if (sums > np.bitwise_count(free).sum(axis=1)).any():
+            raise InternalError("a node policy gave a node more GPU pods than it has free GPUs")
+        everything = (count == 1) & (sums == np.bitwise_count(free).sum(axis=1))
+        matrix = self.ledger.snapshot.node_matrix[nodes]
+        if self.policy.counts_only:
+            words[pods[first[everything]]] = free[everything]
+            done = everything.copy()
+        else:
+            done = np.zeros(len(nodes), dtype=np.bool_)
+        asked: list[tuple[NodeGpus, Sequence[int], int]] = []
+        for number in np.unique(matrix[done]):
+            asked.append((self._node_gpus(0, int(number)), (1,), int((matrix[done] == number).sum())))
+        if words.shape[1] == 1:
+            done |= self._deal_singles(words, pods[first], sums, free, matrix, ~done & (count == 1), asked)
+        rest = np.flatnonzero(~done)
+        for same, requests in _alike(matrix[rest], free[rest], wanted[pods], first[rest], count[rest]):
+            at = rest[same]
+            gpus = self._node_gpus(words_to_mask(free[at[0]]), int(matrix[at[0]]))
+            masks = self.policy.choose(gpus, requests)
+            asked.append((gpus, requests, len(at)))
+            rows = np.array([gpu_words_row(mask, words.shape[1]) for mask in masks])
+            for offset in range(len(requests)):
+                words[pods[first[at] + offset]] = rows[offset]
+        return Dealt(words, tuple(self.policy.warnings(asked)))
+
+    def _deal_singles(
+        self,
+        words: Words,
+        pod: npt.NDArray[np.intp],
+        n_gpus: Longs,
+        free: Words,
+        matrix: Ints,
+        single: npt.NDArray[np.bool_],
+        asked: list[tuple[NodeGpus, Sequence[int], int]],
+    ) -> npt.NDArray[np.bool_]:
+        done = np.zeros(len(single), dtype=np.bool_)
+        for number in np.unique(matrix[single & (matrix >= 0)]):
+            known = self.ledger.snapshot.matrices[int(number)]
+            here = np.flatnonzero(single & (matrix == number))
+            if len(known) > 64 or int(np.bitwise_or.reduce(free[here, 0])).bit_length() > len(known):
+                continue
+            chosen = self.policy.choose_singles(
+                known, np.ascontiguousarray(free[here, 0]), n_gpus[here].astype(np.int32)
+            )
+            if chosen is not None:
+                words[pod[here], 0] = chosen
+                done[here] = True
+                asked.append((NodeGpus(0, known), (1,), len(here)))
+        return done
+
+
+def _alike(
+    matrix: Ints, free: Words, wanted: Longs, first: npt.NDArray[np.intp], count: npt.NDArray[np.intp]
+) -> list[tuple[npt.NDArray[np.intp], tuple[int, ...]]]:
+    """Groups of nodes in the same state that hold pods with the same requests in the same order."""
+    groups: dict[tuple[int, bytes, bytes], list[int]] = {}
+    for i in range(len(matrix)):
+        requests = wanted[first[i] : first[i] + count[i]]
+        groups.setdefault((int(matrix[i]), free[i].tobytes(), requests.tobytes()), []).append(i)
+    return [
+        (np.array(same, dtype=np.intp), tuple(np.frombuffer(requests, dtype=np.int64).tolist()))
+        for (_, _, requests), same in groups.items()
+    ]

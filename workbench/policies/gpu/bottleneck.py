@@ -1,0 +1,108 @@
+"""`gpu-bottleneck`: the GPUs whose slowest pair is as fast as possible, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.bottleneck import MAX_SPLIT_DEVICES
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.policies.gpu.base import GpuPolicy, NodeGpus
+from workbench.policies.gpu.lowest_index import deal_lowest
+from workbench.policies.parameters import parameter
+
+__all__ = ["BottleneckParameters", "GpuBottleneck"]
+
+
+@dataclass(frozen=True)
+class BottleneckParameters:
+    symmetric: str = parameter(
+        "min",
+        "how the two directions of a pair of GPUs become one weight",
+        choices=("min", "max", "mean"),
+        source="DESIGN decision 1",
+    )
+
+
+class GpuBottleneck(GpuPolicy):
+    """Best bottleneck bandwidth, link classes first (DESIGN decision 1).
+
+    Several pods of a gang on one node: the union of their GPUs is chosen first, then dealt to them so that the
+    ascending list of their own bottlenecks is the largest. A node without a matrix gets the lowest indices.
+
+    Parameters
+    ----------
+    parameters : BottleneckParameters
+    required : bool
+        The user asked for this policy by name; then it also warns where no node at all has a matrix.
+
+    Notes
+    -----
+    Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Pick GPUs of Node" and the pre-allocation of
+    a group's pods. Machines of more than 16 GPUs with several pods on them: the union is exact, the split is not.
+    """
+
+    name = "gpu-bottleneck"
+
+    def __init__(self, parameters: BottleneckParameters, required: bool = True) -> None:
+        self._parameters = parameters
+        self._required = required
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return asdict(self._parameters)
+
+    def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
+        """Bottleneck of the best union as a percentage of the machine's fastest pair; 100 for one GPU, 0 unknown."""
+        if gpus.matrix is None:
+            return 0.0
+        solver = gpus.matrix.solver(self._symmetric, True)
+        value = solver.value(solver.choose(gpus.free, sum(requests)))
+        if value == float("inf"):
+            return 100.0
+        weights = gpus.matrix.pair_weights_gb_s(self._symmetric)
+        fastest = float(weights[np.isfinite(weights)].max())
+        return 100.0 * value / fastest if fastest else 0.0
+
+    def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...]:
+        if gpus.matrix is None:
+            return deal_lowest(gpus.free, requests)
+        solver = gpus.matrix.solver(self._symmetric, True)
+        if len(requests) == 1:
+            return (solver.choose(gpus.free, requests[0]),)
+        if len(gpus.matrix) <= MAX_SPLIT_DEVICES:
+            return solver.group(gpus.free, requests, max_splits=1).masks
+        return deal_lowest(solver.choose(gpus.free, sum(requests)), requests)
+
+    def choose_singles(
+        self, matrix: BandwidthMatrix, free: npt.NDArray[np.uint64], n_gpus: npt.NDArray[np.int32]
+    ) -> npt.NDArray[np.uint64]:
+        return matrix.solver(self._symmetric, True).choose_many(free, n_gpus)
+
+    def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[str]:
+        blind = sum(nodes for gpus, _, nodes in questions if gpus.matrix is None)
+        known = sum(nodes for gpus, _, nodes in questions if gpus.matrix is not None)
+        undealt = sum(
+            nodes
+            for gpus, requests, nodes in questions
+            if gpus.matrix is not None and len(gpus.matrix) > MAX_SPLIT_DEVICES and len(requests) > 1
+        )
+        found = []
+        if blind and (known or self._required):
+            found.append(
+                f"{self.name}: {blind} of {blind + known} nodes have no bandwidth matrix, lowest indices taken"
+            )
+        if undealt:
+            found.append(
+                f"{self.name}: on {undealt} nodes of more than {MAX_SPLIT_DEVICES} GPUs the union is the best, "
+                "but it is dealt to the pods by index"
+            )
+        return found
+
+    @property
+    def _symmetric(self) -> Any:
+        return self._parameters.symmetric

@@ -1,0 +1,40 @@
+"""`gpu-lowest-index`: the free GPUs with the lowest numbers, as the device plugin hands them out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.policies.gpu.base import GpuPolicy, NodeGpus, lowest_indices
+from workbench.policies.parameters import NoParameters
+
+__all__ = ["GpuLowestIndex", "deal_lowest"]
+
+
+class GpuLowestIndex(GpuPolicy):
+    """Lowest free indices, pod after pod; knows no topology."""
+
+    name = "gpu-lowest-index"
+
+    def __init__(self, _: NoParameters) -> None: ...
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {}
+
+    def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
+        """0 everywhere: one set is as good as another."""
+        return 0.0
+
+    def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...]:
+        return deal_lowest(gpus.free, requests)
+
+
+def deal_lowest(free: int, requests: Sequence[int]) -> tuple[int, ...]:
+    """Lowest free indices for each pod in turn."""
+    masks = []
+    for count in requests:
+        mask = lowest_indices(free, count)
+        masks.append(mask)
+        free ^= mask
+    return tuple(masks)

@@ -1,0 +1,187 @@
+"""Parameters of policies: typed, with a default, a range and where the default comes from.
+
+A policy declares them as a frozen dataclass whose fields are made by `parameter`; `read_parameters` turns what a user
+gave (Python values, or text from ``--set``) into an instance, and refuses what does not belong.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from workbench.errors import InputError, UnknownNameError
+
+__all__ = ["NoParameters", "ParameterInfo", "gpu_weight", "parameter", "parameter_infos", "read_parameters"]
+
+P = TypeVar("P")
+
+_TRUE, _FALSE = frozenset({"true", "yes", "on", "1"}), frozenset({"false", "no", "off", "0"})
+
+
+@dataclass(frozen=True)
+class ParameterInfo:
+    """One parameter as shown to users.
+
+    Attributes
+    ----------
+    name : str
+    type : {"integer", "number", "flag", "text", "table"}
+        A table maps names to whole numbers; as text ``name=1,other=2``.
+    default : object
+    meaning : str
+    low, high : float, optional
+        Smallest and largest value; None: no limit.
+    choices : tuple of str
+        The only texts allowed; empty: any.
+    source : str
+        Where the default comes from; empty: our own choice.
+    """
+
+    name: str
+    type: str
+    default: Any
+    meaning: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    source: str = ""
+
+    @property
+    def range(self) -> str:
+        """What may stand there, in words."""
+        if self.choices:
+            return " or ".join(self.choices)
+        if self.type == "table":
+            return "name=whole number, ..."
+        low = "" if self.low is None else f" >= {self.low:g}"
+        high = "" if self.high is None else f" <= {self.high:g}"
+        return f"{self.type}{low}{high}"
+
+    def read(self, value: object, owner: str) -> Any:
+        """The value as its type; text is parsed.
+
+        Raises
+        ------
+        InputError
+            Wrong type or outside the range; names the policy and the parameter.
+        """
+        try:
+            read = _READERS[self.type](value)
+        except (TypeError, ValueError):
+            read = None
+        numbers: list[Any] = list(read.values()) if isinstance(read, Mapping) else [read]
+        if (
+            read is None
+            or (self.choices and read not in self.choices)
+            or (self.low is not None and any(x < self.low for x in numbers))
+            or (self.high is not None and any(x > self.high for x in numbers))
+        ):
+            raise InputError("not a value for it", source=owner, where=self.name, got=repr(value), expected=self.range)
+        return read
+
+
+def parameter(
+    default: Any,
+    meaning: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] = (),
+    source: str = "",
+) -> Any:
+    """A dataclass field that is a policy parameter; its type is that of the default."""
+    metadata = {"meaning": meaning, "low": low, "high": high, "choices": choices, "source": source}
+    if isinstance(default, dict):
+        return field(default_factory=lambda: dict(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def gpu_weight() -> Any:
+    """The parameter of node policies that weigh what the GPU policy says about a node."""
+    return parameter(0.0, "weight of the GPU policy's score (0 to 100 per node) in the node score; 0: not asked", low=0)
+
+
+@dataclass(frozen=True)
+class NoParameters:
+    """For policies without any."""
+
+
+def parameter_infos(parameters: type) -> tuple[ParameterInfo, ...]:
+    """The parameters that a dataclass declares, in its order."""
+    infos = []
+    for f in dataclasses.fields(parameters):
+        default = f.default if f.default_factory is dataclasses.MISSING else f.default_factory()
+        infos.append(ParameterInfo(f.name, type_name(default), default, **f.metadata))
+    return tuple(infos)
+
+
+def read_parameters(owner: str, parameters: type[P], given: Mapping[str, object]) -> P:
+    """An instance of the dataclass with the given values.
+
+    Raises
+    ------
+    UnknownNameError
+        A name that the policy does not know; close ones are offered.
+    InputError
+        Wrong type or out of range.
+    """
+    infos = {info.name: info for info in parameter_infos(parameters)}
+    for name in given:
+        if name not in infos:
+            raise UnknownNameError(f"parameter of {owner}", name, infos)
+    return parameters(**{name: infos[name].read(value, owner) for name, value in given.items()})
+
+
+def type_name(default: object) -> str:
+    """The kind of parameter that a default value stands for."""
+    if isinstance(default, bool):
+        return "flag"
+    if isinstance(default, int):
+        return "integer"
+    if isinstance(default, float):
+        return "number"
+    return "table" if isinstance(default, Mapping) else "text"
+
+
+def _integer(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise TypeError
+    return int(value)
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise TypeError
+    number = float(value)
+    if number != number or number in (float("inf"), float("-inf")):
+        raise ValueError
+    return number
+
+
+def _flag(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    text = str(value).lower()
+    if text not in _TRUE | _FALSE:
+        raise ValueError
+    return text in _TRUE
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _table(value: object) -> dict[str, int]:
+    if isinstance(value, str):
+        pairs = [part.split("=", 1) for part in value.split(",") if part.strip()]
+        return {name.strip(): _integer(amount) for name, amount in pairs}
+    if not isinstance(value, Mapping):
+        raise TypeError
+    return {_text(name): _integer(amount) for name, amount in value.items()}
+
+
+_READERS = {"integer": _integer, "number": _number, "flag": _flag, "text": _text, "table": _table}

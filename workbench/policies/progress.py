@@ -1,0 +1,133 @@
+"""How far a gang is: which pods still must come before it may start.
+
+The rules are Volcano's (JobInfo: ready, per-role minimums, going on after a pod that fits nowhere); every policy of
+this package honours them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from workbench.model.gang import Gang
+from workbench.model.snapshot import ClusterSnapshot
+
+__all__ = ["Progress", "invalid_gang"]
+
+
+@dataclass
+class Progress:
+    """Pods placed so far, by role.
+
+    Attributes
+    ----------
+    min_available : int
+    total : int
+        Every pod of the job: pending and running.
+    counted : int
+        Pods that count before anything is placed: running ones and pending best-effort ones.
+    minimums : list of int
+        Per role; 0: none. Looked at only while they do not exceed `min_available` together.
+    present : list of int
+        Per role pods that count: running, best effort, placed.
+    left : list of int
+        Per role pods still to place (best-effort roles have none).
+    """
+
+    min_available: int
+    total: int
+    counted: int
+    minimums: list[int]
+    present: list[int]
+    left: list[int]
+
+    @classmethod
+    def of(cls, gang: Gang, snapshot: ClusterSnapshot) -> Progress:
+        """The state before anything is placed."""
+        running = [0] * len(gang.roles)
+        n_running = gang.ready
+        if gang.ready:
+            number = {role.name: i for i, role in enumerate(gang.roles)}
+            mine = [pod for pod in snapshot.running if pod.gang == gang.key]
+            for pod in mine:
+                if pod.role in number:
+                    running[number[pod.role]] += 1
+            n_running = max(n_running, len(mine))
+        best_effort = [role.count if role.best_effort else 0 for role in gang.roles]
+        return cls(
+            min_available=gang.min_available,
+            total=gang.n_pods + n_running,
+            counted=gang.ready + sum(best_effort),
+            minimums=[role.min_available or 0 for role in gang.roles],
+            present=[a + b for a, b in zip(running, best_effort, strict=True)],
+            left=[0 if role.best_effort else role.count for role in gang.roles],
+        )
+
+    def copy(self) -> Progress:
+        return Progress(
+            self.min_available, self.total, self.counted, self.minimums, list(self.present), list(self.left)
+        )
+
+    def place(self, role: int, count: int) -> None:
+        """Note that so many pods of a role were placed."""
+        self.counted += count
+        self.present[role] += count
+        self.left[role] -= count
+
+    def give_up(self, role: int) -> None:
+        """The role's remaining pods are not tried again."""
+        self.left[role] = 0
+
+    @property
+    def _minimums_count(self) -> bool:
+        return self.min_available >= sum(self.minimums)
+
+    @property
+    def ready(self) -> bool:
+        """May the gang start?"""
+        if self.counted < self.min_available:
+            return False
+        return not self._minimums_count or all(p >= m for p, m in zip(self.present, self.minimums, strict=True))
+
+    @property
+    def missing(self) -> int:
+        """Pods without which the gang may not start, at least: 0 when it is ready."""
+        short = 0
+        if self._minimums_count:
+            short = sum(max(0, m - p) for p, m in zip(self.present, self.minimums, strict=True))
+        return max(short, self.min_available - self.counted, 0)
+
+    def until_ready(self, role: int) -> int:
+        """Pods of one role to place before looking again: up to the pod that makes the gang ready, at least one."""
+        left = self.left[role]
+        if self._minimums_count and any(
+            p < m for i, (p, m) in enumerate(zip(self.present, self.minimums, strict=True)) if i != role
+        ):
+            return left
+        wanted = self.min_available - self.counted
+        if self._minimums_count:
+            wanted = max(wanted, self.minimums[role] - self.present[role])
+        return min(left, max(wanted, 1))
+
+    def go_on(self, failed: Collection[int]) -> bool:
+        """Whether to try further pods after those of some roles fitted nowhere (volcano-topology.md 5.1, step 5)."""
+        if self.min_available == self.total:
+            return False
+        if not self._minimums_count:
+            rest = sum(left for role, left in enumerate(self.left) if role not in failed)
+            return self.counted + rest >= self.min_available
+        return all(self.present[role] >= self.minimums[role] for role in failed)
+
+
+def invalid_gang(progress: Progress) -> str:
+    """Volcano's text where too few pods exist at all; empty where there are enough."""
+    valid = progress.counted + sum(progress.left)
+    if valid < progress.min_available:
+        return f"Not enough valid tasks for gang-scheduling, valid: {valid}, min: {progress.min_available}"
+    short = [
+        present + left < minimum
+        for present, left, minimum in zip(progress.present, progress.left, progress.minimums, strict=True)
+    ]
+    if progress.min_available >= sum(progress.minimums) and any(short):
+        return "Not enough valid pods of each task for gang-scheduling"
+    return ""

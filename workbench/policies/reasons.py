@@ -1,0 +1,58 @@
+"""The sentences of refusals, in one place; codes are stable, texts are for people.
+
+Where Volcano or the Kubernetes scheduler has a text for it, theirs is used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.placement import Reason
+from workbench.model.topology import Topology
+from workbench.policies.demand import node_reasons
+from workbench.policies.progress import Progress
+
+if TYPE_CHECKING:
+    from workbench.policies.base import Request
+
+__all__ = ["fit_reason", "gang_text", "not_enough_pods", "topology_not_ready"]
+
+Longs = npt.NDArray[np.int64]
+
+
+def fit_reason(request: Request, role: int, idle: Longs, nodes: npt.NDArray[np.int32] | None = None) -> Reason:
+    """Why one more pod of a role fits nowhere: ``0/8 nodes are unavailable: 8 Insufficient cpu.``"""
+    among = np.arange(request.snapshot.n_nodes, dtype=np.int32) if nodes is None else nodes
+    parts = node_reasons(request.demand, role, idle, among)
+    # The Kubernetes scheduler sorts its reasons as texts.
+    causes = ", ".join(sorted(part.message for part in parts))
+    code = max(parts, key=lambda part: part.count).code if parts else "insufficient"
+    count = sum(part.count for part in parts)
+    return Reason(code, f"0/{len(among)} nodes are unavailable{': ' if causes else ''}{causes}.", count)
+
+
+def gang_text(
+    request: Request, missing: int, role: int, idle: Longs, nodes: npt.NDArray[np.int32] | None = None
+) -> Reason:
+    """Volcano's condition of a pending PodGroup: ``3/3 tasks in gang unschedulable: <fit error>``."""
+    total = request.progress().total
+    fit = fit_reason(request, role, idle, nodes)
+    return Reason("gang-unschedulable", f"{missing}/{total} tasks in gang unschedulable: {fit.message}", missing)
+
+
+def not_enough_pods(text: str, progress: Progress) -> Reason:
+    """The gang can never be complete: there are fewer pods than it needs."""
+    return Reason("not-enough-pods", text, progress.missing)
+
+
+def topology_not_ready(topology: Topology) -> Reason:
+    """The HyperNodes are no tree, so nothing may rely on them (DESIGN decision 14)."""
+    first = topology.problems[0].message if topology.problems else "HyperNodes are missing"
+    return Reason(
+        "topology-not-ready",
+        f"the network topology is not ready: {first} ({len(topology.problems)} problems in all)",
+        len(topology.problems),
+    )

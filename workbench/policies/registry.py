@@ -1,0 +1,250 @@
+"""The one registry of policies: what there is by name, and making one from what a user typed.
+
+Filled here (ours), by the entry-point group ``workbench.policies`` (other packages; an `Entry`, or a function) and by
+the decorator `policy` (a notebook cell).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import entry_points
+from typing import Any, Literal, TypeVar
+
+from workbench.errors import InputError, UnknownNameError
+from workbench.policies.base import Composed, NodePolicy, Policy
+from workbench.policies.baselines import BinPack, GangFirstFit, Random, RandomParameters, ScoreParameters, Spread
+from workbench.policies.function import FunctionPolicy, PlaceFunction, parameters_of
+from workbench.policies.gpu.base import GpuPolicy
+from workbench.policies.gpu.bottleneck import BottleneckParameters, GpuBottleneck
+from workbench.policies.gpu.lowest_index import GpuLowestIndex
+from workbench.policies.parameters import NoParameters, ParameterInfo, parameter_infos, read_parameters
+from workbench.policies.volcano.allocate import Allocate
+from workbench.policies.volcano.scores import NodeOrderParameters, TopologyParameters
+from workbench.policies.volcano.v1_13 import Volcano113
+
+__all__ = ["Entry", "PolicyInfo", "get_policy", "list_policies", "policy"]
+
+F = TypeVar("F", bound=PlaceFunction)
+
+GROUP = "workbench.policies"
+_GPU_PREFIX = "gpu."
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A registered policy.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"node", "gpu", "whole"}
+        Chooses nodes, GPUs on a node, or both.
+    make : callable
+        From an instance of `parameters` to a `NodePolicy`, `GpuPolicy` or (whole) `Policy`.
+    parameters : type
+        Frozen dataclass of `workbench.policies.parameters.parameter` fields.
+    meaning : str
+        One line.
+    source : str
+        Document or program whose behaviour it is.
+    """
+
+    name: str
+    kind: Literal["node", "gpu", "whole"]
+    make: Callable[[Any], NodePolicy | GpuPolicy | Policy]
+    parameters: type
+    meaning: str
+    source: str
+
+
+@dataclass(frozen=True)
+class PolicyInfo:
+    """What `workbench policies` prints."""
+
+    name: str
+    kind: str
+    parameters: tuple[ParameterInfo, ...]
+    meaning: str
+    source: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+_VOLCANO = "Volcano"
+_BUILT_IN = (
+    Entry(
+        "allocate",
+        "node",
+        Allocate,
+        NodeOrderParameters,
+        "Volcano without topology: gang, binpack and nodeorder scores",
+        f"{_VOLCANO} 1.13, allocate action",
+    ),
+    Entry(
+        "volcano-1.13",
+        "node",
+        Volcano113,
+        TopologyParameters,
+        "hard, soft and plain jobs tier by tier, LCA score, recorded HyperNode",
+        f"{_VOLCANO} 1.13, network-topology-aware",
+    ),
+    Entry("gang", "node", GangFirstFit, NoParameters, "all or nothing, first fit by name", "baseline"),
+    Entry("binpack", "node", BinPack, ScoreParameters, "fullest node first", "baseline"),
+    Entry("spread", "node", Spread, ScoreParameters, "emptiest node first", "baseline"),
+    Entry("random", "node", Random, RandomParameters, "a random free slot for each pod", "baseline"),
+    Entry(
+        "gpu-bottleneck",
+        "gpu",
+        GpuBottleneck,
+        BottleneckParameters,
+        "GPUs whose slowest pair is fastest, exactly; link classes first",
+        "Koordinator proposal 20230314, Pick GPUs of Node; DESIGN decision 1",
+    ),
+    Entry("gpu-lowest-index", "gpu", GpuLowestIndex, NoParameters, "free GPUs with the lowest numbers", "baseline"),
+)
+
+#: Names that stand for the newest registered of a family.
+_ALIASES = {"volcano": "volcano-1.13"}
+
+_registered: dict[str, Entry] = {entry.name: entry for entry in _BUILT_IN}
+_own = frozenset(_registered) | frozenset(_ALIASES)
+_packages_read = False
+
+
+def _register(entry: Entry) -> None:
+    if entry.name in _own:
+        raise InputError("this name is taken by a built-in policy", source="policy", got=entry.name)
+    if not entry.name or "+" in entry.name or entry.name != entry.name.strip():
+        raise InputError("not a name for a policy", source="policy", got=repr(entry.name), expected="no '+', no spaces")
+    _registered[entry.name] = entry
+
+
+def policy(name: str, *, reads_topology: bool = False, meaning: str = "") -> Callable[[F], F]:
+    """Register a function as a node policy; doing it again under the same name replaces it.
+
+    The function is called with the gang, the ledger and its own keyword parameters (those with defaults; users set them
+    like any policy's). It answers with one entry per pod (a node's name or index, None for a pod left out), or refuses
+    with None, a text, or a `Refusal`. GPUs are chosen by the GPU policy it is combined with.
+
+    Parameters
+    ----------
+    name : str
+        What users type.
+    reads_topology : bool
+        Refuse before it is called where the HyperNodes are no tree.
+    meaning : str
+        One line for the list of policies; the first line of the docstring by default.
+
+    Examples
+    --------
+    >>> @policy("first-rack")                                       # doctest: +SKIP
+    ... def first_rack(gang, ledger):
+    ...     for rack in ledger.topology.domains_at(1):
+    ...         nodes = ledger.topology.nodes_of(rack)
+    ...         if len(nodes) >= gang.n_pods:
+    ...             return nodes[: gang.n_pods]
+    ...     return "no rack has a node for each pod"
+    """
+
+    def register(function: F) -> F:
+        _register(_function_entry(name, function, reads_topology, meaning))
+        return function
+
+    return register
+
+
+def _function_entry(name: str, function: PlaceFunction, reads_topology: bool = False, meaning: str = "") -> Entry:
+    def make(parameters: Any) -> FunctionPolicy:
+        return FunctionPolicy(name, function, asdict(parameters), reads_topology)
+
+    first_line = (function.__doc__ or "").strip().partition("\n")[0]
+    return Entry(name, "node", make, parameters_of(name, function), meaning or first_line, function.__module__)
+
+
+def _entries() -> dict[str, Entry]:
+    """Every policy by name; other packages are asked the first time."""
+    global _packages_read
+    if not _packages_read:
+        _packages_read = True
+        for found in entry_points(group=GROUP):
+            loaded = found.load()
+            _register(loaded if isinstance(loaded, Entry) else _function_entry(found.name, loaded))
+    return _registered
+
+
+def list_policies() -> tuple[PolicyInfo, ...]:
+    """Every registered policy: node policies first, then GPU policies, then whole ones, each by name."""
+    kinds = ("node", "gpu", "whole")
+    entries = sorted(_entries().values(), key=lambda e: (kinds.index(e.kind), e.name.encode()))
+    return tuple(PolicyInfo(e.name, e.kind, parameter_infos(e.parameters), e.meaning, e.source) for e in entries)
+
+
+def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **parameters: object) -> Policy:
+    """Make a policy from its name and parameters.
+
+    Parameters
+    ----------
+    spec : str
+        ``NODE``, ``NODE+GPU`` or the name of a whole policy. Without a GPU part: `gpu-bottleneck` where the snapshot
+        has a matrix, lowest indices elsewhere.
+    gpu : mapping, optional
+        Parameters of the GPU part; ``gpu.NAME`` among `parameters` does the same.
+    **parameters
+        Of the node part or the whole policy. Numbers and flags may be texts.
+
+    Returns
+    -------
+    Policy
+
+    Raises
+    ------
+    UnknownNameError
+        No such policy or parameter; close names are offered.
+    InputError
+        A part of the wrong kind, a value of the wrong type or out of range.
+    """
+    of_gpu = dict(gpu or {})
+    of_node: dict[str, object] = {}
+    for name, value in parameters.items():
+        if name.startswith(_GPU_PREFIX):
+            of_gpu[name.removeprefix(_GPU_PREFIX)] = value
+        else:
+            of_node[name] = value
+    first, plus, second = (part.strip() for part in spec.partition("+"))
+    entry = _find(first, ("node", "whole"))
+    if entry.kind == "whole":
+        if plus:
+            raise InputError("it chooses the GPUs itself", source=entry.name, got=spec, expected="no GPU part")
+        if of_gpu:
+            raise UnknownNameError(f"parameter of {entry.name}", f"{_GPU_PREFIX}{next(iter(of_gpu))}", of_node)
+        whole = _make(entry, of_node)
+        assert isinstance(whole, Policy)
+        return whole
+    node = _make(entry, of_node)
+    assert isinstance(node, NodePolicy)
+    if not plus:
+        default = read_parameters(GpuBottleneck.name, BottleneckParameters, of_gpu)
+        return Composed(entry.name, node, GpuBottleneck(default, required=False))
+    chooser = _find(second, ("gpu",))
+    part = _make(chooser, of_gpu)
+    assert isinstance(part, GpuPolicy)
+    return Composed(f"{entry.name}+{chooser.name}", node, part)
+
+
+def _make(entry: Entry, given: Mapping[str, object]) -> NodePolicy | GpuPolicy | Policy:
+    return entry.make(read_parameters(entry.name, entry.parameters, given))
+
+
+def _find(name: str, kinds: tuple[str, ...]) -> Entry:
+    entries = _entries()
+    entry = entries.get(_ALIASES.get(name, name))
+    wanted = "GPU policy" if kinds == ("gpu",) else "policy"
+    if entry is None:
+        known = [e.name for e in entries.values() if e.kind in kinds]
+        raise UnknownNameError(wanted, name, known if kinds == ("gpu",) else [*known, *_ALIASES])
+    if entry.kind not in kinds:
+        expected = "NODE+GPU, such as allocate+gpu-bottleneck" if entry.kind == "gpu" else "a GPU policy after the '+'"
+        raise InputError(f"it is a {entry.kind} policy", source=entry.name, expected=expected)
+    return entry

@@ -1,0 +1,1 @@
+"""Volcano's schedulers, one file per concept."""

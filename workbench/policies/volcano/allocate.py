@@ -1,0 +1,197 @@
+"""Placing a gang's pods on a list of nodes: Volcano's inner routine, and `allocate`, which is nothing else.
+
+Each pod in turn goes to the node with the highest sum of node scores among those that fit; a sole candidate is taken
+unscored; ties: the smallest name (upstream: at random). Source: volcano-topology.md 5.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.domains import Fill, ScoreWeights
+from workbench.model.placement import Reason
+from workbench.policies.base import Assignment, Declined, NodePolicy, Request
+from workbench.policies.demand import node_reasons
+from workbench.policies.progress import Progress
+from workbench.policies.reasons import fit_reason, gang_text
+from workbench.policies.volcano.scores import NodeOrderParameters, score_weights
+
+__all__ = ["Allocate", "Pass", "Workplace", "allocate_flat", "record_nodes"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Workplace:
+    """What filling needs besides the nodes: the state of the cluster and the weights, for one call of `place`."""
+
+    request: Request
+    weights: ScoreWeights
+    gpu_weight: float
+    idle: Longs
+    used: Longs
+    leaf: Ints | None = None
+
+    def fill(self, nodes: Ints) -> tuple[Fill, dict[int, int]]:
+        """A fill of some nodes and, per role with a request, the number of its shape."""
+        demand, snapshot = self.request.demand, self.request.snapshot
+        fill = Fill(
+            nodes,
+            self.idle,
+            self.used,
+            snapshot.allocatable,
+            snapshot.topology.node_rank,
+            leaf=self.leaf,
+            weights=self.weights,
+        )
+        shapes = {
+            role: fill.add_shape(demand.rows[role], feasible=demand.feasible(role), extra=self._extra(role))
+            for role in demand.order
+        }
+        return fill, shapes
+
+    def _extra(self, role: int) -> Floats | None:
+        if self.gpu_weight == 0:
+            return None
+        scores = self.request.gpus.scores(self.request.gang.roles[role].n_gpus)
+        return None if scores is None else scores * self.gpu_weight
+
+
+@dataclass(eq=False)
+class Pass:
+    """What one pass over the pods did.
+
+    Attributes
+    ----------
+    progress : Progress
+        Counts after the pass.
+    placed : list of (role, nodes)
+        In the order of placement; nodes by index of the cluster.
+    scores : list of ndarray
+        Score of each placed pod, in the same order.
+    failed : list of int
+        Roles of which a pod fitted nowhere.
+    """
+
+    progress: Progress
+    placed: list[tuple[int, Ints]] = field(default_factory=list)
+    scores: list[Floats] = field(default_factory=list)
+    failed: list[int] = field(default_factory=list)
+
+    @property
+    def n_placed(self) -> int:
+        return sum(len(nodes) for _, nodes in self.placed)
+
+    @classmethod
+    def run(
+        cls, fill: Fill, shapes: Mapping[int, int], nodes: Ints, progress: Progress, *, stop_when_ready: bool
+    ) -> Pass:
+        """Place pods role by role.
+
+        Parameters
+        ----------
+        stop_when_ready : bool
+            End with the pod that makes the gang ready (1.13: the rest comes one per turn). False: go through all pods,
+            which is the same as taking all turns at once where each turn looks at the same nodes.
+        """
+        done = cls(progress.copy())
+        now = done.progress
+        for role, shape in shapes.items():
+            wanted = now.until_ready(role) if stop_when_ready else now.left[role]
+            if wanted == 0:
+                continue
+            placed = fill.place(shape, wanted)
+            found = len(placed.positions)
+            if found:
+                done.placed.append((role, nodes[placed.positions]))
+                done.scores.append(placed.scores)
+                now.place(role, found)
+            if found < wanted:
+                # The role cache: its other pods are taken from the queue and skipped.
+                done.failed.append(role)
+                now.give_up(role)
+                if not now.go_on(done.failed):
+                    break
+            elif stop_when_ready and now.ready:
+                break
+        return done
+
+
+def allocate_flat(workplace: Workplace, fill: Fill, shapes: Mapping[int, int]) -> Assignment | Declined:
+    """The inner routine on the nodes of the whole cluster, without topology or with it as a score only."""
+    request = workplace.request
+    gang = request.gang
+    if request.recorder is not None:
+        record_nodes(workplace, fill, shapes)
+    done = Pass.run(fill, shapes, fill.nodes, request.progress(), stop_when_ready=False)
+    idle = fill.idle
+    if not done.progress.ready:
+        start = request.progress()
+        role = done.failed[0]
+        held = Reason(
+            "gang-incomplete", f"{done.n_placed} of the {start.missing} pods needed find a node", start.missing
+        )
+        return Declined((fit_reason(request, role, idle), held, gang_text(request, start.missing, role, idle)))
+    node = np.full(gang.n_pods, -1, dtype=np.int32)
+    for role, nodes in done.placed:
+        first = int(gang.role_start[role])
+        node[first : first + len(nodes)] = nodes
+    reasons = {role: node_reasons(request.demand, role, idle, fill.nodes) for role in done.failed}
+    return Assignment(node, reasons, score=float(sum(float(s.sum()) for s in done.scores)))
+
+
+def record_nodes(workplace: Workplace, fill: Fill, shapes: Mapping[int, int]) -> None:
+    """Tell the recorder how every node looks to the first pod: its score parts, or what excludes it."""
+    request = workplace.request
+    recorder = request.recorder
+    if recorder is None or not shapes:
+        return
+    role, shape = next(iter(shapes.items()))
+    parts, totals = fill.node_scores(shape)
+    names = request.snapshot.topology.node_names
+    for position in np.argsort(request.snapshot.topology.node_rank[fill.nodes]):
+        node = fill.nodes[position : position + 1]
+        name = names[int(node[0])]
+        if totals[position] == -np.inf:
+            causes = node_reasons(request.demand, role, workplace.idle, node)
+            recorder.node(name, False, "; ".join(cause.message.removeprefix("1 ") for cause in causes))
+            continue
+        topology = float(totals[position] - parts[position])
+        shown: dict[str, float] = {"node": float(parts[position])}
+        if workplace.leaf is not None:
+            shown["network-topology-aware"] = topology
+        recorder.node(name, True, f"fits a pod of {request.gang.roles[role].name}", float(totals[position]), **shown)
+
+
+class Allocate(NodePolicy):
+    """Volcano without topology: binpack and nodeorder scores, gang semantics, nothing else.
+
+    Source: Volcano, allocate action with the plugins gang, predicates, nodeorder and binpack.
+    """
+
+    name = "allocate"
+
+    def __init__(self, parameters: NodeOrderParameters) -> None:
+        self._parameters = parameters
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return asdict(self._parameters)
+
+    def assign(self, request: Request) -> Assignment | Declined:
+        workplace = Workplace(
+            request,
+            score_weights(self._parameters, request.snapshot.resources),
+            self._parameters.gpu_weight,
+            request.demand.idle,
+            request.ledger.used,
+        )
+        everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
+        return allocate_flat(workplace, *workplace.fill(everywhere))

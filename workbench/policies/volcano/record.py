@@ -1,0 +1,26 @@
+"""The record of the allocated HyperNode, as 1.13 keeps it (volcano-topology.md 4)."""
+
+from __future__ import annotations
+
+from workbench.kernels.domains import NO_RECORD
+from workbench.model.topology import Topology
+
+__all__ = ["NO_RECORD", "UNKNOWN_RECORD", "read_record", "widen"]
+
+#: A record whose name is no HyperNode. It meets nothing, exactly like the virtual top, which 1.13 does not have.
+UNKNOWN_RECORD = -1
+
+
+def read_record(name: str, topology: Topology) -> int:
+    """The domain of a recorded name; `NO_RECORD` when empty, `UNKNOWN_RECORD` for a name that is not there."""
+    if not name:
+        return NO_RECORD
+    return topology.domain(name) if topology.has_domain(name) else UNKNOWN_RECORD
+
+
+def widen(record: int, domain: int, topology: Topology) -> int:
+    """What is written after a hard job got a domain: its LCA with the old record; empty where there is none."""
+    if record == NO_RECORD:
+        return domain
+    common = topology.lca(domain, record)
+    return NO_RECORD if common < 0 else common

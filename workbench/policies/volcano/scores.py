@@ -1,0 +1,82 @@
+"""Node scores: which parts there are, their weights, and what a tier is worth to 1.13.
+
+The formulas themselves are the kernel's (`workbench.kernels.domains.Fill`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.kernels.domains import ScoreWeights, TopologyScores
+from workbench.kernels.tiers import tier_scores
+from workbench.model.resources import CPU, MEMORY
+from workbench.model.topology import Topology
+from workbench.policies.parameters import gpu_weight, parameter
+
+__all__ = ["NodeOrderParameters", "TopologyParameters", "score_weights", "topology_scores_1_13"]
+
+_BINPACK = "Volcano plugin binpack"
+_NODEORDER = "Volcano plugin nodeorder"
+
+
+@dataclass(frozen=True)
+class NodeOrderParameters:
+    """Plugins binpack and nodeorder."""
+
+    binpack_weight: int = parameter(1, "weight of the plugin binpack", low=0, source=_BINPACK)
+    binpack_cpu: int = parameter(1, "weight of cpu in binpack", low=0, source=_BINPACK)
+    binpack_memory: int = parameter(1, "weight of memory in binpack", low=0, source=_BINPACK)
+    binpack_resources: Mapping[str, int] = parameter(
+        {}, "weights of other resources in binpack", low=0, source=_BINPACK
+    )
+    least_weight: int = parameter(1, "weight of least requested in nodeorder", low=0, source=_NODEORDER)
+    most_weight: int = parameter(0, "weight of most requested in nodeorder", low=0, source=_NODEORDER)
+    balanced_weight: int = parameter(1, "weight of balanced resources in nodeorder", low=0, source=_NODEORDER)
+    gpu_weight: float = gpu_weight()
+
+
+@dataclass(frozen=True)
+class TopologyParameters(NodeOrderParameters):
+    """The same with the plugin network-topology-aware."""
+
+    weight: int = parameter(
+        10,
+        "weight of the plugin network-topology-aware",
+        low=0,
+        source="configuration in the article on 1.13 (the plugin's own default is 1)",
+    )
+
+
+def score_weights(parameters: NodeOrderParameters, resources: tuple[str, ...]) -> ScoreWeights:
+    """The weights over the columns of a snapshot; least, most and balanced look at cpu and memory alike."""
+    by_name = {CPU: parameters.binpack_cpu, MEMORY: parameters.binpack_memory, **parameters.binpack_resources}
+    both = [name in (CPU, MEMORY) for name in resources]
+    return ScoreWeights(
+        binpack=parameters.binpack_weight,
+        binpack_resources=np.array([by_name.get(name, 0) for name in resources], dtype=np.float64),
+        least_requested=parameters.least_weight,
+        most_requested=parameters.most_weight,
+        request_resources=np.array(both, dtype=np.int64),
+        balanced=parameters.balanced_weight,
+        balanced_resources=np.array(both, dtype=np.uint8),
+    )
+
+
+def topology_scores_1_13(topology: Topology, weight: float) -> TopologyScores:
+    """What each HyperNode is worth as LCA of a leaf and the record.
+
+    ``(maxTier - tier) / (maxTier - minTier)`` over the tiers of real HyperNodes, 0 where all are of one tier; the
+    record itself 1; without a common HyperNode 0 (volcano-topology.md 7.1).
+    """
+    tiers = topology.tiers or (0,)
+    return TopologyScores(
+        topology.forest,
+        tier_scores(topology.tier, tiers[0], tiers[-1], flat=0.0),
+        own=1.0,
+        top=0.0,
+        weight=weight,
+        roots_meet=False,
+    )

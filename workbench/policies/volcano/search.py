@@ -1,0 +1,166 @@
+"""1.13's search for hard jobs: tier by tier, every HyperNode of a tier tried, the best of the first tier that works.
+
+Source: volcano-topology.md 5.2. Only HyperNodes count: nodes outside them cannot be reached.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.domains import TopologyScores, domain_counts, domain_counts_spans
+from workbench.model.placement import NearestMiss
+from workbench.policies.progress import Progress
+from workbench.policies.volcano.allocate import Pass, Workplace
+from workbench.policies.volcano.record import NO_RECORD
+
+__all__ = ["HardSearch", "Turn"]
+
+Longs = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """What one turn of a hard job found: the chosen domain and the pass over the pods there."""
+
+    domain: int
+    done: Pass
+
+
+class HardSearch:
+    """The turns of one hard job.
+
+    Parameters
+    ----------
+    workplace : Workplace
+        Its idle and used arrays are read in every turn; the caller updates them between turns.
+    scores : TopologyScores
+    highest_tier : int
+    tasks_on_leaf : ndarray of shape (d,), int64
+        Pods of the job that run already, by leaf; updated by the caller between turns.
+
+    Attributes
+    ----------
+    misses : dict of int to NearestMiss
+        Of the last turn: per tier that was tried the domain that holds most pods, ties the smallest name.
+    last_tried : int
+        Of the last turn: the domain tried last, -1 for none.
+    """
+
+    def __init__(
+        self, workplace: Workplace, scores: TopologyScores, highest_tier: int, tasks_on_leaf: Longs, total_tasks: int
+    ) -> None:
+        self.workplace = workplace
+        self.highest_tier = highest_tier
+        self.misses: dict[int, NearestMiss] = {}
+        self.last_tried = -1
+        self._scores = scores
+        self._tasks_on_leaf = tasks_on_leaf
+        self._total_tasks = total_tasks
+        # Upstream never resets this sum; here it lives as long as one session's turns of the job (DESIGN decision 10).
+        self._sums = np.zeros(workplace.request.snapshot.topology.n_domains, dtype=np.float64)
+
+    def turn(self, progress: Progress, record: int) -> Turn | None:
+        """One turn: the domain chosen from the lowest tier that has a solution, or None."""
+        topology = self.workplace.request.snapshot.topology
+        recorder = self.workplace.request.recorder
+        self.misses, self.last_tried = {}, -1
+        # A domain is dry-run even when it cannot succeed if a later turn would see the sum of its scores.
+        turns_follow = progress.missing < sum(progress.left)
+        holds = self._holds(progress)
+        near = self._near_record(record)
+        for tier in topology.tiers:
+            domains = topology.domains_at(tier)
+            if tier > self.highest_tier:
+                if recorder is not None:
+                    for domain in domains:
+                        why = f"tier {tier} above the highest allowed {self.highest_tier}"
+                        recorder.domain(topology.domain_names[domain], tier, False, why)
+                continue
+            found: list[Turn] = []
+            for domain in domains:
+                name = topology.domain_names[domain]
+                if not near[domain]:
+                    if recorder is not None:
+                        recorder.domain(name, tier, False, self._too_far(int(domain), record))
+                    continue
+                self.last_tried = int(domain)
+                hopeless = holds[domain] < max(progress.missing, 1)
+                done = None
+                if not hopeless or (turns_follow and holds[domain]):
+                    done = self.dry_run(int(domain), progress, record)
+                if done is not None and done.progress.ready and done.n_placed:
+                    found.append(Turn(int(domain), done))
+                    if recorder is not None:
+                        why = f"holds {done.n_placed} of {max(progress.missing, 1)} pods"
+                        recorder.domain(name, tier, True, why, float(self._sums[domain]))
+                    continue
+                held = int(holds[domain]) if hopeless or done is None else done.n_placed
+                self._miss(tier, name, held, max(progress.missing, 1))
+                if recorder is not None:
+                    recorder.domain(name, tier, False, f"holds {held} of {max(progress.missing, 1)} pods")
+            if found:
+                return max(found, key=lambda turn: (self._sums[turn.domain], -turn.domain))
+        return None
+
+    def dry_run(self, domain: int, progress: Progress, record: int) -> Pass:
+        """Place the pods in one domain, adding their scores to its sum."""
+        topology = self.workplace.request.snapshot.topology
+        nodes = topology.nodes_of(domain)
+        fill, shapes = self.workplace.fill(nodes)
+        if record != NO_RECORD:
+            leaves = fill.groups
+            tasks = np.where(leaves >= 0, self._tasks_on_leaf[leaves], 0)
+            fill.set_topology(
+                self._scores, record=record, tasks_in_group=tasks, total_tasks=self._total_tasks, update_record=False
+            )
+        done = Pass.run(fill, shapes, nodes, progress, stop_when_ready=True)
+        for scores in done.scores:
+            # In the order of placement: another order of adding would break ties differently.
+            self._sums[domain] = np.cumsum(np.concatenate([self._sums[domain : domain + 1], scores]))[-1]
+        return done
+
+    def _holds(self, progress: Progress) -> Longs:
+        """Pods that each domain holds at most: exact for identical pods, an upper bound for several roles."""
+        request = self.workplace.request
+        topology = request.snapshot.topology
+        total = np.zeros(topology.n_domains, dtype=np.int64)
+        for role in request.demand.order:
+            left = progress.left[role]
+            if left == 0:
+                continue
+            per_node = request.demand.capacity(role, self.workplace.idle, left)
+            if topology.spans is not None:
+                counts = domain_counts_spans(per_node, topology.spans)
+            else:
+                counts = domain_counts(per_node, topology.member_start, topology.member_nodes)
+            total += np.minimum(counts, left)
+        return total
+
+    def _near_record(self, record: int) -> npt.NDArray[np.bool_]:
+        """Domains whose LCA with the record is known and of an allowed tier; all without a record."""
+        topology = self.workplace.request.snapshot.topology
+        if record == NO_RECORD:
+            return np.ones(topology.n_domains, dtype=np.bool_)
+        if record < 0:
+            return np.zeros(topology.n_domains, dtype=np.bool_)
+        common = topology.forest.lca_against(record)
+        near: npt.NDArray[np.bool_] = (common >= 0) & (topology.tier[common] <= self.highest_tier)
+        return near
+
+    def _too_far(self, domain: int, record: int) -> str:
+        topology = self.workplace.request.snapshot.topology
+        if record < 0:
+            return "the recorded HyperNode does not exist"
+        common = topology.lca(domain, record)
+        name = topology.domain_names[record]
+        if common < 0:
+            return f"no common HyperNode with the recorded {name}"
+        return f"meets the recorded {name} only at tier {topology.tier[common]}, {self.highest_tier} is allowed"
+
+    def _miss(self, tier: int, name: str, holds: int, needs: int) -> None:
+        best = self.misses.get(tier)
+        if best is None or holds > best.holds:
+            self.misses[tier] = NearestMiss(tier, name, holds, needs)
