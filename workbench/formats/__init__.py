@@ -1,0 +1,1 @@
+"""Text to objects and model, one file per format."""

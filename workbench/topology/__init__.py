@@ -1,0 +1,1 @@
+"""HyperNodes into a topology: building, linting, generating."""
