@@ -113,6 +113,7 @@ def test_gangs_of_a_scenario_stand_in_name_order():
         (lambda: Fabric((2, 2), tier_names=("a",)), "tier names do not match"),
         (lambda: Fabric((2,), matrix=BandwidthMatrix(np.ones((4, 4)))), "does not match the GPUs"),
         (lambda: JobShape("j", 0), "needs pods"),
+        (lambda: JobShape("j", 1, mode="medium"), "unknown mode"),
         (lambda: JobShape("j", 10, group_size=4), "do not divide"),
     ],
 )

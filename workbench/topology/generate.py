@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -307,7 +307,7 @@ class JobShape:
     cpu: int = 8
     memory_gib: int = 64
     devices: Mapping[str, int] = field(default_factory=lambda: {"nvidia.com/gpu": 8})
-    mode: str = ""
+    mode: Literal["hard", "soft", ""] = ""
     highest_tier: int | None = None
     group_size: int = 0
     task: str = "worker"
@@ -315,6 +315,8 @@ class JobShape:
     def __post_init__(self) -> None:
         if self.pods < 1:
             raise InputError("a job needs pods", source="pods", got=str(self.pods), expected="an integer >= 1")
+        if self.mode not in ("hard", "soft", ""):
+            raise InputError("unknown mode", source="mode", got=repr(self.mode), expected="hard, soft or nothing")
         if self.group_size < 0 or (self.group_size and self.pods % self.group_size):
             raise InputError(
                 "the pods do not divide into groups",
@@ -367,7 +369,7 @@ class JobShape:
         requests = {"cpu": self.cpu * 1000, "memory": self.memory_gib * GIB, **self.devices}
         gpus = sum(count for name, count in self.devices.items() if is_gpu_resource(name))
         role = Role(self.task, self.pods, requests, container_gpus=(gpus,) if gpus else ())
-        wish = TopologyConstraint(self.mode, self.highest_tier) if self.mode in ("hard", "soft") else None
+        wish = TopologyConstraint(self.mode, self.highest_tier) if self.mode else None
         return Gang("default", self.name, (role,), min_available=self.pods, constraint=wish)
 
 

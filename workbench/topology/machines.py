@@ -74,5 +74,5 @@ def with_noise(matrix: BandwidthMatrix, noise: float, rng: np.random.Generator) 
     if not 0.0 <= noise <= 0.5:
         raise InputError("noise out of range", source="noise", got=str(noise), expected="0 to 0.5")
     spread = np.clip(rng.standard_normal(matrix.gb_s.shape), -3.0, 3.0) * noise
-    measured = np.round(np.maximum(matrix.gb_s * (1.0 + spread), 0.0), 2)
+    measured = np.asarray(np.round(np.maximum(matrix.gb_s * (1.0 + spread), 0.0), 2), dtype=np.float64)
     return BandwidthMatrix(measured, labels=matrix.labels, source=f"{matrix.source}, noise {noise:g}")
