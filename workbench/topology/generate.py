@@ -212,8 +212,14 @@ class Fabric:
             gpu_free=gpus.copy(),
             matrices=() if self.matrix is None else (self.matrix,),
             node_matrix=np.full(n, -1 if self.matrix is None else 0, dtype=np.int32),
+            gaps=self._gaps(),
             source=f"generated: {self.roots} trees of {' x '.join(str(s) for s in self.sizes)}",
         )
+
+    def _gaps(self) -> tuple[str, ...]:
+        if self.matrix is not None or self.shape.n_gpus < 2:
+            return ()
+        return (f"no bandwidth matrix for {self.n_nodes} nodes with several GPUs",)
 
     def hypernodes(self) -> Iterator[Manifest]:
         """HyperNode objects, lowest tier first, members by exact name."""
