@@ -1,1 +1,1 @@
-"""Text to values, one file per format; the only inner room that opens files."""
+"""Text to objects and model, one file per format; the only inner room that opens files."""

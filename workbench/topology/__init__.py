@@ -1,1 +1,1 @@
-"""From HyperNode objects to a `workbench.model.topology.Topology`."""
+"""HyperNodes into a topology: building, generating."""

@@ -1,0 +1,90 @@
+"""Each notebook is committed clean and runs from top to bottom."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
+
+#: Per notebook: cell id and what its output must show. These are the answers the text around them speaks of.
+KEY_CELLS = {
+    "00_tour.ipynb": {
+        "topology": "<svg",
+        "place": "Placement(default/hard-tier-2",
+        "explain": "s4",
+        "refuse": "Refusal(default/hard-tier-1",
+        "gpus": "(4, 5, 6, 7) 48.33 GB/s",
+        "compare": "<svg",
+        "table": "volcano-1.13+gpu-lowest-index",
+    },
+    "01_gpu_subsets.ipynb": {
+        "every-k": "48.33",
+        "document": "15.52",
+        "ties": "chosen (0, 1, 2, 3) of ((0, 1, 2, 3), (4, 5, 6, 7))",
+        "slow-b": "6.02",
+        "regret-b": "88%",
+        "half": "<svg",
+    },
+}
+
+#: Lines of code that still fit a screen.
+SCREEN = 40
+
+
+def read(path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
+def test_every_notebook_has_its_key_cells():
+    assert [path.name for path in PATHS] == sorted(KEY_CELLS)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.name)
+def test_notebook_is_committed_clean(path):
+    notebook = read(path)
+    nbformat.validate(notebook)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert code
+    assert [cell.id for cell in code if cell.outputs or cell.execution_count is not None] == []
+    assert "widgets" not in notebook.metadata
+    ids = [cell.id for cell in notebook.cells]
+    assert len(set(ids)) == len(ids)
+    assert [cell.id for cell in code if cell.source.count("\n") >= SCREEN] == []
+    assert re.findall(r"(?<![\w.])/(?:work|tmp|root|home|Users)/\S*", path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.name)
+def test_first_cell_states_question_data_and_time(path):
+    first = read(path).cells[0]
+    assert first.cell_type == "markdown"
+    for word in ("**Question.**", "**Data.**", "**Expected time.**"):
+        assert word in first.source
+
+
+@pytest.mark.notebook
+@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.name)
+def test_notebook_runs_from_top_to_bottom(path, monkeypatch):
+    # The kernel is a process of its own: it must import the package that is under test.
+    monkeypatch.setenv("PYTHONPATH", str(NOTEBOOKS.parent))
+    notebook = read(path)
+    NotebookClient(
+        notebook, timeout=120, store_widget_state=False, resources={"metadata": {"path": str(NOTEBOOKS)}}
+    ).execute()
+    shown = {cell.id: _shown(cell) for cell in notebook.cells if cell.cell_type == "code"}
+    for cell_id, want in KEY_CELLS[path.name].items():
+        assert want in shown[cell_id], f"cell {cell_id} shows: {shown[cell_id][:500]}"
+
+
+def _shown(cell: nbformat.NotebookNode) -> str:
+    """Everything a cell shows, in every form it offers."""
+    parts = []
+    for output in cell.outputs:
+        parts.append(output.get("text", ""))
+        parts.extend(str(data) for data in output.get("data", {}).values())
+    return "\n".join(parts)

@@ -1,0 +1,82 @@
+"""The README's commands and Python blocks do what the README shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+
+#: Times are the only thing in an output that differs between two runs.
+TIME = re.compile(r"\s*\b\d+(?:\.\d+)? ?(?:µs|ms|s)\b")
+
+#: Bash prelude: `workbench` is the package of this checkout, whatever else is installed.
+PRELUDE = f"workbench() {{ {shlex.quote(sys.executable)} -c 'from workbench.cli import main; main()' \"$@\"; }}\n"
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of a language, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def commands() -> list[tuple[str, str]]:
+    """Every command of the console blocks with the output shown below it."""
+    found = []
+    for block in blocks("console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            while command.endswith("\\"):
+                more, _, output = output.partition("\n")
+                command = command[:-1] + more.strip()
+            found.append((command, output))
+    return found
+
+
+def masked(text: str) -> list[str]:
+    """Lines without times and without the padding that depends on their width."""
+    return [re.sub(r"[\s━─]+", " ", TIME.sub(" T", line)).strip() for line in text.splitlines() if line.strip()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", commands(), ids=lambda c: c[0][:60])
+def test_command_prints_what_the_readme_shows(command):
+    line, want = command
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+    run = subprocess.run(
+        ["bash", "-c", PRELUDE + line], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert masked(run.stdout + run.stderr) == masked(want)
+
+
+def test_readme_uses_every_verb():
+    text = "\n".join(command for command, _ in commands())
+    verbs = ("place", "compare", "gpus", "topology show", "topology lint", "topology generate", "policies")
+    assert [verb for verb in verbs if f"workbench {verb}" not in text] == []
+
+
+@pytest.mark.slow
+def test_python_blocks_run_in_order():
+    code = "\n".join(blocks("python"))
+    assert "workbench" in code
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert run.returncode == 0, run.stderr
+
+
+def test_links_to_files_lead_somewhere():
+    links = re.findall(r"\]\(([^)#:]+)\)", README.read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []

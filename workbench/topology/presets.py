@@ -1,0 +1,328 @@
+"""Named generators: what `workbench topology generate KIND` makes.
+
+Owns the table of presets with their parameters, meaning and origin. The making itself is in
+`workbench.topology.generate`, the machines' links in `workbench.topology.machines`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import InputError, UnknownNameError
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.snapshot import Scenario
+from workbench.topology.generate import Fabric, JobShape, Manifest, NodeShape, scenario_of
+from workbench.topology.machines import MACHINES, machine, with_noise
+
+__all__ = [
+    "PRESETS",
+    "Parameter",
+    "Preset",
+    "balanced",
+    "generate",
+    "generate_scenario",
+    "three_level_tree",
+    "two_roce_networks",
+    "use_case_1",
+    "use_case_2",
+]
+
+Plan = tuple[Fabric, tuple[JobShape, ...]]
+
+DESIGN = "Volcano design document 'Network Topology Aware Scheduling'"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a preset.
+
+    Attributes
+    ----------
+    default : int, float, str or tuple of int
+        Its type is the type of the parameter.
+    meaning : str
+    low, high : float
+        Allowed range of numbers (of every number of a tuple), both ends included.
+    """
+
+    default: int | float | str | tuple[int, ...]
+    meaning: str
+    low: float = 1
+    high: float = 200_000
+
+    def read(self, name: str, given: Any) -> Any:
+        """The value given, or its text as typed on a command line, checked; InputError otherwise."""
+        try:
+            value = self._convert(given)
+        except (TypeError, ValueError):
+            raise InputError(
+                "not a value of this parameter", source=name, got=repr(given), expected=self._kind
+            ) from None
+        numbers = value if isinstance(value, tuple) else () if isinstance(value, str) else (value,)
+        if isinstance(value, tuple) and not value:
+            raise InputError("an empty list", source=name, expected=self._kind)
+        if not all(self.low <= number <= self.high for number in numbers):
+            expected = f"{self.low:g} to {self.high:g}"
+            raise InputError("out of range", source=name, got=str(given), expected=expected)
+        return value
+
+    @property
+    def _kind(self) -> str:
+        if isinstance(self.default, tuple):
+            return "integers separated by commas, such as 4,4,2"
+        return {int: "an integer", float: "a number", str: "text"}[type(self.default)]
+
+    def _convert(self, given: Any) -> Any:
+        if isinstance(self.default, str):
+            return str(given)
+        if isinstance(self.default, float):
+            return float(given)
+        if isinstance(self.default, int):
+            return _integer(given)
+        parts = given.replace(",", " ").split() if isinstance(given, str) else given
+        return tuple(_integer(part) for part in parts)
+
+
+def _integer(given: Any) -> int:
+    if isinstance(given, bool) or (not isinstance(given, str) and given != int(given)):
+        raise ValueError
+    return int(given)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One named generator.
+
+    Attributes
+    ----------
+    name, meaning, origin : str
+    parameters : mapping of str to Parameter
+    plan : callable
+        Keyword arguments named as the parameters -> the fabric and the jobs on it.
+    """
+
+    name: str
+    meaning: str
+    origin: str
+    parameters: Mapping[str, Parameter]
+    plan: Callable[..., Plan]
+
+
+def three_level_tree(gpus: int = 8) -> Plan:
+    """Tree s0 … s6 over node0 … node7: two nodes per leaf, three tiers."""
+    return Fabric((2, 2, 2), shape=_gpu_node(gpus)), ()
+
+
+def two_roce_networks(gpus: int = 8) -> Plan:
+    """Two RoCE networks of two NVLink networks of two hosts each, node1 … node8; nothing joins the RoCE networks."""
+    fabric = Fabric(
+        (2, 2),
+        roots=2,
+        prefixes=("nvlink-network", "roce-network"),
+        first_node=1,
+        shape=_gpu_node(gpus),
+    )
+    return fabric, ()
+
+
+def balanced(
+    sizes: Sequence[int] = (4, 4, 2),
+    roots: int = 1,
+    gpus: int = 8,
+    prefix: str = "s",
+    node_prefix: str = "node",
+    matrix: str = "",
+    noise: float = 0.0,
+    seed: int = 0,
+) -> Plan:
+    """A balanced tree of any depth; optionally every node with the links of a known machine.
+
+    Parameters
+    ----------
+    sizes, roots : see `Fabric`
+    gpus : int
+        Per node.
+    prefix, node_prefix : str
+        Beginning of the names of HyperNodes and nodes.
+    matrix : str
+        Name of a machine (`workbench.topology.machines.MACHINES`); empty: no matrix.
+    noise : float
+        Relative spread of the matrix, drawn with `seed`.
+    """
+    links: BandwidthMatrix | None = None
+    if matrix:
+        links = machine(matrix)
+        if noise:
+            links = with_noise(links, noise, np.random.default_rng(seed))
+    fabric = Fabric(
+        tuple(sizes), roots=roots, prefixes=(prefix,), node_prefix=node_prefix, shape=_gpu_node(gpus), matrix=links
+    )
+    return fabric, ()
+
+
+def use_case_1(pods: int = 3000, sizes: Sequence[int] = (25, 12, 10, 2)) -> Plan:
+    """A training job of 8-GPU pods on zones of four tiers; nodes with 8 H100, 8 CX7 and one BlueField-3.
+
+    Parameters
+    ----------
+    pods : int
+        The document has about 3,000, or 5,000.
+    sizes : sequence of int
+        25 nodes in a zone of tier 1, 300 in tier 2, 3,000 in tier 3, 6,000 in tier 4: a job of 3,000 pods fills a
+        zone of tier 3, one of 5,000 must cross to tier 4. `(10, 10, 10, 5)` gives the 5,000 nodes of the benchmark.
+    """
+    shape = NodeShape(
+        cpu=192,
+        memory_gib=2048,
+        devices={"nvidia.com/gpu": 8, "rdma/bf3": 1, "rdma/cx7": 8},
+        labels={"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"},
+    )
+    fabric = Fabric(tuple(sizes), prefixes=tuple(f"zone-t{t}-" for t in range(1, len(sizes) + 1)), shape=shape)
+    job = JobShape(
+        "train",
+        pods,
+        cpu=96,
+        memory_gib=1024,
+        devices={"nvidia.com/gpu": 8, "rdma/cx7": 8},
+        mode="hard",
+        highest_tier=len(sizes),
+    )
+    return fabric, (job,)
+
+
+def use_case_2(pods: int = 3000, group_size: int = 8, sizes: Sequence[int] = (24, 16, 8)) -> Plan:
+    """A job of 16-NPU pods whose tensor-parallel groups want one HCCS zone; tiers HCCS, RoCE, VPC.
+
+    Parameters
+    ----------
+    pods : int
+    group_size : int
+        Pods per group, written as partitionPolicy (Volcano 1.14 and later); 0 leaves the groups out.
+    sizes : sequence of int
+        Three numbers: 24 nodes of 16 NPUs in an HCCS zone, 16 of these in a RoCE zone, 8 of these in the VPC.
+    """
+    if len(sizes) != 3:
+        raise InputError("this preset has three tiers", source="sizes", got=str(len(sizes)), expected="3 numbers")
+    npus = {"huawei.com/Ascend910": 16}
+    fabric = Fabric(
+        tuple(sizes),
+        prefixes=("hccs-", "roce-", "vpc-"),
+        tier_names=("hccs", "roce", "vpc"),
+        shape=NodeShape(cpu=192, memory_gib=1536, devices=npus),
+    )
+    job = JobShape(
+        "llm",
+        pods,
+        cpu=96,
+        memory_gib=1024,
+        devices=npus,
+        mode="hard",
+        highest_tier=3,
+        group_size=group_size,
+    )
+    return fabric, (job,)
+
+
+def _gpu_node(gpus: int) -> NodeShape:
+    return NodeShape(devices={"nvidia.com/gpu": gpus})
+
+
+_GPUS = Parameter(8, "GPUs per node", high=1024)
+
+#: The presets by name, in the order in which they are shown.
+PRESETS: Mapping[str, Preset] = {
+    preset.name: preset
+    for preset in (
+        Preset(
+            "three-level-tree",
+            "HyperNodes s0 to s6 in three tiers over node0 to node7",
+            f"{DESIGN}, network topology definition, example 1",
+            {"gpus": _GPUS},
+            three_level_tree,
+        ),
+        Preset(
+            "two-roce-networks",
+            "two RoCE networks of two NVLink networks each over node1 to node8",
+            f"{DESIGN}, network topology definition, example 2",
+            {"gpus": _GPUS},
+            two_roce_networks,
+        ),
+        Preset(
+            "balanced",
+            "a balanced tree of any depth, optionally with the GPU links of a known machine",
+            "Topology Workbench",
+            {
+                "sizes": Parameter((4, 4, 2), "members per HyperNode, from tier 1 upwards"),
+                "roots": Parameter(1, "trees beside each other"),
+                "gpus": _GPUS,
+                "prefix": Parameter("s", "beginning of the HyperNodes' names"),
+                "node_prefix": Parameter("node", "beginning of the nodes' names"),
+                "matrix": Parameter("", f"machine whose GPU links each node has: {', '.join(MACHINES)}"),
+                "noise": Parameter(0.0, "relative spread of the links", low=0, high=0.5),
+                "seed": Parameter(0, "seed of the noise", low=0, high=2**32 - 1),
+            },
+            balanced,
+        ),
+        Preset(
+            "use-case-1",
+            "a job of 8-GPU pods over zones of four tiers",
+            f"{DESIGN}, use case 1",
+            {
+                "pods": Parameter(3000, "pods of the job"),
+                "sizes": Parameter((25, 12, 10, 2), "members per zone, from tier 1 upwards"),
+            },
+            use_case_1,
+        ),
+        Preset(
+            "use-case-2",
+            "a job of 16-NPU pods in tensor-parallel groups over HCCS, RoCE and VPC tiers",
+            f"{DESIGN}, use case 2",
+            {
+                "pods": Parameter(3000, "pods of the job"),
+                "group_size": Parameter(8, "pods per tensor-parallel group, 0: no groups", low=0),
+                "sizes": Parameter((24, 16, 8), "nodes per HCCS zone, HCCS per RoCE zone, RoCE zones"),
+            },
+            use_case_2,
+        ),
+    )
+}
+
+
+def _plan(kind: str, params: Mapping[str, Any]) -> Plan:
+    if kind not in PRESETS:
+        raise UnknownNameError("preset", kind, PRESETS)
+    preset = PRESETS[kind]
+    for name in params:
+        if name not in preset.parameters:
+            raise UnknownNameError(f"parameter of {kind}", name, preset.parameters)
+    return preset.plan(**{name: preset.parameters[name].read(name, value) for name, value in params.items()})
+
+
+def generate(kind: str, **params: Any) -> list[Manifest]:
+    """Kubernetes objects of a preset: HyperNodes, Nodes, Devices, then Jobs, always in the same order.
+
+    Parameters
+    ----------
+    kind : str
+        A name in `PRESETS`.
+    **params
+        The preset's parameters as values or as the text typed for them (``sizes="4,4,2"``); defaults for the rest.
+
+    Raises
+    ------
+    UnknownNameError
+        No such preset or parameter.
+    InputError
+        A parameter out of range or of the wrong kind.
+    """
+    fabric, jobs = _plan(kind, params)
+    return [*fabric.manifests(), *(job.manifest() for job in jobs)]
+
+
+def generate_scenario(kind: str, **params: Any) -> Scenario:
+    """The same as values, without the way through objects: for notebooks and benchmarks."""
+    return scenario_of(*_plan(kind, params))
