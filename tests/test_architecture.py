@@ -170,7 +170,7 @@ class TestAPlantedViolationIsCaught:
         "source",
         [
             "def test_x():\n    assert time.perf_counter() < 5\n",
-            "def test_x():\n    a = time.monotonic()\n    work()\n    took = time.monotonic() - a\n    assert took < 1\n",
+            "def test_x():\n    a = time.time()\n    work()\n    b = time.time() - a\n    assert b < 1\n",
             "def test_x():\n    start = perf_counter()\n    work()\n    assert perf_counter() - start < 1\n",
         ],
     )
