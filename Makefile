@@ -18,6 +18,7 @@ PACKAGE_SOURCES := $(shell find workbench -name '__pycache__' -prune -o -type f 
 # A stamp says when something was built, not that it is still there: a module that was deleted by hand is built anew.
 missing = $(if $(filter-out $(words $(CORE_MODULES)),$(words $(foreach m,$(CORE_MODULES),$(firstword $(wildcard $(1)/$(m).*.so))))),FORCE)
 
+STUBTEST := --allowlist tests/core/stubtest_allowlist.txt --ignore-unused-allowlist --ignore-disjoint-bases
 DEMO_POLICIES := allocate,gang,binpack,spread,volcano-1.13,volcano-1.13+gpu-lowest-index
 BENCH_CORE := $(shell command -v taskset >/dev/null 2>&1 && echo taskset -c 0)
 
@@ -52,7 +53,7 @@ lint: build ## ruff, mypy strict, stubs against the built kernels
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(PY) -m mypy.stubtest workbench._core --allowlist tests/core/stubtest_allowlist.txt
+	$(PY) -m mypy.stubtest workbench._core $(STUBTEST)
 
 format: build ## let ruff rewrite what it can
 	$(VENV)/bin/ruff check --fix .
@@ -67,9 +68,11 @@ checked-args = -o pythonpath= -p no:cacheprovider -m "" tests/core
 kernels-debug: $(VENV)/.built-debug ## kernel tests with bounds and initialization checks
 	$(call checked-env,debug) $(PYTEST) $(checked-args)
 
-# Leaks are the interpreter's own; PYTHONMALLOC=malloc lets the sanitizer see every object's borders.
+# Leaks are the interpreter's own; PYTHONMALLOC=malloc lets the sanitizer see every object's borders. The sanitizers'
+# libraries must be those of the compiler that setuptools used.
 sanitize: $(VENV)/.built-sanitize ## kernel tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	LD_PRELOAD="$$($(or $(CC),gcc) -print-file-name=libasan.so) $$($(or $(CC),gcc) -print-file-name=libubsan.so)" \
+	cc="$$($(PY) -c 'import os, sysconfig; print((os.environ.get("CC") or sysconfig.get_config_var("CC")).split()[0])')"; \
+	LD_PRELOAD="$$($$cc -print-file-name=libasan.so) $$($$cc -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
 	$(call checked-env,sanitize) $(PYTEST) $(checked-args)
 
@@ -92,7 +95,7 @@ $(VENV)/.python:
 	  echo "Install one, or name it: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
 	@$(PYTHON) -c 'import pathlib, sys, sysconfig; sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())' || { \
 	  echo "$(PYTHON) has no header files (Python.h); on Debian: apt-get install python3-dev" >&2; exit 1; }
-	@command -v $(or $(CC),cc) >/dev/null 2>&1 || command -v gcc >/dev/null 2>&1 || { \
+	@command -v "$${CC%% *}" >/dev/null 2>&1 || command -v cc >/dev/null 2>&1 || command -v gcc >/dev/null 2>&1 || { \
 	  echo "No C compiler found; on Debian: apt-get install gcc, on macOS: xcode-select --install" >&2; exit 1; }
 ifneq ($(UV),)
 	$(UV) venv --quiet --allow-existing --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV)
