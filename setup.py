@@ -13,7 +13,7 @@ import os
 import sys
 
 from Cython.Build import cythonize
-from setuptools import Extension, setup
+from setuptools import Extension, find_packages, setup
 
 KERNELS = ("subsets", "bottleneck", "tiers", "domains")
 
@@ -43,13 +43,8 @@ extensions = [extension(name, f"workbench/_core/{name}.pyx") for name in KERNELS
 extensions.append(extension("_cyutil", f"build/cython-{mode}/_cyutil.c"))
 
 setup(
-    packages=[
-        "workbench",
-        "workbench._core",
-        "workbench.kernels",
-        "workbench.model",
-    ],
-    package_data={"workbench._core": ["*.pyi", "*.pyx", "*.pxd"]},
+    packages=find_packages(include=["workbench", "workbench.*"]),
+    package_data={"": ["*.pyi", "*.pyx", "*.pxd", "py.typed", "templates/*", "static/*"]},
     ext_modules=cythonize(
         extensions,
         build_dir=f"build/cython-{mode}",
