@@ -8,9 +8,11 @@ from typing import Any
 from workbench.objects.selectors import NameIndex, Selector, read_label_selector, resolve_selector
 
 from tests.conformance.registry import Runners
+from tests.conformance.runners import volcano_tree
 from workbench.model.topology import DomainSpec, Topology
 
 RUNNERS = Runners("volcano-topology")
+volcano_tree.register(RUNNERS)
 
 
 @RUNNERS.op("lca", "lca", given=("hypernodes", "a", "b"), want=("lca",))
