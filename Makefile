@@ -20,7 +20,6 @@ missing = $(if $(filter-out $(words $(CORE_MODULES)),$(words $(foreach m,$(CORE_
 
 STUBTEST := --allowlist tests/core/stubtest_allowlist.txt --ignore-unused-allowlist --ignore-disjoint-bases
 DEMO_POLICIES := allocate,gang,binpack,spread,volcano-1.13,volcano-1.13+gpu-lowest-index
-BENCH_CORE := $(shell command -v taskset >/dev/null 2>&1 && echo taskset -c 0)
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test quick lab bench lint format sanitize kernels-debug dist-check lock clean FORCE
@@ -46,8 +45,8 @@ quick: build ## the quick set, as plain pytest runs it
 lab: build ## JupyterLab on the notebooks
 	$(VENV)/bin/jupyter lab notebooks
 
-bench: build ## benchmarks beside their baselines, on one core; also build/bench.json
-	$(BENCH_CORE) $(PY) benchmarks/run.py $(ARGS)
+bench: build ## benchmarks beside their baselines, on one core (ARGS='--only NAME'); also build/bench.json
+	$(PY) benchmarks/run.py $(ARGS)
 
 lint: build ## ruff, mypy strict, stubs against the built kernels
 	$(VENV)/bin/ruff check .
