@@ -1,0 +1,283 @@
+"""What `tests/test_architecture.py` asks of the sources, as functions that take sources and return violations.
+
+Everything is read by `ast`, never by importing: an import inside a function or under ``TYPE_CHECKING`` is an arrow
+too, because whoever reads the module must know the other room either way.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+# DESIGN section 2. A room may import itself, `errors`, and what stands here; None: every room.
+ARROWS: dict[str, frozenset[str] | None] = {
+    "errors": frozenset(),
+    "kernels": frozenset({"_core"}),
+    "model": frozenset({"kernels"}),
+    "objects": frozenset({"model"}),
+    "topology": frozenset({"model", "objects", "kernels"}),
+    "jobs": frozenset({"model", "objects"}),
+    "formats": frozenset({"model", "objects", "topology", "jobs"}),
+    "policies": frozenset({"model", "kernels"}),
+    "evaluate": frozenset({"model", "policies", "kernels"}),
+    "simulate": frozenset({"model", "policies", "evaluate", "jobs", "topology"}),
+    "control": frozenset({"model", "objects", "topology", "jobs", "formats", "policies"}),
+    "live": frozenset({"control", "model", "objects", "topology", "jobs", "formats", "policies"}),
+    "widgets": frozenset({"model", "evaluate", "topology", "formats"}),
+    "report": frozenset({"model", "evaluate", "topology", "formats"}),
+    "cli": None,
+    "__main__": None,
+    "__init__": None,
+}
+
+# Rooms whose libraries the design names; elsewhere the lock file is the list.
+LIBRARIES = {
+    "errors": frozenset[str](),
+    "model": frozenset({"numpy"}),
+    "kernels": frozenset({"numpy"}),
+    "policies": frozenset({"numpy"}),
+    "objects": frozenset({"numpy", "pydantic", "pydantic_core", "re2"}),
+}
+
+SOCKET_MODULES = frozenset(
+    {
+        "aiohttp",
+        "ftplib",
+        "http",
+        "httpx",
+        "kubernetes",
+        "requests",
+        "smtplib",
+        "socket",
+        "socketserver",
+        "ssl",
+        "urllib.request",
+        "websockets",
+        "xmlrpc",
+    }
+)
+FILE_MODULES = frozenset({"fileinput", "glob", "io", "os", "pathlib", "shutil", "tarfile", "tempfile", "zipfile"})
+CLOCK_MODULES = frozenset({"time", "datetime"})
+
+MAY_OPEN_SOCKETS = frozenset({"live"})
+NO_FILES = frozenset({"errors", "model", "kernels", "objects", "topology", "jobs", "policies", "evaluate"})
+NO_CLOCK = frozenset({"policies"})
+
+# The notebook's surface and the command line start fast: these are imported when they are asked for.
+LAZY = frozenset({"workbench.live", "workbench.widgets", "pandas"})
+EAGER_ROOMS = frozenset({"__init__", "cli", "__main__"})
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module: absolute name, line, and whether it runs when the file is imported."""
+
+    module: str
+    line: int
+    eager: bool
+
+
+def room_of(module: str) -> str:
+    """The room of a module: `workbench.policies.volcano.gang` -> `policies`; `workbench` itself -> `__init__`."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def module_of(path: Path, root: Path) -> str:
+    """Dotted name of a file below the folder that holds the package."""
+    parts = path.relative_to(root).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(source: str, module: str, is_package: bool) -> Iterator[Import]:
+    """Every module that a source file imports, relative names made absolute.
+
+    ``from workbench import x`` counts as ``workbench.x``: whether x is a room or a name is judged by the caller.
+    """
+    tree = ast.parse(source)
+    lazy: set[int] = set()
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            lazy.update(id(inner) for inner in ast.walk(function))
+    for node in ast.walk(tree):
+        eager = id(node) not in lazy
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                yield Import(name.name, node.lineno, eager)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                package = module.split(".") if is_package else module.split(".")[:-1]
+                package = package[: len(package) - node.level + 1]
+                base = ".".join([*package, base] if base else package)
+            if base == "workbench":
+                for name in node.names:
+                    yield Import(f"workbench.{name.name}", node.lineno, eager)
+            else:
+                yield Import(base, node.lineno, eager)
+        elif isinstance(node, ast.Call) and _called(node) in ("import_module", "__import__") and node.args:
+            first = node.args[0]
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                yield Import(first.value, node.lineno, eager)
+
+
+def forbidden_imports(source: str, module: str, is_package: bool = False) -> list[str]:
+    """Violations of DESIGN section 2 in one file, as sentences with line numbers."""
+    room = room_of(module)
+    if room not in ARROWS:
+        return [f"{module}: '{room}' is no room of DESIGN section 2"]
+    found = []
+    for item in imports_of(source, module, is_package):
+        problem = _problem(room, item)
+        if problem:
+            found.append(f"{module}:{item.line}: {problem}")
+    if room in NO_FILES:
+        found += [
+            f"{module}:{node.lineno}: {room} opens a file"
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "open"
+        ]
+    return found
+
+
+def _problem(room: str, item: Import) -> str | None:
+    top = item.module.split(".")[0]
+    if top == "_core":
+        return "imports _core, a second copy of workbench._core"
+    if item.eager and room in EAGER_ROOMS and _within(item.module, LAZY):
+        return f"{room} imports {item.module} when it is loaded, not when it is used"
+    if top == "workbench":
+        return _arrow(room, room_of(item.module), item.module)
+    if _within(item.module, SOCKET_MODULES) and room not in MAY_OPEN_SOCKETS:
+        return f"{room} imports {item.module}, which opens sockets"
+    if room in NO_FILES and top in FILE_MODULES:
+        return f"{room} imports {item.module}, which touches files"
+    if room in NO_CLOCK and top in CLOCK_MODULES:
+        return f"{room} imports {item.module}, a clock"
+    if room in LIBRARIES and not _standard(top) and top not in LIBRARIES[room]:
+        return f"{room} imports the library {top}"
+    return None
+
+
+def _arrow(room: str, target: str, module: str) -> str | None:
+    if target == "_core" and room != "kernels":
+        return f"{room} imports {module}; only kernels may"
+    allowed = ARROWS[room]
+    if allowed is None or target in (room, "errors") or target in allowed:
+        return None
+    if target not in ARROWS and target != "_core":
+        return f"{room} imports {module} from the package's surface, which imports every room"
+    return f"{room} may not import {target} ({module})"
+
+
+def _within(module: str, names: Iterable[str]) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in names)
+
+
+def _standard(top: str) -> bool:
+    return top in sys.stdlib_module_names
+
+
+def _called(node: ast.Call) -> str:
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr
+    return node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def missing_docstrings(source: str, module: str) -> list[str]:
+    """Public functions and classes at the top of a module, and the module itself, that say nothing."""
+    tree = ast.parse(source)
+    found = (
+        [] if ast.get_docstring(tree) or not tree.body else [f"{module}: the module says nothing about what it owns"]
+    )
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            overload = any("overload" in ast.unparse(decorator) for decorator in node.decorator_list)
+            if not overload and not ast.get_docstring(node):
+                found.append(f"{module}:{node.lineno}: {node.name} has no docstring")
+    return found
+
+
+CLOCKS = frozenset(
+    {"time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time", "timeit"}
+)
+
+
+def wall_clock_asserts(source: str, name: str) -> list[str]:
+    """Assertions about a clock, directly or through names that were computed from one."""
+    found = []
+    tree = ast.parse(source)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    for function in functions:
+        tainted: set[str] = set()
+        # Twice, so that a name computed from a later-tainted one (a loop) is seen.
+        for _ in range(2):
+            for node in ast.walk(function):
+                if not isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) or node.value is None:
+                    continue
+                if _reads_clock(node.value, tainted):
+                    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                    tainted.update(t.id for target in targets for t in ast.walk(target) if isinstance(t, ast.Name))
+        found += [
+            f"{name}:{node.lineno}: asserts on a clock"
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assert) and _reads_clock(node.test, tainted)
+        ]
+    return sorted(set(found))
+
+
+def _reads_clock(expression: ast.AST, tainted: set[str]) -> bool:
+    for node in ast.walk(expression):
+        if isinstance(node, ast.Name) and node.id in tainted:
+            return True
+        if isinstance(node, ast.Call):
+            called = node.func
+            if isinstance(called, ast.Attribute) and called.attr in CLOCKS and isinstance(called.value, ast.Name):
+                if called.value.id in ("time", "timeit"):
+                    return True
+            elif isinstance(called, ast.Name) and called.id in CLOCKS:
+                return True
+    return False
+
+
+# Written in pieces, so that this file does not find itself.
+MACHINE_TEXT = re.compile(
+    r"(?<![\w.~-])/(?:{folders})/".format(folders="|".join(["wo" + "rk", "tm" + "p", "ro" + "ot", "ho" + "me/[a-z]+"]))
+    + "|"
+    + "|".join(
+        re.escape(host)
+        for host in (
+            "pypi" + ".org",
+            "pythonhosted" + ".org",
+            "registry." + "npmjs.org",
+            "crates" + ".io",
+            "proxy." + "golang.org",
+            "deb." + "debian.org",
+            "repo1." + "maven.org",
+        )
+    )
+)
+
+
+def machine_text(text: str, name: str) -> list[str]:
+    """Lines with a path of somebody's machine or the host of a package registry."""
+    return [
+        f"{name}:{number}: {found.group()}"
+        for number, line in enumerate(text.splitlines(), 1)
+        if (found := MACHINE_TEXT.search(line))
+    ]
+
+
+def empty_packages(root: Path) -> list[str]:
+    """Packages below `root` that hold nothing but an ``__init__.py`` without a statement."""
+    found = []
+    for init in sorted(root.rglob("__init__.py")):
+        others = [p for p in init.parent.iterdir() if p.name not in ("__init__.py", "__pycache__")]
+        body = ast.parse(init.read_text("utf-8")).body
+        if not others and all(isinstance(node, ast.Expr) for node in body):
+            found.append(str(init.parent))
+    return found

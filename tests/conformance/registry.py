@@ -1,0 +1,68 @@
+"""How a conformance case finds the code that runs it.
+
+A runner is one function per operation of one case file; it calls the workbench and asserts. It declares the keys it
+reads, so that a case with a key that nobody looks at fails instead of passing for the wrong reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+__all__ = ["Case", "NotUnderstood", "Runner", "Runners"]
+
+Case = Mapping[str, Any]
+Runner = Callable[[dict[str, Any], dict[str, Any]], None]
+
+
+class NotUnderstood(AssertionError):
+    """The case asks something that its runner does not know: a failure, never a skip."""
+
+
+class Runners:
+    """The runners of one area, by file and operation.
+
+    Parameters
+    ----------
+    area : str
+        Name of the sub-folder: ``gpu``, ``volcano-topology`` ...
+    """
+
+    def __init__(self, area: str) -> None:
+        self.area = area
+        self._by_file: dict[str, dict[str, tuple[Runner, frozenset[str], frozenset[str]]]] = {}
+
+    def op(self, file: str, op: str, given: Collection[str], want: Collection[str]) -> Callable[[Runner], Runner]:
+        """Register a function ``(input, expected) -> None`` for an operation of a file (named without ``.json``).
+
+        Parameters
+        ----------
+        given, want : collection of str
+            The keys of ``input`` (besides ``op``) and of ``expected`` that the function reads.
+        """
+
+        def register(runner: Runner) -> Runner:
+            self._by_file.setdefault(file, {})[op] = (runner, frozenset(given), frozenset(want))
+            return runner
+
+        return register
+
+    def knows(self, file: str) -> bool:
+        """Whether any operation of a file has a runner."""
+        return file in self._by_file
+
+    def run(self, file: str, case: Case) -> None:
+        """Run one case; NotUnderstood for an operation or a key without a reader, AssertionError for a wrong answer."""
+        given, want = case.get("input"), case.get("expected")
+        if not isinstance(given, dict) or not isinstance(want, dict):
+            raise NotUnderstood("a case has an object 'input' and an object 'expected'")
+        ops = self._by_file[file]
+        if given.get("op") not in ops:
+            raise NotUnderstood(f"operation {given.get('op')!r}; {self.area}/{file} knows {', '.join(sorted(ops))}")
+        runner, given_keys, want_keys = ops[given["op"]]
+        for name, keys, known in (("input", given.keys() - {"op"}, given_keys), ("expected", want.keys(), want_keys)):
+            if keys - known:
+                raise NotUnderstood(f"{name} has keys that nobody reads: {', '.join(sorted(keys - known))}")
+        if not want:
+            raise NotUnderstood("'expected' is empty: nothing to check")
+        runner(given, want)

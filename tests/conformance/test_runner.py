@@ -1,0 +1,145 @@
+"""The runner itself: what it makes of cases that are odd, unknown, listed or not listed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.collect import items
+from tests.conformance.expectations import Expectations
+from tests.conformance.registry import NotUnderstood, Runners
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def doubling():
+    runners = Runners("sums")
+
+    @runners.op("double", "double", given=("x",), want=("y",))
+    def double(given, want):
+        assert given["x"] * 2 == want["y"]
+
+    return runners
+
+
+def write(folder: Path, name: str, content: object) -> None:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+
+
+def case(case_id="a", op="double", x=2, y=4, **more):
+    return {"id": case_id, "input": {"op": op, "x": x, **more}, "expected": {"y": y}}
+
+
+class TestRun:
+    def test_a_right_answer_passes(self, doubling):
+        doubling.run("double", case())
+
+    def test_a_wrong_answer_fails(self, doubling):
+        with pytest.raises(AssertionError):
+            doubling.run("double", case(y=5))
+
+    @pytest.mark.parametrize(
+        ("odd", "want"),
+        [
+            (case(op="triple"), "operation 'triple'; sums/double knows double"),
+            (case(also="this"), "input has keys that nobody reads: also"),
+            ({"id": "a", "input": {"op": "double", "x": 2}, "expected": {"z": 4}}, "expected has keys"),
+            ({"id": "a", "input": {"op": "double", "x": 2}, "expected": {}}, "nothing to check"),
+            ({"id": "a", "input": [1], "expected": {}}, "a case has an object"),
+            ({"id": "a"}, "a case has an object"),
+        ],
+    )
+    def test_what_is_not_understood_fails(self, doubling, odd, want):
+        with pytest.raises(NotUnderstood, match=want):
+            doubling.run("double", odd)
+
+
+class TestItems:
+    def test_one_item_per_case_in_file_order_with_slashes_kept(self, tmp_path, doubling):
+        write(tmp_path, "sums/double.json", [case("z/1"), case("a/2")])
+        found = list(items(tmp_path, {"sums": doubling}))
+        assert [item.id for item in found] == ["sums/double/z/1", "sums/double/a/2"]
+        assert not any(item.problem or item.skip for item in found)
+
+    @pytest.mark.parametrize("name", ["sums/later.json", "elsewhere/double.json"])
+    def test_a_file_without_a_runner_is_one_skipped_item_that_says_so(self, tmp_path, doubling, name):
+        write(tmp_path, name, [case("a"), case("b")])
+        (found,) = items(tmp_path, {"sums": doubling})
+        assert found.id == name.removesuffix(".json")
+        assert found.skip == f"no runner yet for {name} (2 cases)"
+
+    def test_a_table_that_cases_refer_to_is_no_item(self, tmp_path, doubling):
+        write(tmp_path, "sums/machines.json", {"devices": {}})
+        assert list(items(tmp_path, {"sums": doubling})) == []
+
+    @pytest.mark.parametrize(
+        ("content", "want"),
+        [
+            ("[1,", "not JSON"),
+            ("[]", "a list of cases"),
+            ('"text"', "a list of cases"),
+            ([{"input": {}}], "no id"),
+            ([3], "no id"),
+            ([case("a"), case("a")], "more than once"),
+        ],
+    )
+    def test_a_broken_file_or_case_fails(self, tmp_path, doubling, content, want):
+        write(tmp_path, "sums/double.json", content)
+        found = list(items(tmp_path, {"sums": doubling}))
+        assert found
+        assert all(want in item.problem for item in found)
+        assert len({item.id for item in found}) == len(found)
+
+
+class TestExpectations:
+    LIST = {
+        "case": [{"id": "a/f/1", "reason": "events", "issue": 3}],
+        "pattern": [{"id": "a/f/*", "reason": "kept-back rows", "issue": 3}],
+    }
+
+    def test_a_listed_case_is_strict(self):
+        assert Expectations(self.LIST, {"a/f/1", "a/f/2"}).of("a/f/1").strict
+
+    def test_a_committed_case_that_is_not_listed_must_pass_whatever_the_patterns(self):
+        assert Expectations(self.LIST, {"a/f/1", "a/f/2"}).of("a/f/2") is None
+
+    def test_a_case_from_elsewhere_falls_under_a_pattern_which_is_not_strict(self):
+        assert Expectations(self.LIST, {"a/f/1"}).of("a/f/9").strict is False
+
+    def test_a_case_from_elsewhere_of_a_file_without_pattern_must_pass(self):
+        assert Expectations(self.LIST, ()).of("a/g/9") is None
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            {"case": [{"id": "a/f/1", "reason": "", "issue": 3}]},
+            {"case": [{"id": "a/f/1", "reason": "x"}]},
+            {"case": [{"id": "a/f/1", "reason": "x", "issue": 3, "skip": True}]},
+            {"case": [{"id": "a/f/*", "reason": "x", "issue": 3}]},
+            {"pattern": [{"id": "a/f/1", "reason": "x", "issue": 3}]},
+            {"case": [{"id": "a/f/1", "reason": "x", "issue": 3}] * 2},
+        ],
+    )
+    def test_a_careless_list_is_refused(self, text):
+        with pytest.raises(ValueError):
+            Expectations(text, ())
+
+
+class TestTheCommittedList:
+    def test_it_names_committed_cases_only(self):
+        from tests.conformance.runners import AREAS
+
+        committed = {item.id for item in items(HERE / "cases", AREAS)}
+        listed = Expectations.read(HERE / "expected_failures.toml", committed)
+        assert listed.cases.keys() - committed == set()
+
+    def test_every_file_with_a_runner_has_a_committed_case(self):
+        from tests.conformance.runners import AREAS
+
+        found = {f"{item.area}/{item.file}" for item in items(HERE / "cases", AREAS) if item.case}
+        assert found >= {"gpu/document_bottleneck", "volcano-topology/lca", "volcano-topology/selector"}

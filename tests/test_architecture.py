@@ -1,0 +1,198 @@
+"""The rules that the sources themselves must keep; and, for each rule, that a planted violation is caught."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.architecture import (
+    ARROWS,
+    empty_packages,
+    forbidden_imports,
+    machine_text,
+    missing_docstrings,
+    module_of,
+    wall_clock_asserts,
+)
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "workbench"
+
+# workbench/_core is the compiled room seen through its link; its own rule is in tests/test_package.py.
+SOURCES = [p for p in sorted(PACKAGE.rglob("*.py")) if p.relative_to(PACKAGE).parts[0] != "_core"]
+
+# Data from elsewhere, kept as it is: upstream's own paths occur in it.
+FOREIGN = ("tests/conformance/cases/", "requirements.lock")
+
+
+def tracked_files() -> list[Path]:
+    """Files under version control; in an unpacked sdist, what the package and the tests consist of."""
+    if (ROOT / ".git").exists():
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True).stdout
+        files = [ROOT / name for name in listed.split("\0") if name]
+    else:
+        files = [p for folder in ("workbench", "_core", "tests") for p in sorted((ROOT / folder).rglob("*"))]
+    return [p for p in files if p.is_file() and not p.is_symlink() and p.suffix not in (".so", ".pyc")]
+
+
+def is_package(path: Path) -> bool:
+    return path.name == "__init__.py"
+
+
+class TestTheSources:
+    @pytest.mark.parametrize("path", SOURCES, ids=lambda p: module_of(p, ROOT))
+    def test_a_module_imports_only_what_its_room_may(self, path):
+        assert forbidden_imports(path.read_text("utf-8"), module_of(path, ROOT), is_package(path)) == []
+
+    @pytest.mark.parametrize("path", SOURCES, ids=lambda p: module_of(p, ROOT))
+    def test_a_public_name_says_what_it_does(self, path):
+        assert missing_docstrings(path.read_text("utf-8"), module_of(path, ROOT)) == []
+
+    def test_the_walk_saw_the_rooms(self):
+        assert {module_of(p, ROOT).split(".")[1] for p in SOURCES if p.parent != PACKAGE} >= {"model", "kernels"}
+
+    def test_every_compiled_function_says_what_it_does(self):
+        from workbench._core import bottleneck, domains, subsets, tiers
+
+        silent = [
+            f"{module.__name__}.{name}"
+            for module in (bottleneck, domains, subsets, tiers)
+            for name, value in vars(module).items()
+            if not name.startswith("_")
+            and getattr(value, "__module__", None) == module.__name__
+            and callable(value)
+            and not (value.__doc__ or "").strip()
+        ]
+        assert silent == []
+
+    def test_no_package_is_empty(self):
+        assert empty_packages(PACKAGE) == []
+
+    def test_no_file_names_a_machine_or_a_registry(self):
+        found = []
+        for path in tracked_files():
+            name = path.relative_to(ROOT).as_posix()
+            if not name.startswith(FOREIGN):
+                try:
+                    found += machine_text(path.read_text("utf-8"), name)
+                except UnicodeDecodeError:
+                    continue
+        assert found == []
+
+    def test_no_test_asserts_on_a_clock(self):
+        found = []
+        for path in sorted((ROOT / "tests").rglob("*.py")):
+            found += wall_clock_asserts(path.read_text("utf-8"), path.relative_to(ROOT).as_posix())
+        assert found == []
+
+    def test_the_root_folder_of_the_kernels_cannot_be_imported_by_its_own_name(self):
+        done = subprocess.run(
+            [sys.executable, "-c", "import _core"], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert done.returncode != 0
+        assert "import workbench._core, not _core" in done.stderr
+
+
+class TestAPlantedViolationIsCaught:
+    @pytest.mark.parametrize(
+        ("module", "source", "want"),
+        [
+            ("workbench.model.x", "import workbench.policies.base\n", "model may not import policies"),
+            ("workbench.model.x", "from workbench.objects import node\n", "model may not import objects"),
+            ("workbench.model.x", "from workbench import topology\n", "model may not import topology"),
+            ("workbench.model.x", "from workbench import best_gpus\n", "from the package's surface"),
+            ("workbench.model.x", "from ..policies import base\n", "model may not import policies"),
+            ("workbench.policies.volcano.x", "from ...objects import node\n", "policies may not import objects"),
+            ("workbench.model.x", "def f():\n    import workbench.report\n", "model may not import report"),
+            (
+                "workbench.model.x",
+                "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from workbench.policies import Policy\n",
+                "model may not import policies",
+            ),
+            (
+                "workbench.model.x",
+                "import importlib\nimportlib.import_module('workbench.cli')\n",
+                "model may not import cli",
+            ),
+            ("workbench.report.x", "import workbench.kernels.tiers\n", "report may not import kernels"),
+            ("workbench.policies.x", "from workbench._core import tiers\n", "only kernels may"),
+            ("workbench.cli", "from workbench import _core\n", "only kernels may"),
+            ("workbench.kernels.x", "import workbench.model\n", "kernels may not import model"),
+            ("workbench.kernels.x", "import _core.tiers\n", "a second copy"),
+            ("workbench.policies.x", "import time\n", "a clock"),
+            ("workbench.policies.x", "import pandas\n", "the library pandas"),
+            ("workbench.topology.x", "from pathlib import Path\n", "touches files"),
+            ("workbench.jobs.x", "text = open('x').read()\n", "opens a file"),
+            ("workbench.formats.x", "import urllib.request\n", "opens sockets"),
+            ("workbench.widgets.x", "from kubernetes import client\n", "opens sockets"),
+            ("workbench.cli", "import pandas as pd\n", "not when it is used"),
+            ("workbench.hidden.x", "", "is no room"),
+        ],
+    )
+    def test_a_forbidden_import(self, module, source, want):
+        found = forbidden_imports(source, module)
+        assert len(found) == 1
+        assert want in found[0]
+
+    @pytest.mark.parametrize(
+        ("module", "source"),
+        [
+            ("workbench.model.x", "import numpy as np\nfrom workbench.errors import InputError\nimport math\n"),
+            ("workbench.kernels.x", "from workbench._core import tiers\n"),
+            ("workbench.formats.x", "from pathlib import Path\nfrom urllib.parse import quote\n"),
+            ("workbench.cli", "def f():\n    import pandas\n    from workbench import live\n"),
+            ("workbench.policies.volcano.gang", "from .domain import search\nfrom ..base import Policy\n"),
+        ],
+    )
+    def test_a_permitted_import_is_not_accused(self, module, source):
+        assert forbidden_imports(source, module) == []
+
+    def test_a_relative_import_in_a_package_counts_from_the_package_itself(self):
+        assert forbidden_imports("from .gang import place\n", "workbench.policies.volcano", is_package=True) == []
+        assert forbidden_imports("from ..model import gang\n", "workbench.policies", is_package=True) == []
+        assert forbidden_imports("from ..report import html\n", "workbench.policies", is_package=True) != []
+
+    def test_every_room_points_at_rooms(self):
+        targets = {room for allowed in ARROWS.values() if allowed for room in allowed}
+        assert targets <= {*ARROWS, "_core"}
+
+    def test_a_silent_public_function(self):
+        assert missing_docstrings("def place():\n    return 1\n", "m") == [
+            "m: the module says nothing about what it owns",
+            "m:1: place has no docstring",
+        ]
+        assert missing_docstrings('"""Owns x."""\ndef _helper():\n    return 1\n', "m") == []
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "def test_x():\n    assert time.perf_counter() < 5\n",
+            "def test_x():\n    a = time.time()\n    work()\n    b = time.time() - a\n    assert b < 1\n",
+            "def test_x():\n    start = perf_counter()\n    work()\n    assert perf_counter() - start < 1\n",
+        ],
+    )
+    def test_an_assertion_on_a_clock(self, source):
+        assert len(wall_clock_asserts(source, "t")) == 1
+
+    def test_a_test_that_only_mentions_time_is_not_accused(self):
+        assert wall_clock_asserts("def test_x():\n    time = place().time\n    assert time == 3\n", "t") == []
+
+    @pytest.mark.parametrize(
+        "parts", [("see /wo", "rk/main"), ("in /tm", "p/x"), ("/ro", "ot/.cache"), ("https://pypi", ".org/simple")]
+    )
+    def test_a_machine_path_or_registry(self, parts):
+        assert len(machine_text("".join(parts), "f")) == 1
+
+    @pytest.mark.parametrize("text", ["the net/work/x path", "a tmp/ folder", "framework/plugins"])
+    def test_an_innocent_path_is_not_accused(self, text):
+        assert machine_text(text, "f") == []
+
+    def test_an_empty_package(self, tmp_path):
+        (tmp_path / "later").mkdir()
+        (tmp_path / "later" / "__init__.py").write_text('"""To come."""\n')
+        (tmp_path / "full").mkdir()
+        (tmp_path / "full" / "__init__.py").write_text("x = 1\n")
+        assert empty_packages(tmp_path) == [str(tmp_path / "later")]
