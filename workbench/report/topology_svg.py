@@ -182,17 +182,16 @@ def _slots(
     columns = 4 if len(gpus) > 2 else len(gpus)
     rows = math.ceil(len(gpus) / columns)
     top = cell.y + min(_LABEL_PX, cell.size / 4.2) + 6.0
-    step = min((cell.size - 4.0) / columns, (cell.y + cell.size - 2.0 - top) / rows)
-    left = cell.x + (cell.size - columns * step) / 2
+    wide, tall = (cell.size - 4.0) / columns, (cell.y + cell.size - 2.0 - top) / rows
     parts = []
     for i, gpu in enumerate(gpus):
-        x, y = left + (i % columns) * step + 0.75, top + (i // columns) * step + 0.75
+        x, y = cell.x + 2.0 + (i % columns) * wide + 0.75, top + (i // columns) * tall + 0.75
         paint = "fill-opacity='.06'"
         if gpu in owner:
             paint = f"fill='{_fill(owner[gpu], colours, key)}'"
         elif gpu in busy:
             paint = "fill-opacity='.4'"
-        parts.append(f"<rect class='tw-gpu' x='{_n(x)}' y='{_n(y)}' width='{_n(step - 1.5)}' height='{_n(step - 1.5)}' {paint}/>")
+        parts.append(f"<rect class='tw-gpu' x='{_n(x)}' y='{_n(y)}' width='{_n(wide - 1.5)}' height='{_n(tall - 1.5)}' {paint}/>")
     return "".join(parts)
 
 
