@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.evaluate.metrics import RunMetrics, measure_run
 from workbench.evaluate.provenance import Provenance, record_provenance
+from workbench.evaluate.records import session_record
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
-from workbench.model.placement import Decision, Placement, Reason, Refusal
+from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies import Policy, get_policy
 
@@ -110,7 +111,7 @@ class Comparison(Displayed):
         return all(row.metrics is not None and not row.metrics.pending for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; equal for equal inputs except for each row's ``decision_s``."""
+        """JSON-ready, each policy in the shape of ``place -o json``; equal for equal inputs but for ``decision_s``."""
         return {
             "provenance": self.provenance.to_dict(),
             "jobs": [gang.key for gang in self.gangs],
@@ -197,31 +198,10 @@ def _run(policy: Policy, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> Co
 
 def _row_dict(row: ComparisonRow) -> dict[str, Any]:
     return {
-        "policy": row.policy,
-        "parameters": dict(row.parameters),
-        "jobs": [_decision_dict(decision) for decision in row.decisions],
-        "metrics": None if row.metrics is None else row.metrics.to_dict(),
+        **session_record(row.policy, row.parameters, row.decisions, row.metrics),
         "error": None if row.error is None else row.error.message,
         "decision_s": row.decision_s,
     }
-
-
-def _decision_dict(decision: Decision) -> dict[str, Any]:
-    result = decision.result
-    placed = isinstance(result, Placement)
-    return {
-        "namespace": decision.gang.namespace,
-        "name": decision.gang.name,
-        "outcome": "placed" if placed else "pending",
-        "hypernode": result.hypernode if placed else None,
-        "tier": result.tier if placed else None,
-        "reasons": [] if placed else [_reason_dict(reason) for reason in result.reasons],
-        "warnings": list(result.warnings),
-    }
-
-
-def _reason_dict(reason: Reason) -> dict[str, Any]:
-    return {"code": reason.code, "message": reason.message, "count": reason.count}
 
 
 def _line(row: ComparisonRow, gang: Gang) -> dict[str, Any]:
@@ -238,7 +218,7 @@ def _line(row: ComparisonRow, gang: Gang) -> dict[str, Any]:
         **line,
         "outcome": "placed",
         "pods": metrics.n_pods,
-        "hypernode": result.hypernode,
+        "hypernode": result.hypernode or None,
         "tier": result.tier,
         "nodes": metrics.n_nodes,
         "leaves": metrics.n_leaves,
