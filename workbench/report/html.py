@@ -34,6 +34,7 @@ __all__ = [
     "refusal_html",
     "report_html",
     "snapshot_html",
+    "topology_page",
 ]
 
 #: Candidates and pods listed in a notebook; the rest is counted.
@@ -155,6 +156,17 @@ def snapshot_html(snapshot: ClusterSnapshot) -> str:
         snapshot=snapshot,
         summary=repr(snapshot),
         picture=_safe(draw_topology(snapshot.topology, running)),
+    )
+
+
+def topology_page(snapshot: ClusterSnapshot) -> str:
+    """One self-contained page with the picture of a cluster and the problems of its topology."""
+    return _render(
+        "topology.html.j2",
+        summary=repr(snapshot),
+        picture=_safe(draw_topology(snapshot.topology, occupancy_of_running(snapshot))),
+        topology=snapshot.topology,
+        gaps=snapshot.gaps,
     )
 
 
