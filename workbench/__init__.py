@@ -1,1 +1,154 @@
-"""Topology Workbench."""
+"""Topology Workbench: where should the pods of an AI job go, given the network and the links between the GPUs?
+
+The notebook's surface. Everything is loaded when first used, so that ``import workbench`` and ``workbench --help`` cost
+nothing; pandas, pyvis and the drawing code come in only when a table or a picture is wanted.
+
+>>> import workbench
+>>> scenario = workbench.load("datasets/demo")                                    # doctest: +SKIP
+>>> workbench.compare(scenario.gangs, scenario.snapshot, ["allocate", "volcano"])   # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import CapacityError, ClusterError, InputError, InternalError, UnknownNameError, WorkbenchError
+from workbench.model.display import set_installer
+
+if TYPE_CHECKING:
+    from workbench.evaluate.compare import Comparison as Comparison
+    from workbench.evaluate.compare import compare as compare
+    from workbench.evaluate.metrics import measure as measure
+    from workbench.formats.load import load as load
+    from workbench.formats.matrix import load_matrix as load_matrix
+    from workbench.model.bandwidth import BandwidthMatrix as BandwidthMatrix
+    from workbench.model.best_gpus import BestGpus as BestGpus
+    from workbench.model.best_gpus import best_gpus as best_gpus
+    from workbench.model.explanation import Explanation as Explanation
+    from workbench.model.gang import Gang as Gang
+    from workbench.model.gang import Role as Role
+    from workbench.model.gang import TopologyConstraint as TopologyConstraint
+    from workbench.model.placement import Decision as Decision
+    from workbench.model.placement import Placement as Placement
+    from workbench.model.placement import Refusal as Refusal
+    from workbench.model.snapshot import ClusterSnapshot as ClusterSnapshot
+    from workbench.model.snapshot import Scenario as Scenario
+    from workbench.model.topology import Topology as Topology
+    from workbench.policies import Policy as Policy
+    from workbench.policies import get_policy as get_policy
+    from workbench.policies import list_policies as list_policies
+    from workbench.policies import policy as policy
+    from workbench.topology.presets import generate_scenario as generate_scenario
+
+_HOME = {
+    "BandwidthMatrix": "workbench.model.bandwidth",
+    "BestGpus": "workbench.model.best_gpus",
+    "ClusterSnapshot": "workbench.model.snapshot",
+    "Comparison": "workbench.evaluate.compare",
+    "Decision": "workbench.model.placement",
+    "Explanation": "workbench.model.explanation",
+    "Gang": "workbench.model.gang",
+    "Placement": "workbench.model.placement",
+    "Policy": "workbench.policies",
+    "Refusal": "workbench.model.placement",
+    "Role": "workbench.model.gang",
+    "Scenario": "workbench.model.snapshot",
+    "Topology": "workbench.model.topology",
+    "TopologyConstraint": "workbench.model.gang",
+    "best_gpus": "workbench.model.best_gpus",
+    "compare": "workbench.evaluate.compare",
+    "generate_scenario": "workbench.topology.presets",
+    "get_policy": "workbench.policies",
+    "list_policies": "workbench.policies",
+    "load": "workbench.formats.load",
+    "load_matrix": "workbench.formats.matrix",
+    "measure": "workbench.evaluate.metrics",
+    "policy": "workbench.policies",
+}
+
+__all__ = [
+    "CapacityError",
+    "ClusterError",
+    "InputError",
+    "InternalError",
+    "UnknownNameError",
+    "WorkbenchError",
+    "explain",
+    "place",
+    "schedule",
+    *_HOME,
+]
+
+
+def place(gang: Gang, snapshot: ClusterSnapshot, policy: str | Policy = "volcano", **params: Any) -> Placement | Refusal:
+    """Place one gang: a session of one.
+
+    Parameters
+    ----------
+    gang : Gang
+    snapshot : ClusterSnapshot
+        Not changed; ``snapshot.with_placement(p)`` is the moment after.
+    policy : str or Policy
+        ``NODE[+GPU]`` or a whole policy.
+    **params
+        Parameters of the policy by name; those of the GPU part as ``gpu={"name": value}``.
+
+    Returns
+    -------
+    Placement or Refusal
+
+    Raises
+    ------
+    UnknownNameError, InputError
+        No such policy or parameter, or a value that it does not take.
+    """
+    return schedule([gang], snapshot, policy, **params)[0].result
+
+
+def schedule(
+    gangs: Sequence[Gang], snapshot: ClusterSnapshot, policy: str | Policy = "volcano", **params: Any
+) -> list[Decision]:
+    """Place several gangs in one session, in the policy's own order; parameters as in `place`."""
+    return _policy_of(policy, params).schedule(gangs, snapshot)
+
+
+def explain(gang: Gang, snapshot: ClusterSnapshot, policy: str | Policy = "volcano", **params: Any) -> Explanation:
+    """What the policy considers for one gang, and why it kept or dropped it; parameters as in `place`."""
+    return _policy_of(policy, params).explain(gang, snapshot)
+
+
+def _policy_of(policy: str | Policy, params: dict[str, Any]) -> Policy:
+    if isinstance(policy, str):
+        from workbench.policies import get_policy
+
+        return get_policy(policy, **params)
+    if params:
+        raise InputError("a policy object has its parameters already", source="policy", got=", ".join(sorted(params)))
+    return policy
+
+
+def _install_displays() -> None:
+    from workbench.report.displays import install
+
+    install()
+
+
+set_installer(_install_displays)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from workbench.evaluate.provenance import version
+
+        return version()
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'workbench' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

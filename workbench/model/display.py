@@ -1,7 +1,7 @@
 """How values get their pictures without knowing who draws them.
 
-Values carry `_repr_html_` and `view`; the drawing functions live in `workbench.report` and are handed
-in once, when `workbench` is imported. This keeps the model free of HTML.
+Values carry `_repr_html_` and `view`; the drawing functions live in `workbench.report`, and `workbench` hands in
+how to get them. This keeps the model free of HTML, and importing it free of the drawing code.
 """
 
 from __future__ import annotations
@@ -9,9 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Displayed", "set_renderer"]
+__all__ = ["Displayed", "set_installer", "set_renderer"]
 
 _renderers: dict[type, tuple[Callable[[Any], str], Callable[..., Any] | None]] = {}
+_installer: Callable[[], None] | None = None
+
+
+def set_installer(install: Callable[[], None]) -> None:
+    """Hand in the function that sets all renderers; called once, when the first value wants to be shown."""
+    global _installer
+    _installer = install
 
 
 def set_renderer(kind: type, html: Callable[[Any], str], view: Callable[..., Any] | None = None) -> None:
@@ -29,16 +36,24 @@ def set_renderer(kind: type, html: Callable[[Any], str], view: Callable[..., Any
     _renderers[kind] = (html, view)
 
 
+def _renderer(kind: type) -> tuple[Callable[[Any], str], Callable[..., Any] | None] | None:
+    global _installer
+    if kind not in _renderers and _installer is not None:
+        install, _installer = _installer, None
+        install()
+    return _renderers.get(kind)
+
+
 class Displayed:
     """Mixin: a value worth looking at."""
 
     def _repr_html_(self) -> str | None:
-        renderer = _renderers.get(type(self))
+        renderer = _renderer(type(self))
         return None if renderer is None else renderer[0](self)
 
     def view(self, **options: Any) -> Any:
         """Draw the value; the options are those of its drawing function in `workbench.report`."""
-        renderer = _renderers.get(type(self))
+        renderer = _renderer(type(self))
         if renderer is None or renderer[1] is None:
             raise TypeError(f"{type(self).__name__} has no view")
         return renderer[1](self, **options)

@@ -1,0 +1,75 @@
+"""The command line: arguments in, exit status out.
+
+Statuses: 0 all placed or valid; 1 something pending, refused, or a finding; 2 bad input or usage; 3 cluster
+unreachable; 130 interrupted. An error is one line on stderr, never a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from workbench.errors import ClusterError, InternalError, WorkbenchError
+
+__all__ = ["main"]
+
+BAD_INPUT, NO_CLUSTER, INTERRUPTED, PIPE_CLOSED = 2, 3, 130, 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments without the program's name; those of the process by default.
+
+    Returns
+    -------
+    int
+        Exit status.
+    """
+    try:
+        status = _run(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        return _fail("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # The reader (head, less) has gone; what is still buffered must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except InternalError as error:
+        return _fail(f"internal error, please report it: {error}", BAD_INPUT)
+    except ClusterError as error:
+        return _fail(str(error), NO_CLUSTER)
+    except WorkbenchError as error:
+        return _fail(str(error), BAD_INPUT)
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), BAD_INPUT)
+
+
+def _run(argv: Sequence[str]) -> int:
+    import typer
+
+    from workbench.cli.app import app
+
+    # typer carries its own copy of click since 0.16 and used the package before: the class is found by its name.
+    usage_error = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+    try:
+        status = app(args=list(argv), prog_name="workbench", standalone_mode=False)
+    except typer.Abort:
+        status = INTERRUPTED
+    except usage_error as error:
+        context = getattr(error, "ctx", None)
+        hint = f" (see '{context.command_path} --help')" if context is not None else ""
+        return _fail(f"{error.format_message()}{hint}", BAD_INPUT)
+    if status == INTERRUPTED:
+        raise KeyboardInterrupt
+    return status if isinstance(status, int) else 0
+
+
+def _fail(message: str, status: int) -> int:
+    sys.stderr.write(f"workbench: {' '.join(message.split())}\n")
+    return status

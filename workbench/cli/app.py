@@ -1,0 +1,67 @@
+"""The tree of commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from workbench.cli.compare import compare
+from workbench.cli.gpus import gpus
+from workbench.cli.place import place
+from workbench.cli.policies import policies
+from workbench.cli.topology import topology_app
+
+__all__ = ["app"]
+
+_HELP = """Where should the pods of an AI job go, given the network and the links between the GPUs?
+
+Exit status: 0 all placed or valid, 1 something pending, refused or found, 2 bad input or usage, 3 cluster unreachable.
+
+Examples:
+
+  workbench compare -f datasets/demo --policies allocate,binpack,volcano-1.13+gpu-bottleneck
+
+  workbench place -f cluster.yaml -f job.yaml --policy volcano --explain
+
+  workbench gpus matrix.txt -k 4
+"""
+
+app = typer.Typer(
+    name="workbench",
+    help=_HELP,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(place)
+app.command()(compare)
+app.command()(gpus)
+app.add_typer(topology_app, name="topology")
+app.command()(policies)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib import metadata
+
+        try:
+            number = metadata.version("topology-workbench")
+        except metadata.PackageNotFoundError:
+            number = "unknown"
+        typer.echo(f"workbench {number}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+_root.__doc__ = _HELP

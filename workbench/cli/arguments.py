@@ -1,0 +1,61 @@
+"""Texts of the command line to values: KEY=VALUE, PATTERN=FILE, lists of GPUs; and the scenario they describe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.model.snapshot import Scenario
+
+__all__ = ["gpu_list", "key_values", "load_scenario", "tell_ignored"]
+
+
+def key_values(option: str, given: Sequence[str], form: str = "KEY=VALUE") -> dict[str, str]:
+    """Texts with an equals sign as a mapping, the last one winning."""
+    pairs = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise InputError("no key and value", source=option, got=repr(text), expected=form)
+        pairs[key.strip()] = value.strip()
+    return pairs
+
+
+def gpu_list(option: str, text: str | None) -> list[int] | None:
+    """``0,1,4-7`` as numbers; None for None, an empty list for an empty text."""
+    if text is None:
+        return None
+    numbers: list[int] = []
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        first, dash, last = part.partition("-")
+        if not first.isascii() or not first.isdigit() or (dash and not (last.isascii() and last.isdigit())):
+            raise InputError("not a list of GPUs", source=option, got=repr(part), expected="numbers such as 0,1,4-7")
+        low, high = int(first), int(last) if dash else int(first)
+        if high - low > 1024:
+            raise InputError("not a list of GPUs", source=option, got=repr(part), expected="at most 1,024 GPUs")
+        numbers.extend(range(low, high + 1))
+    return numbers
+
+
+def load_scenario(files: Sequence[str], matrices: Sequence[str] = ()) -> Scenario:
+    """Read the inputs and say on stderr what was not used."""
+    from workbench.formats.load import load
+
+    if not files:
+        raise InputError("no input given", source="-f", expected="a file, a folder or -")
+    scenario = load(*files, matrices=key_values("--matrix", matrices, "PATTERN=FILE"))
+    tell_ignored(scenario)
+    return scenario
+
+
+def tell_ignored(scenario: Scenario) -> None:
+    """Kinds that no room reads, by kind and count; objects that admission refuses, with its text."""
+    if scenario.ignored:
+        kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(scenario.ignored.items()))
+        sys.stderr.write(f"ignored: {kinds}\n")
+    for name, message in scenario.refused:
+        sys.stderr.write(f"refused: {name}: {message}\n")

@@ -1,0 +1,60 @@
+"""`workbench compare`: several policies beside each other."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from workbench.cli.arguments import load_scenario
+from workbench.cli.options import Files, Matrices, Out, ShowOutput
+from workbench.cli.output import emit, print_tables, progress_bar, to_json
+from workbench.cli.place import require_jobs
+from workbench.errors import InputError
+
+__all__ = ["compare"]
+
+
+def compare(
+    file: Files,
+    policies: Annotated[
+        list[str],
+        typer.Option("--policies", metavar="P,P,…", help="Policies, separated by commas; see 'workbench policies'."),
+    ],
+    matrix: Matrices = [],  # noqa: B006 - typer reads the default, nobody changes it
+    output: Annotated[ShowOutput, typer.Option("-o", "--output", help="Form of the result.")] = ShowOutput.table,
+    out: Out = None,
+) -> None:
+    """Place the same jobs by several policies and compare the results.
+
+    Exit status 1 when a policy leaves a job pending or fails, or admission refuses an object.
+
+    Examples:
+
+      workbench compare -f datasets/demo --policies allocate,binpack,volcano-1.13
+
+      workbench compare -f datasets/demo --policies spread,volcano+gpu-bottleneck -o html --out report.html
+    """
+    from workbench.evaluate.compare import compare as run
+
+    names = [name.strip() for text in policies for name in text.split(",") if name.strip()]
+    if not names:
+        raise InputError("no policy given", source="--policies", expected="names separated by commas")
+    if out is not None and output is ShowOutput.table:
+        raise InputError("a table goes to the terminal", source="--out", expected="-o html or -o json beside it")
+    scenario = load_scenario(file, matrix)
+    require_jobs(scenario)
+    with progress_bar("comparing") as step:
+        comparison = run(scenario.gangs, scenario.snapshot, names, progress=step, inputs=scenario.inputs)
+    if output is ShowOutput.table:
+        from workbench.report.tables import comparison_tables
+
+        print_tables(*comparison_tables(comparison))
+    elif output is ShowOutput.json:
+        emit(to_json(comparison.to_dict()), out)
+    else:
+        from workbench.report.html import report_html
+
+        emit(report_html(comparison), out)
+    if scenario.refused or not comparison.all_placed:
+        raise typer.Exit(1)

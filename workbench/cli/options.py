@@ -1,0 +1,49 @@
+"""Options that several commands share; nothing heavy is imported here, because `--help` reads it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["Files", "Matrices", "Out", "PlaceOutput", "ShowOutput", "TableOutput"]
+
+
+class TableOutput(StrEnum):
+    """Formats of commands without a file form."""
+
+    table = "table"
+    json = "json"
+
+
+class PlaceOutput(StrEnum):
+    """Formats of `place`."""
+
+    table = "table"
+    json = "json"
+    yaml = "yaml"
+
+
+class ShowOutput(StrEnum):
+    """Formats of commands that can draw."""
+
+    table = "table"
+    json = "json"
+    html = "html"
+
+
+Files = Annotated[
+    list[str],
+    typer.Option("-f", "--file", metavar="PATH", help="File, folder or - for stdin: Kubernetes manifests. Repeatable."),
+]
+Matrices = Annotated[
+    list[str],
+    typer.Option(
+        "--matrix",
+        metavar="PATTERN=FILE",
+        help="Bandwidth matrix for the nodes whose names match the pattern (RE2). Repeatable.",
+    ),
+]
+Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write to this file instead of stdout.")]

@@ -1,0 +1,78 @@
+"""Where results go: stdout or a whole file, tables by rich, progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import InputError
+
+__all__ = ["emit", "print_tables", "progress_bar", "to_json", "to_yaml"]
+
+
+def emit(text: str, out: Path | None = None) -> None:
+    """Write a result; a file appears whole or not at all.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    if out is None:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        return
+    # In the same folder, so that the rename stays on one file system; the name is ours alone.
+    draft = out.with_name(f".{out.name}.{os.getpid()}.part")
+    try:
+        with draft.open("x", encoding="utf-8") as file:
+            file.write(text)
+        draft.replace(out)
+    except OSError as error:
+        raise InputError("cannot be written", source=str(out), got=error.strerror, expected="a writable place") from None
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def to_json(value: Any) -> str:
+    """Indented JSON; NaN and infinity are our bug."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def to_yaml(value: Any) -> str:
+    """Block-style YAML in the order of the value."""
+    import yaml
+
+    return yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=120)
+
+
+def print_tables(*parts: Any) -> None:
+    """Tables and texts to stdout, as wide as the terminal, 80 columns elsewhere."""
+    from rich.console import Console
+
+    console = Console(soft_wrap=False, highlight=False)
+    for part in parts:
+        console.print(part)
+
+
+@contextmanager
+def progress_bar(verb: str) -> Iterator[Callable[[int, int, str], None] | None]:
+    """A bar on stderr while something long runs; None where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(verb)
+
+        def step(done: int, total: int, name: str) -> None:
+            bar.update(task, completed=done, total=total, description=f"{verb} {name}".rstrip())
+
+        yield step

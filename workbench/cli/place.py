@@ -1,0 +1,106 @@
+"""`workbench place`: one policy, every job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.cli.arguments import key_values, load_scenario
+from workbench.cli.options import Files, Matrices, PlaceOutput
+from workbench.cli.output import emit, print_tables, to_json, to_yaml
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.model.explanation import Explanation
+    from workbench.model.placement import Decision
+    from workbench.model.snapshot import Scenario
+    from workbench.policies import Policy
+
+__all__ = ["place", "require_jobs"]
+
+
+def place(
+    file: Files,
+    policy: Annotated[
+        str, typer.Option("--policy", metavar="NODE[+GPU]", help="Policy; see 'workbench policies'.")
+    ] = "volcano",
+    set_: Annotated[
+        list[str],
+        typer.Option("--set", metavar="KEY=VALUE", help="Policy parameter; gpu.KEY for the GPU part. Repeatable."),
+    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    matrix: Matrices = [],  # noqa: B006
+    output: Annotated[PlaceOutput, typer.Option("-o", "--output", help="Form of the result.")] = PlaceOutput.table,
+    explain: Annotated[bool, typer.Option("--explain", help="Say what was considered and why it was dropped.")] = False,
+) -> None:
+    """Place the jobs of the input by one policy.
+
+    Exit status 1 when a job stays pending or an object is refused by admission.
+
+    Examples:
+
+      workbench place -f cluster.yaml -f job.yaml
+
+      workbench place -f datasets/demo --policy volcano-1.13+gpu-bottleneck -o json
+
+      workbench place -f datasets/demo --policy random --set seed=7 --explain
+    """
+    from workbench.evaluate.metrics import measure_run
+    from workbench.evaluate.records import session_record
+    from workbench.policies import get_policy
+
+    chosen = get_policy(policy, **key_values("--set", set_))
+    scenario = load_scenario(file, matrix)
+    require_jobs(scenario)
+    decisions = chosen.schedule(scenario.gangs, scenario.snapshot)
+    metrics = measure_run(decisions, scenario.snapshot)
+    explanations = _explanations(chosen, decisions, scenario) if explain else []
+    if output is PlaceOutput.table:
+        from workbench.report import tables
+
+        print_tables(*tables.session_tables(chosen.name, decisions, metrics))
+        for explanation in explanations:
+            print_tables(*tables.explanation_tables(explanation))
+    else:
+        record: dict[str, Any] = session_record(chosen.name, chosen.parameters, decisions, metrics)
+        record["refused"] = [{"object": name, "message": message} for name, message in scenario.refused]
+        record["gaps"] = list(scenario.snapshot.gaps)
+        if explain:
+            record["explanations"] = [_explanation_record(explanation) for explanation in explanations]
+        emit(to_json(record) if output is PlaceOutput.json else to_yaml(record))
+    if scenario.refused or not all(decision.placed for decision in decisions):
+        raise typer.Exit(1)
+
+
+def require_jobs(scenario: Scenario) -> None:
+    """Raises InputError where the input holds no job at all; jobs that admission refused are jobs."""
+    if not scenario.gangs and not scenario.refused:
+        raise InputError(
+            "no job to place", source=", ".join(scenario.inputs), expected="a Job, Deployment, PodGroup or pending Pod"
+        )
+
+
+def _explanations(policy: Policy, decisions: Sequence[Decision], scenario: Scenario) -> list[Explanation]:
+    """Each gang explained on the cluster as its predecessors in the session left it."""
+    from workbench.model.placement import Placement
+    from workbench.policies.base import session_order
+
+    snapshot, found = scenario.snapshot, {}
+    by_key = {decision.gang.key: decision for decision in decisions}
+    for i in session_order(scenario.gangs):
+        gang = scenario.gangs[i]
+        found[gang.key] = policy.explain(gang, snapshot)
+        result = by_key[gang.key].result
+        if isinstance(result, Placement):
+            snapshot = snapshot.with_placement(result)
+    return [found[decision.gang.key] for decision in decisions]
+
+
+def _explanation_record(explanation: Explanation) -> dict[str, Any]:
+    return {
+        "job": explanation.decision.gang.key,
+        "outcome": "placed" if explanation.decision.placed else "pending",
+        "notes": list(explanation.notes),
+        "candidates": [candidate.to_dict() for candidate in explanation.candidates],
+    }

@@ -1,0 +1,30 @@
+"""`workbench policies`: what can be typed after --policy."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from workbench.cli.options import TableOutput
+from workbench.cli.output import emit, print_tables, to_json
+
+__all__ = ["policies"]
+
+
+def policies(
+    output: Annotated[TableOutput, typer.Option("-o", "--output", help="Form of the result.")] = TableOutput.table,
+) -> None:
+    """List the policies with their kinds, parameters and sources.
+
+    A policy is NODE, NODE+GPU or one that chooses both.
+    """
+    from workbench.policies import list_policies
+
+    found = list_policies()
+    if output is TableOutput.json:
+        emit(to_json([info.to_dict() for info in found]))
+        return
+    from workbench.report.tables import policy_tables
+
+    print_tables(*policy_tables([info.to_dict() for info in found]))

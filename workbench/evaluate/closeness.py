@@ -1,0 +1,141 @@
+"""How close the nodes of a gang are to each other: the tier that two of them share.
+
+Owns one definition, used by pairs, rings and the LCA alike: the tier of two nodes is the smallest tier of a HyperNode
+that holds both, the virtual top's where none does. In a tree that is the tier of their lowest common ancestor; where
+HyperNodes overlap it is the best the network offers.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.topology import Topology
+
+__all__ = ["SAME_NODE", "Closeness"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+#: Level of a node with itself; levels from 0 on are positions in `Closeness.tiers`.
+SAME_NODE = -1
+
+# Rows of the membership product held at once where HyperNodes overlap: 512 x 5,000 floats are 10 MB.
+_CHUNK = 512
+
+
+class Closeness:
+    """Tiers shared by a few nodes of a topology.
+
+    Parameters
+    ----------
+    topology : Topology
+    nodes : ndarray of shape (m,), int32
+        Distinct node indices; everything below speaks of positions in this array.
+
+    Attributes
+    ----------
+    tiers : tuple of int
+        The topology's tiers, closest first, then the virtual top's.
+    """
+
+    def __init__(self, topology: Topology, nodes: Ints) -> None:
+        self.topology = topology
+        self.nodes = nodes
+        self.tiers = (*topology.tiers, topology.top_tier)
+        start, domains = topology.node_domains
+        counts = (start[1:] - start[:-1])[nodes]
+        offsets = np.repeat(start[nodes] - (np.cumsum(counts) - counts), counts)
+        self._member_node = np.repeat(np.arange(len(nodes)), counts)
+        self._member_domain = domains[offsets + np.arange(int(counts.sum()))]
+        self._member_tier = topology.tier[self._member_domain]
+
+    def domains_used(self) -> dict[int, int]:
+        """Tier to number of its HyperNodes that hold at least one of the nodes; closest tier first."""
+        used = self.topology.tier[np.unique(self._member_domain)]
+        return {tier: int((used == tier).sum()) for tier in self.topology.tiers}
+
+    def common_domain(self) -> int:
+        """The closest HyperNode that holds all nodes: lowest tier, then fewest nodes, then name; -1: the virtual top."""
+        held = np.bincount(self._member_domain, minlength=self.topology.n_domains)
+        whole = np.flatnonzero(held == len(self.nodes)) if len(self.nodes) else np.zeros(0, dtype=np.int64)
+        if len(whole) == 0:
+            return -1
+        sizes = np.diff(self.topology.member_start)[whole]
+        return int(whole[np.lexsort((self.topology.domain_rank[whole], sizes, self.topology.tier[whole]))[0]])
+
+    @cached_property
+    def _groups(self) -> Longs | None:
+        """Per tier a label for each node, equal exactly where two nodes share that tier or a closer one.
+
+        None where no such labels exist: HyperNodes of one tier overlap, or a lower tier is not nested in the next.
+        """
+        m = len(self.nodes)
+        labels = np.arange(m, dtype=np.int64)
+        rows = []
+        for tier in self.topology.tiers:
+            here = self._member_tier == tier
+            nodes, domains = self._member_node[here], self._member_domain[here]
+            if len(np.unique(nodes)) != len(nodes):
+                return None
+            coarser = labels.copy()
+            coarser[nodes] = m + domains.astype(np.int64)
+            both = np.unique(np.stack([labels, coarser]), axis=1)
+            if both.shape[1] != len(np.unique(labels)):
+                return None
+            rows.append(coarser)
+            labels = coarser
+        rows.append(np.zeros(m, dtype=np.int64))
+        return np.stack(rows)
+
+    def pair_levels(self, a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> Longs:
+        """Level of each pair of positions: `SAME_NODE`, or a position in `tiers`; int64 of the pairs' shape."""
+        if self._groups is not None:
+            levels = (self._groups[:, a] == self._groups[:, b]).argmax(axis=0).astype(np.int64)
+        else:
+            levels = np.full(len(a), len(self.tiers) - 1, dtype=np.int64)
+            for level in reversed(range(len(self.topology.tiers))):
+                shared = self._membership(level)
+                for at in range(0, len(a), _CHUNK):
+                    part = slice(at, at + _CHUNK)
+                    levels[part][(shared[a[part]] * shared[b[part]]).any(axis=1)] = level
+        levels[a == b] = SAME_NODE
+        return levels
+
+    def pair_counts(self, weights: Longs) -> tuple[int, Longs]:
+        """Unordered pairs of pods, `weights[i]` of them on node i: those of one node, and per level of `tiers` the others.
+
+        Counted per group of nodes, never pair by pair: O(nodes x tiers) in a tree.
+        """
+        same_node = int((weights * (weights - 1) // 2).sum())
+        within = [same_node]
+        if self._groups is not None:
+            for labels in self._groups:
+                _, group = np.unique(labels, return_inverse=True)
+                pods = np.bincount(group, weights=weights).astype(np.int64)
+                within.append(int((pods * (pods - 1) // 2).sum()))
+        else:
+            for level in range(len(self.topology.tiers)):
+                within.append(same_node + self._pairs_sharing(self._membership(level), weights))
+            total = int(weights.sum())
+            within.append(total * (total - 1) // 2)
+        return same_node, np.diff(np.array(within, dtype=np.int64))
+
+    def _membership(self, level: int) -> npt.NDArray[np.float32]:
+        """Which node is in which used HyperNode of this tier or a closer one, as 0 and 1."""
+        used = np.unique(self._member_domain)
+        close = self._member_tier <= self.topology.tiers[level]
+        table = np.zeros((len(self.nodes), len(used)), dtype=np.float32)
+        table[self._member_node[close], np.searchsorted(used, self._member_domain[close])] = 1.0
+        return table
+
+    def _pairs_sharing(self, membership: npt.NDArray[np.float32], weights: Longs) -> int:
+        """Pairs of pods on different nodes that share at least one HyperNode."""
+        ordered = 0
+        for at in range(0, len(self.nodes), _CHUNK):
+            shares = membership[at : at + _CHUNK] @ membership.T > 0
+            shares[np.arange(len(shares)), at + np.arange(len(shares))] = False
+            ordered += int(weights[at : at + _CHUNK] @ (shares @ weights))
+        return ordered // 2

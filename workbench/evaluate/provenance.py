@@ -1,0 +1,68 @@
+"""Where a result comes from: version, policies, inputs, the moment of the snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import Any
+
+from workbench.model.snapshot import ClusterSnapshot
+
+__all__ = ["Provenance", "record_provenance", "version"]
+
+
+def version() -> str:
+    """Version of the installed package; ``unknown`` in a checkout that was never installed."""
+    try:
+        return metadata.version("topology-workbench")
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What must be known to get the same result again.
+
+    Attributes
+    ----------
+    version : str
+    policies : tuple of (str, mapping)
+        Name and parameters of each policy.
+    inputs : mapping of str to str
+        File name to SHA-256 of its content.
+    matrices : tuple of (str, str)
+        Source and SHA-256 of each bandwidth matrix.
+    source, taken_at : str
+        Of the snapshot.
+    """
+
+    version: str = ""
+    policies: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    matrices: tuple[tuple[str, str], ...] = ()
+    source: str = ""
+    taken_at: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "version": self.version,
+            "policies": [{"policy": name, "parameters": dict(parameters)} for name, parameters in self.policies],
+            "inputs": dict(self.inputs),
+            "matrices": [{"source": source, "sha256": checksum} for source, checksum in self.matrices],
+            "snapshot": {"source": self.source, "taken_at": self.taken_at},
+        }
+
+
+def record_provenance(
+    snapshot: ClusterSnapshot, policies: Sequence[tuple[str, Mapping[str, Any]]], inputs: Mapping[str, str]
+) -> Provenance:
+    """Collect it; no clock is read, so that equal runs have equal provenance."""
+    return Provenance(
+        version=version(),
+        policies=tuple(policies),
+        inputs=dict(inputs),
+        matrices=tuple((m.source, m.checksum) for m in snapshot.matrices),
+        source=snapshot.source,
+        taken_at=snapshot.taken_at,
+    )

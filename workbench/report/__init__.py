@@ -1,0 +1,1 @@
+"""Tables, figures and HTML. Draws what it is given and decides nothing."""

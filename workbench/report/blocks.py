@@ -1,0 +1,333 @@
+"""Packed blocks: a forest of domains as boxes in boxes, nodes as squares.
+
+Tidy trees draw a data-centre tree as a line one pixel high; blocks stay legible because a child takes the place that
+its nodes need. Owns geometry and folding; colours and text are in `workbench.report.topology_svg`.
+
+    +- s6 ------------------------+
+    | +- s4 --------+ +- s5 ----+ |
+    | | +- s0 -----+| |  ...    | |
+    | | | [] [] [] || |         | |
+    | | +----------+| |         | |
+    | +-------------+ +---------+ |
+    +-----------------------------+
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from workbench.model.topology import Topology
+
+__all__ = ["ASPECT", "MIN_CELL", "Block", "Cell", "Layout", "natural_key", "pack"]
+
+#: Width over height that a picture aims at.
+ASPECT = 1.6
+#: No square is drawn smaller than this, in pixels.
+MIN_CELL = 4.0
+#: More squares than this are folded: a browser draws that many with their tool tips at once.
+MAX_CELLS = 2000
+
+_HEADER = 16.0
+_HEADER_FROM = 34.0
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A square: one node, or several folded into one.
+
+    Attributes
+    ----------
+    nodes : tuple of int
+    label : str
+        The node's name; of a folded square the domain's, or first and last name, with the number of nodes.
+    x, y, size : float
+        Pixels.
+    """
+
+    nodes: tuple[int, ...]
+    label: str
+    x: float = 0.0
+    y: float = 0.0
+    size: float = 0.0
+
+
+@dataclass(frozen=True)
+class Block:
+    """A domain's box.
+
+    Attributes
+    ----------
+    domain : int
+        -1: the box of everything, drawn without a frame.
+    n_nodes : int
+        Nodes drawn inside.
+    header : float
+        Height kept free for the label; 0 where none fits.
+    """
+
+    domain: int
+    n_nodes: int
+    cells: tuple[Cell, ...] = ()
+    blocks: tuple[Block, ...] = ()
+    x: float = 0.0
+    y: float = 0.0
+    width: float = 0.0
+    height: float = 0.0
+    header: float = 0.0
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A packed forest.
+
+    Attributes
+    ----------
+    top : Block
+    cell : float
+        Side of a square in pixels.
+    nodes_per_cell : int
+        Largest number of nodes in one square; 1: nothing is folded.
+    n_cells : int
+    """
+
+    top: Block
+    cell: float
+    nodes_per_cell: int
+    n_cells: int
+
+    @property
+    def width(self) -> float:
+        return self.top.width
+
+    @property
+    def height(self) -> float:
+        return self.top.height
+
+    def blocks(self) -> list[Block]:
+        """Every box, outer before inner."""
+        found, todo = [], [self.top]
+        while todo:
+            block = todo.pop()
+            found.append(block)
+            todo.extend(reversed(block.blocks))
+        return found
+
+    def cells(self) -> list[Cell]:
+        return [cell for block in self.blocks() for cell in block.cells]
+
+
+def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
+    """Sort key under which node2 comes before node10, as people expect in a picture."""
+    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.findall(r"[0-9]+|[^0-9]+", name))
+
+
+@dataclass
+class _Tree:
+    """What a domain holds before it has a place."""
+
+    domain: int
+    name: str
+    nodes: list[int] = field(default_factory=list)
+    children: list[_Tree] = field(default_factory=list)
+    folded: list[tuple[str, list[int]]] = field(default_factory=list)
+    runs: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
+
+    def all_nodes(self) -> list[int]:
+        inner = [node for child in self.children for node in child.all_nodes()]
+        return self.nodes + [node for _, nodes in self.folded for node in nodes] + inner
+
+    def n_blocks(self) -> int:
+        return 1 + sum(child.n_blocks() for child in self.children)
+
+    def n_cells(self) -> int:
+        return len(self.runs) + sum(child.n_cells() for child in self.children)
+
+
+def pack(topology: Topology, max_cells: int = MAX_CELLS) -> Layout:
+    """Give every domain a box and every node a square.
+
+    A node in several overlapping domains is drawn once, in the smallest (then the one with the smallest name).
+    Where there are more than `max_cells` nodes, the innermost domains are folded to one square each while there are
+    more boxes than a quarter of that (a box around two squares shows nothing); what is still too many is drawn in runs
+    of neighbours inside one box.
+
+    Parameters
+    ----------
+    topology : Topology
+    max_cells : int
+
+    Returns
+    -------
+    Layout
+        Deterministic; siblings in natural order of their names; no square below `MIN_CELL` pixels.
+    """
+    tree = _tree_of(topology)
+    if topology.n_nodes > max_cells:
+        while tree.children and tree.n_blocks() > max_cells / 4:
+            _fold_leaves(tree)
+    _make_runs(tree, topology, 1)
+    at_most = tree.n_cells()
+    if at_most > max_cells:
+        _make_runs(tree, topology, math.ceil(at_most / max_cells))
+    n_cells = tree.n_cells()
+    cell = _cell_size(n_cells)
+    top = _absolute(_place(tree, cell))
+    per_cell = max((len(nodes) for nodes in _runs_of(tree)), default=1)
+    return Layout(top, cell, per_cell, n_cells)
+
+
+def _tree_of(topology: Topology) -> _Tree:
+    home = _homes(topology)
+    trees = [_Tree(j, name) for j, name in enumerate(topology.domain_names)]
+    top = _Tree(-1, "")
+    keys = [natural_key(name) for name in topology.node_names]
+    for node in sorted(range(topology.n_nodes), key=keys.__getitem__):
+        (top if home[node] < 0 else trees[home[node]]).nodes.append(node)
+    for tree in sorted(trees, key=lambda t: natural_key(t.name)):
+        parent = int(topology.parent[tree.domain])
+        (top if parent < 0 else trees[parent]).children.append(tree)
+    return top
+
+
+def _homes(topology: Topology) -> list[int]:
+    """Per node the smallest domain that holds it, ties by name; -1 for none."""
+    start, domains = topology.node_domains
+    sizes = np.diff(topology.member_start)
+    owner = np.repeat(np.arange(topology.n_nodes), np.diff(start))
+    order = np.lexsort((topology.domain_rank[domains], sizes[domains], owner))
+    home = np.full(topology.n_nodes, -1, dtype=np.int64)
+    nodes, first = np.unique(owner[order], return_index=True)
+    home[nodes] = domains[order][first]
+    return [int(x) for x in home]
+
+
+def _fold_leaves(tree: _Tree) -> None:
+    kept = []
+    for child in tree.children:
+        if child.children:
+            _fold_leaves(child)
+            kept.append(child)
+        else:
+            nodes = child.all_nodes()
+            if nodes:
+                tree.folded.append((f"{child.name} ({_count(len(nodes))})", nodes))
+    tree.children = kept
+
+
+def _count(n: int) -> str:
+    return f"{n:,} node" if n == 1 else f"{n:,} nodes"
+
+
+def _make_runs(tree: _Tree, topology: Topology, per_run: int) -> None:
+    items = [(topology.node_names[node], [node]) for node in tree.nodes] + tree.folded
+    tree.runs = []
+    for at in range(0, len(items), per_run):
+        part = items[at : at + per_run]
+        nodes = tuple(node for _, members in part for node in members)
+        label = part[0][0] if len(part) == 1 else f"{part[0][0]} … {part[-1][0]} ({_count(len(nodes))})"
+        tree.runs.append((label, nodes))
+    for child in tree.children:
+        _make_runs(child, topology, per_run)
+
+
+def _runs_of(tree: _Tree) -> list[tuple[int, ...]]:
+    return [nodes for _, nodes in tree.runs] + [nodes for child in tree.children for nodes in _runs_of(child)]
+
+
+def _cell_size(n_cells: int) -> float:
+    for most, size in ((16, 64.0), (64, 40.0), (160, 26.0), (400, 18.0), (1000, 12.0), (2000, 9.0)):
+        if n_cells <= most:
+            return size
+    return 5.0
+
+
+def _place(tree: _Tree, cell: float) -> Block:
+    """A box with everything inside; what it holds is placed relative to its corner."""
+    gap = 1.0 if cell < 10 else 2.0 if cell < 20 else 4.0
+    pad = 3.0 if cell < 12 else 5.0 if cell < 30 else 8.0
+    if tree.domain < 0:
+        pad = 1.0
+    inner = [_place(child, cell) for child in tree.children]
+    cells, grid_width, grid_height = _grid(tree.runs, cell, gap)
+    content, width, height = _shelves(inner, pad)
+    if cells and inner:
+        down = height + pad
+        cells = [replace(c, y=c.y + down) for c in cells]
+        height = down + grid_height
+    elif cells:
+        height = grid_height
+    width = max(width, grid_width)
+    n_nodes = sum(len(nodes) for _, nodes in tree.runs) + sum(block.n_nodes for block in content)
+    if not cells and not content:
+        width, height = 3 * cell, cell
+    header = _HEADER if tree.domain >= 0 and width + 2 * pad >= _HEADER_FROM else 0.0
+    top = header if header else pad
+    return Block(
+        domain=tree.domain,
+        n_nodes=n_nodes,
+        cells=tuple(replace(c, x=c.x + pad, y=c.y + top) for c in cells),
+        blocks=tuple(replace(b, x=b.x + pad, y=b.y + top) for b in content),
+        width=width + 2 * pad,
+        height=height + top + pad,
+        header=header,
+    )
+
+
+def _grid(runs: Sequence[tuple[str, tuple[int, ...]]], cell: float, gap: float) -> tuple[list[Cell], float, float]:
+    if not runs:
+        return [], 0.0, 0.0
+    step = cell + gap
+    columns = min(range(1, len(runs) + 1), key=lambda c: (_badness(c, math.ceil(len(runs) / c), len(runs)), c))
+    cells = [
+        Cell(nodes, label, (i % columns) * step, (i // columns) * step, cell) for i, (label, nodes) in enumerate(runs)
+    ]
+    rows = math.ceil(len(runs) / columns)
+    return cells, columns * step - gap, rows * step - gap
+
+
+def _badness(columns: int, rows: int, n: int) -> float:
+    """How far a grid is from the aimed aspect, and how much of it stays empty."""
+    return abs(math.log(columns / rows / ASPECT)) + (columns * rows - n) / n
+
+
+def _shelves(blocks: Sequence[Block], gap: float) -> tuple[list[Block], float, float]:
+    """Boxes in rows, in their order, the row width chosen so that the whole comes nearest to `ASPECT`."""
+    if not blocks:
+        return [], 0.0, 0.0
+    widest = max(b.width for b in blocks)
+    area = sum((b.width + gap) * (b.height + gap) for b in blocks)
+    ideal = math.sqrt(area * ASPECT)
+    ends = np.cumsum([b.width + gap for b in blocks]) - gap
+    # Widths at which a first row ends exactly, near the ideal one, are the only ones worth trying.
+    tries = sorted({max(widest, float(e)) for e in ends if 0.5 * ideal <= e <= 2.0 * ideal} | {max(widest, ideal)})
+    return min((_shelve(blocks, gap, limit) for limit in tries), key=lambda s: abs(math.log(s[1] / s[2] / ASPECT)))
+
+
+def _shelve(blocks: Sequence[Block], gap: float, limit: float) -> tuple[list[Block], float, float]:
+    placed: list[Block] = []
+    x = y = row = width = 0.0
+    for block in blocks:
+        if x and x + block.width > limit + 0.5:
+            x, y, row = 0.0, y + row + gap, 0.0
+        placed.append(replace(block, x=x, y=y))
+        width = max(width, x + block.width)
+        x += block.width + gap
+        row = max(row, block.height)
+    return placed, width, y + row
+
+
+def _absolute(block: Block, dx: float = 0.0, dy: float = 0.0) -> Block:
+    """The box with coordinates of the whole picture instead of its parent's."""
+    x, y = block.x + dx, block.y + dy
+    return replace(
+        block,
+        x=x,
+        y=y,
+        cells=tuple(replace(c, x=c.x + x, y=c.y + y) for c in block.cells),
+        blocks=tuple(_absolute(inner, x, y) for inner in block.blocks),
+    )

@@ -1,0 +1,80 @@
+"""Which drawing function shows which value; installed once, when the first value wants to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from workbench.errors import InputError
+from workbench.evaluate.compare import Comparison
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.best_gpus import BestGpus
+from workbench.model.display import set_renderer
+from workbench.model.explanation import Explanation
+from workbench.model.placement import Placement, Refusal
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.topology import Topology
+from workbench.report import html
+from workbench.report.heatmap import draw_heatmap
+from workbench.report.occupancy import occupancy, placements_in
+from workbench.report.picture import Picture
+from workbench.report.pyvis_view import network_html
+from workbench.report.topology_svg import draw_topology
+
+__all__ = ["install", "view_matrix", "view_topology"]
+
+
+def view_topology(
+    topology: Topology,
+    kind: Literal["svg", "pyvis"] = "svg",
+    color_by: object = None,
+    snapshot: ClusterSnapshot | None = None,
+    title: str = "",
+) -> Picture:
+    """Draw a topology; reached as ``topology.view(…)``.
+
+    Parameters
+    ----------
+    topology : Topology
+    kind : {"svg", "pyvis"}
+        Packed blocks at every size, or an interactive network of at most 300 nodes.
+    color_by : Placement, Decision or sequence of them, optional
+        Jobs to colour the nodes by.
+    snapshot : ClusterSnapshot, optional
+        Gives the GPUs of each node and those in use.
+    title : str
+
+    Returns
+    -------
+    Picture
+    """
+    if kind not in ("svg", "pyvis"):
+        raise InputError("unknown kind of picture", source="kind", got=repr(kind), expected="svg or pyvis")
+    who = occupancy(placements_in(color_by), snapshot)
+    return Picture(draw_topology(topology, who, title) if kind == "svg" else network_html(topology, who))
+
+
+def view_matrix(
+    matrix: BandwidthMatrix, gpus: Sequence[int] = (), pair: tuple[int, int] | None = None, title: str = ""
+) -> Picture:
+    """Draw a matrix with a set of GPUs marked; reached as ``matrix.view(gpus=…)``."""
+    outside = [gpu for gpu in (*gpus, *(pair or ())) if not 0 <= gpu < len(matrix)]
+    if outside:
+        raise InputError("no such GPU", source="gpus", got=str(outside[0]), expected=f"0 to {len(matrix) - 1}")
+    return Picture(draw_heatmap(matrix, gpus, pair, title))
+
+
+def install() -> None:
+    """Give every value that is worth looking at its picture."""
+    set_renderer(Topology, lambda topology: draw_topology(topology), view_topology)
+    set_renderer(BandwidthMatrix, lambda matrix: draw_heatmap(matrix), view_matrix)
+    _simple(BestGpus, html.best_gpus_html)
+    _simple(ClusterSnapshot, html.snapshot_html)
+    _simple(Placement, html.placement_html)
+    _simple(Refusal, html.refusal_html)
+    _simple(Explanation, html.explanation_html)
+    _simple(Comparison, html.comparison_html)
+
+
+def _simple(kind: type, draw: Any) -> None:
+    set_renderer(kind, draw, lambda value: Picture(draw(value)))

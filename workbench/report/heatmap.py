@@ -1,0 +1,283 @@
+"""A bandwidth matrix as a heat map, a chosen set of GPUs marked.
+
+Up to `_TILES_UP_TO` GPUs every entry is an SVG square with its tool tip; above, the entries are one embedded image (a
+page of 147,456 squares for 384 GPUs would not scroll), and marks are drawn over it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import struct
+import zlib
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.report.colours import heat, ink_on
+from workbench.report.topology_svg import fit_text
+
+__all__ = ["draw_heatmap", "slowest_pair"]
+
+_TILES_UP_TO = 32
+_VALUES_UP_TO = 16
+_LABELS_UP_TO = 96
+_CLASSES_SHOWN = 12
+_MARK = "#d55e00"
+_FADED = 0.28
+
+
+def draw_heatmap(
+    matrix: BandwidthMatrix,
+    chosen: Sequence[int] = (),
+    pair: tuple[int, int] | None = None,
+    title: str = "",
+    note: str = "",
+) -> str:
+    """Draw a matrix; row i, column j is the bandwidth from GPU i to GPU j.
+
+    Parameters
+    ----------
+    matrix : BandwidthMatrix
+    chosen : sequence of int
+        A set to mark: the others are faded.
+    pair : tuple of int, optional
+        The slowest pair of the set; by default the slowest direction inside it.
+    title, note : str
+        Heading, and a line below the picture.
+
+    Returns
+    -------
+    str
+        One ``<svg>`` element.
+    """
+    n = len(matrix)
+    chosen = sorted(chosen)
+    if pair is None and len(chosen) > 1:
+        pair = slowest_pair(matrix, chosen)
+    cell = _cell_size(n)
+    texts = matrix.labels if n <= _LABELS_UP_TO else tuple(str(i) for i in range(n))
+    left = min(max(len(t) for t in texts) * 6.8 + 10.0, 110.0)
+    above = (24.0 if title else 2.0) + 16.0
+    key = "tw" + hashlib.sha256(f"{matrix.checksum}{chosen}{pair}{title}{note}".encode()).hexdigest()[:10]
+    shades = _shades(matrix)
+    parts = [_entries(matrix, shades, chosen, left, above, cell)]
+    parts.append(_labels(texts, chosen, left, above, cell))
+    if pair is not None:
+        parts.extend(_mark(i, j, left, above, cell) for i, j in (pair, pair[::-1]))
+    legend, legend_height = _legend(matrix, chosen, pair, note)
+    width = max(left + n * cell + 4.0, 420.0)
+    top = above + n * cell + 8.0
+    height = top + legend_height
+    heading = f"<text x='1' y='15' font-size='13' font-weight='600'>{escape(fit_text(title, width, 13.0))}</text>"
+    return (
+        f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-heatmap' role='img' aria-labelledby='{key}t {key}d' "
+        f"width='{width:.0f}' height='{height:.0f}' viewBox='0 0 {width:.1f} {height:.1f}' "
+        f"font-family='system-ui, sans-serif' font-size='11' fill='currentColor'>"
+        f"<title id='{key}t'>{escape(title or 'Bandwidth between GPUs')}</title>"
+        f"<desc id='{key}d'>{escape(_describe(matrix, chosen, pair))}</desc>"
+        f"{heading if title else ''}"
+        f"{''.join(parts)}<g transform='translate(1 {top:.1f})'>{legend}</g></svg>"
+    )
+
+
+def slowest_pair(matrix: BandwidthMatrix, gpus: Sequence[int]) -> tuple[int, int]:
+    """The slowest direction inside a set of two or more, as (from, to); ties: lowest indices."""
+    block = matrix.gb_s[np.ix_(gpus, gpus)].copy()
+    np.fill_diagonal(block, np.inf)
+    i, j = np.unravel_index(int(block.argmin()), block.shape)
+    return gpus[int(i)], gpus[int(j)]
+
+
+def _cell_size(n: int) -> float:
+    for most, size in ((8, 46.0), (16, 36.0), (32, 18.0), (72, 9.0), (128, 5.0)):
+        if n <= most:
+            return size
+    return max(600.0 / n, 1.0)
+
+
+def _shades(matrix: BandwidthMatrix) -> npt.NDArray[np.float64]:
+    """Each entry between 0 and 1 on a logarithmic scale over the measured range; NaN for no link and the diagonal."""
+    gb_s = matrix.gb_s.copy()
+    np.fill_diagonal(gb_s, 0.0)
+    links = gb_s[gb_s > 0]
+    if len(links) == 0:
+        return np.full_like(gb_s, np.nan)
+    low, high = np.log(links.min()), np.log(links.max())
+    with np.errstate(divide="ignore"):
+        shades = (np.log(gb_s) - low) / (high - low) if high > low else np.where(gb_s > 0, 1.0, -np.inf)
+    return np.where(gb_s > 0, shades, np.nan)
+
+
+def _entries(
+    matrix: BandwidthMatrix,
+    shades: npt.NDArray[np.float64],
+    chosen: Sequence[int],
+    left: float,
+    above: float,
+    cell: float,
+) -> str:
+    n = len(matrix)
+    if n > _TILES_UP_TO:
+        data = base64.b64encode(_png(_pixels(shades, chosen))).decode()
+        return (
+            f"<image class='tw-entries' x='{left:.1f}' y='{above:.1f}' width='{n * cell:.1f}' height='{n * cell:.1f}' "
+            f"preserveAspectRatio='none' style='image-rendering:pixelated' href='data:image/png;base64,{data}'/>"
+        )
+    inside = set(chosen) or set(range(n))
+    parts = ["<g class='tw-entries' stroke='currentColor' stroke-opacity='.25' stroke-width='.5'>"]
+    for i in range(n):
+        for j in range(n):
+            faded = i not in inside or j not in inside
+            parts.append(_entry(matrix, shades, i, j, left + j * cell, above + i * cell, cell, faded))
+    return "".join(parts) + "</g>"
+
+
+def _entry(
+    matrix: BandwidthMatrix, shades: npt.NDArray[np.float64], i: int, j: int, x: float, y: float, cell: float, faded: bool
+) -> str:
+    value, shade = float(matrix.gb_s[i, j]), float(shades[i, j])
+    if i == j:
+        return f"<rect x='{x:.1f}' y='{y:.1f}' width='{cell:.1f}' height='{cell:.1f}' fill-opacity='.05'/>"
+    text = f"{matrix.labels[i]} → {matrix.labels[j]}: {value:g} GB/s" if value else f"{matrix.labels[i]} → {matrix.labels[j]}: no link"
+    paint = "fill-opacity='.15'" if np.isnan(shade) else f"fill='{heat(shade)}'"
+    if faded:
+        paint = "fill-opacity='.06'" if np.isnan(shade) else f"{paint} fill-opacity='{_FADED}'"
+    number = ""
+    if len(matrix) <= _VALUES_UP_TO:
+        # On a faded ground the page's own text colour is the readable one.
+        ink = " fill-opacity='.8'" if np.isnan(shade) or faded else f" fill='{ink_on(heat(shade))}'"
+        font = min(11.0, cell / 3.6)
+        number = (
+            f"<text x='{x + cell / 2:.1f}' y='{y + cell / 2 + font / 3:.1f}' font-size='{font:.1f}' "
+            f"text-anchor='middle' stroke='none'{ink}>{_short(value)}</text>"
+        )
+    return (
+        f"<g><title>{escape(text)}</title><rect x='{x:.1f}' y='{y:.1f}' width='{cell:.1f}' "
+        f"height='{cell:.1f}' {paint}/>{number}</g>"
+    )
+
+
+def _short(value: float) -> str:
+    return "–" if value == 0 else f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def _labels(texts: Sequence[str], chosen: Sequence[int], left: float, above: float, cell: float) -> str:
+    n, parts = len(texts), []
+    every = 1 if cell >= 9.0 else max(1, round(40.0 / cell))
+    font = min(11.0, max(cell - 1.0, 8.0)) if every == 1 else 9.0
+    for i, text in enumerate(texts):
+        marked = i in chosen
+        if i % every and not (marked and n <= _LABELS_UP_TO):
+            continue
+        middle = above + (i + 0.5) * cell + font / 3
+        weight = " font-weight='700'" if marked else ""
+        row = fit_text(text, left - 8.0, font)
+        parts.append(
+            f"<text x='{left - 6:.1f}' y='{middle:.1f}' font-size='{font:.1f}' text-anchor='end'{weight}>{escape(row)}</text>"
+        )
+        if cell >= 14.0 or every > 1:
+            parts.append(
+                f"<text x='{left + (i + 0.5) * cell:.1f}' y='{above - 4:.1f}' font-size='{font:.1f}' "
+                f"text-anchor='middle'{weight}>{i}</text>"
+            )
+    # Chosen GPUs get a bar beside their row and above their column: readable at every size.
+    for i in chosen:
+        parts.append(f"<rect x='{left - 4:.1f}' y='{above + i * cell:.1f}' width='3' height='{cell:.1f}' fill='{_MARK}'/>")
+        parts.append(f"<rect x='{left + i * cell:.1f}' y='{above - 3:.1f}' width='{cell:.1f}' height='3' fill='{_MARK}'/>")
+    return f"<g class='tw-labels'>{''.join(parts)}</g>"
+
+
+def _mark(i: int, j: int, left: float, above: float, cell: float) -> str:
+    grow = max(0.0, 6.0 - cell) / 2
+    side = cell + 2 * grow
+    return (
+        f"<rect class='tw-bottleneck' x='{left + j * cell - grow:.1f}' y='{above + i * cell - grow:.1f}' "
+        f"width='{side:.1f}' height='{side:.1f}' fill='none' stroke='{_MARK}' stroke-width='{3 if cell >= 18 else 2}'/>"
+    )
+
+
+def _legend(
+    matrix: BandwidthMatrix, chosen: Sequence[int], pair: tuple[int, int] | None, note: str
+) -> tuple[str, float]:
+    lines, y, parts = [], 0.0, []
+    floors = matrix.class_floors_gb_s
+    values = matrix.gb_s[~np.eye(len(matrix), dtype=np.bool_)]
+    links = values[values > 0]
+    if len(links) and len(floors) <= _CLASSES_SHOWN:
+        low, high = float(np.log(links.min())), float(np.log(links.max()))
+        x = 0.0
+        for k, floor in enumerate(floors):
+            top = float(values[values < floors[k + 1]].max()) if k + 1 < len(floors) else float(values.max())
+            shade = (float(np.log(floor)) - low) / (high - low) if floor > 0 and high > low else 1.0
+            paint = f"fill='{heat(shade)}'" if floor > 0 else "fill-opacity='.15'"
+            text = "no link" if floor == 0 else _range(float(floor), top)
+            span = 17.0 + 6.6 * len(text) + 10.0
+            if x and x + span > 400.0:
+                x, y = 0.0, y + 18.0
+            parts.append(
+                f"<rect x='{x + 0.5:.1f}' y='{y + 3:.1f}' width='12' height='12' stroke='currentColor' stroke-opacity='.4' {paint}/>"
+                f"<text x='{x + 17:.1f}' y='{y + 13:.1f}'>{text}</text>"
+            )
+            x += span
+        y += 18.0
+    count = f"{len(floors)} link class{'es' if len(floors) != 1 else ''}"
+    if note:
+        lines.append(note)
+    lines.append(f"row → column, GB/s; {count}")
+    if chosen:
+        shown = ", ".join(map(str, chosen[:24])) + (", …" if len(chosen) > 24 else "")
+        lines.append(f"chosen: {shown}")
+    if pair is not None:
+        i, j = pair
+        lines.append(
+            f"slowest pair: {i} → {j}: {matrix.gb_s[i, j]:.4g} GB/s, {j} → {i}: {matrix.gb_s[j, i]:.4g} GB/s"
+        )
+    for line in lines:
+        parts.append(f"<text x='0' y='{y + 13:.1f}'>{escape(line)}</text>")
+        y += 15.0
+    return "".join(parts), y + 5.0
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low:.3g}" if f"{low:.3g}" == f"{high:.3g}" else f"{low:.3g}–{high:.3g}"
+
+
+def _describe(matrix: BandwidthMatrix, chosen: Sequence[int], pair: tuple[int, int] | None) -> str:
+    text = f"{len(matrix)} x {len(matrix)} bandwidths in GB/s from {matrix.source}"
+    if chosen:
+        text += f"; chosen GPUs {', '.join(map(str, chosen))}"
+    if pair is not None:
+        text += f"; slowest {pair[0]} to {pair[1]} with {matrix.gb_s[pair]:g} GB/s"
+    return text
+
+
+def _pixels(shades: npt.NDArray[np.float64], chosen: Sequence[int]) -> npt.NDArray[np.uint8]:
+    """Red, green, blue, opacity of each entry, uint8 of shape (n, n, 4)."""
+    table = np.array([[int(heat(i / 255)[c : c + 2], 16) for c in (1, 3, 5)] for i in range(256)], dtype=np.uint8)
+    none = np.isnan(shades)
+    step = np.where(none, 0, np.nan_to_num(shades) * 255).astype(np.uint8)
+    pixels = np.empty((*shades.shape, 4), dtype=np.uint8)
+    pixels[..., :3] = table[step]
+    pixels[..., 3] = 255
+    pixels[none] = (128, 128, 128, 60)
+    if chosen:
+        inside = np.zeros(len(shades), dtype=np.bool_)
+        inside[list(chosen)] = True
+        pixels[..., 3] = np.where(inside[:, None] & inside[None, :], pixels[..., 3], pixels[..., 3] * _FADED)
+    return pixels
+
+
+def _png(pixels: npt.NDArray[np.uint8]) -> bytes:
+    """An RGBA image as PNG (RFC 2083): every row unfiltered, one zlib stream."""
+    height, width, _ = pixels.shape
+    rows = b"".join(b"\0" + pixels[y].tobytes() for y in range(height))
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b"")

@@ -1,0 +1,283 @@
+"""HTML fragments for notebooks and the one-file report of a comparison.
+
+Every piece of text goes through jinja2's autoescape; the SVG drawings escape their own. Nothing points outside the
+file: no script, no font, no picture from elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.evaluate.compare import Comparison, ComparisonRow
+from workbench.evaluate.metrics import NODE, PlacementMetrics
+from workbench.model.best_gpus import BestGpus
+from workbench.model.explanation import Explanation
+from workbench.model.placement import Placement, Refusal
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.report.heatmap import draw_heatmap
+from workbench.report.occupancy import occupancy, occupancy_of_running
+from workbench.report.topology_svg import draw_topology
+
+if TYPE_CHECKING:
+    import jinja2
+
+__all__ = [
+    "best_gpus_html",
+    "comparison_html",
+    "explanation_html",
+    "placement_html",
+    "refusal_html",
+    "report_html",
+    "snapshot_html",
+    "topology_page",
+]
+
+#: Candidates and pods listed in a notebook; the rest is counted.
+_ROWS = 100
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("workbench.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["num"] = number_text
+    return environment
+
+
+def _render(template: str, **values: Any) -> str:
+    return _environment().get_template(template).render(**values)
+
+
+def number_text(value: object) -> str:
+    """A number for people: at most four digits that matter, a dash for nothing."""
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, float):
+        return "∞" if value == float("inf") else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """Pictures beside each other, the table, the reasons of what is pending."""
+    return _render("comparison.html.j2", **_comparison_values(comparison))
+
+
+def report_html(comparison: Comparison, title: str = "Placements compared") -> str:
+    """One self-contained page: what `comparison_html` shows, a heat map of a node's matrix, and the provenance.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    title : str
+
+    Returns
+    -------
+    str
+        A complete HTML document; equal for equal comparisons except for the decision times.
+    """
+    return _render(
+        "report.html.j2",
+        title=title,
+        heatmaps=_heatmaps(comparison),
+        provenance=comparison.provenance,
+        snapshot=comparison.snapshot,
+        gangs=comparison.gangs,
+        **_comparison_values(comparison),
+    )
+
+
+def placement_html(placement: Placement) -> str:
+    """The picture with the gang's pods, and which pod is where."""
+    pods = []
+    for pod in placement.pods():
+        if len(pods) == _ROWS:
+            break
+        pods.append(pod)
+    return _render(
+        "placement.html.j2",
+        placement=placement,
+        picture=_safe(draw_topology(placement.topology, occupancy([placement]), placement.policy)),
+        pods=pods,
+        unplaced=[(placement.gang.pod(u.position).name, u.reasons) for u in placement.unplaced[:_ROWS]],
+        more=placement.n_placed - len(pods),
+    )
+
+
+def refusal_html(refusal: Refusal) -> str:
+    """The reasons with their counts, and how near each tier came."""
+    return _render("refusal.html.j2", refusal=refusal)
+
+
+def explanation_html(explanation: Explanation) -> str:
+    """The decision and everything that was considered, in the policy's order."""
+    result = explanation.decision.result
+    return _render(
+        "explanation.html.j2",
+        result=repr(result),
+        notes=explanation.notes,
+        domains=explanation.domains[:_ROWS],
+        nodes=explanation.nodes[:_ROWS],
+        more_domains=max(0, len(explanation.domains) - _ROWS),
+        more_nodes=max(0, len(explanation.nodes) - _ROWS),
+        parts=sorted({name for c in explanation.nodes for name in c.parts}),
+    )
+
+
+def best_gpus_html(best: BestGpus) -> str:
+    """The heat map with the chosen set, and the certificate."""
+    facts = best.to_dict()
+    return _render(
+        "best_gpus.html.j2",
+        best=best,
+        facts=facts,
+        ties=facts["ties"][:20],
+        more_ties=max(0, len(facts["ties"]) - 20),
+        picture=_safe(draw_heatmap(best.matrix, best.gpus, best.bottleneck_pair)),
+    )
+
+
+def snapshot_html(snapshot: ClusterSnapshot) -> str:
+    """The cluster with its running jobs, and what is missing."""
+    running = occupancy_of_running(snapshot)
+    return _render(
+        "snapshot.html.j2",
+        snapshot=snapshot,
+        summary=repr(snapshot),
+        picture=_safe(draw_topology(snapshot.topology, running)),
+    )
+
+
+def topology_page(snapshot: ClusterSnapshot) -> str:
+    """One self-contained page with the picture of a cluster and the problems of its topology."""
+    return _render(
+        "topology.html.j2",
+        summary=repr(snapshot),
+        picture=_safe(draw_topology(snapshot.topology, occupancy_of_running(snapshot))),
+        topology=snapshot.topology,
+        gaps=snapshot.gaps,
+    )
+
+
+def _safe(svg: str) -> Any:
+    from markupsafe import Markup
+
+    return Markup(svg)  # our own drawing functions escape every name they draw
+
+
+def _comparison_values(comparison: Comparison) -> dict[str, Any]:
+    jobs = [gang.key for gang in comparison.gangs]
+    snapshot = comparison.snapshot
+    pictures = [
+        _safe(draw_topology(snapshot.topology, occupancy(row.placements, snapshot, jobs), row.policy))
+        for row in comparison.rows
+        if row.error is None
+    ]
+    tiers = _tiers_shown(comparison)
+    return {
+        "pictures": pictures,
+        "tiers": tiers,
+        "pair_headers": [f"pairs {_tier_text(tier)}" for tier in tiers],
+        "ring_headers": [f"ring {_tier_text(tier)}" for tier in tiers],
+        "rows": [_row_values(row) for row in comparison.rows],
+        "jobs": [(job, [_line_values(row, job) for row in comparison.rows]) for job in jobs],
+        "pending": [
+            (row.policy, refusal) for row in comparison.rows for refusal in row.refusals
+        ],
+        "unplaced": [(row.policy, placement) for row in comparison.rows for placement in row.placements if placement.unplaced],
+        "warnings": _warnings(comparison.rows),
+        "errors": [(row.policy, row.error) for row in comparison.rows if row.error is not None],
+        "n_jobs": len(jobs),
+    }
+
+
+def _tiers_shown(comparison: Comparison) -> list[str]:
+    """The same node, every tier, and the virtual top where a job reaches it."""
+    topology = comparison.snapshot.topology
+    top = str(topology.top_tier)
+    reached = any(row.metrics is not None and row.metrics.pod_pairs().get(top, 0) for row in comparison.rows)
+    return [NODE, *(str(tier) for tier in topology.tiers), *([top] if reached else [])]
+
+
+def _tier_text(tier: str) -> str:
+    return "same node" if tier == NODE else f"tier {tier}"
+
+
+def _row_values(row: ComparisonRow) -> dict[str, Any]:
+    return {
+        "policy": row.policy,
+        "parameters": parameter_text(row.parameters),
+        "metrics": row.metrics,
+        "milliseconds": row.decision_s * 1000.0,
+        "error": row.error,
+    }
+
+
+def _line_values(row: ComparisonRow, job: str) -> dict[str, Any]:
+    decision = row.decision(job)
+    return {
+        "policy": row.policy,
+        "result": None if decision is None else decision.result,
+        "metrics": row.metrics.jobs.get(job) if row.metrics is not None else None,
+    }
+
+
+def parameter_text(parameters: Mapping[str, Any]) -> str:
+    """``a=1, b=x``, in the policy's order."""
+    return ", ".join(f"{name}={value}" for name, value in parameters.items())
+
+
+def _warnings(rows: Sequence[ComparisonRow]) -> list[tuple[str, str, str]]:
+    return [
+        (row.policy, decision.gang.key, warning)
+        for row in rows
+        for decision in row.decisions
+        for warning in decision.result.warnings
+    ]
+
+
+def _heatmaps(comparison: Comparison) -> list[Any]:
+    """Per policy the matrix of the node where its slowest GPU set is: what limits the run.
+
+    Sets that are only a part of their node come first: where a job has all GPUs nothing was chosen.
+    """
+    drawn = []
+    n_gpus = np.bitwise_count(comparison.snapshot.gpu_total).sum(axis=1)
+    for row in comparison.rows:
+        worst = _worst_node(row, comparison.snapshot, n_gpus)
+        if worst is None:
+            continue
+        job, metrics, at = worst
+        node = metrics.nodes[at]
+        matrix = comparison.snapshot.matrix_of(comparison.snapshot.topology.node(node))
+        if matrix is not None:
+            drawn.append(_safe(draw_heatmap(matrix, metrics.gpus[at], title=row.policy, note=f"{job} on {node}")))
+    return drawn
+
+
+def _worst_node(
+    row: ComparisonRow, snapshot: ClusterSnapshot, n_gpus: npt.NDArray[np.int64]
+) -> tuple[str, PlacementMetrics, int] | None:
+    """(job, its metrics, position of the node), a chosen part before a whole node, then the smallest bottleneck.
+
+    Ties: first job, then first node.
+    """
+    found: tuple[tuple[bool, float], str, PlacementMetrics, int] | None = None
+    for job, metrics in (row.metrics.jobs if row.metrics else {}).items():
+        for at in np.flatnonzero(~np.isnan(metrics.bottleneck_gb_s)):
+            whole = len(metrics.gpus[at]) >= n_gpus[snapshot.topology.node(metrics.nodes[at])]
+            rank = (bool(whole), float(metrics.bottleneck_gb_s[at]))
+            if found is None or rank < found[0]:
+                found = (rank, job, metrics, int(at))
+    return None if found is None else found[1:]

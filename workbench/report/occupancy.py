@@ -1,0 +1,161 @@
+"""Who is where: placements and running pods as shares of nodes, ready to be coloured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from workbench.model.placement import Decision, Placement
+from workbench.model.snapshot import ClusterSnapshot
+
+__all__ = ["Held", "Occupancy", "occupancy", "occupancy_of_running", "placements_in"]
+
+#: GPU numbers are looked up only for clusters that are drawn GPU by GPU.
+GPUS_SHOWN_UP_TO_NODES = 64
+
+
+@dataclass(frozen=True)
+class Held:
+    """What one job has on one node.
+
+    Attributes
+    ----------
+    job : int
+        Position in `Occupancy.jobs`.
+    pods, n_gpus : int
+    gpus : tuple of int
+        Which GPUs; empty where unknown, or where the cluster is too large to show them.
+    """
+
+    job: int
+    pods: int
+    n_gpus: int = 0
+    gpus: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """Holders of each node.
+
+    Attributes
+    ----------
+    jobs : tuple of str
+        Names in the order of their colours.
+    held : mapping of int to list of Held
+        Node to what jobs have there, in the order of `jobs`.
+    n_gpus, n_busy : mapping of int to int
+        GPUs of a node, and those that pods hold which ran before; empty where no snapshot is known.
+    gpus, busy : mapping of int to tuple of int
+        The same GPUs by number, for clusters small enough.
+    """
+
+    jobs: tuple[str, ...] = ()
+    held: Mapping[int, Sequence[Held]] = field(default_factory=dict)
+    n_gpus: Mapping[int, int] = field(default_factory=dict)
+    n_busy: Mapping[int, int] = field(default_factory=dict)
+    gpus: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    busy: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+
+def placements_in(given: object) -> list[Placement]:
+    """The placements among a placement, a decision or any sequence of them; refusals are left out."""
+    if isinstance(given, Placement):
+        return [given]
+    if isinstance(given, Decision):
+        return placements_in(given.result)
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        return [placement for item in given for placement in placements_in(item)]
+    return []
+
+
+def occupancy(
+    placements: Sequence[Placement], snapshot: ClusterSnapshot | None = None, jobs: Sequence[str] = ()
+) -> Occupancy:
+    """Count placements per node.
+
+    Parameters
+    ----------
+    placements : sequence of Placement
+    snapshot : ClusterSnapshot, optional
+        Gives the GPUs of each node and those in use before.
+    jobs : sequence of str
+        ``namespace/name`` in the order of the colours, so that several pictures agree; jobs that are placed and not
+        named here follow.
+    """
+    names = list(dict.fromkeys([*jobs, *(p.gang.key for p in placements)]))
+    number = {name: i for i, name in enumerate(names)}
+    held: dict[int, list[Held]] = {}
+    for placement in sorted(placements, key=lambda p: number[p.gang.key]):
+        for node, entry in _held_by(placement, number[placement.gang.key]):
+            held.setdefault(node, []).append(entry)
+    return Occupancy(tuple(names), held, *_gpus_of(snapshot))
+
+
+def occupancy_of_running(snapshot: ClusterSnapshot) -> Occupancy:
+    """The running gangs of a snapshot, coloured as if they had been placed; pods of no gang count as used GPUs only."""
+    names = sorted({pod.gang for pod in snapshot.running if pod.gang}, key=str.encode)
+    number = {name: i for i, name in enumerate(names)}
+    pods: dict[tuple[int, int], tuple[int, int]] = {}
+    for pod in snapshot.running:
+        if pod.gang and pod.node >= 0:
+            key = (pod.node, number[pod.gang])
+            n, mask = pods.get(key, (0, 0))
+            pods[key] = (n + 1, mask | pod.gpu_mask)
+    held: dict[int, list[Held]] = {}
+    for (node, job), (n, mask) in sorted(pods.items()):
+        shown = _bits(mask) if snapshot.n_nodes <= GPUS_SHOWN_UP_TO_NODES else ()
+        held.setdefault(node, []).append(Held(job, n, mask.bit_count(), shown))
+    n_gpus, n_busy, gpus, busy = _gpus_of(snapshot)
+    for node, entries in held.items():
+        own = {g for entry in entries for g in entry.gpus}
+        n_busy[node] = n_busy.get(node, 0) - sum(entry.n_gpus for entry in entries)
+        busy[node] = tuple(g for g in busy.get(node, ()) if g not in own)
+    return Occupancy(tuple(names), held, n_gpus, n_busy, gpus, busy)
+
+
+def _held_by(placement: Placement, job: int) -> list[tuple[int, Held]]:
+    placed = np.flatnonzero(placement.node >= 0)
+    nodes, node_of_pod, pods = np.unique(placement.node[placed], return_inverse=True, return_counts=True)
+    if placement.gpu_words is None:
+        return [(int(node), Held(job, int(n))) for node, n in zip(nodes, pods)]
+    counts = np.bincount(
+        node_of_pod, weights=np.bitwise_count(placement.gpu_words[placed]).sum(axis=1), minlength=len(nodes)
+    )
+    numbers: dict[int, list[int]] = {}
+    if placement.topology.n_nodes <= GPUS_SHOWN_UP_TO_NODES:
+        for position in placed:
+            numbers.setdefault(int(placement.node[position]), []).extend(_bits(placement.gpu_mask(int(position))))
+    return [
+        (int(node), Held(job, int(n), int(gpus), tuple(sorted(numbers.get(int(node), ())))))
+        for node, n, gpus in zip(nodes, pods, counts)
+    ]
+
+
+def _gpus_of(
+    snapshot: ClusterSnapshot | None,
+) -> tuple[dict[int, int], dict[int, int], dict[int, tuple[int, ...]], dict[int, tuple[int, ...]]]:
+    if snapshot is None:
+        return {}, {}, {}, {}
+    n_total = np.bitwise_count(snapshot.gpu_total).sum(axis=1)
+    busy = snapshot.gpu_total & ~snapshot.gpu_free
+    n_busy = np.bitwise_count(busy).sum(axis=1)
+    totals = {i: int(n) for i, n in enumerate(n_total) if n}
+    in_use = {i: int(n) for i, n in enumerate(n_busy) if n}
+    if snapshot.n_nodes > GPUS_SHOWN_UP_TO_NODES:
+        return totals, in_use, {}, {}
+    return (
+        totals,
+        in_use,
+        {i: _bits(_mask(snapshot.gpu_total[i])) for i in totals},
+        {i: _bits(_mask(busy[i])) for i in in_use},
+    )
+
+
+def _mask(words: np.ndarray) -> int:
+    return int.from_bytes(words.astype("<u8").tobytes(), "little")
+
+
+def _bits(mask: int) -> tuple[int, ...]:
+    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)

@@ -1,0 +1,30 @@
+"""A drawing as a value that Jupyter shows and a file can hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["Picture"]
+
+
+class Picture:
+    """HTML or SVG text with the hooks of a notebook.
+
+    Parameters
+    ----------
+    html : str
+        An SVG element or an HTML fragment; escaped already.
+    """
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return f"Picture({len(self.html):,} characters)"
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file: ``.svg`` for an SVG drawing, ``.html`` for everything."""
+        Path(path).write_text(self.html, encoding="utf-8")

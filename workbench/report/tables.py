@@ -1,0 +1,215 @@
+"""Tables for the terminal, readable at 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from workbench.evaluate.compare import Comparison
+from workbench.evaluate.metrics import NODE, RunMetrics
+from workbench.model.best_gpus import BestGpus
+from workbench.model.explanation import Explanation
+from workbench.model.placement import Decision, Placement, Refusal
+from workbench.model.topology import Topology
+from workbench.report.html import number_text
+from workbench.topology.presets import Preset
+
+__all__ = [
+    "best_gpus_tables",
+    "comparison_tables",
+    "explanation_tables",
+    "policy_tables",
+    "preset_tables",
+    "problem_tables",
+    "session_tables",
+    "topology_tables",
+]
+
+#: Lines listed before the rest is counted; -o json has everything.
+_ROWS = 40
+
+
+def _table(*headers: str, title: str = "", right: Sequence[int] = ()) -> Table:
+    table = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False, title_style="bold")
+    for i, header in enumerate(headers):
+        table.add_column(header, justify="right" if i in right else "left", overflow="fold")
+    return table
+
+
+def _text(value: object) -> Text:
+    """Plain text: names from files must not be read as markup."""
+    return Text(number_text(value))
+
+
+def _row(table: Table, *values: object) -> None:
+    table.add_row(*(_text(value) for value in values))
+
+
+def _more(n: int, what: str) -> list[Text]:
+    return [Text(f"… and {n:,} more {what} (-o json lists all)")] if n > 0 else []
+
+
+def session_tables(policy: str, decisions: Sequence[Decision], metrics: RunMetrics) -> list[Any]:
+    """Jobs, their pods, and why the rest is pending."""
+    jobs = _table("job", "outcome", "HyperNode", "tier", "pods", "nodes", "GB/s", title=policy, right=(3, 4, 5, 6))
+    parts: list[Any] = [jobs]
+    for decision in decisions:
+        result = decision.result
+        if isinstance(result, Placement):
+            found = metrics.jobs[decision.gang.key]
+            pods = f"{found.n_pods} of {decision.gang.n_pods}" if result.unplaced else found.n_pods
+            _row(jobs, decision.gang.key, "placed", result.hypernode, result.tier, pods, found.n_nodes, found.worst_bottleneck_gb_s)
+        else:
+            _row(jobs, decision.gang.key, "pending", "", None, f"0 of {decision.gang.n_pods}", None, None)
+    parts.extend(_pods(decisions))
+    parts.extend(_reasons(decisions))
+    return parts
+
+
+def _pods(decisions: Sequence[Decision]) -> list[Any]:
+    table = _table("pod", "node", "GPUs", "rank", right=(3,))
+    listed = left = 0
+    for decision in decisions:
+        if not isinstance(decision.result, Placement):
+            continue
+        for pod in decision.result.pods() if listed < _ROWS else ():
+            if listed == _ROWS:
+                break
+            _row(table, pod.name, pod.node, ",".join(map(str, pod.gpus)), pod.rank)
+            listed += 1
+        left += decision.result.n_placed
+    return [table, *_more(left - listed, "pods")] if listed else []
+
+
+def _reasons(decisions: Sequence[Decision]) -> list[Text]:
+    lines = []
+    for decision in decisions:
+        key, result = decision.gang.key, decision.result
+        if isinstance(result, Refusal):
+            lines += [Text(f"{key} is pending: {reason.message}") for reason in result.reasons]
+            lines += [
+                Text(f"  nearest on tier {miss.tier}: {miss.domain} holds {miss.holds} of {miss.needs}")
+                for miss in result.nearest_misses
+            ]
+        elif result.unplaced:
+            why = "; ".join(reason.message for reason in result.unplaced[0].reasons)
+            lines.append(Text(f"{key}: {len(result.unplaced)} pods beyond minAvailable have no node: {why}"))
+        lines += [Text(f"{key}: warning: {warning}") for warning in result.warnings]
+    return lines
+
+
+def comparison_tables(comparison: Comparison) -> list[Any]:
+    """One line per policy, then what is pending and why."""
+    tiers = [str(t) for t in (*comparison.snapshot.topology.tiers, comparison.snapshot.topology.top_tier)]
+    runs = [row.metrics for row in comparison.rows if row.metrics is not None]
+    shown = [t for t in (NODE, *tiers) if t != tiers[-1] or any(run.pod_pairs().get(t) for run in runs)]
+    heads = [f"pairs {'node' if t == NODE else f't{t}'}" for t in shown]
+    table = _table("policy", "jobs", "pods", *heads, "GB/s", "stranded", "ms", right=range(1, len(heads) + 6))
+    details: list[Any] = []
+    for row in comparison.rows:
+        if row.metrics is None or row.error is not None:
+            _row(table, row.policy, "failed")
+            details.append(Text(f"{row.policy} failed: {row.error.message if row.error else ''}"))
+            continue
+        pairs = row.metrics.pod_pairs()
+        _row(
+            table,
+            row.policy,
+            f"{len(row.metrics.placed)}/{len(comparison.gangs)}",
+            f"{row.metrics.n_pods_placed}/{row.metrics.n_pods}",
+            *(pairs.get(tier, 0) for tier in shown),
+            row.metrics.worst_bottleneck_gb_s,
+            row.metrics.gpus_stranded,
+            f"{row.decision_s * 1000:.1f}",
+        )
+        details.extend(Text(f"{row.policy}: ").append_text(line) for line in _reasons(row.decisions))
+    legend = Text(
+        "pairs: pods of a job whose nodes meet on that tier; GB/s: slowest GPU pair of a job on one node; "
+        "stranded: GPUs left free on nodes where a job holds some",
+        style="dim",
+    )
+    return [table, legend, *details]
+
+
+def explanation_tables(explanation: Explanation) -> list[Any]:
+    """What was considered, in the policy's order."""
+    parts: list[Any] = [Text(f"{explanation.decision.gang.key}: what was considered", style="bold")]
+    parts += [Text(note) for note in explanation.notes]
+    for kind, candidates in (("HyperNode", explanation.domains), ("node", explanation.nodes)):
+        if not candidates:
+            continue
+        table = _table(kind, "tier", "kept", "score", "why", right=(1, 3))
+        for c in candidates[:_ROWS]:
+            scores = ", ".join(f"{name} {number_text(value)}" for name, value in c.parts.items())
+            _row(table, c.name, c.tier, "yes" if c.kept else "no", c.score, "; ".join(filter(None, (c.why, scores))))
+        parts += [table, *_more(len(candidates) - _ROWS, f"{kind}s")]
+    return parts
+
+
+def best_gpus_tables(best: BestGpus) -> list[Any]:
+    """The chosen set with its certificate."""
+    facts = best.to_dict()
+    table = _table("", "")
+    table.show_header = False
+    _row(table, "GPUs", ", ".join(map(str, best.gpus)))
+    pair = f", pair {best.bottleneck_pair[0]}-{best.bottleneck_pair[1]}" if best.bottleneck_pair else ""
+    _row(table, "bottleneck", f"{number_text(best.bottleneck_gb_s)} GB/s{pair}")
+    _row(table, "objective", f"{best.objective}, {'proved optimal' if best.exact else 'not proved'}")
+    _row(table, "upper bound", f"{number_text(best.upper_bound_gb_s)} GB/s")
+    ties = [f"{{{','.join(map(str, tie))}}}" for tie in facts["ties"]]
+    shown = " ".join(ties) if len(ties) <= _ROWS else " ".join(ties[:_ROWS]) + " …"
+    _row(table, "best sets", f"{facts['optimal_sets']}: {shown}")
+    if not best.tie_break_complete:
+        _row(table, "note", "the budget for choosing among the ties ended first")
+    return [table]
+
+
+def topology_tables(topology: Topology) -> list[Any]:
+    """HyperNodes from the widest tier inwards."""
+    table = _table("HyperNode", "tier", "parent", "nodes", title=repr(topology), right=(1, 3))
+    order = sorted(range(topology.n_domains), key=lambda j: (-int(topology.tier[j]), topology.domain_names[j].encode()))
+    for j in order[:_ROWS]:
+        parent = topology.domain_names[topology.parent[j]] if topology.parent[j] >= 0 else ""
+        _row(table, topology.domain_names[j], int(topology.tier[j]), parent, len(topology.nodes_of(j)))
+    problems = [Text(f"{p.code}: {p.message}") for p in topology.problems]
+    return [table, *_more(topology.n_domains - _ROWS, "HyperNodes"), *problems]
+
+
+def problem_tables(topology: Topology) -> list[Any]:
+    """What is no tree, or that nothing was found."""
+    if not topology.problems:
+        return [Text(f"no problem found in {topology.n_domains:,} HyperNodes over {topology.n_nodes:,} nodes")]
+    table = _table("problem", "HyperNode", "what")
+    for problem in topology.problems:
+        _row(table, problem.code, problem.domain, problem.message)
+    state = "" if topology.ready else "; Volcano would not schedule by this topology"
+    return [table, Text(f"{len(topology.problems)} problems{state}")]
+
+
+def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Names with kinds and meanings, then every parameter."""
+    table = _table("policy", "kind", "meaning", "source")
+    parameters = _table("policy", "parameter", "default", "meaning")
+    for info in policies:
+        _row(table, info["name"], info["kind"], info["meaning"], info["source"])
+        for parameter in info["parameters"]:
+            default = parameter["default"]
+            _row(parameters, info["name"], parameter["name"], str(default) if default != "" else "", parameter["meaning"])
+    return [table, parameters]
+
+
+def preset_tables(presets: Mapping[str, Preset]) -> list[Any]:
+    """Kinds of `topology generate` with their parameters."""
+    table = _table("kind", "makes", "parameters")
+    for preset in presets.values():
+        lines = [f"{name}={_default(p.default)}" for name, p in preset.parameters.items()]
+        _row(table, preset.name, preset.meaning, "\n".join(lines))
+    return [table]
+
+
+def _default(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,280 @@
+"""The topology as one SVG: packed blocks, coloured by job.
+
+Theme-safe without a style sheet: lines and text are `currentColor`, which the page sets, so that the same picture is
+right in a dark JupyterLab, in a light report and as a file of its own. Element ids are derived from the content,
+because several pictures share a page.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from html import escape
+
+from workbench.model.topology import Topology
+from workbench.report.blocks import Block, Cell, Layout, pack
+from workbench.report.colours import JobColour, ink_on, job_colours
+from workbench.report.occupancy import Held, Occupancy
+
+__all__ = ["draw_topology", "fit_text"]
+
+_LABEL_PX = 11.0
+_LEGEND_LINE = 19.0
+#: Width of an average character as a part of the font size; on the generous side, so that labels fit.
+_CHARACTER = 0.6
+#: Jobs that get a legend entry of their own; the rest is counted.
+_LEGEND_JOBS = 24
+#: Squares at least this wide show their GPUs one by one.
+_GPU_CELL = 40.0
+_GPUS_SHOWN = 16
+#: Narrower squares have room for no name that one could read.
+_NAMED_CELL = 36.0
+_MIN_WIDTH = 260.0
+
+
+def draw_topology(topology: Topology, who: Occupancy | None = None, title: str = "") -> str:
+    """Draw a topology.
+
+    Parameters
+    ----------
+    topology : Topology
+    who : Occupancy, optional
+        Colours the nodes by the jobs on them; without it the squares are empty.
+    title : str
+        Heading; also the accessible name.
+
+    Returns
+    -------
+    str
+        One ``<svg>`` element; all text escaped. Same input, same bytes.
+    """
+    who = who or Occupancy()
+    layout = pack(topology)
+    colours = job_colours(len(who.jobs))
+    key = "tw" + hashlib.sha256(repr((title, topology.node_names, topology.domain_names, who)).encode()).hexdigest()[:10]
+    head = 24.0 if title else 2.0
+    width = max(layout.width + 2.0, _MIN_WIDTH)
+    legend, legend_height = _legend(topology, layout, who, colours, key, width)
+    height = head + layout.height + 6.0 + legend_height
+    parts = [
+        f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-topology' role='img' aria-labelledby='{key}t {key}d' "
+        f"width='{width:.0f}' height='{height:.0f}' viewBox='0 0 {_n(width)} {_n(height)}' "
+        f"font-family='system-ui, sans-serif' font-size='{_n(_LABEL_PX)}' fill='currentColor'>",
+        f"<title id='{key}t'>{escape(title or 'Topology')}</title>",
+        f"<desc id='{key}d'>{escape(_describe(topology, who))}</desc>",
+        _patterns(colours, key),
+    ]
+    if title:
+        parts.append(f"<text x='1' y='15' font-size='13' font-weight='600'>{escape(fit_text(title, width, 13.0))}</text>")
+    parts.append(f"<g transform='translate(1 {_n(head)})'>")
+    parts.append("<g class='tw-blocks' stroke='currentColor' stroke-opacity='.45' fill-opacity='.035'>")
+    parts.extend(_frame(block, topology) for block in layout.blocks() if block.domain >= 0)
+    parts.append("</g><g class='tw-labels'>")
+    parts.extend(_block_label(block, topology) for block in layout.blocks() if block.header)
+    parts.append("</g><g class='tw-nodes' stroke='currentColor' stroke-width='.6' stroke-opacity='.5'>")
+    parts.extend(_cell(cell, who, colours, key) for cell in layout.cells())
+    parts.append("</g></g>")
+    parts.append(f"<g class='tw-legend' transform='translate(1 {_n(head + layout.height + 6.0)})'>{legend}</g></svg>")
+    return "".join(parts)
+
+
+def fit_text(text: str, width: float, font_px: float) -> str:
+    """A text that fits a width: whole, or its end after an ellipsis (names differ at their ends), or nothing."""
+    room = int(width / (font_px * _CHARACTER))
+    if len(text) <= room:
+        return text
+    return f"…{text[1 - room :]}" if room >= 3 else ""
+
+
+def _n(value: float) -> str:
+    return f"{value:.1f}".rstrip("0").rstrip(".")
+
+
+def _describe(topology: Topology, who: Occupancy) -> str:
+    tiers = ", ".join(f"{int((topology.tier == t).sum())} HyperNodes of tier {t}" for t in topology.tiers)
+    jobs = f"; {len(who.jobs)} jobs, {len(who.held)} nodes in use by them" if who.jobs else ""
+    return f"{topology.n_nodes} nodes{', ' if tiers else ''}{tiers}{jobs}"
+
+
+def _patterns(colours: Sequence[JobColour], key: str) -> str:
+    stripes = "".join(
+        f"<pattern id='{key}p{i}' width='5' height='5' patternUnits='userSpaceOnUse' patternTransform='rotate(45)'>"
+        f"<rect width='5' height='5' fill='{look.colour}'/>"
+        f"<rect width='2' height='5' fill='{ink_on(look.colour)}' fill-opacity='.55'/></pattern>"
+        for i, look in enumerate(colours)
+        if look.hatched
+    )
+    return f"<defs>{stripes}</defs>" if stripes else ""
+
+
+def _fill(job: int, colours: Sequence[JobColour], key: str) -> str:
+    return f"url(#{key}p{job})" if colours[job].hatched else colours[job].colour
+
+
+def _frame(block: Block, topology: Topology) -> str:
+    name, tier = topology.domain_name(block.domain), topology.domain_tier(block.domain)
+    return (
+        f"<rect x='{_n(block.x)}' y='{_n(block.y)}' width='{_n(block.width)}' height='{_n(block.height)}' rx='3'>"
+        f"<title>{escape(name)}: tier {tier}, {block.n_nodes:,} nodes</title></rect>"
+    )
+
+
+def _block_label(block: Block, topology: Topology) -> str:
+    name, tier = topology.domain_name(block.domain), topology.domain_tier(block.domain)
+    room = block.width - 8.0
+    texts = (f"{name} · tier {tier} · {block.n_nodes:,} nodes", f"{name} · tier {tier}", name)
+    text = next((t for t in texts if fit_text(t, room, _LABEL_PX) == t), fit_text(name, room, _LABEL_PX))
+    return f"<text x='{_n(block.x + 5)}' y='{_n(block.y + 12)}'>{escape(text)}</text>"
+
+
+def _cell(cell: Cell, who: Occupancy, colours: Sequence[JobColour], key: str) -> str:
+    title = f"<title>{escape(_cell_title(cell, who))}</title>"
+    one = cell.nodes[0] if len(cell.nodes) == 1 else None
+    gpus = who.gpus.get(one, ()) if one is not None else ()
+    if gpus and cell.size >= _GPU_CELL and len(gpus) <= _GPUS_SHOWN:
+        return f"<g>{title}{_square(cell, 0.0, 1.0, None)}{_name(cell, None)}{_slots(cell, gpus, who, colours, key)}</g>"
+    shares = _shares(cell, who)
+    used = sum(share for _, share in shares)
+    if not shares:
+        return f"<g>{title}{_square(cell, 0.0, 1.0, None)}{_name(cell, None)}</g>"
+    parts = [_square(cell, 0.0, 1.0, None)] if used < 0.999 else []
+    at = 0.0
+    for job, share in shares:
+        parts.append(_square(cell, at, share, "running" if job < 0 else _fill(job, colours, key)))
+        at += share
+    ink = colours[shares[0][0]].colour if len(shares) == 1 and shares[0][0] >= 0 and used > 0.9 else None
+    return f"<g>{title}{''.join(parts)}{_name(cell, ink)}</g>"
+
+
+def _square(cell: Cell, at: float, share: float, fill: str | None) -> str:
+    """A part of the square from left to right; without a fill it is free, `running` is what ran before."""
+    paint = f"fill='{fill}'"
+    if fill is None:
+        paint = "fill-opacity='.06'"
+    elif fill == "running":
+        paint = "fill-opacity='.4'"
+    return (
+        f"<rect x='{_n(cell.x + at * cell.size)}' y='{_n(cell.y)}' width='{_n(max(share * cell.size, 1.5))}' "
+        f"height='{_n(cell.size)}' {paint}/>"
+    )
+
+
+def _name(cell: Cell, ground: str | None) -> str:
+    if cell.size < _NAMED_CELL or len(cell.nodes) > 1:
+        return ""
+    font = min(_LABEL_PX, cell.size / 4.2)
+    text = fit_text(cell.label, cell.size - 3.0, font)
+    ink = f" fill='{ink_on(ground)}'" if ground else ""
+    return (
+        f"<text x='{_n(cell.x + cell.size / 2)}' y='{_n(cell.y + font + 2)}' font-size='{_n(font)}' "
+        f"text-anchor='middle' stroke='none'{ink}>{escape(text)}</text>"
+    )
+
+
+def _slots(
+    cell: Cell, gpus: Sequence[int], who: Occupancy, colours: Sequence[JobColour], key: str
+) -> str:
+    """The GPUs of a node as small squares below its name, each in the colour of the job that has it."""
+    node = cell.nodes[0]
+    owner = {gpu: held.job for held in who.held.get(node, ()) for gpu in held.gpus}
+    busy = set(who.busy.get(node, ()))
+    columns = 4 if len(gpus) > 2 else len(gpus)
+    rows = math.ceil(len(gpus) / columns)
+    top = cell.y + min(_LABEL_PX, cell.size / 4.2) + 6.0
+    wide, tall = (cell.size - 4.0) / columns, (cell.y + cell.size - 2.0 - top) / rows
+    parts = []
+    for i, gpu in enumerate(gpus):
+        x, y = cell.x + 2.0 + (i % columns) * wide + 0.75, top + (i // columns) * tall + 0.75
+        paint = "fill-opacity='.06'"
+        if gpu in owner:
+            paint = f"fill='{_fill(owner[gpu], colours, key)}'"
+        elif gpu in busy:
+            paint = "fill-opacity='.4'"
+        parts.append(f"<rect class='tw-gpu' x='{_n(x)}' y='{_n(y)}' width='{_n(wide - 1.5)}' height='{_n(tall - 1.5)}' {paint}/>")
+    return "".join(parts)
+
+
+def _shares(cell: Cell, who: Occupancy) -> list[tuple[int, float]]:
+    """(job, part of the square), in the order of the jobs, -1 for what ran before; by GPUs where they are known."""
+    amounts: dict[int, float] = {}
+    for node in cell.nodes:
+        held = who.held.get(node, ())
+        total = who.n_gpus.get(node, 0)
+        with_gpus = total and any(h.n_gpus for h in held)
+        for entry in held:
+            part = entry.n_gpus / total if with_gpus else 1.0 / len(held)
+            amounts[entry.job] = amounts.get(entry.job, 0.0) + part
+        busy = who.n_busy.get(node, 0)
+        if busy and total and (with_gpus or not held):
+            amounts[-1] = amounts.get(-1, 0.0) + busy / total
+    whole = float(len(cell.nodes))
+    return [(job, min(amounts[job] / whole, 1.0)) for job in sorted(amounts, key=lambda j: (j < 0, j)) if amounts[job] > 0]
+
+
+def _cell_title(cell: Cell, who: Occupancy) -> str:
+    pods: dict[int, tuple[int, int]] = {}
+    for node in cell.nodes:
+        for entry in who.held.get(node, ()):
+            n, gpus = pods.get(entry.job, (0, 0))
+            pods[entry.job] = (n + entry.pods, gpus + entry.n_gpus)
+    single = {h.job: h for h in who.held.get(cell.nodes[0], ())} if len(cell.nodes) == 1 else {}
+    facts = [_held_text(who.jobs[job], n, gpus, single.get(job)) for job, (n, gpus) in sorted(pods.items())]
+    total = sum(who.n_gpus.get(node, 0) for node in cell.nodes)
+    if total:
+        taken = sum(gpus for _, gpus in pods.values()) + sum(who.n_busy.get(node, 0) for node in cell.nodes)
+        facts.append(f"{total - taken} of {total} GPUs free")
+    return f"{cell.label}: {'; '.join(facts)}" if facts else cell.label
+
+
+def _held_text(job: str, pods: int, gpus: int, single: Held | None) -> str:
+    text = f"{job} {pods} pod{'s' if pods != 1 else ''}"
+    if single is not None and single.gpus:
+        return f"{text} on GPU {', '.join(map(str, single.gpus))}"
+    return f"{text} on {gpus} GPUs" if gpus else text
+
+
+def _legend(
+    topology: Topology, layout: Layout, who: Occupancy, colours: Sequence[JobColour], key: str, width: float
+) -> tuple[str, float]:
+    entries = [(f"fill='{_fill(i, colours, key)}'", name) for i, name in enumerate(who.jobs[:_LEGEND_JOBS])]
+    if len(who.jobs) > _LEGEND_JOBS:
+        entries.append(("fill='#8a8a8a'", f"and {len(who.jobs) - _LEGEND_JOBS} more jobs (hover)"))
+    if any(who.n_busy.values()):
+        entries.append(("fill-opacity='.4'", "in use before"))
+    if who.jobs or who.n_gpus:
+        entries.append(("fill-opacity='.06'", "free"))
+    parts, x, y = [], 0.0, 0.0
+    for paint, name in entries:
+        text = fit_text(name, min(width - 20.0, 240.0), _LABEL_PX)
+        span = 17.0 + len(text) * _LABEL_PX * _CHARACTER + 12.0
+        if x and x + span > width:
+            x, y = 0.0, y + _LEGEND_LINE
+        parts.append(
+            f"<rect x='{_n(x + 0.5)}' y='{_n(y + 3)}' width='12' height='12' stroke='currentColor' stroke-opacity='.5' {paint}/>"
+            f"<text x='{_n(x + 17)}' y='{_n(y + 13)}'>{escape(text)}</text>"
+        )
+        x += span
+    y += _LEGEND_LINE if entries else 0.0
+    for line in _wrapped(_note(topology, layout), width):
+        parts.append(f"<text x='0' y='{_n(y + 13)}' fill-opacity='.75'>{escape(line)}</text>")
+        y += 15.0
+    return "".join(parts), y + 4.0
+
+
+def _note(topology: Topology, layout: Layout) -> str:
+    if layout.nodes_per_cell == 1:
+        return ""
+    return (
+        f"{topology.n_nodes:,} nodes folded into {layout.n_cells:,} squares of up to {layout.nodes_per_cell} nodes; "
+        "a square is filled by the part of its GPUs that a job holds"
+    )
+
+
+def _wrapped(text: str, width: float) -> list[str]:
+    room, lines = int(width / (_LABEL_PX * _CHARACTER)), [""]
+    for word in text.split():
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > room:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return [line for line in lines if line]
