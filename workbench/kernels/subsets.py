@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from workbench._core import subsets as kernel
 from workbench.errors import CapacityError, InputError
-from workbench.kernels.checks import as_array, check_range
+from workbench.kernels.checks import as_array, check_number
 
 __all__ = [
     "DEFAULT_LIMIT",
@@ -52,7 +52,7 @@ def words_of_mask(mask: int, n_words: int | None = None) -> NDArray[np.uint64]:
     if mask >> MAX_DEVICES:
         raise CapacityError(f"mask: device {mask.bit_length() - 1}, at most {MAX_DEVICES:,} devices are supported")
     needed = max(1, (mask.bit_length() + 63) // 64)
-    length = needed if n_words is None else check_range("n_words", n_words, needed, MAX_DEVICES // 64)
+    length = needed if n_words is None else check_number("n_words", n_words, needed, MAX_DEVICES // 64)
     return np.frombuffer(mask.to_bytes(8 * length, "little"), dtype="<u8").astype(np.uint64)
 
 
@@ -71,7 +71,7 @@ def count(mask: int, k: int) -> int:
     k : int
         0 <= k <= 1,024; 0 for k above the number of devices.
     """
-    found = kernel.count(words_of_mask(mask), check_range("k", k, 0, MAX_DEVICES))
+    found = kernel.count(words_of_mask(mask), check_number("k", k, 0, MAX_DEVICES))
     return found if found >= 0 else math.comb(mask.bit_count(), k)
 
 
@@ -98,9 +98,9 @@ def enumerate_masks(
         m = 0 when ``start`` is behind the last subset.
     """
     words = words_of_mask(mask, n_words)
-    check_range("k", k, 0, MAX_DEVICES)
-    check_range("start", start, 0, _MOST_SUBSETS - 1)
-    check_range("limit", limit, 0, DEFAULT_LIMIT)
+    check_number("k", k, 0, MAX_DEVICES)
+    check_number("start", start, 0, _MOST_SUBSETS - 1)
+    check_number("limit", limit, 0, DEFAULT_LIMIT)
     return kernel.enumerate_masks(words, k, start, limit)
 
 
