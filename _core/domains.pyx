@@ -161,7 +161,6 @@ cdef class Fill:
     cdef double binpack, least, most, balanced
     cdef double* binpack_by
     cdef int64_t* request_by
-    cdef int64_t request_by_sum
     cdef uint8_t* balanced_by
     # shapes
     cdef Shape* shapes
@@ -272,7 +271,6 @@ cdef class Fill:
         for k in range(r):
             self.binpack_by[k] = binpack_by[k]
             self.request_by[k] = request_by[k]
-            self.request_by_sum += request_by[k]
             self.balanced_by[k] = balanced_by[k]
         self.log_mask = 16
         while self.log_mask < c:
@@ -351,7 +349,7 @@ cdef class Fill:
         return True
 
     cdef double node_score(self, const Shape* shape, int64_t slot) noexcept nogil:
-        cdef int64_t r = self.r, k, after, whole
+        cdef int64_t r = self.r, k, after, whole, weights
         cdef const int64_t* used = self.rows + slot * 3 * r + r
         cdef const int64_t* allocatable = used + r
         cdef double score = 0.0, part, spread
@@ -365,20 +363,26 @@ cdef class Fill:
                             part += self.binpack_by[k] * <double>after / <double>allocatable[k]
                 part = part / shape.binpack_weights
             score += part * (100.0 * self.binpack)
-        if self.least != 0.0 and self.request_by_sum > 0:
-            whole = 0
+        if self.least != 0.0:
+            whole = weights = 0
             for k in range(r):
-                after = used[k] + shape.request[k]
-                if self.request_by[k] > 0 and allocatable[k] > 0 and after <= allocatable[k]:
-                    whole += (allocatable[k] - after) * 100 // allocatable[k] * self.request_by[k]
-            score += <double>(whole // self.request_by_sum) * self.least
-        if self.most != 0.0 and self.request_by_sum > 0:
-            whole = 0
+                if self.request_by[k] > 0 and allocatable[k] > 0:
+                    after = used[k] + shape.request[k]
+                    weights += self.request_by[k]
+                    if after <= allocatable[k]:
+                        whole += (allocatable[k] - after) * 100 // allocatable[k] * self.request_by[k]
+            if weights:
+                score += <double>(whole // weights) * self.least
+        if self.most != 0.0:
+            whole = weights = 0
             for k in range(r):
-                after = used[k] + shape.request[k]
-                if self.request_by[k] > 0 and allocatable[k] > 0 and after <= allocatable[k]:
-                    whole += after * 100 // allocatable[k] * self.request_by[k]
-            score += <double>(whole // self.request_by_sum) * self.most
+                if self.request_by[k] > 0 and allocatable[k] > 0:
+                    after = used[k] + shape.request[k]
+                    weights += self.request_by[k]
+                    if after <= allocatable[k]:
+                        whole += after * 100 // allocatable[k] * self.request_by[k]
+            if weights:
+                score += <double>(whole // weights) * self.most
         if self.balanced != 0.0:
             spread = self.imbalance(shape, used, allocatable)
             score += <double>(<int64_t>((1.0 - spread) * 100.0)) * self.balanced

@@ -94,7 +94,8 @@ class RescanFill:
                         part += w.binpack_by[k] * after[k] / total[k]
             part = part / weights if weights else 0.0
             score += part * (100.0 * w.binpack)
-        weight_sum = sum(w.request_by)
+        # Kubernetes leaves a resource that the node does not have out of the mean, weight and all.
+        weight_sum = sum(w.request_by[k] for k in resources if total[k] > 0)
         roomy = [k for k in resources if total[k] > 0 and after[k] <= total[k]]
         if weight_sum:
             least = sum((total[k] - after[k]) * 100 // total[k] * w.request_by[k] for k in roomy)

@@ -276,8 +276,8 @@ class Fill:
     - binpack: over the requested resources, ``sum(w * (used + request) / allocatable) / sum(w) * 100``; a resource that
       is not allocatable or would overflow contributes 0 to the upper sum; 0 when the weights sum to 0;
     - least requested: integer mean, weighted, of ``(allocatable - used - request) * 100 // allocatable``, 0 for a
-      resource that would overflow or is not allocatable; most requested: the same of
-      ``(used + request) * 100 // allocatable``;
+      resource that would overflow; a resource that the node does not have is left out, weight and all; most
+      requested: the same of ``(used + request) * 100 // allocatable``;
     - balanced: ``int((1 - std) * 100)``, std of the fractions ``min(1, (used + request) / allocatable)`` of the
       balanced resources that are allocatable; two of them: half their distance; fewer: 0;
     - the shape's own ``extra`` number of the node.
