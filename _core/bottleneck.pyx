@@ -479,6 +479,7 @@ cdef struct Ties:
     int64_t list_limit
     int64_t n_listed
     uint64_t total
+    uint64_t enough        # stop counting here
     bint saturated
 
 
@@ -694,7 +695,7 @@ cdef int list_ties(Ties* q, int need, bint clique) except -2 nogil:
     if need == 0:
         note_tie(q)
         q.total += 1
-        return CUT if q.total > COUNT_LIMIT else NO
+        return CUT if q.total >= q.enough else NO
     if spend(s, 16 + w + q.n_members):
         return CUT
     if not clique:
@@ -709,7 +710,7 @@ cdef int list_ties(Ties* q, int need, bint clique) except -2 nogil:
         return NO
     if clique and q.n_listed >= q.list_limit:
         add_binomial(q, size - n_required, need - n_required)
-        return CUT if q.saturated else NO
+        return CUT if q.saturated or q.total >= q.enough else NO
     if not objective_pair_possible(q, p):
         return NO
     while count_words(p, w) >= need:
@@ -942,12 +943,25 @@ cdef int choose_among(Ties* q, const uint64_t* witness, int c) except -2 nogil:
     cdef uint64_t* start = s.rest + 2 * w
     cdef uint64_t* ignored = s.rest + w
     cdef uint64_t word
+    cdef bint required = count_words(q.require, w) > 0
+    prepare(q, start, c)
+    if s.level_adj == NULL:
+        # Among noisy weights the witness is mostly the only tie, and nothing is left to decide.
+        q.listed = NULL
+        q.list_limit = q.n_listed = 0
+        q.total = 0
+        q.saturated = False
+        q.enough = 2
+        memcpy(q.stack, start, w * sizeof(uint64_t))
+        if list_ties(q, q.k, False) == NO and q.total == 1:
+            memcpy(q.winner, witness, w * sizeof(uint64_t))
+            return YES
     q.look_ahead = count_words(q.free, w) >= 2 * q.k
     q.closed = not q.look_ahead
     if q.look_ahead:
         q.top_class = c
         q.top_level = q.t
-        if count_words(q.require, w):
+        if required:
             # What is left need not hold the required devices, so more than the objective may be possible.
             s.graph = q.scratch
             if best_value(s, q.free, s.spare, q.k, s.limit, &q.top_class, &q.top_level, ignored) == CUT:
@@ -955,7 +969,6 @@ cdef int choose_among(Ties* q, const uint64_t* witness, int c) except -2 nogil:
                 return CUT
         s.graph = q.top_graph
         load(s, q.top_class, q.top_level, q.free)
-    prepare(q, start, c)
     for i in range(w):
         word = witness[i]
         while word:
@@ -1852,6 +1865,7 @@ cdef class Work:
             q.n_listed = 0
             q.total = 0
             q.saturated = False
+            q.enough = COUNT_LIMIT
             q.s.units = 0
             q.s.poll = POLL
             q.s.limit = solver.default_budget if budget < 0 else budget

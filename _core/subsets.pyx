@@ -21,6 +21,8 @@ from workbench._core.bits cimport ctz, popcount
 cdef enum:
     MAX_DEVICES = 1024
     MAX_WORDS = 16
+    # C(n, k) < 2^62 only where k or n - k is at most 32: C(65, 32) is the last one in the middle.
+    HALF = 33
 
 # Ranks are below 2^62, so sums of two never wrap.
 cdef uint64_t TOO_MANY = <uint64_t>1 << 62
@@ -55,6 +57,29 @@ cdef uint64_t greatest_common_divisor(uint64_t a, uint64_t b) noexcept nogil:
         a = b
         b = c
     return a
+
+
+cdef pascal(int n):
+    """C(m, j) for m <= n and j <= HALF, flat; TOO_MANY where it is at least that."""
+    result = np.zeros((n + 1) * (HALF + 1), dtype=np.uint64)
+    cdef uint64_t[::1] table = result
+    cdef uint64_t value
+    cdef int m, j
+    for m in range(n + 1):
+        table[m * (HALF + 1)] = 1
+        for j in range(1, (m if m < HALF else HALF) + 1):
+            value = table[(m - 1) * (HALF + 1) + j - 1] + table[(m - 1) * (HALF + 1) + j]
+            table[m * (HALF + 1) + j] = value if value < TOO_MANY else TOO_MANY
+    return result
+
+
+cdef inline uint64_t choose(const uint64_t* table, int m, int j) noexcept nogil:
+    """C(m, j) from the table; only asked below a C(n, k) that is not TOO_MANY, so one of j and m - j is small."""
+    if j < 0 or j > m:
+        return 0
+    if j > m - j:
+        j = m - j
+    return table[m * (HALF + 1) + j] if j <= HALF else TOO_MANY
 
 
 cdef int positions(const uint64_t[::1] mask, int32_t* out) noexcept nogil:
@@ -107,8 +132,9 @@ def enumerate_masks(const uint64_t[::1] mask, int k, int64_t start, int64_t limi
     if rows == 0:
         return result
     cdef uint64_t[:, ::1] out = result
+    cdef uint64_t[::1] table = pascal(n)
     with nogil:
-        unrank_positions(n, k, <uint64_t>start, at)
+        unrank_positions(&table[0], n, k, <uint64_t>start, at)
         memset(current, 0, sizeof(current))
         for i in range(k):
             current[device[at[i]] >> 6] |= <uint64_t>1 << (device[at[i]] & 63)
@@ -131,12 +157,12 @@ def enumerate_masks(const uint64_t[::1] mask, int k, int64_t start, int64_t limi
     return result
 
 
-cdef void unrank_positions(int n, int k, uint64_t rank, int32_t* at) noexcept nogil:
+cdef void unrank_positions(const uint64_t* table, int n, int k, uint64_t rank, int32_t* at) noexcept nogil:
     cdef int i, position = 0
     cdef uint64_t below
     for i in range(k):
         while True:
-            below = binomial(n - position - 1, k - i - 1)
+            below = choose(table, n - position - 1, k - i - 1)
             if rank < below:
                 break
             rank -= below
@@ -162,6 +188,7 @@ def rank(const uint64_t[::1] mask, const uint64_t[:, ::1] subsets):
     n = positions(mask, device)
     result = np.empty(subsets.shape[0], dtype=np.int64)
     cdef int64_t[::1] out = result
+    cdef uint64_t[::1] table = pascal(n)
     with nogil:
         for row in range(subsets.shape[0]):
             stray = 0
@@ -172,7 +199,7 @@ def rank(const uint64_t[::1] mask, const uint64_t[:, ::1] subsets):
             if stray:
                 out[row] = -1
                 continue
-            if binomial(n, k) == TOO_MANY:
+            if choose(&table[0], n, k) == TOO_MANY:
                 out[row] = -2
                 continue
             value = 0
@@ -184,7 +211,7 @@ def rank(const uint64_t[::1] mask, const uint64_t[:, ::1] subsets):
                 if (word >> (device[position] & 63)) & 1:
                     place += 1
                 else:
-                    value += binomial(n - position - 1, k - place - 1)
+                    value += choose(&table[0], n - position - 1, k - place - 1)
             out[row] = <int64_t>value
     return result
 
@@ -210,9 +237,10 @@ def unrank(const uint64_t[::1] mask, int k, const int64_t[::1] ranks):
             raise ValueError(f"unrank: ranks of 0 to {total - 1} expected, not {ranks[row]}")
     result = np.zeros((ranks.shape[0], w), dtype=np.uint64)
     cdef uint64_t[:, ::1] out = result
+    cdef uint64_t[::1] table = pascal(n)
     with nogil:
         for row in range(ranks.shape[0]):
-            unrank_positions(n, k, <uint64_t>ranks[row], at)
+            unrank_positions(&table[0], n, k, <uint64_t>ranks[row], at)
             for i in range(k):
                 out[row, device[at[i]] >> 6] |= <uint64_t>1 << (device[at[i]] & 63)
     return result

@@ -46,6 +46,7 @@ def test_any_window_is_a_slice_of_the_whole(mask, k, data):
 def test_rank_and_unrank_invert_each_other(mask, k):
     want = reference.subsets(mask, k)
     assert subsets.rank(mask, want).tolist() == list(range(len(want)))
+    assert subsets.rank(mask, subsets.enumerate_masks(mask, k)).tolist() == list(range(len(want)))
     assert subsets.masks_of_words(subsets.unrank(mask, k, np.arange(len(want)))) == want
 
 
@@ -69,6 +70,22 @@ def test_counts_beyond_64_bits_are_exact():
 def test_counts_near_the_limit_of_ranks():
     for n, k in [(64, 28), (64, 29), (64, 30), (65, 27), (66, 33), (62, 31)]:
         assert subsets.count((1 << n) - 1, k) == math.comb(n, k)
+
+
+def test_almost_all_devices_of_the_largest_machine_have_ranks():
+    mask = (1 << 1024) - 1
+    last = math.comb(1024, 1021) - 1
+    found = subsets.masks_of_words(subsets.unrank(mask, 1021, [0, last]))
+    assert found == [(1 << 1021) - 1, mask & ~0b111]
+    assert subsets.rank(mask, found).tolist() == [0, last]
+
+
+def test_the_last_size_in_the_middle_that_has_ranks():
+    mask = (1 << 65) - 1
+    last = math.comb(65, 32) - 1
+    found = subsets.masks_of_words(subsets.unrank(mask, 32, [0, last // 3, last]))
+    assert subsets.rank(mask, found).tolist() == [0, last // 3, last]
+    assert found[-1] == mask & ~((1 << 33) - 1)
 
 
 def test_the_subset_of_nothing():

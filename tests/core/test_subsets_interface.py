@@ -40,6 +40,10 @@ def test_a_row_is_as_wide_as_asked():
 def test_rank_of_a_stranger_is_refused():
     with pytest.raises(InputError, match=r"\[1\]"):
         subsets.rank(0b0111, [0b011, 0b1001])
+    with pytest.raises(InputError, match=r"\[1\]"):
+        subsets.rank(0b0111, np.array([[3], [9]], np.uint64))
+    with pytest.raises(InputError, match="width"):
+        subsets.rank(0b0111, np.array([[3, 0]], np.uint64))
     assert kernel.rank(np.array([7], np.uint64), np.array([[9]], np.uint64)).tolist() == [-1]
 
 

@@ -104,8 +104,18 @@ def enumerate_masks(
     return kernel.enumerate_masks(words, k, start, limit)
 
 
-def rank(mask: int, subsets: Sequence[int]) -> NDArray[np.int64]:
+def rank(mask: int, subsets: Sequence[int] | NDArray[np.uint64]) -> NDArray[np.int64]:
     """Position of each subset among the subsets of its size, lexicographic.
+
+    Parameters
+    ----------
+    mask : int
+    subsets : sequence of int, or ndarray of shape (m, words), uint64
+        Masks; rows of as many words as ``mask`` needs.
+
+    Returns
+    -------
+    ndarray of shape (m,), int64
 
     Raises
     ------
@@ -115,10 +125,18 @@ def rank(mask: int, subsets: Sequence[int]) -> NDArray[np.int64]:
         A size with 2^62 subsets or more: ranks are int64.
     """
     words = words_of_mask(mask)
-    for position, subset in enumerate(subsets):
-        if subset < 0 or subset & ~mask:
-            raise InputError("not a subset of the mask", source="subsets", where=f"[{position}]", got=hex(subset))
-    rows = np.array([words_of_mask(subset, len(words)) for subset in subsets], dtype=np.uint64).reshape(-1, len(words))
+    if isinstance(subsets, np.ndarray):
+        rows: NDArray[np.uint64] = as_array("subsets", subsets, np.uint64, 2)
+        if rows.shape[1] != len(words):
+            raise InputError("wrong width", source="subsets", got=f"{rows.shape[1]} words", expected=str(len(words)))
+        strangers = (rows & ~words).any(axis=1)
+        stranger = int(np.argmax(strangers)) if strangers.any() else None
+    else:
+        stranger = next((i for i, subset in enumerate(subsets) if subset < 0 or subset & ~mask), None)
+        packed = b"" if stranger is not None else b"".join(s.to_bytes(8 * len(words), "little") for s in subsets)
+        rows = np.frombuffer(packed, dtype="<u8").astype(np.uint64).reshape(-1, len(words))
+    if stranger is not None:
+        raise InputError("not a subset of the mask", source="subsets", where=f"[{stranger}]")
     ranks = kernel.rank(words, rows)
     if (ranks < 0).any():
         raise CapacityError(f"subsets: 2^62 or more of the size of subset {int(np.argmax(ranks < 0))}")

@@ -1,0 +1,77 @@
+"""Listing, ranking and unranking k-subsets, beside itertools and plain Python."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from workbench.kernels import subsets
+
+SIZES = ((8, 4), (16, 8), (24, 6))
+
+
+def measure(call: Callable[[], object], *, repeats: int) -> list[float]:
+    """Microseconds of each of ``repeats`` calls, after a warm one."""
+    call()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append((time.perf_counter() - start) * 1e6)
+    return times
+
+
+def itertools_masks(n: int, k: int) -> list[int]:
+    return [sum(1 << i for i in chosen) for chosen in itertools.combinations(range(n), k)]
+
+
+def python_rank(n: int, k: int, mask: int) -> int:
+    """Rank by counting, the way the kernel does it."""
+    value, place = 0, 0
+    for position in range(n):
+        if place == k:
+            break
+        if mask >> position & 1:
+            place += 1
+        else:
+            value += math.comb(n - position - 1, k - place - 1)
+    return value
+
+
+def cases(n: int, k: int) -> list[tuple[str, Callable[[], object], str, Callable[[], object]]]:
+    """(operation, ours, baseline's name, baseline) over all k-subsets of n devices."""
+    mask = (1 << n) - 1
+    words = subsets.enumerate_masks(mask, k)
+    listed = subsets.masks_of_words(words)
+    ranks = np.arange(len(listed))
+    return [
+        ("list", lambda: subsets.enumerate_masks(mask, k), "itertools", lambda: itertools_masks(n, k)),
+        ("unrank", lambda: subsets.unrank(mask, k, ranks), "itertools (lists them)", lambda: itertools_masks(n, k)),
+        ("rank", lambda: subsets.rank(mask, words), "plain Python", lambda: [python_rank(n, k, m) for m in listed]),
+    ]
+
+
+def rows() -> Iterator[dict[str, object]]:
+    """One row per operation and size; times are of whole lists, in microseconds."""
+    for n, k in SIZES:
+        for name, ours, baseline, theirs in cases(n, k):
+            times = measure(ours, repeats=100)
+            yield {
+                "benchmark": f"subsets: {name} all",
+                "size": f"{k} of {n} ({math.comb(n, k)})",
+                "ours_us_p50": float(np.percentile(times, 50)),
+                "ours_us_p99": float(np.percentile(times, 99)),
+                "baseline": baseline,
+                "baseline_us": min(measure(theirs, repeats=2)),
+                "goal_us": None,
+                "note": "whole list per call, checks included",
+            }
+
+
+if __name__ == "__main__":
+    for row in rows():
+        print(row)
