@@ -1371,6 +1371,8 @@ cdef class Solver:
                     out[i] = self.answers[free[i], k[i]]
         elif self.n <= TABLE_DEVICES:
             for i in range(m):
+                if i & 0xFFFF == 0xFFFF:
+                    PyErr_CheckSignals()
                 out[i] = self._choose_in_tables(<uint16_t>free[i], k[i], 0)
         else:
             for i in range(m):
@@ -1474,7 +1476,7 @@ cdef class Solver:
         kept = ties[:max_ties]
         if not (kept == mask).all(axis=1).any():
             if len(kept) == max_ties:
-                kept = kept[:-1]
+                kept = kept[: max_ties - 1]
             kept = np.concatenate([kept, mask.reshape(1, -1)])
         return np.ascontiguousarray(kept)
 
@@ -1894,7 +1896,7 @@ cdef class Work:
         release(self.memory)
 
 
-def adjacency(rank, int n_thresholds):
+cdef adjacency(rank, int n_thresholds):
     """Words (n_thresholds, n, w) of the pairs of at least each rank; the diagonal is left out."""
     cdef int n = rank.shape[0], w = (n + 63) >> 6
     out = np.zeros((n_thresholds, n, w * 64), dtype=np.uint8)
