@@ -1398,7 +1398,7 @@ cdef class Solver:
             raise ValueError(f"mask: {self.words} words of {self.n} devices expected")
 
     cdef int _choose_by_search(self, const uint64_t* free, int k, uint64_t* out) except -2:
-        cdef Work work = Work.__new__(Work)
+        cdef _Work work = _Work.__new__(_Work)
         cdef Ties* q
         cdef int c, answer
         if k < 1 or k > count_words(free, self.words):
@@ -1435,7 +1435,7 @@ cdef class Solver:
             class) exact; is the choice among ties proven.
         """
         cdef int count, i, answer, w = self.words
-        cdef Work work
+        cdef _Work work
         cdef Ties* q
         self._check_words(free)
         self._check_words(require)
@@ -1447,7 +1447,7 @@ cdef class Solver:
             raise ValueError("solve: require inside free, and 1 <= |require| <= k <= |free| expected")
         mask = np.zeros(w, dtype=np.uint64)
         cdef uint64_t[::1] out = mask
-        work = Work.__new__(Work)
+        work = _Work.__new__(_Work)
         work.allocate(self, &free[0], &require[0], k, self.default_budget if budget < 0 else budget)
         q = &work.q
         upper = float("inf")
@@ -1561,7 +1561,7 @@ cdef class Solver:
         else:
             chosen = <uint16_t>self._choose_in_tables(<uint16_t>free, total, <uint16_t>require)
             unions = self._ties_in_tables(<uint16_t>free, total, <uint16_t>require, chosen)
-        cdef Dealer dealer = Dealer.__new__(Dealer)
+        cdef _Dealer dealer = _Dealer.__new__(_Dealer)
         dealer.prepare(self, n_pods, size_of, <uint16_t>free)
         best = bytes(16)
         lists = []
@@ -1618,7 +1618,7 @@ cdef class Solver:
         return (a & order & -order) != 0
 
 
-cdef class Dealer:
+cdef class _Dealer:
     """Best deal of every mask that the last pods can be dealt from, by dynamic programming over masks.
 
     ``list_of[mask]`` is the ascending list of lowest-weight ranks of the best deal, as 16 bytes (255: one device, and
@@ -1791,7 +1791,7 @@ cdef int search(Ties* q, bint* proven) except -2 nogil:
     return choose_among(q, witness, c)
 
 
-cdef class Work:
+cdef class _Work:
     """Scratch of one query: a query has its own, because searches run without the GIL."""
 
     cdef Search s

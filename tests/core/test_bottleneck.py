@@ -208,7 +208,10 @@ def test_choose_is_the_set_that_solve_chooses(machine, padding, data):
     chosen = solver.choose(free, k)
     assert chosen == solver.solve(free, k, max_ties=3).mask
     if solver.n <= 64:
-        assert solver.choose_many(np.array([free, free], np.uint64), np.array([k, 99])).tolist() == [chosen, 0]
+        assert solver.choose_many(np.array([free, free], np.uint64), np.array([k, 99], np.int32)).tolist() == [
+            chosen,
+            0,
+        ]
 
 
 @settings(max_examples=80, deadline=None)

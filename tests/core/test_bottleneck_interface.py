@@ -48,8 +48,9 @@ def changed(i, j, value, both=True):
         (changed(1, 2, np.nan), "nan"),
         (changed(1, 2, np.inf), "inf"),
         (changed(1, 2, 3.0, both=False), "directions differ"),
-        (np.full((2, 2), "fast"), "type"),
-        ([[1.0], [1.0, 2.0]], "not an array"),
+        (np.full((2, 2), "fast"), "dtype"),
+        (np.ones((2, 2), int), "dtype"),
+        ([[0.0, 1.0], [1.0, 0.0]], "not a numpy array"),
     ],
 )
 def test_bad_matrices_are_refused(matrix, says):
@@ -63,8 +64,7 @@ def test_the_diagonal_may_hold_anything():
     assert BottleneckSolver(matrix).choose(0b1111, 2) == 0b11
 
 
-def test_integers_lists_read_only_and_strided_matrices_are_taken():
-    assert BottleneckSolver([[0, 2], [2, 0]]).value(0b11) == 2.0
+def test_read_only_and_strided_matrices_are_taken():
     big = np.arange(64.0).reshape(8, 8)
     big = big + big.T
     big.setflags(write=False)
@@ -138,9 +138,12 @@ def test_solve_refuses_what_makes_no_sense(solver, arguments):
 
 def test_choose_many_checks_its_arrays(solver):
     assert solver.choose_many(np.array([7, 1], np.uint64), np.array([2, 2], np.int32)).tolist() == [3, 0]
-    assert solver.choose_many([], []).tolist() == []
-    for free, k in [([256], [1]), ([1, 2], [1]), ([0.5], [1]), ([[1]], [1]), ([-1], [1])]:
+    assert solver.choose_many(np.array([], np.uint64), np.array([], np.int32)).tolist() == []
+    for free, k in [([256], [1]), ([1, 2], [1]), ([[1]], [1])]:
         with pytest.raises(InputError):
+            solver.choose_many(np.array(free, np.uint64), np.array(k, np.int32))
+    for free, k in [([1], np.array([1], np.int32)), (np.array([1]), np.array([1], np.int32))]:
+        with pytest.raises(InputError, match="free"):
             solver.choose_many(free, k)
     with pytest.raises(CapacityError):
         BottleneckSolver(square(65)).choose_many(np.array([1], np.uint64), np.array([1], np.int32))

@@ -75,7 +75,7 @@ def test_counts_near_the_limit_of_ranks():
 def test_almost_all_devices_of_the_largest_machine_have_ranks():
     mask = (1 << 1024) - 1
     last = math.comb(1024, 1021) - 1
-    found = subsets.masks_of_words(subsets.unrank(mask, 1021, [0, last]))
+    found = subsets.masks_of_words(subsets.unrank(mask, 1021, np.array([0, last])))
     assert found == [(1 << 1021) - 1, mask & ~0b111]
     assert subsets.rank(mask, found).tolist() == [0, last]
 
@@ -83,7 +83,7 @@ def test_almost_all_devices_of_the_largest_machine_have_ranks():
 def test_the_last_size_in_the_middle_that_has_ranks():
     mask = (1 << 65) - 1
     last = math.comb(65, 32) - 1
-    found = subsets.masks_of_words(subsets.unrank(mask, 32, [0, last // 3, last]))
+    found = subsets.masks_of_words(subsets.unrank(mask, 32, np.array([0, last // 3, last])))
     assert subsets.rank(mask, found).tolist() == [0, last // 3, last]
     assert found[-1] == mask & ~((1 << 33) - 1)
 
