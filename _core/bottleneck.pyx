@@ -1704,11 +1704,14 @@ cdef class _Dealer:
         if j == self.n_pods:
             rows.append(list(done))
             return
-        # All subsets of the mask in lexicographic order; equal pods must follow their predecessor.
+        # All subsets of the mask in lexicographic order; equal pods must follow their predecessor, and when only equal
+        # ones are left, the first of them holds the lowest device, as all subsets up to here do.
         for pod in subsets_in_order(mask, self.size_of[j]):
             if j and self.size_of[j] == self.size_of[j - 1]:
                 if (pod & -pod) < (<int>done[j - 1] & -<int>done[j - 1]):
                     continue
+            if self.same_to_end[j] and not pod & mask & -mask:
+                break
             rest = mask & ~pod
             self._solve(rest, j + 1)
             self._merge(pod, rest, merged)
