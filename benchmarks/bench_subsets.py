@@ -15,13 +15,17 @@ SIZES = ((8, 4), (16, 8), (24, 6))
 
 
 def measure(call: Callable[[], object], *, repeats: int) -> list[float]:
-    """Microseconds of each of ``repeats`` calls, after a warm one."""
+    """Microseconds per call, ``repeats`` times after a warm one; each a mean of 100 calls where one takes under 10."""
     call()
     times = []
-    for _ in range(repeats):
+    batch = 1
+    while len(times) < repeats:
         start = time.perf_counter()
-        call()
-        times.append((time.perf_counter() - start) * 1e6)
+        for _ in range(batch):
+            call()
+        times.append((time.perf_counter() - start) * 1e6 / batch)
+        if batch == 1 and times[0] < 10.0:
+            batch, times = 100, []
     return times
 
 
@@ -68,7 +72,7 @@ def rows() -> Iterator[dict[str, object]]:
                 "baseline": baseline,
                 "baseline_us": min(measure(theirs, repeats=2)),
                 "goal_us": None,
-                "note": "whole list per call, checks included",
+                "note": "whole list per call, checks included; means of 100 calls where one takes under 10 us",
             }
 
 
