@@ -17,16 +17,15 @@ SIZES = ((8, 4), (16, 8), (24, 6))
 def measure(call: Callable[[], object], *, repeats: int) -> list[float]:
     """Microseconds per call, ``repeats`` times after a warm one; each a mean of 100 calls where one takes under 10."""
     call()
-    times = []
-    batch = 1
-    while len(times) < repeats:
-        start = time.perf_counter()
-        for _ in range(batch):
-            call()
-        times.append((time.perf_counter() - start) * 1e6 / batch)
-        if batch == 1 and times[0] < 10.0:
-            batch, times = 100, []
-    return times
+    batch = 100 if min(timed(call, 1) for _ in range(5)) < 10.0 else 1
+    return [timed(call, batch) for _ in range(repeats)]
+
+
+def timed(call: Callable[[], object], batch: int) -> float:
+    start = time.perf_counter()
+    for _ in range(batch):
+        call()
+    return (time.perf_counter() - start) * 1e6 / batch
 
 
 def itertools_masks(n: int, k: int) -> list[int]:
