@@ -1,0 +1,149 @@
+# Part of bottleneck.pyx: the split of a set among pods, n <= 16.
+
+cdef class _Dealer:
+    """Best deal of every mask that the last pods can be dealt from, by dynamic programming over masks.
+
+    ``list_of[mask]`` is the ascending list of lowest-weight ranks of the best deal, as 16 bytes (255: one device, and
+    the filling behind the last pod), so that comparing bytes compares lists. A list plus one more pod keeps its order,
+    therefore the best deal of a mask is made of a first pod and the best deal of the rest.
+    """
+
+    cdef Solver solver
+    cdef int n_pods
+    cdef int size_of[16]
+    cdef int rest_of[17]     # devices still to be dealt before pod j
+    cdef bint same_to_end[16]
+    cdef uint8_t[:, ::1] list_of
+    cdef uint8_t[::1] known
+
+    cdef prepare(self, Solver solver, int n_pods, int* size_of, uint16_t free):
+        cdef int j
+        self.solver = solver
+        self.n_pods = n_pods
+        self.rest_of[n_pods] = 0
+        for j in range(n_pods - 1, -1, -1):
+            self.size_of[j] = size_of[j]
+            self.rest_of[j] = self.rest_of[j + 1] + size_of[j]
+            self.same_to_end[j] = size_of[j] == size_of[n_pods - 1]
+        self.list_of = np.full((1 << solver.n, 16), 255, dtype=np.uint8)
+        self.known = np.zeros(1 << solver.n, dtype=np.uint8)
+        self.known[0] = 1
+
+    cdef void _merge(self, uint16_t pod, uint16_t rest, uint8_t* out) noexcept nogil:
+        cdef uint8_t level = self.solver.level_of[pod]
+        cdef const uint8_t* tail = &self.list_of[rest, 0]
+        cdef int i = 0
+        while i < 15 and tail[i] <= level and tail[i] != 255:
+            out[i] = tail[i]
+            i += 1
+        out[i] = level
+        while i < 15:
+            out[i + 1] = tail[i]
+            i += 1
+
+    cdef void _solve(self, uint16_t mask, int j) noexcept nogil:
+        """Fill ``list_of[mask]`` for pods j to the last."""
+        cdef uint8_t merged[16]
+        cdef uint8_t* best = &self.list_of[mask, 0]
+        cdef uint16_t pod, rest, forced = 0, choice
+        cdef bint first = True
+        cdef int k = self.size_of[j]
+        if self.known[mask]:
+            return
+        self.known[mask] = 1
+        if self.same_to_end[j]:
+            # Equal pods only: one of them holds the lowest device, so let it be this one.
+            forced = mask & -mask
+        choice = mask & ~forced
+        pod = first_subset(choice, k - (1 if forced else 0))
+        while True:
+            rest = mask & ~(pod | forced)
+            self._solve(rest, j + 1)
+            self._merge(pod | forced, rest, merged)
+            if first or memcmp(merged, best, 16) > 0:
+                memcpy(best, merged, 16)
+                first = False
+            pod = next_subset(choice, pod)
+            if pod == 0:
+                break
+
+    cdef bytes best(self, uint16_t union):
+        with nogil:
+            self._solve(union, 0)
+        return bytes(self.list_of[union, :])
+
+    cdef list listed(self, uint16_t union, Py_ssize_t limit):
+        """Every optimal deal of ``union``, at most ``limit``; equal pods in lexicographic order."""
+        rows = []
+        self._list(union, 0, [], rows, limit)
+        return rows
+
+    cdef _list(self, uint16_t mask, int j, list done, list rows, Py_ssize_t limit):
+        cdef uint8_t merged[16]
+        cdef uint16_t pod, rest
+        if len(rows) >= limit:
+            return
+        if j == self.n_pods:
+            rows.append(list(done))
+            return
+        # All subsets of the mask in lexicographic order; equal pods must follow their predecessor, and when only equal
+        # ones are left, the first of them holds the lowest device, as all subsets up to here do.
+        for pod in subsets_in_order(mask, self.size_of[j]):
+            if j and self.size_of[j] == self.size_of[j - 1]:
+                if (pod & -pod) < (<int>done[j - 1] & -<int>done[j - 1]):
+                    continue
+            if self.same_to_end[j] and not pod & mask & -mask:
+                break
+            rest = mask & ~pod
+            self._solve(rest, j + 1)
+            self._merge(pod, rest, merged)
+            if memcmp(merged, &self.list_of[mask, 0], 16) == 0:
+                done.append(pod)
+                self._list(rest, j + 1, done, rows, limit)
+                done.pop()
+            if len(rows) >= limit:
+                return
+
+
+cdef inline uint16_t first_subset(uint16_t choice, int k) noexcept nogil:
+    """The ``k`` lowest members."""
+    cdef uint16_t out = 0, low
+    while k:
+        low = choice & -choice
+        out |= low
+        choice ^= low
+        k -= 1
+    return out
+
+
+cdef inline uint16_t next_subset(uint16_t choice, uint16_t subset) noexcept nogil:
+    """The next subset of that size inside ``choice`` by value, 0 after the last (also after the empty one)."""
+    cdef int member = 0, moved = 0, i
+    cdef uint16_t rest = choice, bit
+    cdef uint16_t seen = 0
+    if subset == 0:
+        return 0
+    # Find the lowest member of `subset` whose successor in `choice` is not a member.
+    while rest:
+        bit = rest & -rest
+        rest ^= bit
+        if subset & bit:
+            member += 1
+            seen |= bit
+            if rest and not subset & (rest & -rest):
+                bit = rest & -rest
+                subset = (subset & ~seen) | bit
+                return subset | first_subset(choice, member - 1)
+    return 0
+
+
+cdef list subsets_in_order(uint16_t mask, int k):
+    cdef uint16_t subset = first_subset(mask, k)
+    out = []
+    while True:
+        out.append(subset)
+        subset = next_subset(mask, subset)
+        if subset == 0:
+            break
+    out.sort(key=lambda m: [i for i in range(16) if m >> i & 1])
+    return out

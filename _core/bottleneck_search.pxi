@@ -1,0 +1,391 @@
+# Part of bottleneck.pyx: word sets, thresholds and the k-clique search, for any number of devices.
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Word sets
+# ---------------------------------------------------------------------------------------------------------------------
+
+cdef inline int count_words(const uint64_t* a, int w) noexcept nogil:
+    cdef int i, total = 0
+    for i in range(w):
+        total += popcount(a[i])
+    return total
+
+
+cdef inline int count_common(const uint64_t* a, const uint64_t* b, int w) noexcept nogil:
+    cdef int i, total = 0
+    for i in range(w):
+        total += popcount(a[i] & b[i])
+    return total
+
+
+cdef inline bint inside(const uint64_t* a, const uint64_t* b, int w) noexcept nogil:
+    cdef int i
+    for i in range(w):
+        if a[i] & ~b[i]:
+            return False
+    return True
+
+
+cdef inline bint has(const uint64_t* a, int v) noexcept nogil:
+    return (a[v >> 6] >> (v & 63)) & 1
+
+
+cdef inline void put(uint64_t* a, int v) noexcept nogil:
+    a[v >> 6] |= <uint64_t>1 << (v & 63)
+
+
+cdef inline void drop(uint64_t* a, int v) noexcept nogil:
+    a[v >> 6] &= ~(<uint64_t>1 << (v & 63))
+
+
+cdef inline int lowest(const uint64_t* a, int w) noexcept nogil:
+    """Lowest member, or -1."""
+    cdef int i
+    for i in range(w):
+        if a[i]:
+            return (i << 6) + ctz(a[i])
+    return -1
+
+
+cdef inline bint lexicographically_before(const uint64_t* a, const uint64_t* b, int w) noexcept nogil:
+    """Of two different sets of one size: does ``a`` hold the lowest device in which they differ?"""
+    cdef int i
+    cdef uint64_t x
+    for i in range(w):
+        x = a[i] ^ b[i]
+        if x:
+            return (a[i] >> ctz(x)) & 1
+    return False
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The search engine
+# ---------------------------------------------------------------------------------------------------------------------
+
+cdef struct Search:
+    int n
+    int w
+    int n_levels
+    int n_classes
+    const int32_t* rank       # (n, n): position of the pair's weight among the distinct weights
+    const int32_t* cls        # (n, n): position of the pair's class, or NULL
+    const uint64_t* level_adj # (n_levels, n, w): pairs of at least that weight, or NULL when too many
+    const uint64_t* class_adj # (n_classes, n, w), or NULL
+    uint64_t* graph           # (n, w): the graph of the present threshold
+    uint64_t* pool            # (n + 2, 3, w): per depth of the clique search
+    int16_t* order            # (n + 2, n)
+    int16_t* colour           # (n + 2, n)
+    uint64_t* found           # (w,): clique of the last YES
+    uint64_t* rest            # (4, w)
+    uint64_t* spare           # (w,): the empty set
+    int64_t units
+    int64_t limit
+    int64_t poll
+
+
+cdef int spend(Search* s, int64_t units) except -2 nogil:
+    """Count work; 1 when the limit is passed. Lets Ctrl-C through every few milliseconds."""
+    s.units += units
+    if s.units >= s.poll:
+        s.poll = s.units + POLL
+        with gil:
+            PyErr_CheckSignals()
+    return s.units > s.limit
+
+
+cdef inline uint64_t at_least(const int32_t* rank, int32_t t, int size) noexcept nogil:
+    """Bits of the up to 64 ranks that reach ``t``: compared as bytes, which compilers do many at a time, then packed."""
+    cdef uint8_t reached[64]
+    cdef uint64_t word = 0, eight
+    cdef int i
+    memset(reached, 0, 64)
+    if size == 64:
+        for i in range(64):
+            reached[i] = rank[i] >= t
+    else:
+        for i in range(size):
+            reached[i] = rank[i] >= t
+    for i in range(8):
+        eight = (
+            <uint64_t>reached[8 * i] | <uint64_t>reached[8 * i + 1] << 8 | <uint64_t>reached[8 * i + 2] << 16
+            | <uint64_t>reached[8 * i + 3] << 24 | <uint64_t>reached[8 * i + 4] << 32
+            | <uint64_t>reached[8 * i + 5] << 40 | <uint64_t>reached[8 * i + 6] << 48
+            | <uint64_t>reached[8 * i + 7] << 56
+        )
+        # Moves the low bit of byte j to bit 56 + j.
+        word |= ((eight * <uint64_t>0x0102040810204080) >> 56) << (8 * i)
+    return word
+
+
+cdef void load(Search* s, int c, uint32_t t, const uint64_t* members) noexcept nogil:
+    """Make ``graph`` the pairs of at least class ``c`` and weight rank ``t``; rows outside ``members`` stay stale."""
+    cdef int v, u, i, n = s.n, w = s.w
+    cdef const uint64_t* by_class = NULL
+    cdef const uint64_t* by_level = NULL
+    cdef uint64_t* row
+    cdef const int32_t* rank
+    cdef const int32_t* cls
+    if s.cls != NULL and c > 0:
+        by_class = s.class_adj + <size_t>c * n * w if s.class_adj != NULL else NULL
+    if s.level_adj != NULL:
+        by_level = s.level_adj + <size_t>t * n * w
+    for v in range(n):
+        if not has(members, v):
+            continue
+        row = s.graph + <size_t>v * w
+        if by_level != NULL:
+            memcpy(row, by_level + <size_t>v * w, w * sizeof(uint64_t))
+        else:
+            rank = s.rank + <size_t>v * n
+            for i in range(w):
+                row[i] = at_least(rank + (i << 6), <int32_t>t, n - (i << 6) if n - (i << 6) < 64 else 64)
+            drop(row, v)
+            s.units += n >> 2
+        if s.cls != NULL and c > 0:
+            if by_class != NULL:
+                for i in range(w):
+                    row[i] &= by_class[<size_t>v * w + i]
+            else:
+                cls = s.cls + <size_t>v * n
+                for u in range(n):
+                    if cls[u] < c:
+                        drop(row, u)
+        s.units += w
+
+
+cdef int core(Search* s, uint64_t* p, int need, bint* clique) except -2 nogil:
+    """Shrink ``p`` to its (need-1)-core in ``graph``; its size, and whether all its members are joined.
+
+    A k-clique lies inside the (k-1)-core, so nothing is lost; on graphs made of separate groups the core of a
+    threshold that no group meets is empty, which answers without search.
+    """
+    cdef int w = s.w, i, v, degree, size, least
+    cdef uint64_t word
+    cdef bint changed = True
+    clique[0] = False
+    while changed:
+        changed = False
+        size = count_words(p, w)
+        if size < need:
+            return size
+        spend(s, size * (w + 2))
+        least = size
+        for i in range(w):
+            word = p[i]
+            while word:
+                v = (i << 6) + ctz(word)
+                word &= word - 1
+                degree = count_common(s.graph + <size_t>v * w, p, w)
+                if degree < need - 1:
+                    drop(p, v)
+                    changed = True
+                elif degree < least:
+                    least = degree
+    clique[0] = least == size - 1
+    return size
+
+
+cdef int clique_search(Search* s, int depth, int need) except -2 nogil:
+    """Is there a clique of ``need`` devices inside ``pool[depth]``? Adds it to ``found``."""
+    cdef int w = s.w, n = s.n, i, v, size, n_order = 0, colour = 0, answer
+    cdef uint64_t* p = s.pool + <size_t>depth * 3 * w
+    cdef uint64_t* uncoloured = p + w
+    cdef uint64_t* open_ = p + 2 * w
+    cdef uint64_t* child = p + 3 * w
+    cdef int16_t* order = s.order + <size_t>depth * n
+    cdef int16_t* colours = s.colour + <size_t>depth * n
+    cdef const uint64_t* row
+    cdef bint clique
+    if need == 0:
+        return YES
+    size = core(s, p, need, &clique)
+    if size < need:
+        return NO
+    if clique or need == 1:
+        while need:
+            v = lowest(p, w)
+            put(s.found, v)
+            drop(p, v)
+            need -= 1
+        return YES
+    if spend(s, size + 16):
+        return CUT
+    # Greedy colouring: devices of one colour are pairwise not joined, so a clique takes at most one of each colour,
+    # and only devices of colour >= need can be the last of a clique among those coloured before them.
+    memcpy(uncoloured, p, w * sizeof(uint64_t))
+    while True:
+        v = lowest(uncoloured, w)
+        if v < 0:
+            break
+        colour += 1
+        memcpy(open_, uncoloured, w * sizeof(uint64_t))
+        while v >= 0:
+            drop(uncoloured, v)
+            drop(open_, v)
+            row = s.graph + <size_t>v * w
+            for i in range(w):
+                open_[i] &= ~row[i]
+            if colour >= need:
+                order[n_order] = <int16_t>v
+                colours[n_order] = <int16_t>colour
+                n_order += 1
+            v = lowest(open_, w)
+        s.units += size
+    for i in range(n_order - 1, -1, -1):
+        v = order[i]
+        row = s.graph + <size_t>v * w
+        intersect(child, p, row, w)
+        answer = clique_search(s, depth + 1, need - 1)
+        if answer == YES:
+            put(s.found, v)
+        if answer != NO:
+            return answer
+        drop(p, v)
+    return NO
+
+
+cdef inline void intersect(uint64_t* out, const uint64_t* a, const uint64_t* b, int w) noexcept nogil:
+    cdef int i
+    for i in range(w):
+        out[i] = a[i] & b[i]
+
+
+cdef int candidates(Search* s, const uint64_t* free, const uint64_t* require, uint64_t* out) noexcept nogil:
+    """The free devices joined to every required one, those left out; -1 when two required ones are not joined."""
+    cdef int w = s.w, i, v, n_required = 0
+    cdef uint64_t word
+    memcpy(out, free, w * sizeof(uint64_t))
+    for i in range(w):
+        word = require[i]
+        while word:
+            v = (i << 6) + ctz(word)
+            word &= word - 1
+            n_required += 1
+            drop(out, v)
+    if n_required == 0:
+        return 0
+    for v in range(s.n):
+        if has(require, v):
+            for i in range(w):
+                word = require[i] & ~s.graph[<size_t>v * w + i]
+                if i == v >> 6:
+                    word &= ~(<uint64_t>1 << (v & 63))
+                if word:
+                    return -1
+            intersect(out, out, s.graph + <size_t>v * w, w)
+    return n_required
+
+
+cdef int decide(Search* s, const uint64_t* free, const uint64_t* require, int k) except -2 nogil:
+    """Is there a k-clique of ``graph`` inside ``free`` that holds ``require``? On YES it is in ``found``."""
+    cdef int answer, n_required
+    memset(s.found, 0, s.w * sizeof(uint64_t))
+    n_required = candidates(s, free, require, s.pool)
+    if n_required < 0 or n_required > k:
+        return NO
+    answer = clique_search(s, 0, k - n_required)
+    if answer == YES:
+        for i in range(s.w):
+            s.found[i] |= require[i]
+    return answer
+
+
+cdef bint core_exists(Search* s, const uint64_t* free, const uint64_t* require, int k) except -2 nogil:
+    """Polynomial necessary condition for ``decide``: a (k-1)-core of at least k devices around the required ones."""
+    cdef bint clique
+    cdef uint64_t* p = s.pool
+    memcpy(p, free, s.w * sizeof(uint64_t))
+    return core(s, p, k, &clique) >= k and inside(require, p, s.w)
+
+
+cdef uint32_t core_bound(
+    Search* s, const uint64_t* free, const uint64_t* require, int k, int c, uint32_t low
+) except? 0xFFFFFFFE nogil:
+    """Highest weight rank, at least ``low``, at which `core_exists`: no set of k devices can be better."""
+    cdef uint32_t high = s.n_levels - 1, middle
+    while low < high:
+        middle = low + (high - low + 1) // 2
+        load(s, c, middle, free)
+        if core_exists(s, free, require, k):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+cdef void objective(Search* s, const uint64_t* members, int* c, uint32_t* t) noexcept nogil:
+    """Lowest class and lowest weight rank among the pairs of a set of two or more."""
+    cdef int v, u, i, w = s.w
+    cdef uint64_t word
+    c[0] = s.n_classes - 1
+    t[0] = s.n_levels - 1
+    for v in range(s.n):
+        if not has(members, v):
+            continue
+        for i in range(v >> 6, w):
+            word = members[i]
+            while word:
+                u = (i << 6) + ctz(word)
+                word &= word - 1
+                if u <= v:
+                    continue
+                if <uint32_t>s.rank[<size_t>v * s.n + u] < t[0]:
+                    t[0] = <uint32_t>s.rank[<size_t>v * s.n + u]
+                if s.cls != NULL and s.cls[<size_t>v * s.n + u] < c[0]:
+                    c[0] = s.cls[<size_t>v * s.n + u]
+
+
+cdef int best_value(
+    Search* s, const uint64_t* free, const uint64_t* require, int k, int64_t weight_limit,
+    int* c_out, uint32_t* t_out, uint64_t* best,
+) except -2 nogil:
+    """Best objective of k >= 2 devices out of ``free``; YES, or CUT when the weight (never the class) is unproven.
+
+    ``weight_limit``: units at which the second stage, the weight inside the best class, stops.
+    """
+    cdef int w = s.w, i, v, c, high_class, middle_class, answer, missing
+    cdef int64_t limit = s.limit, left
+    cdef uint32_t t, high, middle
+    cdef bint proven = True
+    memcpy(best, require, w * sizeof(uint64_t))
+    missing = k - count_words(require, w)
+    for v in range(s.n):
+        if missing == 0:
+            break
+        if has(free, v) and not has(best, v):
+            put(best, v)
+            missing -= 1
+    objective(s, best, &c, &t)
+    high_class = s.n_classes - 1
+    while c < high_class:
+        s.limit = UNLIMITED
+        middle_class = (c + high_class + 1) // 2
+        load(s, middle_class, 0, free)
+        if decide(s, free, require, k) == YES:
+            memcpy(best, s.found, w * sizeof(uint64_t))
+            objective(s, best, &c, &t)
+        else:
+            high_class = middle_class - 1
+    s.limit = weight_limit
+    high = core_bound(s, free, require, k, c, t)
+    while t < high:
+        middle = t + (high - t + 1) // 2
+        load(s, c, middle, free)
+        if weight_limit < UNLIMITED:
+            # Half of what is left for each question, so that a hard one does not starve easier, lower ones.
+            left = weight_limit - s.units
+            s.limit = s.units + (left // 2 if left > 0 else 0)
+        answer = decide(s, free, require, k)
+        if answer == YES:
+            memcpy(best, s.found, w * sizeof(uint64_t))
+            objective(s, best, &i, &t)
+        else:
+            if answer == CUT:
+                proven = False
+                if s.units >= weight_limit:
+                    break
+            high = middle - 1
+    s.limit = limit
+    c_out[0] = c
+    t_out[0] = t
+    return YES if proven else CUT

@@ -1,0 +1,127 @@
+# Part of bottleneck.pyx: entries, vectors and scans of the look-up tables for n <= 16.
+
+cdef struct Entry:
+    uint64_t vector   # the first four runs of the ascending vector, larger is better
+    uint16_t value    # objective
+    uint16_t mask
+    bint whole        # are four runs the whole vector?
+
+
+cdef struct Machine:
+    int n
+    const int32_t* rank
+
+
+cdef inline uint64_t vector_key(const Machine* m, int mask, bint* whole) noexcept nogil:
+    """Ascending vector of weight ranks as (rank, 255 - how often) bytes: comparing keys compares vectors."""
+    cdef uint8_t counts[128]
+    cdef uint64_t present[2]
+    cdef uint64_t key = 0
+    cdef int v, u, rest, rank, run, i = 0
+    present[0] = present[1] = 0
+    rest = mask
+    while rest:
+        v = ctz(<uint64_t>rest)
+        rest &= rest - 1
+        u = rest
+        while u:
+            rank = <int>m.rank[v * m.n + ctz(<uint64_t>u)]
+            u &= u - 1
+            if not (present[rank >> 6] >> (rank & 63)) & 1:
+                present[rank >> 6] |= <uint64_t>1 << (rank & 63)
+                counts[rank] = 0
+            counts[rank] += 1
+    for run in range(4):
+        while i < 2 and present[i] == 0:
+            i += 1
+        if i == 2:
+            key <<= 16
+            continue
+        rank = (i << 6) + ctz(present[i])
+        present[i] &= present[i] - 1
+        key = (key << 16) | <uint64_t>((rank << 8) | (255 - counts[rank]))
+    whole[0] = present[0] == 0 and present[1] == 0 or i == 2
+    if i == 0 and present[0] == 0 and present[1] != 0:
+        whole[0] = False
+    return key
+
+
+cdef int compare_vectors(const Machine* m, int a, int b) noexcept nogil:
+    """1 when the ascending vector of ``a`` is larger, -1 when that of ``b`` is, 0 when they are the same."""
+    cdef int counts[128]
+    cdef int v, u, rest, sign, i
+    memset(counts, 0, sizeof(counts))
+    for i in range(2):
+        rest = a if i == 0 else b
+        sign = 1 if i == 0 else -1
+        while rest:
+            v = ctz(<uint64_t>rest)
+            rest &= rest - 1
+            u = rest
+            while u:
+                counts[m.rank[v * m.n + ctz(<uint64_t>u)]] += sign
+                u &= u - 1
+    for i in range(128):
+        if counts[i]:
+            return 1 if counts[i] < 0 else -1
+    return 0
+
+
+cdef bint entry_before(const Machine* m, const Entry* a, const Entry* b) noexcept nogil:
+    cdef int order
+    cdef int differ
+    if a.value != b.value:
+        return a.value > b.value
+    if a.vector != b.vector:
+        return a.vector > b.vector
+    if not a.whole:
+        order = compare_vectors(m, a.mask, b.mask)
+        if order:
+            return order > 0
+    differ = a.mask ^ b.mask
+    return (a.mask & differ & -differ) != 0
+
+
+cdef void sort_entries(const Machine* m, Entry* entries, Entry* scratch, int size) noexcept nogil:
+    """Merge sort: the C library's qsort has no place for the machine that the comparison needs."""
+    cdef int width = 1, low, middle, high, i, j, out
+    cdef Entry* source = entries
+    cdef Entry* target = scratch
+    cdef Entry* other
+    while width < size:
+        low = 0
+        while low < size:
+            middle = low + width if low + width < size else size
+            high = low + 2 * width if low + 2 * width < size else size
+            i = low
+            j = middle
+            for out in range(low, high):
+                if i < middle and (j >= high or not entry_before(m, &source[j], &source[i])):
+                    target[out] = source[i]
+                    i += 1
+                else:
+                    target[out] = source[j]
+                    j += 1
+            low = high
+        other = source
+        source = target
+        target = other
+        width *= 2
+    if source != entries:
+        memcpy(entries, source, size * sizeof(Entry))
+
+
+cdef inline int scan(const uint16_t* masks, int begin, int end, uint16_t look, uint16_t want) noexcept nogil:
+    """First position whose mask shows exactly ``want`` under ``look``; ``end`` when none does."""
+    cdef int i = begin, j
+    cdef uint16_t hit
+    while i + 32 <= end:
+        hit = 0
+        for j in range(32):
+            hit |= <uint16_t>((masks[i + j] & look) == want)
+        if hit:
+            break
+        i += 32
+    while i < end and (masks[i] & look) != want:
+        i += 1
+    return i

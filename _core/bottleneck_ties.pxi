@@ -1,0 +1,573 @@
+# Part of bottleneck.pyx: which of the sets with the best objective is chosen, and their list.
+
+cdef struct Ties:
+    Search* s
+    int k
+    const uint64_t* free
+    uint64_t* require
+    int c                  # class of the objective
+    uint32_t t             # its weight rank: every tie holds a pair of exactly this rank
+    uint64_t* graph        # pairs fast enough for the objective
+    uint64_t* high         # those strictly faster than the objective's weight
+    uint64_t* top_graph    # pairs fast enough for the best objective that could be left
+    uint64_t* scratch      # any other threshold
+    uint64_t* stack        # (n + 2, w): devices still open, per depth
+    uint64_t* chosen
+    int16_t* members
+    int n_members
+    int32_t* counts        # pairs of `chosen` per weight rank
+    int16_t* lack          # per device: how many of k - 1 pairs must be at the objective's weight
+    int least_lack
+    int total_lack
+    int64_t* floor         # per rank: fewest pairs of at most that rank in any tie, where known
+    bint floor_known
+    bint look_ahead        # are there enough devices left for another k at all?
+    int top_class
+    uint32_t top_level
+    uint64_t* winner
+    int32_t* winner_counts
+    bint has_winner
+    bint closed            # the winner leaves the best that any set could leave
+    bint certified         # the winner's vector meets the floor: none is larger
+    int left_class
+    uint32_t left_level
+    uint64_t* listed       # (list_limit, w)
+    int64_t list_limit
+    int64_t n_listed
+    uint64_t total
+    uint64_t enough        # stop counting here
+    bint saturated
+
+
+cdef int compare_counts(const Ties* q) noexcept nogil:
+    cdef uint32_t r
+    for r in range(q.t, <uint32_t>q.s.n_levels):
+        if q.counts[r] != q.winner_counts[r]:
+            return 1 if q.counts[r] < q.winner_counts[r] else -1
+    return 0
+
+
+cdef void count_pair_ranks(Ties* q, int v, int sign) noexcept nogil:
+    cdef int i
+    cdef const int32_t* rank = q.s.rank + <size_t>v * q.s.n
+    for i in range(q.n_members):
+        q.counts[rank[q.members[i]]] += sign
+
+
+cdef void push(Ties* q, int v) noexcept nogil:
+    count_pair_ranks(q, v, 1)
+    q.members[q.n_members] = <int16_t>v
+    q.n_members += 1
+    put(q.chosen, v)
+    q.total_lack += q.lack[v]
+    q.s.units += q.n_members >> 1
+
+
+cdef void pop(Ties* q) noexcept nogil:
+    cdef int v
+    q.n_members -= 1
+    v = q.members[q.n_members]
+    count_pair_ranks(q, v, -1)
+    drop(q.chosen, v)
+    q.total_lack -= q.lack[v]
+
+
+cdef int consider(Ties* q) except -2 nogil:
+    """Is ``chosen`` better than the winner by (a), (b), (c)? CUT when the budget ends before (a) is known."""
+    cdef Search* s = q.s
+    cdef int w = s.w, order = 1, i, answer, left_class = -1
+    cdef uint32_t left_level = 0, r
+    cdef int64_t cumulated = 0
+    cdef bint top = False
+    s.units += 16 + ((s.n_levels - q.t) >> 2)
+    if q.has_winner:
+        order = compare_counts(q)
+        if order == 0:
+            if memcmp(q.chosen, q.winner, w * sizeof(uint64_t)) == 0:
+                return NO
+            order = 1 if lexicographically_before(q.chosen, q.winner, w) else -1
+        if q.closed and order < 0:
+            return NO
+    if q.look_ahead:
+        for i in range(w):
+            s.rest[i] = q.free[i] & ~q.chosen[i]
+        s.graph = q.top_graph
+        answer = decide(s, s.rest, s.spare, q.k)
+        if answer == CUT:
+            return CUT
+        top = answer == YES
+        if top:
+            left_class = q.top_class
+            left_level = q.top_level
+        else:
+            if q.closed:
+                return NO
+            s.graph = q.scratch
+            answer = best_value(s, s.rest, s.spare, q.k, s.limit, &left_class, &left_level, s.rest + w)
+            if answer == CUT:
+                return CUT
+            if q.has_winner:
+                if left_class < q.left_class or (left_class == q.left_class and left_level < q.left_level):
+                    return NO
+                if left_class == q.left_class and left_level == q.left_level and order < 0:
+                    return NO
+    q.has_winner = True
+    memcpy(q.winner, q.chosen, w * sizeof(uint64_t))
+    memcpy(q.winner_counts, q.counts, s.n_levels * sizeof(int32_t))
+    q.closed = top or not q.look_ahead
+    q.left_class = left_class
+    q.left_level = left_level
+    q.certified = q.floor_known
+    for r in range(q.t, <uint32_t>(s.n_levels - 1)):
+        if not q.certified:
+            break
+        cumulated += q.counts[r]
+        q.certified = cumulated == q.floor[r]
+    return YES
+
+
+cdef bint hopeless(Ties* q, const uint64_t* open_, int need) noexcept nogil:
+    """Can no completion of ``chosen`` inside ``open_`` beat a winner that leaves the best?"""
+    cdef Search* s = q.s
+    cdef int64_t cumulated = 0
+    cdef uint32_t r
+    cdef int fewest
+    if not (q.has_winner and q.closed):
+        return False
+    if q.certified:
+        for r in range(q.t, <uint32_t>(s.n_levels - 1)):
+            cumulated += q.counts[r]
+            if cumulated > q.floor[r]:
+                return True
+    fewest = (q.total_lack + need * q.least_lack + 1) // 2
+    if q.counts[q.t] > fewest:
+        fewest = q.counts[q.t]
+    return fewest > q.winner_counts[q.t]
+
+
+cdef bint objective_pair_possible(Ties* q, const uint64_t* open_) noexcept nogil:
+    """Does ``chosen`` with ``open_`` still hold a pair of exactly the objective's weight, as every tie must?"""
+    cdef Search* s = q.s
+    cdef int w = s.w, i, j, v
+    cdef uint64_t word
+    cdef const uint64_t* g
+    cdef const uint64_t* h
+    if q.counts[q.t] > 0:
+        return True
+    for i in range(w):
+        word = open_[i]
+        while word:
+            v = (i << 6) + ctz(word)
+            word &= word - 1
+            g = q.graph + <size_t>v * w
+            h = q.high + <size_t>v * w
+            s.units += w
+            for j in range(w):
+                if g[j] & ~h[j] & (open_[j] | q.chosen[j]):
+                    return True
+    return False
+
+
+cdef inline int count_missing(const Ties* q) noexcept nogil:
+    """Required devices that are not chosen yet."""
+    cdef int i, total = 0
+    for i in range(q.s.w):
+        total += popcount(q.require[i] & ~q.chosen[i])
+    return total
+
+
+cdef int extend(Ties* q, int need, bint clique) except -2 nogil:
+    """Visit the ties in lexicographic order; YES: the winner is final, NO: all seen, CUT: the budget ended it."""
+    cdef Search* s = q.s
+    cdef int w = s.w, i, v, answer
+    cdef uint64_t* p = q.stack + <size_t>q.n_members * w
+    cdef bint required
+    if count_missing(q) > need:
+        return NO
+    if need == 0:
+        answer = consider(q)
+        if answer == CUT:
+            return CUT
+        if q.closed and q.certified and memcmp(q.chosen, q.winner, w * sizeof(uint64_t)) == 0:
+            return YES
+        return NO
+    if spend(s, 16 + w + q.n_members):
+        return CUT
+    if not clique:
+        s.graph = q.graph
+        if core(s, p, need, &clique) < need:
+            return NO
+        for i in range(w):
+            if q.require[i] & ~q.chosen[i] & ~p[i]:
+                return NO
+    if hopeless(q, p, need) or not objective_pair_possible(q, p):
+        return NO
+    while count_words(p, w) >= need:
+        v = lowest(p, w)
+        drop(p, v)
+        required = has(q.require, v)
+        intersect(p + w, p, q.graph + <size_t>v * w, w)
+        push(q, v)
+        answer = extend(q, need - 1, clique)
+        pop(q)
+        if answer != NO or required:
+            return answer
+    return NO
+
+
+cdef void note_tie(Ties* q) noexcept nogil:
+    if q.n_listed < q.list_limit:
+        memcpy(q.listed + <size_t>q.n_listed * q.s.w, q.chosen, q.s.w * sizeof(uint64_t))
+        q.n_listed += 1
+
+
+cdef void add_binomial(Ties* q, int n, int k) noexcept nogil:
+    """Add C(n, k) to the total, or mark it as too many."""
+    cdef uint64_t value = 1
+    cdef int i
+    if k > n - k:
+        k = n - k
+    if k < 0:
+        return
+    for i in range(1, k + 1):
+        if value > COUNT_LIMIT // <uint64_t>(n - k + i):
+            q.saturated = True
+            return
+        value = value * <uint64_t>(n - k + i) // <uint64_t>i
+    q.total += value
+    if q.total > COUNT_LIMIT:
+        q.saturated = True
+
+
+cdef int list_ties(Ties* q, int need, bint clique) except -2 nogil:
+    """List and count the ties in lexicographic order. Inside a clique, what is past the list is counted at once."""
+    cdef Search* s = q.s
+    cdef int w = s.w, i, v, answer, size, n_required
+    cdef uint64_t* p = q.stack + <size_t>q.n_members * w
+    cdef bint required
+    n_required = count_missing(q)
+    if n_required > need:
+        return NO
+    if need == 0:
+        note_tie(q)
+        q.total += 1
+        return CUT if q.total >= q.enough else NO
+    if spend(s, 16 + w + q.n_members):
+        return CUT
+    if not clique:
+        s.graph = q.graph
+        if core(s, p, need, &clique) < need:
+            return NO
+    size = count_words(p, w)
+    for i in range(w):
+        if q.require[i] & ~q.chosen[i] & ~p[i]:
+            return NO
+    if size < need:
+        return NO
+    if clique and q.n_listed >= q.list_limit:
+        add_binomial(q, size - n_required, need - n_required)
+        return CUT if q.saturated or q.total >= q.enough else NO
+    if not objective_pair_possible(q, p):
+        return NO
+    while count_words(p, w) >= need:
+        v = lowest(p, w)
+        drop(p, v)
+        required = has(q.require, v)
+        intersect(p + w, p, q.graph + <size_t>v * w, w)
+        push(q, v)
+        answer = list_ties(q, need - 1, clique)
+        pop(q)
+        if answer != NO or required:
+            return answer
+    return NO
+
+
+cdef int seeds(Ties* q, const uint64_t* start, int64_t until) except -2 nogil:
+    """Offer sets grown greedily, most fast pairs first, so that the search starts with a good winner.
+
+    Without them a lexicographic search under a budget would never leave the neighbourhood of device 0.
+    Devices of an earlier offer do not start another one.
+    """
+    cdef Search* s = q.s
+    cdef int w = s.w, i, v, u, best, best_fast, fast, origin, answer
+    cdef uint64_t word
+    cdef uint64_t* todo = q.stack
+    cdef uint64_t* p = q.stack + w
+    memcpy(todo, start, w * sizeof(uint64_t))
+    while s.units < until and not (q.closed and q.certified):
+        origin = -1
+        for i in range(w):
+            word = todo[i]
+            while word:
+                v = (i << 6) + ctz(word)
+                word &= word - 1
+                if origin < 0 or q.lack[v] < q.lack[origin]:
+                    origin = v
+        if origin < 0:
+            break
+        drop(todo, origin)
+        memcpy(p, start, w * sizeof(uint64_t))
+        v = origin
+        for i in range(w):
+            if q.require[i]:
+                v = lowest(q.require, w)
+        while True:
+            push(q, v)
+            drop(p, v)
+            intersect(p, p, q.graph + <size_t>v * w, w)
+            if q.n_members == q.k:
+                break
+            best = -1
+            best_fast = -1
+            for i in range(w):
+                word = q.require[i] & ~q.chosen[i]
+                if word and best < 0:
+                    best = (i << 6) + ctz(word)
+            if best < 0 and not has(q.chosen, origin):
+                if not has(p, origin):
+                    break
+                best = origin
+            if best < 0:
+                for i in range(w):
+                    word = p[i]
+                    while word:
+                        u = (i << 6) + ctz(word)
+                        word &= word - 1
+                        # Most fast pairs with the chosen, then most fast pairs still to be had.
+                        fast = count_common(q.high + <size_t>u * w, q.chosen, w) * (s.n + 1)
+                        fast += count_common(q.high + <size_t>u * w, p, w)
+                        s.units += 2 * w + 2
+                        if fast > best_fast:
+                            best = u
+                            best_fast = fast
+            if best < 0:
+                break
+            v = best
+        answer = NO
+        if q.n_members == q.k:
+            for i in range(w):
+                todo[i] &= ~q.chosen[i]
+            answer = consider(q)
+        while q.n_members:
+            pop(q)
+        if answer == CUT:
+            return CUT
+        if spend(s, w):
+            return CUT
+    return NO
+
+
+cdef int64_t most_inside_groups(Ties* q, const uint64_t* start, uint32_t r) noexcept nogil:
+    """At most how many pairs of k devices can have weight rank ``r`` or more: sum of C(x, 2) over connected groups."""
+    cdef Search* s = q.s
+    cdef int w = s.w, n = s.n, i, v, size, missing = q.k
+    cdef int64_t pairs = 0
+    cdef uint64_t* todo = s.pool
+    cdef uint64_t* edge = s.pool + w
+    cdef uint64_t fresh
+    cdef int32_t* how_many = <int32_t*>(s.pool + 2 * w)
+    memset(how_many, 0, (n + 1) * sizeof(int32_t))
+    memcpy(todo, start, w * sizeof(uint64_t))
+    while True:
+        v = lowest(todo, w)
+        if v < 0:
+            break
+        memset(edge, 0, w * sizeof(uint64_t))
+        put(edge, v)
+        size = 0
+        while v >= 0:
+            drop(edge, v)
+            drop(todo, v)
+            size += 1
+            for i in range(w):
+                fresh = s.level_adj[(<size_t>r * n + v) * w + i] & q.graph[<size_t>v * w + i] & todo[i]
+                edge[i] |= fresh
+            v = lowest(edge, w)
+        how_many[size] += 1
+        s.units += size * (w + 2)
+    for size in range(n, 0, -1):
+        for i in range(how_many[size]):
+            v = size if size < missing else missing
+            pairs += <int64_t>v * (v - 1) // 2
+            missing -= v
+            if missing == 0:
+                return pairs
+    return pairs
+
+
+cdef int prepare(Ties* q, uint64_t* start, int c) except -2 nogil:
+    """Graphs, lacks and floors of the ties; ``start`` becomes the devices that any tie may hold."""
+    cdef Search* s = q.s
+    cdef int w = s.w, n = s.n, i, u, v, degree, n_edges = 0, k = q.k, missing, lack
+    cdef uint64_t word
+    cdef bint clique
+    cdef uint32_t r
+    cdef uint64_t* allowed = s.rest
+    cdef int edge_u = -1, edge_v = -1
+    cdef int64_t total
+    cdef int32_t* histogram
+    memcpy(start, q.free, w * sizeof(uint64_t))
+    s.graph = q.graph
+    load(s, c, q.t, start)
+    for v in range(n):
+        if has(q.require, v):
+            for i in range(w):
+                word = q.graph[<size_t>v * w + i]
+                if i == v >> 6:
+                    word |= <uint64_t>1 << (v & 63)
+                start[i] &= word
+    core(s, start, k, &clique)
+    if q.t + 1 < <uint32_t>s.n_levels:
+        s.graph = q.high
+        load(s, c, q.t + 1, start)
+    else:
+        memset(q.high, 0, <size_t>n * w * sizeof(uint64_t))
+    # Every tie holds a pair of exactly the objective's weight; among noisy weights that is often one pair, and then
+    # only its common neighbours matter.
+    memset(allowed, 0, w * sizeof(uint64_t))
+    for u in range(n):
+        if not has(start, u):
+            continue
+        for i in range(u >> 6, w):
+            word = q.graph[<size_t>u * w + i] & ~q.high[<size_t>u * w + i] & start[i]
+            while word:
+                v = (i << 6) + ctz(word)
+                word &= word - 1
+                if v <= u:
+                    continue
+                n_edges += 1
+                edge_u = u
+                edge_v = v
+                if n_edges <= 64:
+                    put(allowed, u)
+                    put(allowed, v)
+                    for missing in range(w):
+                        allowed[missing] |= (
+                            q.graph[<size_t>u * w + missing] & q.graph[<size_t>v * w + missing] & start[missing]
+                        )
+        s.units += w
+    if n_edges <= 64:
+        memcpy(start, allowed, w * sizeof(uint64_t))
+    if n_edges == 1:
+        put(q.require, edge_u)
+        put(q.require, edge_v)
+    memset(q.lack, 0, n * sizeof(int16_t))
+    q.least_lack = 0
+    q.floor_known = s.level_adj != NULL
+    if not q.floor_known:
+        return 0
+    # Pairs of at most rank r in a tie: each member has at most its faster neighbours, the others must be slower.
+    histogram = <int32_t*>q.stack
+    for r in range(q.t, <uint32_t>(s.n_levels - 1)):
+        memset(histogram, 0, (k + 1) * sizeof(int32_t))
+        for v in range(n):
+            if not has(start, v):
+                continue
+            degree = 0
+            for i in range(w):
+                degree += popcount(
+                    q.graph[<size_t>v * w + i] & s.level_adj[(<size_t>(r + 1) * n + v) * w + i] & start[i]
+                )
+            lack = k - 1 - degree if degree < k - 1 else 0
+            histogram[lack] += 1
+            if r == q.t:
+                q.lack[v] = <int16_t>lack
+            s.units += w
+        total = 0
+        missing = k
+        for lack in range(k):
+            if r == q.t and missing == k and histogram[lack]:
+                q.least_lack = lack
+            u = histogram[lack] if histogram[lack] < missing else missing
+            total += <int64_t>u * lack
+            missing -= u
+            if missing == 0:
+                break
+        q.floor[r] = (total + 1) // 2
+        # Faster pairs lie inside connected groups; the fewest slower ones come from filling the largest groups first.
+        total = <int64_t>k * (k - 1) // 2 - most_inside_groups(q, start, r + 1)
+        if total > q.floor[r]:
+            q.floor[r] = total
+    return 0
+
+
+cdef int choose_among(Ties* q, const uint64_t* witness, int c) except -2 nogil:
+    """The winner among the ties into ``winner``; YES when (a), (b) and (c) are proven, else CUT."""
+    cdef Search* s = q.s
+    cdef int w = s.w, i, v, answer
+    cdef int64_t until
+    cdef uint64_t* start = s.rest + 2 * w
+    cdef uint64_t* ignored = s.rest + w
+    cdef uint64_t word
+    cdef bint required = count_words(q.require, w) > 0
+    prepare(q, start, c)
+    if s.level_adj == NULL:
+        # Among noisy weights the witness is mostly the only tie, and nothing is left to decide.
+        q.listed = NULL
+        q.list_limit = q.n_listed = 0
+        q.total = 0
+        q.saturated = False
+        q.enough = 2
+        memcpy(q.stack, start, w * sizeof(uint64_t))
+        if list_ties(q, q.k, False) == NO and q.total == 1:
+            memcpy(q.winner, witness, w * sizeof(uint64_t))
+            return YES
+    q.look_ahead = count_words(q.free, w) >= 2 * q.k
+    q.closed = not q.look_ahead
+    if q.look_ahead:
+        q.top_class = c
+        q.top_level = q.t
+        if required:
+            # What is left need not hold the required devices, so more than the objective may be possible.
+            s.graph = q.scratch
+            if best_value(s, q.free, s.spare, q.k, s.limit, &q.top_class, &q.top_level, ignored) == CUT:
+                memcpy(q.winner, witness, w * sizeof(uint64_t))
+                return CUT
+        s.graph = q.top_graph
+        load(s, q.top_class, q.top_level, q.free)
+    for i in range(w):
+        word = witness[i]
+        while word:
+            v = (i << 6) + ctz(word)
+            word &= word - 1
+            push(q, v)
+    answer = consider(q)
+    while q.n_members:
+        pop(q)
+    if answer == CUT:
+        memcpy(q.winner, witness, w * sizeof(uint64_t))
+        return CUT
+    if s.level_adj != NULL:
+        until = s.units + (s.limit - s.units) // 4
+        if seeds(q, start, until) == CUT:
+            return CUT
+    memcpy(q.stack, start, w * sizeof(uint64_t))
+    answer = extend(q, q.k, False)
+    return CUT if answer == CUT else YES
+
+
+cdef int search(Ties* q, bint* proven) except -2 nogil:
+    """Value, then choice. YES when the choice among ties is proven; ``proven``: is the weight inside the class?"""
+    cdef Search* s = q.s
+    cdef int c, answer, w = s.w
+    cdef int64_t budget = s.limit, weight_limit
+    cdef uint64_t* witness = s.rest + 3 * w
+    proven[0] = True
+    if q.k == 1:
+        # No pair, so no objective and no vector: the lowest device, or the required one.
+        memcpy(q.winner, q.require, w * sizeof(uint64_t))
+        if count_words(q.require, w) == 0:
+            put(q.winner, lowest(q.free, w))
+        return YES
+    s.graph = q.scratch
+    s.limit = UNLIMITED
+    weight_limit = s.units + budget // 2 if s.cls != NULL and budget < UNLIMITED else UNLIMITED
+    answer = best_value(s, q.free, q.require, q.k, weight_limit, &c, &q.t, witness)
+    proven[0] = answer == YES
+    if answer == CUT:
+        memcpy(q.winner, witness, w * sizeof(uint64_t))
+        return CUT
+    # The search for the objective is never cut and takes nothing from the budget of the ties.
+    s.limit = s.units + budget if budget < UNLIMITED else UNLIMITED
+    q.c = c
+    return choose_among(q, witness, c)
