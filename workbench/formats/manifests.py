@@ -82,16 +82,20 @@ def read_manifests(paths: Iterable[str | Path], stdin: bytes | str | None = None
 
 def read_bytes(path: str | Path) -> bytes:
     """The content of a file; InputError where it cannot be read or is larger than 1 GiB."""
+    content = bytearray()
     try:
-        size = Path(path).stat().st_size
-        if size > MAX_BYTES:
-            raise InputError("the file is too large", source=str(path), got=f"{size} bytes", expected=f"{MAX_BYTES}")
-        return Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            # In pieces, because a pipe or a device does not tell its size.
+            while piece := file.read(1 << 24):
+                content += piece
+                if len(content) > MAX_BYTES:
+                    break
     except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot be read: {reason}", source=str(path), expected="a readable file or folder") from None
+    if len(content) > MAX_BYTES:
+        raise InputError("the file is too large", source=str(path), expected=f"at most {MAX_BYTES} bytes")
+    return bytes(content)
 
 
 def read_text(content: bytes, source: str) -> list[tuple[Any, str]]:
