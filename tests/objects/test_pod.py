@@ -11,7 +11,9 @@ from workbench.objects.pod import PodSpec, read_pod, read_pod_spec
 GI = 1 << 30
 
 
-def container(requests: dict[str, Any] | None = None, limits: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+def container(
+    requests: dict[str, Any] | None = None, limits: dict[str, Any] | None = None, **more: Any
+) -> dict[str, Any]:
     return {"name": "c", "resources": {"requests": requests, "limits": limits}, **more}
 
 
@@ -56,7 +58,9 @@ def test_requests_of_a_pod(pod: PodSpec, want: dict[str, int]) -> None:
 
 
 def test_gpus_of_each_container() -> None:
-    pod = spec(container(limits={"nvidia.com/gpu": 2}), container({"cpu": 1}), container(limits={"nvidia.com/gpu": "1"}))
+    pod = spec(
+        container(limits={"nvidia.com/gpu": 2}), container({"cpu": 1}), container(limits={"nvidia.com/gpu": "1"})
+    )
     assert pod.container_gpus == (2, 0, 1)
     assert pod.requests["nvidia.com/gpu"] == 3
 
@@ -88,7 +92,12 @@ def test_what_is_not_modelled_is_named() -> None:
         topologySpreadConstraints=[{"maxSkew": 1}],
         volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "x"}}],
     )
-    assert pod.not_read == ("affinity.podAntiAffinity", "topologySpreadConstraints", "hostPort", "persistentVolumeClaim")
+    assert pod.not_read == (
+        "affinity.podAntiAffinity",
+        "topologySpreadConstraints",
+        "hostPort",
+        "persistentVolumeClaim",
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,7 +105,10 @@ def test_what_is_not_modelled_is_named() -> None:
     [
         ({"containers": {}}, "spec.containers"),
         ({"containers": [{"resources": []}]}, "spec.containers[0].resources"),
-        ({"containers": [{"resources": {"requests": {"cpu": "many"}}}]}, "spec.containers[0].resources.requests['cpu']"),
+        (
+            {"containers": [{"resources": {"requests": {"cpu": "many"}}}]},
+            "spec.containers[0].resources.requests['cpu']",
+        ),
         ({"nodeSelector": {"a": 1}}, "spec.nodeSelector['a']"),
         ({"tolerations": [{"key": 1}]}, "spec.tolerations[0].key"),
         ({"priority": "high"}, "spec.priority"),
@@ -119,7 +131,13 @@ def test_an_operator_that_node_affinity_lacks_is_bad_input() -> None:
 
 @pytest.mark.parametrize(
     ("phase", "node", "holds"),
-    [("Running", "n", True), ("Pending", "n", True), ("Pending", "", False), ("Succeeded", "n", False), ("Failed", "n", False)],
+    [
+        ("Running", "n", True),
+        ("Pending", "n", True),
+        ("Pending", "", False),
+        ("Succeeded", "n", False),
+        ("Failed", "n", False),
+    ],
 )
 def test_which_pods_hold_resources(phase: str, node: str, holds: bool) -> None:
     pod = read_pod({"metadata": {"name": "p"}, "spec": {"nodeName": node}, "status": {"phase": phase}})

@@ -65,7 +65,8 @@ def test_amounts_as_manifests_write_them(resource: str, text: object, want: int)
 
 
 @pytest.mark.parametrize(
-    "value", ["", "4 Gi", "4gi", "Gi", "1e", "1.2.3", "0x10", "٣", "1_000", "m", "-", "1ki", "1e9999", "9" * 80, True, [1]]
+    "value",
+    ["", "4 Gi", "4gi", "Gi", "1e", "1.2.3", "0x10", "٣", "1_000", "m", "-", "1ki", "1e9999", "9" * 80, True, [1]],
 )
 def test_what_is_no_quantity_is_refused(value: object) -> None:
     with pytest.raises(InputError, match="expected a Kubernetes quantity"):
