@@ -246,7 +246,7 @@ def test_bad_input_names_file_document_field_found_and_expected(
 def test_a_matrix_file_of_another_size_or_a_bad_pattern_is_bad_input(tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     file.write_text("[[0, 1], [1, 0]]")
-    with pytest.raises(InputError, match="another number of GPUs than node n0 .found 2 rows, expected 4 GPUs"):
+    with pytest.raises(InputError, match=r"another number of GPUs than node n0 \(found 2 rows, expected 4 GPUs"):
         scenario(tmp_path, node("n0"), matrices={"n": file})
     with pytest.raises(InputError, match="--matrix: the pattern"):
         scenario(tmp_path, node("n0"), matrices={"[": file})

@@ -94,10 +94,10 @@ def test_bad_files_are_refused_with_their_name(tmp_path: Path, content: bytes, m
 def test_missing_files_and_empty_folders(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: No such file or directory"):
         read_manifests([tmp_path / "none.yaml"])
-    with pytest.raises(InputError, match="no manifest in the folder .found 0 files"):
+    with pytest.raises(InputError, match=r"no manifest in the folder \(found 0 files"):
         read_manifests([tmp_path])
     (tmp_path / "values.yaml").write_text("a: 1\n")
-    with pytest.raises(InputError, match="no manifest in the folder .found 1 files"):
+    with pytest.raises(InputError, match=r"no manifest in the folder \(found 1 files"):
         read_manifests([tmp_path])
     with pytest.raises(InputError, match="nothing to read"):
         read_manifests([])

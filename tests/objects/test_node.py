@@ -32,6 +32,8 @@ def test_taints_and_cordon() -> None:
         ({"metadata": {}}, "metadata.name"),
         ({"metadata": {"name": 7}}, "metadata.name"),
         ({"metadata": []}, "metadata"),
+        ({"metadata": {"name": "a/b"}}, "metadata.name"),
+        ({"metadata": {"name": "a\nb"}}, "metadata.name"),
         ({"metadata": {"name": "n", "labels": {"rack": 3}}}, "metadata.labels['rack']"),
         ({"status": {"allocatable": {"cpu": "a lot"}}}, "status.allocatable['cpu']"),
         ({"status": {"allocatable": ["cpu"]}}, "status.allocatable"),

@@ -64,10 +64,11 @@ def test_more_patterns_than_one_walk_takes() -> None:
     assert [index.matching(f"{name}$") for name in names] == [[i] for i in range(600)]
 
 
-@pytest.mark.parametrize("pattern", ["(?=x)", r"(x)\1", "[", "x{1001}", "*"])
+@pytest.mark.parametrize("pattern", ["(?=x)", r"(x)\1", "[", "x{1001}", "*", "[a\nb", "\ud800"])
 def test_what_re2_refuses_is_refused_with_its_reason(pattern: str, capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(InputError, match="no Go regular expression"):
+    with pytest.raises(InputError, match="no Go regular expression") as caught:
         compile_pattern(pattern)
+    assert "\n" not in str(caught.value)
     assert capfd.readouterr().err == ""
 
 

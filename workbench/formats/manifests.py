@@ -72,7 +72,9 @@ def read_manifests(paths: Iterable[str | Path], stdin: bytes | str | None = None
         if str(path) == STDIN:
             if stdin is None:
                 raise InputError("no text was handed in", source=STDIN, expected="manifests on standard input")
-            _add(result, stdin.encode() if isinstance(stdin, str) else stdin, "stdin", strict=True)
+            _add(
+                result, stdin.encode(errors="surrogatepass") if isinstance(stdin, str) else stdin, "stdin", strict=True
+            )
         elif Path(path).is_dir():
             _add_folder(result, Path(path))
         else:

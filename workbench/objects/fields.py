@@ -128,5 +128,5 @@ def get_texts(data: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
     values = get_map(data, key, where)
     for name, value in values.items():
         if type(value) is not str:
-            raise wrong(f"{child(where, key)}['{name}']", value, "text (in quotes)")
+            raise wrong(f"{child(where, key)}[{name!r}]", value, "text (in quotes)")
     return values

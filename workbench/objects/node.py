@@ -52,7 +52,7 @@ def read_node(data: Mapping[str, Any]) -> Node:
     allocatable = read_resources(status, offered, "status")
     for name, amount in allocatable.items():
         if amount > MAX_GPUS and is_gpu_resource(name):
-            raise wrong(f"status.{offered}['{name}']", amount, f"at most {MAX_GPUS} GPUs in one node")
+            raise wrong(f"status.{offered}[{name!r}]", amount, f"at most {MAX_GPUS} GPUs in one node")
     return Node(
         read_metadata(data, namespaced=False),
         allocatable,
