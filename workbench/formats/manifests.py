@@ -72,9 +72,8 @@ def read_manifests(paths: Iterable[str | Path], stdin: bytes | str | None = None
         if str(path) == STDIN:
             if stdin is None:
                 raise InputError("no text was handed in", source=STDIN, expected="manifests on standard input")
-            _add(
-                result, stdin.encode(errors="surrogatepass") if isinstance(stdin, str) else stdin, "stdin", strict=True
-            )
+            content = stdin.encode(errors="surrogatepass") if isinstance(stdin, str) else stdin
+            _add(result, content, "stdin", strict=True)
         elif Path(path).is_dir():
             _add_folder(result, Path(path))
         else:
@@ -93,15 +92,14 @@ def read_bytes(path: str | Path) -> bytes:
                 if len(content) > MAX_BYTES:
                     break
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot be read: {reason}", source=str(path), expected="a readable file or folder") from None
+        raise _unreadable(path, error) from None
     if len(content) > MAX_BYTES:
         raise InputError("the file is too large", source=str(path), expected=f"at most {MAX_BYTES} bytes")
     return bytes(content)
 
 
 def read_text(content: bytes, source: str) -> list[tuple[Any, str]]:
-    """Every document of a text in YAML or JSON, with its place; what it is shows its first character.
+    """Every document of a text in YAML or JSON, with its place; the content tells which of the two it is.
 
     Raises
     ------
@@ -136,7 +134,10 @@ def read_text(content: bytes, source: str) -> list[tuple[Any, str]]:
 
 
 def _add_folder(result: Manifests, folder: Path) -> None:
-    files = sorted(p for p in folder.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+    try:
+        files = sorted(p for p in folder.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+    except OSError as error:
+        raise _unreadable(folder, error) from None
     before = len(result.documents)
     for file in files:
         _add(result, read_bytes(file), str(file), strict=False)
@@ -178,3 +179,8 @@ def _objects(data: dict[str, Any], source: str, where: str) -> Iterator[Document
 
 def _no_object(value: Any, source: str, where: str) -> InputError:
     return InputError("no Kubernetes object", source=source, where=where, got=shown(value), expected="a mapping")
+
+
+def _unreadable(path: str | Path, error: Exception) -> InputError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return InputError(f"cannot be read: {reason}", source=str(path), expected="a readable file or folder")
