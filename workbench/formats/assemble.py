@@ -15,7 +15,7 @@ from workbench.model.gang import Gang
 from workbench.model.labels import NodeLabels, NodeTaints
 from workbench.model.resources import PODS, UNLIMITED, is_gpu_resource, request_vector, resource_columns
 from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
-from workbench.objects.device import BANDWIDTH_WHERE, Device, parse_bandwidth
+from workbench.objects.device import Device
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
@@ -69,7 +69,7 @@ def assemble(
     index = {name: i for i, name in enumerate(topology.node_names)}
     running, free, assumed = running_pods(workload.holding, index, total)
     gaps += assumed
-    known, node_matrix = _matrices(ordered, total, cluster.devices, matrices)
+    known, node_matrix = _matrices(ordered, total, cluster.devices, matrices, gaps)
     without = sum(1 for mask, number in zip(total, node_matrix, strict=True) if mask.bit_count() > 1 and number < 0)
     if without:
         gaps.append(f"no bandwidth matrix for {without} nodes with several GPUs")
@@ -154,43 +154,39 @@ def _matrices(
     gpu_masks: Sequence[int],
     devices: Mapping[str, Device],
     given: Sequence[tuple[str, BandwidthMatrix]],
+    gaps: list[str],
 ) -> tuple[tuple[BandwidthMatrix, ...], list[int]]:
     known: list[BandwidthMatrix] = []
-    by_text: dict[str, int] = {}
+    numbers: dict[BandwidthMatrix, int] = {}
     node_matrix = []
     for node in nodes:
         device = devices.get(node.name)
         number = -1
         if device is not None and device.bandwidth is not None:
-            if device.bandwidth not in by_text:
-                by_text[device.bandwidth] = len(known)
-                known.append(parse_bandwidth(device.bandwidth, f"Device {node.name}"))
-            number = by_text[device.bandwidth]
-            _check_size(known[number], max(device.all_gpus, default=-1) + 1, f"Device {node.name}", "the Device lists")
+            number = numbers.setdefault(device.bandwidth, len(known))
+            if number == len(known):
+                known.append(device.bandwidth)
         node_matrix.append(number)
     for pattern, matrix in given:
         search = compile_pattern(pattern).search
         matched = [i for i, node in enumerate(nodes) if gpu_masks[i] and search(node.name) is not None]
+        if not matched:
+            gaps.append(f"the pattern {pattern} of {matrix.source} matches no node with GPUs")
         for i in matched:
             device = devices.get(nodes[i].name)
             gpus = max(device.all_gpus, default=-1) + 1 if device else gpu_masks[i].bit_length()
-            _check_size(matrix, gpus, matrix.source, f"node {nodes[i].name} has")
+            if len(matrix) != gpus:
+                raise InputError(
+                    f"the matrix has another number of GPUs than node {nodes[i].name}",
+                    source=matrix.source,
+                    got=f"{len(matrix)} rows",
+                    expected=f"{gpus} GPUs",
+                )
             node_matrix[i] = len(known)
         known.append(matrix)
     used = sorted(set(node_matrix) - {-1})
     renumbered = {old: new for new, old in enumerate(used)} | {-1: -1}
     return tuple(known[i] for i in used), [renumbered[number] for number in node_matrix]
-
-
-def _check_size(matrix: BandwidthMatrix, gpus: int, source: str, who: str) -> None:
-    if len(matrix) != gpus:
-        raise InputError(
-            f"the matrix has another number of GPUs than {who}",
-            source=source,
-            where=BANDWIDTH_WHERE if source.startswith("Device ") else None,
-            got=f"{len(matrix)} rows",
-            expected=f"{gpus} GPUs",
-        )
 
 
 def _used(running: Sequence[RunningPod], columns: tuple[str, ...], n_nodes: int) -> Longs:

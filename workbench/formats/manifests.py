@@ -72,7 +72,8 @@ def read_manifests(paths: Iterable[str | Path], stdin: bytes | str | None = None
         if str(path) == STDIN:
             if stdin is None:
                 raise InputError("no text was handed in", source=STDIN, expected="manifests on standard input")
-            _add(result, stdin.encode() if isinstance(stdin, str) else stdin, "stdin", strict=True)
+            content = stdin.encode(errors="surrogatepass") if isinstance(stdin, str) else stdin
+            _add(result, content, "stdin", strict=True)
         elif Path(path).is_dir():
             _add_folder(result, Path(path))
         else:
@@ -82,20 +83,23 @@ def read_manifests(paths: Iterable[str | Path], stdin: bytes | str | None = None
 
 def read_bytes(path: str | Path) -> bytes:
     """The content of a file; InputError where it cannot be read or is larger than 1 GiB."""
+    content = bytearray()
     try:
-        size = Path(path).stat().st_size
-        if size > MAX_BYTES:
-            raise InputError("the file is too large", source=str(path), got=f"{size} bytes", expected=f"{MAX_BYTES}")
-        return Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            # In pieces, because a pipe or a device does not tell its size.
+            while piece := file.read(1 << 24):
+                content += piece
+                if len(content) > MAX_BYTES:
+                    break
     except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot be read: {reason}", source=str(path), expected="a readable file or folder") from None
+        raise _unreadable(path, error) from None
+    if len(content) > MAX_BYTES:
+        raise InputError("the file is too large", source=str(path), expected=f"at most {MAX_BYTES} bytes")
+    return bytes(content)
 
 
 def read_text(content: bytes, source: str) -> list[tuple[Any, str]]:
-    """Every document of a text in YAML or JSON, with its place; what it is shows its first character.
+    """Every document of a text in YAML or JSON, with its place; the content tells which of the two it is.
 
     Raises
     ------
@@ -130,7 +134,10 @@ def read_text(content: bytes, source: str) -> list[tuple[Any, str]]:
 
 
 def _add_folder(result: Manifests, folder: Path) -> None:
-    files = sorted(p for p in folder.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+    try:
+        files = sorted(p for p in folder.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+    except OSError as error:
+        raise _unreadable(folder, error) from None
     before = len(result.documents)
     for file in files:
         _add(result, read_bytes(file), str(file), strict=False)
@@ -172,3 +179,8 @@ def _objects(data: dict[str, Any], source: str, where: str) -> Iterator[Document
 
 def _no_object(value: Any, source: str, where: str) -> InputError:
     return InputError("no Kubernetes object", source=source, where=where, got=shown(value), expected="a mapping")
+
+
+def _unreadable(path: str | Path, error: Exception) -> InputError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return InputError(f"cannot be read: {reason}", source=str(path), expected="a readable file or folder")

@@ -13,7 +13,7 @@ import orjson
 from workbench.errors import InputError
 from workbench.formats.manifests import read_bytes, read_text
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.objects.device import check_rows, parse_bandwidth, read_device
+from workbench.objects.device import check_rows, read_device
 from workbench.objects.fields import shown
 
 __all__ = ["format_matrix", "load_matrix", "parse_matrix"]
@@ -92,23 +92,25 @@ def _json(text: bytes, source: str) -> BandwidthMatrix:
 
 
 def _device(content: bytes, source: str) -> BandwidthMatrix:
-    texts = []
+    found = []
     for data, where in read_text(content, source):
         if type(data) is not dict or data.get("kind") != "Device":
             got = data.get("kind") if type(data) is dict else data
             raise InputError("no Device", source=source, where=where, got=shown(got), expected="kind Device")
         try:
-            device = read_device(data)
+            matrix = read_device(data).bandwidth
         except InputError as error:
-            raise error.at(source=source) from None
-        if device.bandwidth is None:
+            place = f"{where}, {error.where}" if error.where else where
             raise InputError(
-                "the Device reports no bandwidth", source=source, where=where, expected="spec.topologies.gpu[]"
-            )
-        texts.append(device.bandwidth)
-    if len(set(texts)) > 1:
-        raise InputError("several Devices that differ", source=source, got=f"{len(texts)}", expected="one matrix")
-    return parse_bandwidth(texts[0], source)
+                error.message, source=source, where=place, got=error.got, expected=error.expected
+            ) from None
+        if matrix is None:
+            expected = "spec.topologies.gpu[] with the name bandwidth"
+            raise InputError("the Device reports no bandwidth", source=source, where=where, expected=expected)
+        found.append(matrix)
+    if len(set(found)) > 1:
+        raise InputError("several Devices that differ", source=source, got=f"{len(found)}", expected="one matrix")
+    return BandwidthMatrix(found[0].gb_s, source=source)
 
 
 def _table(text: str, source: str) -> BandwidthMatrix:

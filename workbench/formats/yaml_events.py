@@ -72,7 +72,7 @@ def read_yaml(text: bytes, source: str) -> Iterator[YamlDocument]:
     parser: Any = CParser(text)
     scalars: dict[str, Any] = {}
     try:
-        event = parser.get_event()
+        event: Any = parser.get_event()
         while type(event) is not StreamEndEvent:
             if type(event) is DocumentStartEvent:
                 line = event.start_mark.line + 1
@@ -82,6 +82,8 @@ def read_yaml(text: bytes, source: str) -> Iterator[YamlDocument]:
             event = parser.get_event()
     except yaml.YAMLError as error:
         raise _syntax_error(error, source) from None
+    except UnicodeError as error:
+        raise InputError("not text", source=source, got=str(error)[:80], expected="UTF-8") from None
     finally:
         parser.dispose()
 

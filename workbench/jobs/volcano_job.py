@@ -70,7 +70,7 @@ def _role(
     prefix = f"{job.metadata.name}-{task.name}-"
     taken = {pod.metadata.name for pod in started if (role_of(pod) or task.name) == task.name}
     if not taken:
-        free = list(range(task.replicas))
+        free: Sequence[int] = range(task.replicas)
     else:
         mine = {name for name in taken if name.startswith(prefix) or len(job.tasks) == 1}
         free = [i for i in range(task.replicas) if f"{prefix}{i}" not in mine]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.objects.fields import get_int, get_map
+from workbench.objects.fields import get_count, get_map
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.pod import PodTemplate, read_template
 
@@ -44,7 +44,5 @@ class Deployment:
 def read_deployment(data: Mapping[str, Any]) -> Deployment:
     """A Deployment from a parsed manifest; InputError for a field of the wrong type."""
     spec = get_map(data, "spec", "")
-    replicas = get_int(spec, "replicas", "spec")
-    return Deployment(
-        read_metadata(data, namespaced=True), 1 if replicas is None else replicas, read_template(spec, "spec")
-    )
+    replicas = get_count(spec, "replicas", "spec", default=1)
+    return Deployment(read_metadata(data, namespaced=True), replicas, read_template(spec, "spec"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from workbench.errors import InputError
@@ -12,9 +13,7 @@ from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.objects.fields import child, get_bool, get_int, get_map, get_maps, get_text, shown, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 
-__all__ = ["Device", "parse_bandwidth", "read_device"]
-
-BANDWIDTH_WHERE = "spec.topologies.gpu[].topology"
+__all__ = ["Device", "check_rows", "read_device"]
 
 
 @dataclass(frozen=True)
@@ -25,14 +24,14 @@ class Device:
     ----------
     healthy_gpus, all_gpus : tuple of int
         Minor numbers, ascending; a device without ``health`` is not healthy, as in the API.
-    bandwidth : str, optional
-        The JSON text of the matrix (row = minor number); None: not reported.
+    bandwidth : BandwidthMatrix, optional
+        Row = minor number; None: not reported. Devices with the same text share one matrix.
     """
 
     metadata: Metadata
     healthy_gpus: tuple[int, ...]
     all_gpus: tuple[int, ...]
-    bandwidth: str | None
+    bandwidth: BandwidthMatrix | None
 
     @property
     def name(self) -> str:
@@ -45,7 +44,8 @@ def read_device(data: Mapping[str, Any]) -> Device:
     Raises
     ------
     InputError
-        A field of the wrong type, a minor number given twice or out of range, two bandwidth topologies.
+        A field of the wrong type, a minor number given twice or out of range, two bandwidth topologies, a matrix that
+        is none or has another size than the largest minor number tells.
     """
     spec = get_map(data, "spec", "")
     healthy, listed = [], []
@@ -59,23 +59,42 @@ def read_device(data: Mapping[str, Any]) -> Device:
         if get_bool(item, "health", path):
             healthy.append(minor)
     return Device(
-        read_metadata(data, namespaced=False), tuple(sorted(healthy)), tuple(sorted(listed)), _bandwidth_text(spec)
+        metadata=read_metadata(data, namespaced=False),
+        healthy_gpus=tuple(sorted(healthy)),
+        all_gpus=tuple(sorted(listed)),
+        bandwidth=_bandwidth(spec, max(listed, default=-1) + 1),
     )
 
 
-def _bandwidth_text(spec: Mapping[str, Any]) -> str | None:
+def _bandwidth(spec: Mapping[str, Any], n_gpus: int) -> BandwidthMatrix | None:
     topologies = get_map(spec, "topologies", "spec")
     found = [
-        (path, get_text(item, "topology", path))
+        (child(path, "topology"), get_text(item, "topology", path))
         for path, item in get_maps(topologies, "gpu", "spec.topologies")
         if get_text(item, "name", path) == "bandwidth"
     ]
+    if not found:
+        return None
+    where, text = found[0]
     if len(found) > 1:
         raise InputError("two bandwidth topologies", where=found[1][0], expected="one entry named bandwidth")
-    return found[0][1] if found else None
+    try:
+        matrix = _parse_bandwidth(text)
+    except InputError as error:
+        where = f"{where}, {error.where}" if error.where else where
+        raise InputError(error.message, where=where, got=error.got, expected=error.expected) from None
+    if len(matrix) != n_gpus:
+        raise InputError(
+            "the matrix has another number of GPUs than the Device lists",
+            where=where,
+            got=f"{len(matrix)} rows",
+            expected=f"{n_gpus}, one per GPU",
+        )
+    return matrix
 
 
-def parse_bandwidth(text: str, source: str) -> BandwidthMatrix:
+@lru_cache(maxsize=256)
+def _parse_bandwidth(text: str) -> BandwidthMatrix:
     """The matrix of a Device: a JSON list of rows in GB/s.
 
     Raises
@@ -86,14 +105,12 @@ def parse_bandwidth(text: str, source: str) -> BandwidthMatrix:
     try:
         rows = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            "the matrix is no JSON", source=source, where=BANDWIDTH_WHERE, got=str(error)[:80], expected="[[...], ...]"
-        ) from None
-    check_rows(rows, source)
-    return BandwidthMatrix(rows, source=source)
+        raise InputError("the matrix is no JSON", got=str(error)[:80], expected="[[...], ...]") from None
+    check_rows(rows)
+    return BandwidthMatrix(rows, source="Device")
 
 
-def check_rows(rows: Any, source: str) -> None:
+def check_rows(rows: Any, source: str | None = None) -> None:
     """Refuse a parsed JSON matrix whose shape or entries are wrong, naming the row and the column."""
     if type(rows) is not list or not rows:
         raise InputError("the matrix is no list of rows", source=source, got=shown(rows), expected="[[...], ...]")

@@ -13,7 +13,23 @@ from typing import Any
 
 from workbench.errors import InputError
 
-__all__ = ["child", "get_bool", "get_int", "get_list", "get_map", "get_maps", "get_text", "get_texts", "shown", "wrong"]
+__all__ = [
+    "MOST_PODS",
+    "child",
+    "get_bool",
+    "get_count",
+    "get_int",
+    "get_list",
+    "get_map",
+    "get_maps",
+    "get_text",
+    "get_texts",
+    "shown",
+    "wrong",
+]
+
+#: Pods of one role. A typing error must not ask for the memory of two thousand million pods.
+MOST_PODS = 1_000_000
 
 _LONGEST_SHOWN = 60
 
@@ -81,13 +97,21 @@ def get_text(data: Mapping[str, Any], key: str, where: str, default: str = "") -
 
 
 def get_int(data: Mapping[str, Any], key: str, where: str) -> int | None:
-    """A whole number, None where absent; a truth value is no number."""
+    """A whole number of 32 bits, as all counts of the API are; None where absent; a truth value is no number."""
     value = data.get(key)
     if value is None:
         return None
-    if type(value) is not int:
-        raise wrong(child(where, key), value, "a whole number")
+    if type(value) is not int or not -(2**31) <= value < 2**31:
+        raise wrong(child(where, key), value, "a whole number of 32 bits")
     return value
+
+
+def get_count(data: Mapping[str, Any], key: str, where: str, default: int) -> int:
+    """A number of pods; negative ones are admission's to refuse, more than a million are ours."""
+    value = get_int(data, key, where)
+    if value is not None and value > MOST_PODS:
+        raise wrong(child(where, key), value, f"at most {MOST_PODS} pods")
+    return default if value is None else value
 
 
 def get_bool(data: Mapping[str, Any], key: str, where: str, default: bool = False) -> bool:
@@ -104,5 +128,5 @@ def get_texts(data: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
     values = get_map(data, key, where)
     for name, value in values.items():
         if type(value) is not str:
-            raise wrong(f"{child(where, key)}['{name}']", value, "text (in quotes)")
+            raise wrong(f"{child(where, key)}[{name!r}]", value, "text (in quotes)")
     return values

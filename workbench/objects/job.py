@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.model.gang import TopologyConstraint
-from workbench.objects.fields import get_int, get_map, get_maps, get_text
+from workbench.objects.fields import get_count, get_int, get_map, get_maps, get_text
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.pod import PodTemplate, read_template
 from workbench.objects.topology_spec import read_constraint
@@ -71,10 +71,9 @@ def read_job(data: Mapping[str, Any]) -> Job:
 
 
 def _task(item: Mapping[str, Any], path: str, position: int) -> Task:
-    replicas = get_int(item, "replicas", path)
     return Task(
         name=get_text(item, "name", path) or f"default{position}",
-        replicas=1 if replicas is None else replicas,
+        replicas=get_count(item, "replicas", path, default=1),
         min_available=get_int(item, "minAvailable", path),
         template=read_template(item, path),
         partitioned=item.get("partitionPolicy") is not None,

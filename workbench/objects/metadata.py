@@ -52,11 +52,15 @@ def read_metadata(data: Mapping[str, Any], namespaced: bool) -> Metadata:
     """
     metadata = get_map(data, "metadata", "")
     name = get_text(metadata, "name", "metadata")
+    namespace = (get_text(metadata, "namespace", "metadata") or "default") if namespaced else ""
     if not name:
         raise wrong("metadata.name", None, "the object's name")
+    # Keys are namespace/name, and every report prints names on one line.
+    if not (name + namespace).isprintable() or "/" in name or "/" in namespace:
+        raise wrong("metadata.name", f"{namespace}/{name}".lstrip("/"), "printable text without a slash")
     return Metadata(
         name=name,
-        namespace=(get_text(metadata, "namespace", "metadata") or "default") if namespaced else "",
+        namespace=namespace,
         uid=get_text(metadata, "uid", "metadata"),
         labels=get_texts(metadata, "labels", "metadata"),
         annotations=get_texts(metadata, "annotations", "metadata"),

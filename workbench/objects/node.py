@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.model.bandwidth import MAX_GPUS
 from workbench.model.labels import Taint
-from workbench.objects.fields import get_bool, get_map, get_maps, get_text
+from workbench.model.resources import is_gpu_resource
+from workbench.objects.fields import get_bool, get_map, get_maps, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.quantity import read_resources
 
@@ -47,9 +49,13 @@ def read_node(data: Mapping[str, Any]) -> Node:
         Taint(get_text(item, "key", path), get_text(item, "value", path), get_text(item, "effect", path))
         for path, item in get_maps(spec, "taints", "spec")
     )
+    allocatable = read_resources(status, offered, "status")
+    for name, amount in allocatable.items():
+        if amount > MAX_GPUS and is_gpu_resource(name):
+            raise wrong(f"status.{offered}[{name!r}]", amount, f"at most {MAX_GPUS} GPUs in one node")
     return Node(
         read_metadata(data, namespaced=False),
-        read_resources(status, offered, "status"),
+        allocatable,
         taints,
         get_bool(spec, "unschedulable", "spec"),
     )

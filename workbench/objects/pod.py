@@ -208,13 +208,18 @@ def _has(*path: str) -> Callable[[Mapping[str, Any]], bool]:
 
 
 def _has_host_port(spec: Mapping[str, Any]) -> bool:
-    ports = [p for c in get_list(spec, "containers", "") for p in (c.get("ports") or ()) if isinstance(p, dict)]
+    ports = [port for _, c in get_maps(spec, "containers", "") for port in _items(c, "ports")]
     return any(port.get("hostPort") for port in ports)
 
 
 def _has_claim(spec: Mapping[str, Any]) -> bool:
-    volumes = spec.get("volumes")
-    return isinstance(volumes, list) and any(isinstance(v, dict) and "persistentVolumeClaim" in v for v in volumes)
+    return any("persistentVolumeClaim" in volume for volume in _items(spec, "volumes"))
+
+
+def _items(data: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    """Mappings of a list in a part of the spec that is not read otherwise, and so not checked either."""
+    items = data.get(key)
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

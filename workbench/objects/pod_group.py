@@ -57,5 +57,5 @@ def read_counts(data: Mapping[str, Any], key: str, where: str) -> dict[str, int]
     counts = get_map(data, key, where)
     for name, value in counts.items():
         if type(value) is not int:
-            raise wrong(f"{child(where, key)}['{name}']", value, "a whole number")
+            raise wrong(f"{child(where, key)}[{name!r}]", value, "a whole number")
     return counts

@@ -106,5 +106,5 @@ def read_resources(data: Mapping[str, Any], key: str, where: str) -> dict[str, i
         try:
             result[name] = _base_units(name, value) if type(value) is str else to_base_units(name, value)
         except InputError as error:
-            raise error.at(where=f"{where}.{key}['{name}']") from None
+            raise error.at(where=f"{where}.{key}[{name!r}]") from None
     return result

@@ -37,9 +37,10 @@ def compile_pattern(pattern: str) -> Any:
     options.log_errors = False
     try:
         return re2.compile(pattern, options)
-    except re2.error as error:
+    except (re2.error, UnicodeEncodeError) as error:
         reason = error.args[0]
         text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        text = " ".join(text.split())
         raise InputError(
             f"the pattern is no Go regular expression: {text}", got=repr(pattern), expected="RE2 syntax"
         ) from None

@@ -1,0 +1,83 @@
+"""From a file of 20,000 Nodes to a snapshot, in YAML and JSON, beside what the parsers alone take."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from workbench.formats.load import load
+
+N_NODES = 20_000
+REPEATS = 5
+
+
+def node(i: int) -> dict[str, Any]:
+    """A Node as a GPU cluster reports it, without images and conditions nobody reads."""
+    name = f"node-{i:05d}"
+    offered = {"memory": "1040Gi", "nvidia.com/gpu": "8", "pods": "110", "ephemeral-storage": "480Gi"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": {
+                "kubernetes.io/hostname": name,
+                "kubernetes.io/arch": "amd64",
+                "topology.kubernetes.io/zone": f"zone-{i // 5000}",
+                "rack": f"rack-{i // 40}",
+            },
+        },
+        "spec": {"podCIDR": f"10.{i // 256}.{i % 256}.0/24"},
+        "status": {
+            "capacity": {"cpu": "96", **offered},
+            "allocatable": {"cpu": "95500m", **offered},
+            "addresses": [{"type": "InternalIP", "address": f"10.{i // 256}.{i % 256}.1"}],
+        },
+    }
+
+
+def rows() -> Iterator[dict[str, Any]]:
+    """Two rows: YAML beside PyYAML's CSafeLoader, JSON beside the standard library."""
+    nodes = [node(i) for i in range(N_NODES)]
+    with tempfile.TemporaryDirectory() as folder:
+        as_yaml, as_json = Path(folder, "nodes.yaml"), Path(folder, "nodes.json")
+        as_yaml.write_text(yaml.dump_all(nodes, Dumper=yaml.CSafeDumper, sort_keys=False))
+        as_json.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
+        yield _row("YAML", as_yaml, "yaml.CSafeLoader, parsing only", _parse_yaml, 3e6)
+        yield _row("JSON", as_json, "json.loads, parsing only", _parse_json, 1e6)
+
+
+def _parse_yaml(path: Path) -> object:
+    return list(yaml.load_all(path.read_bytes(), Loader=yaml.CSafeLoader))
+
+
+def _parse_json(path: Path) -> object:
+    return json.loads(path.read_bytes())
+
+
+def _row(kind: str, path: Path, baseline: str, parse: Callable[[Path], object], goal_us: float) -> dict[str, Any]:
+    ours = sorted(_seconds(lambda: load(path)) for _ in range(REPEATS))
+    size = path.stat().st_size / 1e6
+    return {
+        "benchmark": f"load {kind} to a snapshot",
+        "size": f"{N_NODES} nodes",
+        "ours_us_p50": statistics.median(ours) * 1e6,
+        "ours_us_p99": ours[-1] * 1e6,
+        "baseline": baseline,
+        "baseline_us": _seconds(lambda: parse(path)) * 1e6,
+        "goal_us": goal_us,
+        "note": f"{size:.1f} MB; p99 is the slowest of {REPEATS}",
+    }
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from workbench.errors import InputError
+from workbench.formats.manifests import read_manifests
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n0"}}
+
+
+def names(*paths: Path | str, stdin: str | None = None) -> list[str]:
+    return [document.data["metadata"]["name"] for document in read_manifests(paths, stdin).documents]
+
+
+def test_yaml_documents_json_and_lists(tmp_path: Path) -> None:
+    (tmp_path / "b.yaml").write_text(
+        "kind: Node\nmetadata: {name: a}\n---\n---\nkind: List\nitems:\n- {kind: Pod, metadata: {name: b}}\n"
+    )
+    (tmp_path / "a.json").write_text(json.dumps({"kind": "List", "items": [NODE, NODE | {"metadata": {"name": "n1"}}]}))
+    (tmp_path / "c.yml").write_text(
+        '{"kind": "Node", "metadata": {"name": "c"}}\n---\n{kind: Node, metadata: {name: d}}\n'
+    )
+    (tmp_path / "notes.txt").write_text("not read")
+    (tmp_path / "sub.yaml").mkdir()
+    assert names(tmp_path) == ["n0", "n1", "a", "b", "c", "d"]
+    places = [document.where for document in read_manifests([tmp_path]).documents]
+    assert places == [
+        "document 1, items[0]",
+        "document 1, items[1]",
+        "document 1 (line 1)",
+        "document 2 (line 5), items[0]",
+        "document 1 (line 1)",
+        "document 2 (line 3)",
+    ]
+
+
+def test_typed_lists_of_the_api_lend_their_kind_to_the_items(tmp_path: Path) -> None:
+    path = tmp_path / "nodes.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "NodeList", "items": [{"metadata": {"name": "n0"}}]}))
+    (document,) = read_manifests([path]).documents
+    assert document.data == NODE
+
+
+def test_the_text_handed_in_stands_for_the_dash() -> None:
+    assert names("-", stdin="kind: Node\nmetadata: {name: x}") == ["x"]
+    with pytest.raises(InputError, match="no text was handed in"):
+        read_manifests(["-"])
+
+
+def test_inputs_carry_their_checksum(tmp_path: Path) -> None:
+    path = tmp_path / "n.yaml"
+    path.write_text("kind: Node\nmetadata: {name: x}\n")
+    assert read_manifests([path]).inputs == {str(path): hashlib.sha256(path.read_bytes()).hexdigest()}
+
+
+def test_other_documents_of_a_folder_are_counted_but_an_own_file_must_be_a_manifest(tmp_path: Path) -> None:
+    (tmp_path / "matrix.json").write_text("[[0, 1], [1, 0]]")
+    (tmp_path / "values.yaml").write_text("replicas: 3\n")
+    (tmp_path / "node.yaml").write_text("kind: Node\nmetadata: {name: x}\n")
+    assert read_manifests([tmp_path]).ignored == {"(no kind)": 2}
+    with pytest.raises(InputError, match=r"no Kubernetes object \(found a list of 2, expected a mapping\)"):
+        read_manifests([tmp_path / "matrix.json"])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(b"", "the file is empty", id="empty"),
+        pytest.param(b" \n\t\n", "the file is empty", id="blank"),
+        pytest.param(b"# nothing\n---\n", "no document in it", id="comments only"),
+        pytest.param(b"\x7fELF\x00\x01\x02", "binary data", id="binary"),
+        pytest.param(b"\x80\x81\x82\xff", "not YAML|not text", id="not UTF-8"),
+        pytest.param(b'{"kind": "Node", ', "line 1, column .*not JSON|not JSON", id="cut JSON"),
+        pytest.param(b'{"a": ' * 2000, "not JSON", id="deep JSON"),
+        pytest.param(b"just words", "no Kubernetes object", id="words"),
+        pytest.param(b"kind: List\nitems: [1]\n", r"items\[0\]: no Kubernetes object", id="a list of numbers"),
+        pytest.param(b"a: &x [1]\nb: *x\n", "an alias in YAML", id="alias"),
+    ],
+)
+def test_bad_files_are_refused_with_their_name(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message) as caught:
+        read_manifests([path])
+    assert caught.value.source == str(path)
+    assert caught.value.expected
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_files_and_empty_folders(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read: No such file or directory"):
+        read_manifests([tmp_path / "none.yaml"])
+    with pytest.raises(InputError, match=r"no manifest in the folder \(found 0 files"):
+        read_manifests([tmp_path])
+    (tmp_path / "values.yaml").write_text("a: 1\n")
+    with pytest.raises(InputError, match=r"no manifest in the folder \(found 1 files"):
+        read_manifests([tmp_path])
+    with pytest.raises(InputError, match="nothing to read"):
+        read_manifests([])
+    with pytest.raises(InputError, match="cannot be read"):
+        read_manifests(["a\0b"])

@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from workbench.jobs.gangs import Workload, read_workload
+from workbench.model.gang import Gang, GpuGroup, TopologyConstraint
+from workbench.objects.kinds import ClusterObjects
+
+
+def workload(*manifests: dict[str, Any]) -> Workload:
+    cluster = ClusterObjects()
+    for manifest in manifests:
+        cluster.add(manifest)
+    return read_workload(cluster)
+
+
+def gang(*manifests: dict[str, Any]) -> Gang:
+    (found,) = workload(*manifests).gangs
+    return found
+
+
+def containers(gpus: int = 0, cpu: int = 1) -> dict[str, Any]:
+    requests: dict[str, Any] = {"cpu": cpu}
+    if gpus:
+        requests["nvidia.com/gpu"] = gpus
+    return {"containers": [{"name": "c", "resources": {"requests": requests}}]}
+
+
+def task(name: str, replicas: int, gpus: int = 0, labels: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:
+    template = {"metadata": {"labels": labels or {}}, "spec": containers(gpus)}
+    return {"name": name, "replicas": replicas, "template": template, **more}
+
+
+def job(*tasks: dict[str, Any], name: str = "j", labels: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "ns", "uid": "1-2-3-4-5", "labels": labels or {}}
+    return {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": metadata,
+        "spec": {"tasks": list(tasks), **spec},
+    }
+
+
+def pod(
+    name: str,
+    node: str = "",
+    phase: str = "",
+    labels: dict[str, str] | None = None,
+    annotations: dict[str, str] | None = None,
+    owner: tuple[str, str] | None = None,
+    **spec: Any,
+) -> dict[str, Any]:
+    metadata: dict[str, Any] = {
+        "name": name,
+        "namespace": "ns",
+        "labels": labels or {},
+        "annotations": annotations or {},
+    }
+    if owner:
+        metadata["ownerReferences"] = [{"kind": owner[0], "name": owner[1], "controller": True}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {**containers(), **spec, "nodeName": node},
+        "status": {"phase": phase or ("Running" if node else "Pending")},
+    }
+
+
+def pod_group(name: str, annotations: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "ns", "annotations": annotations or {}}
+    return {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": metadata, "spec": spec}
+
+
+def priority_class(name: str, value: int, **more: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name},
+        "value": value,
+        **more,
+    }
+
+
+def of_job(index: int, role: str = "w") -> dict[str, str]:
+    return {"volcano.sh/job-name": "j", "volcano.sh/task-spec": role}
+
+
+GROUP = {"scheduling.k8s.io/group-name": "g"}
+
+
+class TestJob:
+    def test_tasks_become_roles(self) -> None:
+        found = gang(
+            job(task("ps", 1), task("w", 3, gpus=2, minAvailable=2), queue="q", networkTopology={"mode": "hard"})
+        )
+        assert (found.key, found.kind, found.queue) == ("ns/j", "Job", "q")
+        assert found.min_available == 1 + 2
+        assert found.constraint == TopologyConstraint("hard")
+        assert [(r.name, r.count, r.n_gpus, r.container_gpus) for r in found.roles] == [
+            ("ps", 1, 0, (0,)),
+            ("w", 3, 2, (2,)),
+        ]
+        assert [p.name for p in found.pods()] == ["j-ps-0", "j-w-0", "j-w-1", "j-w-2"]
+
+    def test_a_role_without_a_minimum_gets_its_replicas_only_beside_one_with_a_minimum(self) -> None:
+        assert [r.min_available for r in gang(job(task("a", 2), task("b", 3))).roles] == [None, None]
+        assert [r.min_available for r in gang(job(task("a", 2), task("b", 3, minAvailable=1))).roles] == [2, 1]
+
+    def test_pods_that_run_count_and_are_not_placed_again(self) -> None:
+        pods = [pod("j-w-0", "n0", labels=of_job(0)), pod("j-w-1", labels=of_job(1))]
+        found = gang(job(task("w", 4), minAvailable=4), *pods)
+        assert (found.ready, found.roles[0].count, found.roles[0].first_index) == (1, 3, 1)
+        assert [p.name for p in found.pods()] == ["j-w-1", "j-w-2", "j-w-3"]
+
+    def test_a_hole_keeps_the_names_of_the_missing_pods(self) -> None:
+        found = gang(job(task("w", 4)), pod("j-w-1", "n0", labels=of_job(1)), pod("j-w-2", "n0", labels=of_job(2)))
+        assert [p.name for p in found.pods()] == ["j-w-0", "j-w-3"]
+        assert found.ready == 2
+
+    @pytest.mark.parametrize(("phase", "ready"), [("Succeeded", 1), ("Failed", 0)])
+    def test_finished_pods_are_not_placed_again(self, phase: str, ready: int) -> None:
+        found = gang(job(task("w", 3)), pod("j-w-0", "n0", phase, labels=of_job(0)))
+        assert (found.n_pods, found.ready) == (2, ready)
+
+    def test_a_job_that_runs_whole_is_no_gang(self) -> None:
+        found = workload(job(task("w", 1)), pod("j-w-0", "n0", labels=of_job(0)))
+        assert found.gangs == ()
+        assert [(p.metadata.name, key) for p, key in found.holding] == [("j-w-0", "ns/j")]
+
+    def test_roles_keep_their_pods_apart(self) -> None:
+        found = gang(job(task("a", 2), task("b", 2)), pod("j-a-0", "n0", labels=of_job(0, "a")))
+        assert [(r.name, r.count) for r in found.roles] == [("a", 1), ("b", 2)]
+
+    def test_the_record_comes_from_the_jobs_pod_group(self) -> None:
+        record = {"volcano.sh/job-allocated-hypernode": "s4"}
+        assert gang(job(task("w", 1)), pod_group("j-1-2-3-4-5", record)).record == "s4"
+        assert gang(job(task("w", 1)), pod_group("j", record)).record == "s4"
+        assert gang(job(task("w", 1)), pod_group("other", record)).record == ""
+
+    def test_priority_and_class_and_gpu_group(self) -> None:
+        labels = {
+            "gputopology.scheduling.koordinator.sh/name": "g",
+            "gputopology.scheduling.koordinator.sh/replica": "2",
+        }
+        found = gang(
+            job(task("w", 2, labels=labels), labels={"tor-affinity": "large-model-schema"}, priorityClassName="high"),
+            priority_class("high", 7),
+            priority_class("usual", 3, globalDefault=True),
+        )
+        assert (found.priority, found.job_class, found.gpu_group) == (7, "large-model-schema", GpuGroup("g", 2))
+        assert found.roles[0].priority == 3
+        assert found.notes == ()
+
+    def test_what_is_not_read_leaves_a_note(self) -> None:
+        spread = task("w", 4, partitionPolicy={"totalPartitions": 2, "partitionSize": 2})
+        spread["template"]["spec"]["topologySpreadConstraints"] = [{"maxSkew": 1}]
+        notes = " / ".join(gang(job(spread, priorityClassName="unknown")).notes)
+        assert "topologySpreadConstraints of w" in notes
+        assert "partitionPolicy of task w" in notes
+        assert "PriorityClass unknown" in notes
+
+    def test_a_refused_job_is_no_gang(self) -> None:
+        found = workload(job(task("w", 2), minAvailable=3))
+        assert found.gangs == ()
+        assert found.refused == (
+            ("Job ns/j", "job 'minAvailable' should not be greater than total replicas in tasks;"),
+        )
+
+
+class TestPodGroup:
+    def test_pending_pods_by_role(self) -> None:
+        pods = [
+            pod("b", annotations=GROUP, labels={"volcano.sh/task-spec": "w"}),
+            pod("a", annotations=GROUP, labels={"volcano.sh/task-spec": "w"}),
+            pod("c", annotations=GROUP),
+            pod("d", "n0", annotations=GROUP),
+        ]
+        record = {"volcano.sh/job-allocated-hypernode": "s4"}
+        topology = {"mode": "soft", "highestTierAllowed": 2}
+        group = pod_group("g", record, minMember=3, minTaskMember={"w": 2}, queue="q", networkTopology=topology)
+        found = gang(group, *pods)
+        assert (found.key, found.kind, found.min_available, found.ready, found.queue) == ("ns/g", "PodGroup", 3, 1, "q")
+        assert (found.record, found.constraint) == ("s4", TopologyConstraint("soft", 2))
+        assert [(r.name, r.count, r.min_available) for r in found.roles] == [("w", 2, 2), ("pod", 1, None)]
+        assert [p.name for p in found.pods()] == ["a", "b", "c"]
+
+    def test_pods_of_one_role_that_differ_become_two_roles(self) -> None:
+        found = gang(
+            pod_group("g", minTaskMember={"pod": 2}),
+            pod("a", annotations=GROUP),
+            pod("b", annotations=GROUP, nodeSelector={"x": "y"}),
+        )
+        assert [(r.name, r.count, r.min_available) for r in found.roles] == [("pod", 1, None), ("pod#2", 1, None)]
+        assert any("differ" in note for note in found.notes)
+
+    def test_a_group_that_is_not_there(self) -> None:
+        found = gang(pod("a", annotations=GROUP))
+        assert (found.key, found.min_available, found.constraint) == ("ns/g", 1, None)
+        assert any("not in the input" in note for note in found.notes)
+
+    def test_sub_groups_leave_a_note(self) -> None:
+        found = gang(pod_group("g", subGroupPolicy=[{"name": "x"}]), pod("a", annotations=GROUP))
+        assert any("subGroupPolicy" in note for note in found.notes)
+
+    def test_a_group_without_pending_pods_is_no_gang(self) -> None:
+        assert workload(pod_group("g"), pod("a", "n0", annotations=GROUP)).gangs == ()
+
+
+class TestPodsWithoutGroup:
+    def test_a_lone_pod_is_a_gang_of_one(self) -> None:
+        annotations = {
+            "volcano.sh/network-topology-highest-tier": "2",
+            "scheduling.volcano.sh/queue-name": "q",
+        }
+        found = gang(pod("a", annotations=annotations, priority=9))
+        assert (found.key, found.n_pods, found.min_available, found.kind) == ("ns/a", 1, 1, "Pod")
+        assert (found.constraint, found.queue, found.priority) == (TopologyConstraint("hard", 2), "q", 9)
+        assert next(found.pods()).name == "a"
+
+    def test_a_gpu_group_is_one_gang_with_minimum_one(self) -> None:
+        labels = {
+            "gputopology.scheduling.koordinator.sh/name": "g",
+            "gputopology.scheduling.koordinator.sh/replica": "3",
+        }
+        found = gang(pod("a", labels=labels), pod("b", labels=labels), pod("c", "n0", labels=labels))
+        assert (found.key, found.n_pods, found.min_available, found.ready) == ("ns/g", 2, 1, 1)
+        assert found.gpu_group == GpuGroup("g", 3)
+        assert found.notes == ()
+
+    def test_a_gpu_group_with_gang_annotations_has_their_minimum(self) -> None:
+        labels = {
+            "gputopology.scheduling.koordinator.sh/name": "g",
+            "gputopology.scheduling.koordinator.sh/replica": "2",
+        }
+        annotations = {"gang.scheduling.koordinator.sh/min-available": "2"}
+        found = gang(pod("a", labels=labels, annotations=annotations))
+        assert found.min_available == 2
+        assert "wants 2 pods, the input has 1" in found.notes[0]
+
+    @pytest.mark.parametrize("replica", [None, "0", "two", "-1", "1.0"])
+    def test_half_a_gpu_group_is_none(self, replica: str | None) -> None:
+        labels = {"gputopology.scheduling.koordinator.sh/name": "g"}
+        if replica is not None:
+            labels["gputopology.scheduling.koordinator.sh/replica"] = replica
+        found = gang(pod("a", labels=labels))
+        assert found.gpu_group is None
+        assert "name no GPU group" in found.notes[0]
+
+
+class TestDeployment:
+    def deployment(self, replicas: int, **annotations: str) -> dict[str, Any]:
+        template = {
+            "metadata": {"annotations": {"volcano.sh/network-topology-mode": "Soft"}},
+            "spec": containers(gpus=1),
+        }
+        metadata = {"name": "d", "namespace": "ns", "annotations": annotations}
+        spec = {"replicas": replicas, "template": template}
+        return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+    def test_replicas_and_annotations(self) -> None:
+        found = gang(self.deployment(3, **{"scheduling.volcano.sh/group-min-member": "2"}))
+        assert (found.key, found.kind, found.n_pods, found.min_available) == ("ns/d", "Deployment", 3, 2)
+        assert found.constraint == TopologyConstraint("soft")
+
+    def test_running_replicas_count(self) -> None:
+        pods = [pod("d-5f-x", "n0", owner=("ReplicaSet", "d-5f")), pod("d-5f-y", owner=("ReplicaSet", "d-5f"))]
+        found = workload(self.deployment(2), *pods)
+        assert [(g.key, g.n_pods, g.ready, next(g.pods()).name) for g in found.gangs] == [("ns/d", 1, 1, "d-5f-y")]
+        assert [key for _, key in found.holding] == ["ns/d"]
+
+    def test_no_replica_is_no_gang(self) -> None:
+        assert workload(self.deployment(0)).gangs == ()
+
+
+def test_gangs_come_sorted_and_pods_are_found_by_their_owner() -> None:
+    found = workload(job(task("w", 2), name="z"), job(task("w", 2), name="b"), pod("z-w-0", "n0", owner=("Job", "z")))
+    assert [(g.name, g.n_pods) for g in found.gangs] == [("b", 2), ("z", 1)]

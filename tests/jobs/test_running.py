@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import json
+
+from workbench.jobs.running import running_pods
+from workbench.objects.metadata import Metadata
+from workbench.objects.pod import Pod, PodSpec
+
+
+def pod(name: str, node: str, gpus: int = 0, held: object = None) -> tuple[Pod, str]:
+    annotations = {}
+    if held is not None:
+        text = held if isinstance(held, str) else json.dumps({"allocatedGPUs": held, "visibleGPUs": []})
+        annotations["topology.scheduling.koordinator.sh/gpu"] = text
+    requests = {"cpu": 1, "nvidia.com/gpu": gpus}
+    return Pod(Metadata(name, "ns", annotations=annotations), PodSpec(requests, node_name=node), "Running"), "ns/g"
+
+
+INDEX = {"n0": 0, "n1": 1}
+
+
+def test_recorded_gpus_are_held() -> None:
+    running, free, gaps = running_pods([pod("a", "n0", 3, {"0": ["4", "5"], "1": ["1"]})], INDEX, [0xFF, 0xFF])
+    assert running[0].gpu_mask == 0b110010
+    assert (running[0].gang, running[0].node) == ("ns/g", 0)
+    assert free == [0b11001101, 0xFF]
+    assert gaps == []
+
+
+def test_pods_without_a_record_get_the_lowest_gpus_after_all_recorded_ones() -> None:
+    running, free, gaps = running_pods([pod("a", "n0", 2), pod("b", "n0", 2, {"0": ["0", "2"]})], INDEX, [0b11111, 0])
+    assert [p.gpu_mask for p in running] == [0b01010, 0b00101]
+    assert free[0] == 0b10000
+    assert gaps == ["1 running pods do not say which GPUs they hold: the lowest free ones are taken"]
+
+
+def test_a_record_that_cannot_be_read_counts_as_none() -> None:
+    for text in (
+        "{",
+        "[]",
+        '{"allocatedGPUs": 3}',
+        '{"allocatedGPUs": {"0": ["x"]}}',
+        '{"allocatedGPUs": {"0": [5000]}}',
+    ):
+        running, _, gaps = running_pods([pod("a", "n0", 1, text)], INDEX, [0b1, 0])
+        assert running[0].gpu_mask == 1
+        assert len(gaps) == 1
+
+
+def test_contradictions_are_named() -> None:
+    pods = [pod("a", "n0", 1, {"0": ["0"]}), pod("b", "n0", 1, {"0": ["0"]}), pod("c", "n1", 3), pod("d", "gone", 1)]
+    running, free, gaps = running_pods(pods, INDEX, [0b11, 0b1])
+    assert free == [0b10, 0]
+    assert running[3].node == -1
+    assert [gap.split(" ", 1)[1] for gap in gaps] == [
+        "running pods do not say which GPUs they hold: the lowest free ones are taken",
+        "running pods ask for more GPUs than their node has left",
+        "running pods hold GPUs that their node does not have or that another pod holds",
+        "running pods are on nodes that are not in the input",
+    ]

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from workbench.errors import InputError
+from workbench.objects.device import read_device
+
+
+def device(matrix: Any, n: int = 2, **more: Any) -> dict[str, Any]:
+    text = matrix if isinstance(matrix, str) else json.dumps(matrix)
+    gpus = [{"type": "gpu", "minor": i, "health": i != 1} for i in range(n)]
+    spec = {"devices": [*gpus, {"type": "rdma", "minor": 0}], **more}
+    return {
+        "metadata": {"name": "host04"},
+        "spec": {"topologies": {"gpu": [{"name": "bandwidth", "topology": text}]}} | spec,
+    }
+
+
+def test_healthy_gpus_and_matrix() -> None:
+    found = read_device(device([[0, 5], [6.5, 0]]))
+    assert (found.healthy_gpus, found.all_gpus) == ((0,), (0, 1))
+    assert found.bandwidth is not None
+    assert found.bandwidth.gb_s.tolist() == [[0, 5], [6.5, 0]]
+
+
+def test_a_device_without_a_matrix() -> None:
+    assert read_device(device("", topologies=None)).bandwidth is None
+
+
+def test_devices_with_the_same_text_share_their_matrix() -> None:
+    assert read_device(device([[0, 5], [5, 0]])).bandwidth is read_device(device([[0, 5], [5, 0]])).bandwidth
+
+
+@pytest.mark.parametrize(
+    ("matrix", "where", "message"),
+    [
+        ([[0, 1], [1]], "row 1", "not square"),
+        ([[0, 1]], "row 0", "not square"),
+        ([[0, -1], [1, 0]], "row 0, column 1", "not a bandwidth"),
+        ("[[0, NaN], [1, 0]]", "row 0, column 1", "not a bandwidth"),
+        ([[0, None], [1, 0]], "row 0, column 1", "missing"),
+        ([[0, "5"], [1, 0]], "row 0, column 1", "missing or wrong"),
+        ("[[0, 1" + "0" * 400 + "], [1, 0]]", "row 0, column 1", "wrong entry"),
+        ("[[0, 1", "topology", "no JSON"),
+        ("[" * 100_000, "topology", "no JSON"),
+        ([], "topology", "no list of rows"),
+        ([[0, 1, 1], [1, 0, 1], [1, 1, 0]], "topology", "another number of GPUs"),
+        ([[0]], "topology", "another number of GPUs"),
+    ],
+)
+def test_a_matrix_that_is_none_is_bad_input(matrix: Any, where: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        read_device(device(matrix))
+    assert caught.value.where is not None
+    assert caught.value.where.startswith("spec.topologies.gpu[0].topology")
+    assert caught.value.where.endswith(where)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("minor", [None, -1, 1024, 0, "1", True])
+def test_minor_numbers_are_distinct_and_in_range(minor: object) -> None:
+    broken = device([[0]], n=1)
+    broken["spec"]["devices"].append({"type": "gpu", "minor": minor})
+    with pytest.raises(InputError, match=r"spec.devices\[2\].minor"):
+        read_device(broken)

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from workbench.errors import InputError
+from workbench.objects.deployment import read_deployment
+from workbench.objects.kinds import ClusterObjects
+
+
+def test_objects_go_to_their_kind_and_the_rest_is_counted() -> None:
+    cluster = ClusterObjects()
+    metadata = {"name": "x", "namespace": "a"}
+    cluster.add({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}})
+    cluster.add({"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": metadata})
+    cluster.add({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata})
+    cluster.add({"apiVersion": "v1", "kind": "Service", "metadata": metadata})
+    cluster.add({"apiVersion": "v1", "kind": "Service"})
+    cluster.add({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "p"}, "value": 5})
+    cluster.add(
+        {
+            "apiVersion": "scheduling.volcano.sh/v1beta1",
+            "kind": "Queue",
+            "metadata": {"name": "q"},
+            "spec": {"weight": 4, "capability": {"cpu": 2}},
+        }
+    )
+    assert list(cluster.nodes) == ["n"]
+    assert list(cluster.jobs) == ["a/x"]
+    assert cluster.ignored == {"Job (batch/v1)": 1, "Service": 2}
+    assert cluster.priority_classes["p"].value == 5
+    assert (cluster.queues["q"].weight, cluster.queues["q"].capability) == (4, {"cpu": 2000})
+
+
+@pytest.mark.parametrize("data", [{}, {"kind": "Node"}, {"apiVersion": "v1"}, {"apiVersion": 1, "kind": "Node"}])
+def test_an_object_without_kind_or_version_is_bad_input(data: dict[str, object]) -> None:
+    with pytest.raises(InputError, match="apiVersion and kind"):
+        ClusterObjects().add(data)
+
+
+def test_the_same_object_twice_is_bad_input() -> None:
+    cluster = ClusterObjects()
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+    cluster.add(node)
+    with pytest.raises(InputError, match="the same Node twice"):
+        cluster.add(node)
+
+
+@pytest.mark.parametrize(("text", "want"), [("2", 2), ("-1", 1), ("1.5", 1), ("99999999999", 1), ("0", 0), (None, 1)])
+def test_minimum_of_a_deployment(text: str | None, want: int) -> None:
+    annotations = {} if text is None else {"scheduling.volcano.sh/group-min-member": text}
+    metadata = {"name": "d", "annotations": annotations}
+    assert read_deployment({"metadata": metadata, "spec": {}}).min_member == want
+
+
+def test_more_replicas_than_anybody_means_are_bad_input() -> None:
+    with pytest.raises(InputError, match=r"spec.replicas.*1000000"):
+        read_deployment({"metadata": {"name": "d"}, "spec": {"replicas": 2_000_000_000}})

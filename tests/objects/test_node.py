@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from workbench.errors import InputError
+from workbench.model.labels import Taint
+from workbench.objects.node import read_node
+
+
+def manifest(**more: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "n0", "labels": {"a": "b"}}, **more}
+
+
+def test_allocatable_wins_over_capacity() -> None:
+    status = {"allocatable": {"cpu": "7500m"}, "capacity": {"cpu": "8", "memory": "1Gi"}}
+    assert read_node(manifest(status=status)).allocatable == {"cpu": 7500}
+    assert read_node(manifest(status={"capacity": {"cpu": 8}})).allocatable == {"cpu": 8000}
+    assert read_node(manifest()).allocatable == {}
+
+
+def test_taints_and_cordon() -> None:
+    node = read_node(manifest(spec={"unschedulable": True, "taints": [{"key": "k", "effect": "NoSchedule"}]}))
+    assert node.unschedulable
+    assert node.taints == (Taint("k", "", "NoSchedule"),)
+
+
+@pytest.mark.parametrize(
+    ("broken", "where"),
+    [
+        ({"metadata": {}}, "metadata.name"),
+        ({"metadata": {"name": 7}}, "metadata.name"),
+        ({"metadata": []}, "metadata"),
+        ({"metadata": {"name": "a/b"}}, "metadata.name"),
+        ({"metadata": {"name": "a\nb"}}, "metadata.name"),
+        ({"metadata": {"name": "n", "labels": {"rack": 3}}}, "metadata.labels['rack']"),
+        ({"status": {"allocatable": {"cpu": "a lot"}}}, "status.allocatable['cpu']"),
+        ({"status": {"allocatable": ["cpu"]}}, "status.allocatable"),
+        ({"status": {"capacity": {"cpu": None}}}, "status.capacity['cpu']"),
+        ({"status": {"allocatable": {"nvidia.com/gpu": "1025"}}}, "status.allocatable['nvidia.com/gpu']"),
+        ({"spec": {"taints": {"key": "k"}}}, "spec.taints"),
+        ({"spec": {"unschedulable": "yes"}}, "spec.unschedulable"),
+    ],
+)
+def test_a_field_of_the_wrong_type_is_named(broken: dict[str, Any], where: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_node({**manifest(), **broken})
+    assert caught.value.where == where
