@@ -158,7 +158,8 @@ class NodePolicy(ABC):
     reads_topology : bool
         Then a topology that is not ready is a refusal (DESIGN decision 14), given before `assign` is asked.
     monotone : bool
-        Promises that more capacity never turns a placement into a refusal.
+        Promises that more capacity never turns a placement of identical pods into a refusal. (Of several roles one can
+        take the room that the other needs: no policy here promises it for them.)
     """
 
     name: str

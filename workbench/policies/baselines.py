@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workbench.kernels.domains import ScoreWeights
 from workbench.model.placement import Reason
+from workbench.model.resources import PODS
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.demand import node_reasons
 from workbench.policies.parameters import NoParameters, gpu_weight, parameter
 from workbench.policies.reasons import fit_reason, gang_text
 from workbench.policies.volcano.allocate import Workplace, allocate_flat
-from workbench.policies.volcano.scores import NodeOrderParameters, score_weights
 
 __all__ = ["BinPack", "GangFirstFit", "Random", "RandomParameters", "ScoreParameters", "Spread"]
 
@@ -34,6 +35,8 @@ class ScoreParameters:
 class _Scored(NodePolicy):
     """Every pod on the node with the best score of one kind; ties: the smallest name."""
 
+    monotone = True
+
     def __init__(self, parameters: ScoreParameters) -> None:
         self._parameters = parameters
 
@@ -41,15 +44,15 @@ class _Scored(NodePolicy):
     def parameters(self) -> Mapping[str, Any]:
         return asdict(self._parameters)
 
-    def weights(self, resources: tuple[str, ...]) -> NodeOrderParameters:
-        """The score, as weights of the node order."""
+    def weights(self, resources: npt.NDArray[np.int64]) -> ScoreWeights:
+        """The score over the columns of a snapshot, given as 1 for what is scored and 0 for the pod slots."""
         raise NotImplementedError
 
     def assign(self, request: Request) -> Assignment | Declined:
-        resources = request.snapshot.resources
+        scored = np.array([name != PODS for name in request.snapshot.resources], dtype=np.int64)
         workplace = Workplace(
             request,
-            score_weights(self.weights(resources), resources),
+            self.weights(scored),
             self._parameters.gpu_weight,
             request.demand.idle,
             request.ledger.used,
@@ -59,26 +62,27 @@ class _Scored(NodePolicy):
 
 
 class BinPack(_Scored):
-    """Fullest node first, over every requested resource but the pod slots."""
+    """Fullest node first, over every requested resource."""
 
     name = "binpack"
 
-    def weights(self, resources: tuple[str, ...]) -> NodeOrderParameters:
-        others = {name: 1 for name in resources if name != "pods"}
-        return NodeOrderParameters(binpack_resources=others, least_weight=0, balanced_weight=0)
+    def weights(self, resources: npt.NDArray[np.int64]) -> ScoreWeights:
+        return ScoreWeights(binpack=1, binpack_resources=resources.astype(np.float64))
 
 
 class Spread(_Scored):
-    """Emptiest node first, by cpu and memory (Kubernetes least requested)."""
+    """Emptiest node first, by whole percents over every resource that nodes have (Kubernetes least requested)."""
 
     name = "spread"
 
-    def weights(self, resources: tuple[str, ...]) -> NodeOrderParameters:
-        return NodeOrderParameters(binpack_weight=0, least_weight=1, balanced_weight=0)
+    def weights(self, resources: npt.NDArray[np.int64]) -> ScoreWeights:
+        return ScoreWeights(least_requested=1, request_resources=resources)
 
 
 class _Slots(NodePolicy):
     """Places a role at once: from the pods that each node holds to a node per pod."""
+
+    monotone = True
 
     def pick(self, role: int, room: Longs, count: int, request: Request, state: Any) -> Ints:
         """Nodes for up to `count` pods, given how many each node holds (at most `count`)."""

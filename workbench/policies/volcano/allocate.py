@@ -177,6 +177,7 @@ class Allocate(NodePolicy):
     """
 
     name = "allocate"
+    monotone = True
 
     def __init__(self, parameters: NodeOrderParameters) -> None:
         self._parameters = parameters

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from tests.fabrics import snapshot
+from workbench.errors import InternalError
+from workbench.model.gang import Gang, Role
+from workbench.policies.base import Composed
+from workbench.policies.baselines import GangFirstFit
+from workbench.policies.gpu.base import GpuPolicy, GpuQuestions, NodeGpus
+from workbench.policies.gpu.lowest_index import deal_lowest
+from workbench.policies.parameters import NoParameters
+
+GANG = Gang("d", "j", (Role("w", 3, {"nvidia.com/gpu": 2}, (2,)),), 3)
+
+
+class OnlyNeighbours(GpuPolicy):
+    """Gives GPUs 0+1 or 2+3 and nothing else; counts how often it is asked."""
+
+    name = "only-neighbours"
+    counts_only = False
+    parameters = {}
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def fits(self, gpus: NodeGpus, requests: Sequence[int]) -> bool:
+        self.asked += 1
+        return any(gpus.free & pair == pair for pair in (0b11, 0b1100))
+
+    def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
+        return 1.0
+
+    def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...]:
+        self.asked += 1
+        pairs = [pair for pair in (0b11, 0b1100) if gpus.free & pair == pair]
+        return tuple(pairs[: len(requests)])
+
+
+def test_a_policy_that_does_more_than_count_decides_where_pods_fit():
+    cluster = snapshot(["a", "b", "c", "e"], gpus=4, free_gpus={"a": 0b0110, "b": 0b0011, "c": 0b1100, "e": 0b1011})
+    placement = Composed("x", GangFirstFit(NoParameters()), OnlyNeighbours()).place(GANG, cluster.ledger())
+    assert placement.node.tolist() == [1, 2, 3]
+    assert [placement.gpu_mask(i) for i in range(3)] == [0b11, 0b1100, 0b11]
+
+
+def test_a_refusal_counts_the_nodes_whose_gpus_do_not_suit():
+    cluster = snapshot(["a", "b"], gpus=4, free_gpus={"a": 0b0110, "b": 0b0110})
+    refusal = Composed("x", GangFirstFit(NoParameters()), OnlyNeighbours()).place(GANG, cluster.ledger())
+    assert refusal.reasons[0].message == "0/2 nodes are unavailable: 2 node(s) without a suitable set of GPUs."
+    assert refusal.reasons[0].code == "gpu"
+
+
+def test_equal_questions_are_asked_once():
+    policy = OnlyNeighbours()
+    cluster = snapshot([f"n{i}" for i in range(6)], gpus=4)
+    questions = GpuQuestions(policy, cluster.ledger())
+    assert questions.feasible(2).all()
+    assert questions.feasible(2).all()
+    assert policy.asked == 1
+    assert questions.scores(2).tolist() == [1.0] * 6
+    assert questions.scores(0) is None
+    policy.asked = 0
+    questions.deal(GANG, np.array([0, 3, 5], dtype=np.int32))
+    assert policy.asked == 1
+
+
+def test_dealing_more_than_is_free_is_our_bug():
+    class Lowest(OnlyNeighbours):
+        def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...]:
+            return deal_lowest(gpus.free, requests)
+
+    questions = GpuQuestions(Lowest(), snapshot(["a"], gpus=4).ledger())
+    with pytest.raises(InternalError):
+        questions.deal(GANG, np.array([0, 0, 0], dtype=np.int32))

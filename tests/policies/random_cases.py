@@ -1,0 +1,123 @@
+"""Random clusters and gangs, and comparing a policy with the oracle on them.
+
+Drawn evenly from a seed rather than by Hypothesis: its small examples hold no choice between domains.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+from hypothesis import strategies as st
+
+from tests.fabrics import snapshot
+from tests.reference import volcano_1_13 as oracle
+from workbench.model.gang import Gang, Role, TopologyConstraint
+from workbench.model.snapshot import RunningPod
+from workbench.policies import get_policy
+
+seeds = st.integers(0, 2**32)
+
+DEFAULTS = {
+    "binpack": 1,
+    "binpack_resources": {"cpu": 1, "memory": 1},
+    "least": 1,
+    "most": 0,
+    "balanced": 1,
+}
+
+
+def random_cluster(rng):
+    # "n10" < "n2": the order of names is not the order of numbers.
+    names = [f"n{i}" for i in rng.sample(range(1, 13), rng.randint(3, 12))]
+    domains = []
+    if rng.random() < 0.8:
+        # A tree: each tier cuts what the tier above it holds; some nodes may be left out at any level.
+        parts = [("", list(names))]
+        for tier in sorted(rng.sample(range(5), rng.randint(1, 3)), reverse=True):
+            cut = []
+            for parent, members in parts:
+                while members and rng.random() < 0.9:
+                    size = rng.randint(1, max(2, 2 * len(members) // 3))
+                    inside, members = members[:size], members[size:]
+                    domains.append((f"h{len(domains)}", tier, inside, parent))
+                    cut.append((domains[-1][0], list(inside)))
+            parts = cut
+    else:
+        # Anything without a cycle, overlaps included.
+        for number in range(rng.randint(0, 5)):
+            tier = rng.randint(1, 3)
+            above = [name for name, other, _, _ in domains if other > tier]
+            domains.append((f"h{number}", tier, rng.sample(names, rng.randint(0, 3)), rng.choice(["", *above])))
+    busy = rng.choice([0, 2, 4])
+    used = {n: (rng.randint(0, busy) * 1000, rng.randint(0, busy) << 30, rng.randint(0, 1), 0) for n in names}
+    free = {n: rng.choice([0b1111, 0b1111, 0b0110, 0b1]) for n in names}
+    running = [
+        RunningPod("d", f"r{i}", rng.randint(-1, len(names) - 1), {}, "d/j", rng.choice("ab"))
+        for i in range(rng.choice([0, 0, 1, 3]))
+    ]
+    return snapshot(
+        names,
+        domains,
+        cpu=4000,
+        memory=4 << 30,
+        pods=rng.choice([3, 110]),
+        gpus=4,
+        used=used,
+        free_gpus=free,
+        cordoned=rng.sample(names, rng.randint(0, 1)),
+        running=running,
+    )
+
+
+def random_gang(rng, cluster):
+    roles = []
+    for name in rng.choice(["a", "a", "ab", "abc"]):
+        count = rng.randint(1, 5)
+        cpu, memory, gpus = rng.choice([(0, 0, 1), (500, 0, 0), (1000, 1, 0), (1500, 2, 1), (500, 1, 2), (0, 0, 0)])
+        minimum = rng.choice([None, None, rng.randint(0, count)])
+        requests = {"cpu": cpu, "memory": memory << 29, "nvidia.com/gpu": gpus}
+        roles.append(Role(name, count, requests, (gpus,), minimum, priority=rng.choice([0, 0, 1])))
+    n = sum(role.count for role in roles)
+    ready = len(cluster.running)
+    mode = rng.choice(["hard", "hard", "hard", "soft", "", None])
+    tier = rng.choice([None, 0, 1, 2, 3, 4, 4])
+    return Gang(
+        "d",
+        "j",
+        tuple(roles),
+        ready + rng.choice([0, n, n, rng.randint(0, n), rng.randint(0, n)]),
+        TopologyConstraint(mode, tier) if mode is not None else None,
+        record=rng.choice(["", "gone", *cluster.topology.domain_names, *cluster.topology.domain_names]),
+        ready=ready,
+    )
+
+
+def assert_same(gang, cluster, policy, weights, topology_weight, **parameters):
+    ledger = cluster.ledger()
+    result = get_policy(policy, **parameters).place(gang, ledger)
+    ledger.check()
+    want = oracle.place(gang, cluster, weights, topology_weight)
+    if want is None:
+        assert not hasattr(result, "node"), (result, want)
+        return
+    nodes, record = want
+    if not hasattr(result, "node"):
+        # Volcano counts best-effort pods without placing them; ours must find a node for as many as are needed.
+        assert any(role.best_effort for role in gang.roles), (result, want)
+        assert sum(name != "" for name in nodes) + gang.ready < gang.min_available, (result, want)
+        return
+    best_effort = np.array([gang.roles[r].best_effort for r in gang.role_of_pod])
+    got = ["" if n < 0 else cluster.topology.node_names[n] for n in result.node]
+    assert [g for g, b in zip(got, best_effort) if not b] == [w for w, b in zip(nodes, best_effort) if not b]
+    if best_effort.all():
+        return
+    if policy == "volcano-1.13" and gang.constraint and gang.constraint.mode:
+        known = cluster.topology.has_domain(record)
+        assert result.hypernode == (record if known else "")
+
+
+def assert_same_at_random(seed, policy="volcano-1.13", topology_weight=10, weights=DEFAULTS, **parameters):
+    rng = random.Random(seed)
+    cluster = random_cluster(rng)
+    assert_same(random_gang(rng, cluster), cluster, policy, weights, topology_weight, **parameters)

@@ -1,0 +1,164 @@
+"""What every registered policy promises, on random clusters and gangs."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tests.fabrics import document_tree, snapshot
+from tests.policies.random_cases import random_cluster, random_gang, seeds
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.gang import Gang, Role, TopologyConstraint
+from workbench.model.placement import Placement, Refusal
+from workbench.policies import get_policy, list_policies
+from workbench.policies.base import Composed, session_order
+from workbench.policies.progress import Progress
+
+NODE = [info.name for info in list_policies() if info.kind == "node"]
+GPU = [info.name for info in list_policies() if info.kind == "gpu"]
+EVERY = [*NODE, *(info.name for info in list_policies() if info.kind == "whole"), *(f"allocate+{gpu}" for gpu in GPU)]
+
+MATRIX = BandwidthMatrix(np.array([[0, 9, 5, 1], [9, 0, 1, 5], [5, 1, 0, 9], [1, 5, 9, 0]], dtype=np.float64))
+
+
+def case(seed):
+    rng = random.Random(seed)
+    cluster = random_cluster(rng)
+    if rng.random() < 0.5:
+        known = np.array([rng.random() < 0.8 for _ in range(cluster.n_nodes)])
+        cluster = cluster.with_matrix(MATRIX, known)
+    return rng, cluster, random_gang(rng, cluster)
+
+
+def content(result):
+    """Everything in an answer, comparable."""
+    fields = {f.name: getattr(result, f.name) for f in dataclasses.fields(result) if f.name not in ("gang", "topology")}
+    return {k: v.tobytes() if isinstance(v, np.ndarray) else v for k, v in fields.items()}
+
+
+@pytest.mark.parametrize("name", EVERY)
+@settings(deadline=None, max_examples=60)
+@given(seed=seeds)
+def test_placements_hold_and_refusals_leave_nothing(name, seed):
+    _, cluster, gang = case(seed)
+    ledger = cluster.ledger()
+    result = get_policy(name).place(gang, ledger)
+    ledger.check()
+    if isinstance(result, Refusal):
+        assert result.reasons
+        assert all(reason.message for reason in result.reasons)
+        assert np.array_equal(ledger.used, cluster.used)
+        assert np.array_equal(ledger.gpu_free, cluster.gpu_free)
+        return
+    placed = np.flatnonzero(result.node >= 0)
+    # Gang atomic: enough pods in all, and of each role whose minimum counts.
+    assert len(placed) + gang.ready >= gang.min_available
+    progress = Progress.of(gang, cluster)
+    for role in range(len(gang.roles)):
+        if not gang.roles[role].best_effort:
+            progress.place(role, int((gang.role_of_pod[placed] == role).sum()))
+    assert progress.ready
+    assert sorted([*placed.tolist(), *(u.position for u in result.unplaced)]) == list(range(gang.n_pods))
+    # No node over capacity, nor on a node that takes no pods.
+    touched = np.unique(result.node[placed])
+    assert (ledger.idle[touched][:, 2] >= 0).all()
+    grown = ledger.used - cluster.used
+    assert (ledger.idle[grown > 0] >= 0).all()
+    assert not cluster.unschedulable[touched].any()
+    # As many GPUs as asked for, free before, each given once.
+    taken = cluster.gpu_free & ~ledger.gpu_free
+    for position in range(gang.n_pods):
+        wants = gang.pod(position).role.n_gpus if result.node[position] >= 0 else 0
+        assert result.gpu_mask(position).bit_count() == wants
+    assert int(np.bitwise_count(taken).sum()) == sum(result.gpu_mask(i).bit_count() for i in range(gang.n_pods))
+
+
+@pytest.mark.parametrize("name", EVERY)
+@settings(deadline=None, max_examples=30)
+@given(seed=seeds)
+def test_explaining_changes_nothing_and_repeating_neither(name, seed):
+    _, cluster, gang = case(seed)
+    policy = get_policy(name)
+    first = policy.place(gang, cluster.ledger())
+    explanation = policy.explain(gang, cluster)
+    assert content(explanation.decision.result) == content(first)
+    assert content(get_policy(name).schedule([gang], cluster)[0].result) == content(first)
+    if isinstance(first, Placement) and any(
+        not gang.pod(int(i)).role.best_effort for i in np.flatnonzero(first.node >= 0)
+    ):
+        assert explanation.nodes
+
+
+@pytest.mark.parametrize("name", [n for n in NODE if get_policy(n).node.monotone])
+@settings(deadline=None, max_examples=60)
+@given(seed=seeds)
+def test_more_capacity_never_refuses_a_gang_of_identical_pods_that_was_placed(name, seed):
+    rng, cluster, gang = case(seed)
+    role = dataclasses.replace(gang.roles[0], requests={"cpu": 500, "nvidia.com/gpu": 1}, min_available=None)
+    n = role.count
+    gang = dataclasses.replace(gang, roles=(role,), min_available=gang.ready + rng.randint(1, n))
+    if isinstance(get_policy(name).place(gang, cluster.ledger()), Refusal):
+        return
+    more = cluster.used.copy()
+    more[[rng.randrange(cluster.n_nodes) for _ in range(3)]] = 0
+    larger = dataclasses.replace(cluster, used=more)
+    assert isinstance(get_policy(name).place(gang, larger.ledger()), Placement)
+
+
+def test_every_built_in_node_policy_promises_it():
+    assert {n for n in NODE if get_policy(n).node.monotone} == set(NODE)
+
+
+def test_a_session_goes_by_priority_queue_and_name_and_answers_in_the_given_order():
+    def gang(name, priority=0, queue="default", namespace="d"):
+        return Gang(namespace, name, (Role("w", 1, {"cpu": 1}),), 1, priority=priority, queue=queue)
+
+    gangs = [gang("b"), gang("a"), gang("z", priority=5), gang("c", queue="aaa"), gang("a", namespace="c")]
+    assert [gangs[i].key for i in session_order(gangs)] == ["d/z", "d/c", "c/a", "d/a", "d/b"]
+    cluster = random_cluster(random.Random(1))
+    decisions = get_policy("gang").schedule(gangs, cluster)
+    assert [d.gang for d in decisions] == gangs
+
+
+def test_gangs_of_one_session_share_what_is_free():
+    rng = random.Random(3)
+    cluster = random_cluster(rng)
+    slots = int(np.minimum(4 - cluster.used[:, 0] // 1000, 99).clip(0)[~cluster.unschedulable].sum())
+    gangs = [Gang("d", f"j{i}", (Role("w", 1, {"cpu": 1000}),), 1) for i in range(slots + 3)]
+    placed = [d.placed for d in get_policy("gang").schedule(gangs, cluster)]
+    assert 0 < sum(placed) <= slots
+
+
+def test_notes_of_the_gang_are_warnings_of_every_decision():
+    cluster = random_cluster(random.Random(0))
+    for n in (1, 10_000):
+        gang = Gang("d", "j", (Role("w", n, {"cpu": 1}),), n, notes=("the reader says so",))
+        assert "the reader says so" in get_policy("gang").place(gang, cluster.ledger()).warnings
+
+
+BEST_EFFORT = Role("helper", 2, {})
+
+
+@pytest.mark.parametrize("name", NODE)
+def test_pods_without_requests_come_last_and_blind_to_topology(name):
+    worker = Role("w", 2, {"nvidia.com/gpu": 8}, (8,))
+    gang = Gang("d", "j", (BEST_EFFORT, worker), 4, TopologyConstraint("hard", 1), record="s3")
+    policy = get_policy(name)
+    assert isinstance(policy, Composed)
+    placement = policy.place(gang, document_tree().ledger())
+    assert placement.node[:2].tolist() == [0, 0]
+    assert any("ask for nothing" in warning for warning in placement.warnings)
+    if name == "volcano-1.13":
+        assert placement.hypernode == "s3"
+
+
+@pytest.mark.parametrize("name", NODE)
+def test_a_gang_that_needs_its_pods_without_requests_is_refused_when_they_find_no_node(name):
+    gang = Gang("d", "j", (Role("w", 1, {"cpu": 1}), BEST_EFFORT), 3)
+    refusal = get_policy(name).place(gang, snapshot(["a"], pods=2).ledger())
+    assert isinstance(refusal, Refusal)
+    assert refusal.reasons[0].message == "1/3 tasks in gang unschedulable: 0/1 nodes are unavailable: 1 Too many pods."

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from workbench.errors import InputError
+from workbench.policies.parameters import ParameterInfo
+
+INTEGER = ParameterInfo("n", "integer", 1, "", low=0, high=5)
+NUMBER = ParameterInfo("x", "number", 1.0, "", low=0)
+FLAG = ParameterInfo("f", "flag", False, "")
+TEXT = ParameterInfo("t", "text", "min", "", choices=("min", "max"))
+TABLE = ParameterInfo("m", "table", {}, "", low=0)
+
+READ = [
+    (INTEGER, 3, 3),
+    (INTEGER, "3", 3),
+    (NUMBER, 2, 2.0),
+    (NUMBER, "2.5", 2.5),
+    (FLAG, "yes", True),
+    (FLAG, False, False),
+    (TEXT, "max", "max"),
+    (TABLE, "nvidia.com/gpu=2, cpu=0", {"nvidia.com/gpu": 2, "cpu": 0}),
+    (TABLE, {"cpu": 1}, {"cpu": 1}),
+    (TABLE, "", {}),
+]
+
+
+@pytest.mark.parametrize(("info", "given", "want"), READ)
+def test_values_and_texts_are_read_as_the_type(info, given, want):
+    read = info.read(given, "a-policy")
+    assert read == want
+    assert type(read) is type(want)
+
+
+REFUSED = [
+    (INTEGER, 2.0),
+    (INTEGER, True),
+    (INTEGER, "2.0"),
+    (INTEGER, -1),
+    (INTEGER, 6),
+    (NUMBER, "nan"),
+    (NUMBER, "inf"),
+    (NUMBER, None),
+    (NUMBER, -0.5),
+    (FLAG, "maybe"),
+    (TEXT, "mean"),
+    (TEXT, 3),
+    (TABLE, "cpu"),
+    (TABLE, "cpu=x"),
+    (TABLE, {"cpu": -1}),
+    (TABLE, 3),
+]
+
+
+@pytest.mark.parametrize(("info", "given"), REFUSED)
+def test_a_wrong_type_or_range_names_policy_and_parameter(info, given):
+    with pytest.raises(InputError) as error:
+        info.read(given, "a-policy")
+    assert error.value.source == "a-policy"
+    assert error.value.where == info.name
+    assert error.value.expected == info.range

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.fabrics import document_tree
+from workbench.errors import InputError, UnknownNameError
+from workbench.model.gang import Gang, Role
+from workbench.policies import get_policy, list_policies, policy, registry
+from workbench.policies.parameters import NoParameters, parameter
+from workbench.policies.registry import Entry
+
+JOB = Gang("d", "j", (Role("w", 2, {"nvidia.com/gpu": 8}, (8,)),), 2)
+
+
+@pytest.fixture(autouse=True)
+def _registry_as_it_was(monkeypatch):
+    monkeypatch.setattr(registry, "_registered", dict(registry._entries()))
+
+
+def test_names_of_both_parts_make_the_name():
+    assert get_policy("allocate").name == "allocate"
+    assert get_policy(" allocate + gpu-lowest-index ").name == "allocate+gpu-lowest-index"
+
+
+def test_volcano_is_the_newest_registered():
+    assert get_policy("volcano").name == "volcano-1.13"
+    assert get_policy("volcano+gpu-bottleneck").name == "volcano-1.13+gpu-bottleneck"
+
+
+def test_parameters_of_the_gpu_part_are_given_by_mapping_or_prefix():
+    assert get_policy("gang+gpu-bottleneck", gpu={"symmetric": "max"}).parameters == {"gpu.symmetric": "max"}
+    assert get_policy("gang", **{"gpu.symmetric": "mean"}).parameters == {"gpu.symmetric": "mean"}
+
+
+def test_parameters_have_defaults_and_may_be_texts():
+    assert get_policy("volcano").parameters["weight"] == 10
+    assert get_policy("volcano", weight="3", binpack_resources="nvidia.com/gpu=2").parameters["weight"] == 3
+
+
+UNKNOWN = {
+    "a policy": ("alocate", {}, "unknown policy 'alocate'; did you mean allocate"),
+    "a GPU policy": ("gang+gpu-botleneck", {}, "unknown GPU policy 'gpu-botleneck'; did you mean gpu-bottleneck"),
+    "an alias": ("volcan", {}, "unknown policy 'volcan'; did you mean volcano or volcano-1.13"),
+    "a parameter": ("volcano", {"wieght": 1}, "unknown parameter of volcano-1.13 'wieght'; did you mean weight"),
+    "a GPU parameter": (
+        "gang",
+        {"gpu.symetric": "min"},
+        "unknown parameter of gpu-bottleneck 'symetric'; did you mean symmetric",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "parameters", "want"), UNKNOWN.values(), ids=UNKNOWN.keys())
+def test_unknown_names_offer_close_ones(spec, parameters, want):
+    with pytest.raises(UnknownNameError) as error:
+        get_policy(spec, **parameters)
+    assert str(error.value).startswith(want)
+
+
+@pytest.mark.parametrize("spec", ["gpu-bottleneck", "gang+allocate", "gpu-bottleneck+gang"])
+def test_a_part_of_the_wrong_kind_is_refused(spec):
+    with pytest.raises(InputError, match="policy"):
+        get_policy(spec)
+
+
+def test_a_value_out_of_range_is_refused():
+    with pytest.raises(
+        InputError, match=r"volcano-1.13: weight: not a value for it \(found -1, expected integer >= 0\)"
+    ):
+        get_policy("volcano", weight=-1)
+
+
+def test_the_list_has_kinds_parameters_and_sources():
+    infos = {info.name: info for info in list_policies()}
+    assert {"allocate", "gang", "volcano-1.13", "binpack", "spread", "random"} <= set(infos)
+    assert infos["gpu-bottleneck"].kind == "gpu"
+    assert all(info.source and info.meaning for info in infos.values())
+    symmetric = infos["gpu-bottleneck"].parameters[0]
+    assert (symmetric.name, symmetric.type, symmetric.default) == ("symmetric", "text", "min")
+    weight = next(p for p in infos["volcano-1.13"].parameters if p.name == "weight")
+    assert weight.meaning and weight.source
+
+
+def test_a_function_becomes_a_policy_and_is_replaced_by_the_next():
+    @policy("mine")
+    def mine(gang, ledger):
+        """Everything on node0 and node1."""
+        return ["node0", "node1"]
+
+    assert get_policy("mine").place(JOB, document_tree().ledger()).node.tolist() == [0, 1]
+    assert next(i for i in list_policies() if i.name == "mine").meaning == "Everything on node0 and node1."
+
+    @policy("mine")
+    def again(gang, ledger, first=3):
+        return [first, first + 1]
+
+    assert get_policy("mine").place(JOB, document_tree().ledger()).node.tolist() == [3, 4]
+    assert get_policy("mine+gpu-lowest-index", first="5").place(JOB, document_tree().ledger()).node.tolist() == [5, 6]
+
+
+@pytest.mark.parametrize("name", ["gang", "volcano", "a+b", ""])
+def test_names_that_cannot_be_registered(name):
+    with pytest.raises(InputError):
+        policy(name)(lambda gang, ledger: None)
+
+
+def test_other_packages_register_by_entry_point(monkeypatch):
+    class Found:
+        def __init__(self, name, value):
+            self.name, self._value = name, value
+
+        def load(self):
+            return self._value
+
+    def outside(gang, ledger):
+        return [6, 7]
+
+    entry = Entry(
+        "whole-entry", "node", lambda _: get_policy("gang").node, NoParameters, "first fit again", "a package"
+    )
+    monkeypatch.setattr(registry, "_packages_read", False)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [Found("outside", outside), Found("x", entry)])
+    assert get_policy("outside").place(JOB, document_tree().ledger()).node.tolist() == [6, 7]
+    assert get_policy("whole-entry").place(JOB, document_tree().ledger()).node.tolist() == [0, 1]
+
+
+def test_a_parameter_dataclass_keeps_its_tables_apart():
+    first, second = parameter({}, "a table").default_factory(), parameter({}, "a table").default_factory()
+    first["cpu"] = 1
+    assert second == {}
