@@ -18,7 +18,7 @@ README = ROOT / "README.md"
 TIME = re.compile(r" \d+\.\d$")
 
 #: Bash prelude: `workbench` is the package of this checkout, whatever else is installed.
-PRELUDE = f"workbench() {{ {shlex.quote(sys.executable)} -c 'import sys; from workbench.cli import main; sys.exit(main())' \"$@\"; }}\n"
+PRELUDE = f'workbench() {{ {shlex.quote(sys.executable)} -m workbench "$@"; }}\n'
 
 
 def blocks(language: str) -> list[str]:
