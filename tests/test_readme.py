@@ -78,6 +78,17 @@ def test_python_blocks_run_in_order():
 
 
 def test_links_to_files_lead_somewhere():
-    links = re.findall(r"\]\(([^)#:]+)\)", README.read_text(encoding="utf-8"))
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("datasets/**/*.md")]
+    links = [
+        (page, link) for page in pages for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
+    ]
+    assert len(links) > 20
+    assert [(page.name, link) for page, link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_decision_that_the_code_cites_is_told():
+    told = set(re.findall(r"^\*\*(\d+)\.", (ROOT / "docs/decisions.md").read_text(encoding="utf-8"), re.MULTILINE))
+    sources = [*ROOT.glob("workbench/**/*.py"), *ROOT.glob("_core/*.py*"), ROOT / "setup.py"]
+    cited = {n for path in sources for n in re.findall(r"DESIGN,? decision (\d+)", path.read_text(encoding="utf-8"))}
+    assert cited
+    assert sorted(cited - told) == []

@@ -181,6 +181,23 @@ def test_demo_cluster_holds_what_its_readme_says():
         assert np.array_equal(matrix.gb_s, a if i >= 4 else b)
 
 
+def test_demo_tells_the_policies_apart():
+    """What the demo's README says: who keeps the hard job in one half, and who meets a slow direction."""
+    scenario = workbench.load(DATASETS / "demo")
+    names = ["allocate", "gang", "binpack", "spread", "volcano-1.13", "volcano-1.13+gpu-lowest-index"]
+    comparison = workbench.compare(scenario.gangs, scenario.snapshot, names)
+    assert comparison.all_placed
+    table = comparison.to_dataframe().set_index(["policy", "job"])
+    hard = table.xs("default/hard-tier-2", level="job")
+    assert hard["lca_tier"].tolist() == [3, 3, 3, 3, 2, 2]
+    assert hard.loc["volcano-1.13", "hypernode"] == "s5"
+    slowest = table["bottleneck_gb_s"].groupby(level="policy").min()
+    assert slowest["volcano-1.13"] == 15.52
+    assert slowest["volcano-1.13+gpu-lowest-index"] == 4.64
+    pair = table.xs("default/nccl-pair", level="job")["bottleneck_gb_s"]
+    assert (pair["volcano-1.13"], pair["volcano-1.13+gpu-lowest-index"]) == (48.33, 6.02)
+
+
 def test_no_dataset_names_a_machine_path():
     text = "\n".join(p.read_text(encoding="utf-8") for p in sorted(DATASETS.rglob("*")) if p.is_file())
     assert len(text) > 10_000
