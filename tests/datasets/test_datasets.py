@@ -171,14 +171,31 @@ def test_samples_ask_for_what_the_document_asks():
 def test_demo_cluster_holds_what_its_readme_says():
     snapshot = workbench.load(DATASETS / "demo").snapshot
     assert int(np.bitwise_count(snapshot.gpu_total).sum()) == 64
-    assert int(np.bitwise_count(snapshot.gpu_free).sum()) == 61
-    assert snapshot.gpu_free[snapshot.topology.node("node1")].tolist() == [0xFF & ~0b1001]
+    assert int(np.bitwise_count(snapshot.gpu_free).sum()) == 60
+    assert snapshot.gpu_free[snapshot.topology.node("node1")].tolist() == [0xFF & ~0b101001]
     a = workbench.load_matrix(MATRICES / "matrix-a.txt").gb_s
     b = workbench.load_matrix(MATRICES / "matrix-b.txt").gb_s
     for i in range(8):
         matrix = snapshot.matrix_of(snapshot.topology.node(f"node{i}"))
         assert matrix is not None
         assert np.array_equal(matrix.gb_s, a if i >= 4 else b)
+
+
+def test_demo_tells_the_policies_apart():
+    """What the demo's README says: who keeps the hard job in one half, and who meets a slow direction."""
+    scenario = workbench.load(DATASETS / "demo")
+    names = ["allocate", "gang", "binpack", "spread", "volcano-1.13", "volcano-1.13+gpu-lowest-index"]
+    comparison = workbench.compare(scenario.gangs, scenario.snapshot, names)
+    assert comparison.all_placed
+    table = comparison.to_dataframe().set_index(["policy", "job"])
+    hard = table.xs("default/hard-tier-2", level="job")
+    assert hard["lca_tier"].tolist() == [3, 3, 3, 3, 2, 2]
+    assert hard.loc["volcano-1.13", "hypernode"] == "s5"
+    slowest = table["bottleneck_gb_s"].groupby(level="policy").min()
+    assert slowest["volcano-1.13"] == 15.52
+    assert slowest["volcano-1.13+gpu-lowest-index"] == 4.64
+    pair = table.xs("default/nccl-pair", level="job")["bottleneck_gb_s"]
+    assert (pair["volcano-1.13"], pair["volcano-1.13+gpu-lowest-index"]) == (48.33, 6.02)
 
 
 def test_no_dataset_names_a_machine_path():

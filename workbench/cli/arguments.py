@@ -47,7 +47,8 @@ def load_scenario(files: Sequence[str], matrices: Sequence[str] = ()) -> Scenari
 
     if not files:
         raise InputError("no input given", source="-f", expected="a file, a folder or -")
-    scenario = load(*files, matrices=key_values("--matrix", matrices, "PATTERN=FILE"))
+    stdin = sys.stdin.buffer.read() if "-" in files else None
+    scenario = load(*files, matrices=key_values("--matrix", matrices, "PATTERN=FILE"), stdin=stdin)
     tell_ignored(scenario)
     return scenario
 

@@ -100,10 +100,9 @@ def generate(
 
         print_tables(*preset_tables(PRESETS))
         return
-    import yaml
+    from workbench.formats.write_manifests import to_yaml
 
-    manifests = make(kind, **key_values("--set", set_))
-    emit(yaml.dump_all(manifests, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True), out)
+    emit(to_yaml(make(kind, **key_values("--set", set_))), out)
 
 
 def _problems(topology: Any) -> list[dict[str, str]]:
