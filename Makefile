@@ -18,7 +18,7 @@ PACKAGE_SOURCES := $(shell find workbench -name '__pycache__' -prune -o -type f 
 # A stamp says when something was built, not that it is still there: a module that was deleted by hand is built anew.
 missing = $(if $(filter-out $(words $(CORE_MODULES)),$(words $(foreach m,$(CORE_MODULES),$(firstword $(wildcard $(1)/$(m).*.so))))),FORCE)
 
-STUBTEST := --allowlist tests/core/stubtest_allowlist.txt --ignore-unused-allowlist --ignore-disjoint-bases
+STUBTEST := --mypy-config-file pyproject.toml --allowlist tests/core/stubtest_allowlist.txt --ignore-unused-allowlist --ignore-disjoint-bases
 DEMO_POLICIES := allocate,gang,binpack,spread,volcano-1.13,volcano-1.13+gpu-lowest-index
 
 .DEFAULT_GOAL := help

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.objects.selectors import NameIndex, Selector, read_label_selector, resolve_selector
-
 from tests.conformance.registry import Runners
 from tests.conformance.runners import volcano_tree
 from workbench.model.topology import DomainSpec, Topology
+from workbench.objects.selectors import NameIndex, Selector, read_label_selector, resolve_selector
 
 RUNNERS = Runners("volcano-topology")
 volcano_tree.register(RUNNERS)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tests.conformance.registry import NotUnderstood, Runners
 from workbench.objects.hypernode import HyperNode, read_hypernode
 from workbench.topology.build import resolve_tree
-
-from tests.conformance.registry import NotUnderstood, Runners
 
 _SELECTORS = {
     "exactMatch": lambda name: {"name": name},
