@@ -197,7 +197,8 @@ def problem_tables(topology: Topology) -> list[Any]:
     for problem in topology.problems:
         _row(table, problem.code, problem.domain, problem.message)
     state = "" if topology.ready else "; Volcano would not schedule by this topology"
-    return [table, Text(f"{len(topology.problems)} problems{state}")]
+    n = len(topology.problems)
+    return [table, Text(f"{n} problem{'s' if n != 1 else ''}{state}")]
 
 
 def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
