@@ -50,11 +50,15 @@ def _row(table: Table, *values: object) -> None:
     table.add_row(*(_text(value) for value in values))
 
 
+def _of(some: int, all_: int) -> str:
+    return str(all_) if some == all_ else f"{some}/{all_}"
+
+
 def _brief(count: int) -> str:
     """A count in at most five characters: twelve million pairs need no more."""
-    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
-        if count >= 10 * size:
-            return f"{count / size:.3g}{unit}" if count < 1000 * size else f"{count / size:.0f}{unit}"
+    for unit, size, least in (("G", 10**9, 10**9), ("M", 10**6, 10**6), ("k", 10**3, 10**4)):
+        if count >= least:
+            return f"{count / size:.3g}{unit}"
     return str(count)
 
 
@@ -128,8 +132,8 @@ def comparison_tables(comparison: Comparison) -> list[Any]:
         _row(
             table,
             row.policy.replace("+", "\n+"),
-            f"{len(row.metrics.placed)}/{len(comparison.gangs)}",
-            f"{row.metrics.n_pods_placed}/{row.metrics.n_pods}",
+            _of(len(row.metrics.placed), len(comparison.gangs)),
+            _of(row.metrics.n_pods_placed, row.metrics.n_pods),
             *(_brief(pairs.get(tier, 0)) for tier in shown),
             row.metrics.worst_bottleneck_gb_s,
             row.metrics.gpus_stranded,
