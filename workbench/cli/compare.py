@@ -31,8 +31,8 @@ def compare(
 
     Examples:
 
+    \b
       workbench compare -f datasets/demo --policies allocate,binpack,volcano-1.13
-
       workbench compare -f datasets/demo --policies spread,volcano+gpu-bottleneck -o html --out report.html
     """
     from workbench.evaluate.compare import compare as run

@@ -45,8 +45,8 @@ def gpus(
 
     Examples:
 
+    \b
       workbench gpus datasets/koordinator-matrices/matrix-a.txt -k 4
-
       workbench gpus matrix.csv -k 2 --free 0,3,4-7 --avoid 5 -o json
     """
     from workbench.formats.matrix import load_matrix

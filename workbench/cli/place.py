@@ -40,10 +40,9 @@ def place(
 
     Examples:
 
+    \b
       workbench place -f cluster.yaml -f job.yaml
-
       workbench place -f datasets/demo --policy volcano-1.13+gpu-bottleneck -o json
-
       workbench place -f datasets/demo --policy random --set seed=7 --explain
     """
     from workbench.evaluate.metrics import measure_run

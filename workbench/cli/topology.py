@@ -27,6 +27,7 @@ def show(
 
     Example:
 
+    \b
       workbench topology show -f datasets/three-level-tree
     """
     snapshot = load_scenario(file).snapshot
@@ -63,6 +64,7 @@ def lint(
 
     Example:
 
+    \b
       workbench topology lint -f hypernodes.yaml
     """
     topology = load_scenario(file).snapshot.topology
@@ -88,8 +90,8 @@ def generate(
 
     Examples:
 
+    \b
       workbench topology generate
-
       workbench topology generate balanced --set sizes=8,4,2 --set gpus=8 --out cluster.yaml
     """
     from workbench.topology.presets import PRESETS

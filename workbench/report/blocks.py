@@ -243,7 +243,7 @@ def _cell_size(n_cells: int) -> float:
     for most, size in ((16, 64.0), (64, 40.0), (160, 26.0), (400, 18.0), (1000, 12.0), (2000, 9.0)):
         if n_cells <= most:
             return size
-    return 5.0
+    return 6.0
 
 
 def _place(tree: _Tree, cell: float) -> Block:

@@ -19,9 +19,10 @@ from workbench.model.best_gpus import BestGpus
 from workbench.model.explanation import Explanation
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.report.blocks import pack
 from workbench.report.heatmap import draw_heatmap
 from workbench.report.occupancy import occupancy, occupancy_of_running
-from workbench.report.topology_svg import draw_topology
+from workbench.report.topology_svg import SHRINK, draw_topology, drawing_width
 
 if TYPE_CHECKING:
     import jinja2
@@ -179,14 +180,17 @@ def _safe(svg: str) -> Any:
 def _comparison_values(comparison: Comparison) -> dict[str, Any]:
     jobs = [gang.key for gang in comparison.gangs]
     snapshot = comparison.snapshot
+    layout = pack(snapshot.topology)
     pictures = [
-        _safe(draw_topology(snapshot.topology, occupancy(row.placements, snapshot, jobs), row.policy))
+        _safe(draw_topology(snapshot.topology, occupancy(row.placements, snapshot, jobs), row.policy, layout))
         for row in comparison.rows
         if row.error is None
     ]
     tiers = _tiers_shown(comparison)
     return {
         "pictures": pictures,
+        "width": round(drawing_width(layout)),
+        "least_width": round(drawing_width(layout) * SHRINK),
         "tiers": tiers,
         "pair_headers": [f"pairs {_tier_text(tier)}" for tier in tiers],
         "ring_headers": [f"ring {_tier_text(tier)}" for tier in tiers],

@@ -34,7 +34,8 @@ _ROWS = 40
 
 
 def _table(*headers: str, title: str = "", right: Sequence[int] = ()) -> Table:
-    table = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False, title_style="bold")
+    table = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold")
+    table.pad_edge, table.collapse_padding = False, True
     for i, header in enumerate(headers):
         table.add_column(header, justify="right" if i in right else "left", overflow="fold")
     return table
@@ -47,6 +48,18 @@ def _text(value: object) -> Text:
 
 def _row(table: Table, *values: object) -> None:
     table.add_row(*(_text(value) for value in values))
+
+
+def _of(some: int, all_: int) -> str:
+    return str(all_) if some == all_ else f"{some}/{all_}"
+
+
+def _brief(count: int) -> str:
+    """A count in at most five characters: twelve million pairs need no more."""
+    for unit, size, least in (("G", 10**9, 10**9), ("M", 10**6, 10**6), ("k", 10**3, 10**4)):
+        if count >= least:
+            return f"{count / size:.3g}{unit}"
+    return str(count)
 
 
 def _more(n: int, what: str) -> list[Text]:
@@ -107,7 +120,7 @@ def comparison_tables(comparison: Comparison) -> list[Any]:
     tiers = [str(t) for t in (*comparison.snapshot.topology.tiers, comparison.snapshot.topology.top_tier)]
     runs = [row.metrics for row in comparison.rows if row.metrics is not None]
     shown = [t for t in (NODE, *tiers) if t != tiers[-1] or any(run.pod_pairs().get(t) for run in runs)]
-    heads = [f"pairs {'node' if t == NODE else f't{t}'}" for t in shown]
+    heads = [t if t == NODE else f"t{t}" for t in shown]
     table = _table("policy", "jobs", "pods", *heads, "GB/s", "stranded", "ms", right=range(1, len(heads) + 6))
     details: list[Any] = []
     for row in comparison.rows:
@@ -118,17 +131,18 @@ def comparison_tables(comparison: Comparison) -> list[Any]:
         pairs = row.metrics.pod_pairs()
         _row(
             table,
-            row.policy,
-            f"{len(row.metrics.placed)}/{len(comparison.gangs)}",
-            f"{row.metrics.n_pods_placed}/{row.metrics.n_pods}",
-            *(pairs.get(tier, 0) for tier in shown),
+            row.policy.replace("+", "\n+"),
+            _of(len(row.metrics.placed), len(comparison.gangs)),
+            _of(row.metrics.n_pods_placed, row.metrics.n_pods),
+            *(_brief(pairs.get(tier, 0)) for tier in shown),
             row.metrics.worst_bottleneck_gb_s,
             row.metrics.gpus_stranded,
             f"{row.decision_s * 1000:.1f}",
         )
         details.extend(Text(f"{row.policy}: ").append_text(line) for line in _reasons(row.decisions))
     legend = Text(
-        "pairs: pods of a job whose nodes meet on that tier; GB/s: slowest GPU pair of a job on one node; "
+        f"{', '.join(heads)}: pairs of pods of a job whose nodes meet there (the same node, tier 1 …); "
+        "GB/s: slowest GPU pair of a job on one node; "
         "stranded: GPUs left free on nodes where a job holds some",
         style="dim",
     )
@@ -170,13 +184,13 @@ def best_gpus_tables(best: BestGpus) -> list[Any]:
 
 def topology_tables(topology: Topology) -> list[Any]:
     """HyperNodes from the widest tier inwards."""
-    table = _table("HyperNode", "tier", "parent", "nodes", title=repr(topology), right=(1, 3))
+    table = _table("HyperNode", "tier", "parent", "nodes", right=(1, 3))
     order = sorted(range(topology.n_domains), key=lambda j: (-int(topology.tier[j]), topology.domain_names[j].encode()))
     for j in order[:_ROWS]:
         parent = topology.domain_names[topology.parent[j]] if topology.parent[j] >= 0 else ""
         _row(table, topology.domain_names[j], int(topology.tier[j]), parent, len(topology.nodes_of(j)))
     problems = [Text(f"{p.code}: {p.message}") for p in topology.problems]
-    return [table, *_more(topology.n_domains - _ROWS, "HyperNodes"), *problems]
+    return [Text(repr(topology)), table, *_more(topology.n_domains - _ROWS, "HyperNodes"), *problems]
 
 
 def problem_tables(topology: Topology) -> list[Any]:
@@ -187,7 +201,8 @@ def problem_tables(topology: Topology) -> list[Any]:
     for problem in topology.problems:
         _row(table, problem.code, problem.domain, problem.message)
     state = "" if topology.ready else "; Volcano would not schedule by this topology"
-    return [table, Text(f"{len(topology.problems)} problems{state}")]
+    n = len(topology.problems)
+    return [table, Text(f"{n} problem{'s' if n != 1 else ''}{state}")]
 
 
 def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:

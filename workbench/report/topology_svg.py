@@ -17,7 +17,7 @@ from workbench.report.blocks import Block, Cell, Layout, pack
 from workbench.report.colours import JobColour, ink_on, job_colours
 from workbench.report.occupancy import Held, Occupancy
 
-__all__ = ["draw_topology", "fit_text"]
+__all__ = ["SHRINK", "draw_topology", "drawing_width", "fit_text"]
 
 _LABEL_PX = 11.0
 _LEGEND_LINE = 19.0
@@ -31,9 +31,13 @@ _GPUS_SHOWN = 16
 #: Narrower squares have room for no name that one could read.
 _NAMED_CELL = 36.0
 _MIN_WIDTH = 260.0
+#: In a narrow place a picture shrinks to this part of its size, where labels are still readable, and scrolls below it.
+SHRINK = 0.7
 
 
-def draw_topology(topology: Topology, who: Occupancy | None = None, title: str = "") -> str:
+def draw_topology(
+    topology: Topology, who: Occupancy | None = None, title: str = "", layout: Layout | None = None
+) -> str:
     """Draw a topology.
 
     Parameters
@@ -43,6 +47,8 @@ def draw_topology(topology: Topology, who: Occupancy | None = None, title: str =
         Colours the nodes by the jobs on them; without it the squares are empty.
     title : str
         Heading; also the accessible name.
+    layout : Layout, optional
+        Of this topology, where several pictures share it; `pack(topology)` by default.
 
     Returns
     -------
@@ -50,16 +56,17 @@ def draw_topology(topology: Topology, who: Occupancy | None = None, title: str =
         One ``<svg>`` element; all text escaped. Same input, same bytes.
     """
     who = who or Occupancy()
-    layout = pack(topology)
+    layout = layout or pack(topology)
     colours = job_colours(len(who.jobs))
     key = "tw" + hashlib.sha256(repr((title, topology.node_names, topology.domain_names, who)).encode()).hexdigest()[:10]
     head = 24.0 if title else 2.0
-    width = max(layout.width + 2.0, _MIN_WIDTH)
+    width = drawing_width(layout)
     legend, legend_height = _legend(topology, layout, who, colours, key, width)
     height = head + layout.height + 6.0 + legend_height
     parts = [
         f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-topology' role='img' aria-labelledby='{key}t {key}d' "
         f"width='{width:.0f}' height='{height:.0f}' viewBox='0 0 {_n(width)} {_n(height)}' "
+        f"style='max-width:100%;height:auto;min-width:{width * SHRINK:.0f}px' "
         f"font-family='system-ui, sans-serif' font-size='{_n(_LABEL_PX)}' fill='currentColor'>",
         f"<title id='{key}t'>{escape(title or 'Topology')}</title>",
         f"<desc id='{key}d'>{escape(_describe(topology, who))}</desc>",
@@ -77,6 +84,11 @@ def draw_topology(topology: Topology, who: Occupancy | None = None, title: str =
     parts.append("</g></g>")
     parts.append(f"<g class='tw-legend' transform='translate(1 {_n(head + layout.height + 6.0)})'>{legend}</g></svg>")
     return "".join(parts)
+
+
+def drawing_width(layout: Layout) -> float:
+    """Width of a picture in pixels at full size."""
+    return max(layout.width + 2.0, _MIN_WIDTH)
 
 
 def fit_text(text: str, width: float, font_px: float) -> str:

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.hand_made import tree
+from workbench.model.topology import DomainSpec, Topology
+from workbench.report.blocks import MAX_CELLS, MIN_CELL, Block, Layout, natural_key, pack
+
+
+def flat(n: int) -> Topology:
+    return Topology.build([f"n{i}" for i in range(n)], [])
+
+
+def single_node_leaves(n: int) -> Topology:
+    """Every node in a HyperNode of its own, a hundred of these in one above."""
+    leaves = [DomainSpec(f"l{i}", 1, [i], f"u{i // 100}") for i in range(n)]
+    uppers = [DomainSpec(f"u{u}", 2, range(100 * u, min(n, 100 * u + 100))) for u in range((n + 99) // 100)]
+    return Topology.build([f"n{i}" for i in range(n)], [*leaves, *uppers])
+
+
+CASES = {
+    "the document's tree": tree((2, 2, 2)),
+    "a thousand nodes": tree((10, 10, 10)),
+    "twenty thousand nodes in small leaves": tree((16, 25, 10, 5)),
+    "twenty thousand nodes in large leaves": tree((64, 8, 8, 5)),
+    "twenty thousand nodes in huge leaves": tree((500, 40)),
+    "twenty thousand nodes without a HyperNode": flat(20_000),
+    "twenty thousand leaves of one node": single_node_leaves(20_000),
+    "one node": flat(1),
+}
+
+
+def drawn_nodes(layout: Layout) -> list[int]:
+    return sorted(node for cell in layout.cells() for node in cell.nodes)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_node_is_drawn_once_large_enough_and_in_a_sane_frame(name: str) -> None:
+    layout = pack(CASES[name])
+    assert drawn_nodes(layout) == list(range(CASES[name].n_nodes))
+    assert all(cell.size >= MIN_CELL for cell in layout.cells())
+    assert layout.n_cells == len(layout.cells()) <= MAX_CELLS
+    if CASES[name].n_nodes > 1:
+        assert 0.8 <= layout.width / layout.height <= 2.6
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_sticks_out_of_its_block_and_nothing_overlaps(name: str) -> None:
+    assert_tidy(pack(CASES[name]))
+
+
+def assert_tidy(layout: Layout) -> None:
+    for block in layout.blocks():
+        inner = [(b.x, b.y, b.width, b.height) for b in block.blocks]
+        inner += [(c.x, c.y, c.size, c.size) for c in block.cells]
+        for x, y, width, height in inner:
+            assert block.x - 0.01 <= x and x + width <= block.x + block.width + 0.01
+            assert block.y + block.header - 0.01 <= y and y + height <= block.y + block.height + 0.01
+        assert_apart(inner[:200])
+
+
+def assert_apart(boxes: Sequence[tuple[float, float, float, float]]) -> None:
+    for i, (x, y, width, height) in enumerate(boxes):
+        for ox, oy, other_width, other_height in boxes[:i]:
+            apart_x = x >= ox + other_width - 0.01 or ox >= x + width - 0.01
+            apart_y = y >= oy + other_height - 0.01 or oy >= y + height - 0.01
+            assert apart_x or apart_y
+
+
+@st.composite
+def anything(draw: st.DrawFn) -> Topology:
+    """Overlapping sets without parents: what a broken topology looks like."""
+    n = draw(st.integers(0, 12))
+    sets = draw(st.lists(st.sets(st.integers(0, max(n - 1, 0))), max_size=5)) if n else []
+    specs = [DomainSpec(f"d{i}", 1 + i % 2, sorted(s)) for i, s in enumerate(sets)]
+    return Topology.build([f"n{i}" for i in range(n)], specs)
+
+
+@given(anything(), st.integers(1, 12))
+@settings(deadline=None)
+def test_broken_topologies_and_small_budgets_still_give_a_tidy_picture(topology: Topology, budget: int) -> None:
+    layout = pack(topology, budget)
+    assert drawn_nodes(layout) == list(range(topology.n_nodes))
+    assert_tidy(layout)
+
+
+def test_folded_squares_name_what_they_hold_and_how_many() -> None:
+    layout = pack(CASES["twenty thousand nodes in small leaves"])
+    assert layout.nodes_per_cell == 16
+    assert layout.cells()[0].label == "s0 (16 nodes)"
+    run = pack(CASES["twenty thousand nodes without a HyperNode"]).cells()[0]
+    assert run.label == "n0 … n9 (10 nodes)"
+
+
+def test_blocks_count_the_nodes_that_they_hold() -> None:
+    top = pack(CASES["twenty thousand nodes in large leaves"]).top
+    assert top.n_nodes == 64 * 8 * 8 * 5
+
+    def check(block: Block) -> None:
+        inside = sum(len(c.nodes) for c in block.cells) + sum(b.n_nodes for b in block.blocks)
+        assert block.n_nodes == inside
+        for inner in block.blocks:
+            check(inner)
+
+    check(top)
+
+
+def test_siblings_stand_in_natural_order() -> None:
+    labels = [cell.label for cell in pack(flat(12)).cells()]
+    assert labels == [f"n{i}" for i in range(12)]
+    assert sorted(["node10", "node2", "b", "a10b"], key=natural_key) == ["a10b", "b", "node2", "node10"]
+
+
+def test_a_node_of_two_hypernodes_is_drawn_in_the_smaller() -> None:
+    topology = Topology.build(["a", "b", "c"], [DomainSpec("large", 1, [0, 1, 2]), DomainSpec("small", 1, [1, 2])])
+    blocks = {block.domain: [cell.label for cell in block.cells] for block in pack(topology).blocks()}
+    assert blocks[topology.domain("small")] == ["b", "c"]
+    assert blocks[topology.domain("large")] == ["a"]

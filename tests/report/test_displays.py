@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import workbench  # noqa: F401 - hands in the drawing code
+from tests.hand_made import dgx_like, document_tree, gang_of, placement_of, snapshot_of
+from workbench.errors import InputError
+from workbench.evaluate.compare import compare
+from workbench.model.best_gpus import best_gpus
+from workbench.model.display import Displayed
+from workbench.model.explanation import Explanation
+from workbench.model.placement import Decision, Reason, Refusal
+
+TOPOLOGY = document_tree()
+GANG = gang_of("train", 1)
+PLACEMENT = placement_of(GANG, TOPOLOGY, [0], [0xFF])
+
+VALUES = {
+    "topology": (TOPOLOGY, "<svg"),
+    "matrix": (dgx_like(), "tw-heatmap"),
+    "best gpus": (best_gpus(dgx_like(), 2), "tw-best-gpus"),
+    "snapshot": (snapshot_of(TOPOLOGY), "tw-snapshot"),
+    "placement": (PLACEMENT, "tw-placement"),
+    "refusal": (Refusal(GANG, "p", {}, (Reason("c", "m"),)), "tw-refusal"),
+    "explanation": (Explanation(Decision(GANG, PLACEMENT), ()), "tw-explanation"),
+    "comparison": (compare([GANG], snapshot_of(TOPOLOGY), []), "tw-comparison"),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_every_value_has_a_display_and_a_view(name: str) -> None:
+    value, mark = VALUES[name]
+    assert isinstance(value, Displayed)
+    assert mark in (value._repr_html_() or "")
+    assert mark in value.view().html
+
+
+def test_a_topology_is_coloured_by_what_is_given() -> None:
+    plain = TOPOLOGY.view().html
+    for given in (PLACEMENT, [PLACEMENT], Decision(GANG, PLACEMENT)):
+        assert "default/train" in TOPOLOGY.view(color_by=given).html
+    assert "default/train" not in plain
+    assert "7 of 8 GPUs free" not in TOPOLOGY.view(color_by=PLACEMENT).html
+    assert "0 of 8 GPUs free" in TOPOLOGY.view(color_by=PLACEMENT, snapshot=snapshot_of(TOPOLOGY)).html
+
+
+def test_a_matrix_view_marks_a_set() -> None:
+    assert "chosen: 1, 4" in dgx_like().view(gpus=[4, 1]).html
+    with pytest.raises(InputError, match="no such GPU"):
+        dgx_like().view(gpus=[8])
+
+
+def test_an_unknown_kind_of_picture_is_refused() -> None:
+    with pytest.raises(InputError, match="svg or pyvis"):
+        TOPOLOGY.view(kind="png")
+
+
+def test_pictures_can_be_saved(tmp_path: Path) -> None:
+    path = tmp_path / "t.svg"
+    TOPOLOGY.view().save(path)
+    assert path.read_text(encoding="utf-8") == TOPOLOGY.view()._repr_html_()
+
+

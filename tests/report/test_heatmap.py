@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import base64
+import re
+import struct
+import xml.etree.ElementTree as ET
+import zlib
+
+import numpy as np
+import pytest
+
+from tests.hand_made import dgx_like
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.report.heatmap import draw_heatmap, slowest_pair
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(svg: str) -> list[str]:
+    return [t.text or "" for t in ET.fromstring(svg).iter(f"{SVG}text")]
+
+
+def grid(n: int) -> BandwidthMatrix:
+    groups = np.arange(n) // 4
+    return BandwidthMatrix(np.where(groups[:, None] == groups[None, :], 400.0, 50.0))
+
+
+def test_values_are_readable_at_eight() -> None:
+    svg = draw_heatmap(dgx_like())
+    assert texts(svg).count("48.0") == 24 and texts(svg).count("4.64") == 2  # the entry and the legend
+    fonts = [float(t.get("font-size", 11)) for t in ET.fromstring(svg).iter(f"{SVG}text")]
+    assert min(fonts) >= 9
+
+
+def test_the_chosen_set_and_its_slowest_pair_are_marked_in_both_directions() -> None:
+    svg = draw_heatmap(dgx_like(), [0, 1, 4])
+    marks = [r for r in ET.fromstring(svg).iter(f"{SVG}rect") if r.get("class") == "tw-bottleneck"]
+    assert len(marks) == 2
+    assert "slowest pair: 1 → 4: 4.64 GB/s, 4 → 1: 15 GB/s" in texts(svg)
+    assert "chosen: 0, 1, 4" in texts(svg)
+
+
+def test_a_set_of_one_has_no_pair() -> None:
+    assert "tw-bottleneck" not in draw_heatmap(dgx_like(), [3])
+
+
+@pytest.mark.parametrize("n", [1, 2, 16, 72, 384])
+def test_every_size_is_drawn_with_visible_entries_and_a_bounded_page(n: int) -> None:
+    svg = draw_heatmap(grid(n), list(range(0, n, 3)), title=f"{n} GPUs", note="a note")
+    root = ET.fromstring(svg)
+    assert float(root.get("width", 0)) < 1000 and float(root.get("height", 0)) < 1100
+    assert len(svg) < 400_000
+    assert "a note" in texts(svg)
+
+
+def test_large_matrices_are_one_embedded_image_with_a_pixel_per_entry() -> None:
+    svg = draw_heatmap(grid(72), [0, 1])
+    found = re.search(r"data:image/png;base64,([^']+)", svg)
+    assert found is not None
+    png = base64.b64decode(found[1])
+    assert struct.unpack(">II", png[16:24]) == (72, 72)
+    data = png[png.index(b"IDAT") + 4 :]
+    rows = zlib.decompress(data[: struct.unpack(">I", png[png.index(b"IDAT") - 4 : png.index(b"IDAT")])[0]])
+    opacity = [rows[1 + 4 * j + 3] for j in range(72)]
+    assert opacity[1] == 255 and 0 < opacity[2] < 255  # chosen, and faded
+
+
+def test_missing_links_and_the_diagonal_have_no_colour() -> None:
+    svg = draw_heatmap(BandwidthMatrix([[1.0, 2.0], [0.0, 1.0]]))
+    assert "no link" in texts(svg)
+    assert "–" in texts(svg)
+    assert "gpu_1 → gpu_0: no link" in [t.text for t in ET.fromstring(svg).iter(f"{SVG}title")]
+
+
+def test_link_classes_are_in_the_legend() -> None:
+    assert {"4.64", "15", "48"} <= set(texts(draw_heatmap(dgx_like())))
+    assert any("3 link classes" in text for text in texts(draw_heatmap(dgx_like())))
+
+
+def test_labels_are_escaped() -> None:
+    matrix = BandwidthMatrix([[0.0, 1.0], [1.0, 0.0]], labels=("<script>", "b"), source="<b>")
+    svg = draw_heatmap(matrix, title="<i>")
+    ET.fromstring(svg)
+    assert "<script" not in svg and "<i>" not in svg and "<b>" not in svg
+
+
+def test_the_slowest_pair_takes_the_lowest_indices_among_equals() -> None:
+    assert slowest_pair(grid(8), [2, 5, 7]) == (2, 5)
+    assert slowest_pair(dgx_like(), [1, 4]) == (1, 4)

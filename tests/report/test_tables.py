@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from rich.console import Console
+
+from tests.hand_made import dgx_like, document_tree, gang_of, placement_of, snapshot_of
+from workbench.evaluate.compare import compare
+from workbench.evaluate.metrics import measure_run
+from workbench.model.best_gpus import best_gpus
+from workbench.model.explanation import Candidate, Explanation
+from workbench.model.placement import Decision, NearestMiss, Reason, Refusal
+from workbench.model.topology import Problem, Topology
+from workbench.report import tables
+
+TOPOLOGY = document_tree()
+SNAPSHOT = snapshot_of(TOPOLOGY)
+
+
+def shown(parts: list[Any], width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    for part in parts:
+        console.print(part)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert all(len(line) <= width for line in text.splitlines())
+    return text
+
+
+def decisions() -> list[Decision]:
+    a, b = gang_of("[red]train[/red]", 2), gang_of("big", 9)
+    refusal = Refusal(b, "p", {}, (Reason("insufficient", "0 of 8 nodes fit", 8),), (NearestMiss(1, "s0", 2, 9),), ("careful",))
+    return [Decision(a, placement_of(a, TOPOLOGY, [0, 1], [0xFF, 0xFF])), Decision(b, refusal)]
+
+
+def test_a_session_lists_jobs_pods_and_reasons_and_reads_no_markup() -> None:
+    text = shown(tables.session_tables("volcano-1.13", decisions(), measure_run(decisions(), SNAPSHOT)))
+    assert "default/[red]train[/red]" in text
+    assert "[red]train[/red]-worker-1" in text and "0,1,2,3,4,5,6,7" in text
+    assert "default/big is pending: 0 of 8 nodes fit" in text
+    assert "nearest on tier 1: s0 holds 2 of 9" in text
+    assert "warning: careful" in text
+
+
+def test_a_long_session_is_cut_and_counted() -> None:
+    gang = gang_of("a", 5000)
+    long = [Decision(gang, placement_of(gang, TOPOLOGY, [0] * 5000))]
+    text = shown(tables.session_tables("p", long, measure_run(long, SNAPSHOT)))
+    assert "… and 4,960 more pods" in text and len(text.splitlines()) < 70
+
+
+def test_a_comparison_of_long_names_and_large_counts_fits_eighty_columns() -> None:
+    class Fixed:
+        name, parameters = "volcano-1.13+gpu-lowest-index", {}
+
+        def schedule(self, gangs: Any, snapshot: Any) -> list[Decision]:
+            return [Decision(gangs[0], placement_of(gangs[0], TOPOLOGY, [i % 8 for i in range(5000)]))]
+
+    class Broken(Fixed):
+        name = "mine"
+
+        def schedule(self, gangs: Any, snapshot: Any) -> list[Decision]:
+            raise ValueError("no")
+
+    policies: list[Any] = [Fixed(), Broken()]
+    text = shown(tables.comparison_tables(compare([gang_of("a", 5000)], SNAPSHOT, policies)))
+    first = next(line for line in text.splitlines() if line.startswith(" volcano-1.13"))
+    assert first.split()[:3] == ["volcano-1.13", "1", "5000"]
+    assert "1.56M" in first
+    assert "mine failed: ValueError: no" in text
+
+
+def test_a_comparison_names_what_is_pending() -> None:
+    class Fixed:
+        name, parameters = "p", {}
+
+        def schedule(self, gangs: Any, snapshot: Any) -> list[Decision]:
+            return decisions()
+
+    policies: list[Any] = [Fixed()]
+    text = shown(tables.comparison_tables(compare([d.gang for d in decisions()], SNAPSHOT, policies)))
+    assert "p: default/big is pending: 0 of 8 nodes fit" in text
+
+
+def test_an_explanation_lists_domains_then_nodes() -> None:
+    candidates = (
+        Candidate("domain", "s4", 2, False, "tier 2 above the highest allowed 1"),
+        Candidate("node", "node0", None, True, "", 12.0, {"binpack": 12.0}),
+    )
+    text = shown(tables.explanation_tables(Explanation(decisions()[0], candidates, ("a note",))))
+    assert text.index("a note") < text.index("above the highest allowed") < text.index("binpack 12")
+
+
+def test_best_gpus_show_value_pair_and_ties() -> None:
+    text = shown(tables.best_gpus_tables(best_gpus(dgx_like(), 4)))
+    assert "48 GB/s" in text and "{4,5,6,7}" in text and "proved optimal" in text
+
+
+def test_a_topology_lists_hypernodes_from_the_top() -> None:
+    text = shown(tables.topology_tables(TOPOLOGY))
+    assert text.index(" s6 ") < text.index(" s4 ") < text.index(" s0 ")
+
+
+def test_problems_are_listed_or_their_absence_said() -> None:
+    broken = Topology.build(["a"], [], [Problem("cycle", "s1", "s1 -> s2 -> s1")], ready=False)
+    text = shown(tables.problem_tables(broken))
+    assert "s1 -> s2 -> s1" in text and "1 problem; Volcano would not schedule" in text
+    assert "no problem found" in shown(tables.problem_tables(TOPOLOGY))

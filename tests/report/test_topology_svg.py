@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from tests.hand_made import document_tree, gang_of, placement_of, snapshot_of, tree
+from workbench.model.topology import DomainSpec, Topology
+from workbench.report.blocks import MIN_CELL
+from workbench.report.occupancy import occupancy
+from workbench.report.topology_svg import SHRINK, draw_topology, fit_text
+
+SVG = "{http://www.w3.org/2000/svg}"
+TOPOLOGY = document_tree()
+
+
+def group(svg: str, name: str) -> ET.Element:
+    return next(g for g in ET.fromstring(svg).iter(f"{SVG}g") if g.get("class") == name)
+
+
+def titles(svg: str) -> list[str]:
+    return [title.text or "" for title in group(svg, "tw-nodes").iter(f"{SVG}title")]
+
+
+@pytest.mark.parametrize("sizes", [(2, 2, 2), (10, 10, 10), (16, 25, 10, 5)], ids=["8", "1,000", "20,000"])
+def test_pictures_are_well_formed_large_enough_and_of_sane_shape(sizes: tuple[int, ...]) -> None:
+    svg = draw_topology(tree(sizes), title="a title")
+    root = ET.fromstring(svg)
+    assert 0.8 <= float(root.get("width", 0)) / float(root.get("height", 1)) <= 2.6
+    squares = [g.find(f"{SVG}rect") for g in group(svg, "tw-nodes")]
+    # What a narrow page shrinks a picture to must still be visible.
+    assert all(float(rect.get("width", 0)) * SHRINK >= MIN_CELL for rect in squares if rect is not None)
+    assert len(squares) == len(titles(svg))
+
+
+def test_every_node_has_a_tool_tip_with_its_jobs_and_gpus() -> None:
+    placement = placement_of(gang_of("train", 2, 4), TOPOLOGY, [0, 0], [0x0F, 0x30])
+    svg = draw_topology(TOPOLOGY, occupancy([placement], snapshot_of(TOPOLOGY, busy={1: 0b11})))
+    assert "node0: default/train 2 pods on GPU 0, 1, 2, 3, 4, 5; 2 of 8 GPUs free" in titles(svg)
+    assert "node1: 6 of 8 GPUs free" in titles(svg)
+    assert len(titles(svg)) == 8
+
+
+def test_each_gpu_of_a_small_cluster_has_the_colour_of_its_job() -> None:
+    placement = placement_of(gang_of("train", 1, 3), TOPOLOGY, [0], [0b111])
+    svg = draw_topology(TOPOLOGY, occupancy([placement], snapshot_of(TOPOLOGY)))
+    gpus = [r for r in group(svg, "tw-nodes").iter(f"{SVG}rect") if r.get("class") == "tw-gpu"]
+    assert len(gpus) == 64
+    assert sum(r.get("fill") == "#0072b2" for r in gpus) == 3
+
+
+def test_folded_pictures_say_how_many_nodes_a_square_stands_for() -> None:
+    svg = draw_topology(tree((16, 25, 10, 5)))
+    assert "20,000 nodes folded into 1,250 squares of up to 16 nodes" in "".join(ET.fromstring(svg).itertext())
+    assert "s0 (16 nodes)" in titles(svg)
+
+
+def test_partly_used_squares_are_filled_in_part() -> None:
+    topology = tree((10, 10))
+    placement = placement_of(gang_of("train", 1, 2), topology, [0], [0b11])
+    svg = draw_topology(topology, occupancy([placement], snapshot_of(topology)))
+    first = next(g for g in group(svg, "tw-nodes") if "train" in (g.findtext(f"{SVG}title") or ""))
+    whole, used = first.findall(f"{SVG}rect")
+    assert float(used.get("width", 0)) == pytest.approx(float(whole.get("width", 0)) / 4, abs=0.06)
+
+
+def test_names_are_escaped() -> None:
+    name = "<script>alert('x')</script>&\""
+    topology = Topology.build([name], [DomainSpec(f"d{name}", 1, [0])])
+    placement = placement_of(gang_of(name, 1), topology, [0])
+    svg = draw_topology(topology, occupancy([placement], jobs=[name]), title=name)
+    ET.fromstring(svg)
+    assert "<script" not in svg
+
+
+def test_pictures_name_themselves_and_use_the_colour_of_the_page() -> None:
+    svg = draw_topology(TOPOLOGY, title="by volcano")
+    root = ET.fromstring(svg)
+    name, description = root.get("aria-labelledby", "").split()
+    assert {name: "by volcano", description: "8 nodes, 4 HyperNodes of tier 1, 2 HyperNodes of tier 2, 1 HyperNodes of tier 3"} == {
+        e.get("id"): e.text for e in root if e.get("id")
+    }
+    assert root.get("fill") == "currentColor"
+    assert not re.search(r"<style|#000|black|white", svg)
+
+
+def test_the_thirteenth_job_is_hatched_and_ids_of_two_pictures_differ() -> None:
+    topology = tree((10, 10))
+    placements = [placement_of(gang_of(f"j{i:02}", 1), topology, [i]) for i in range(30)]
+    one, other = (draw_topology(topology, occupancy(placements), title) for title in ("one", "other"))
+    ids = [set(re.findall(r" id='([^']+)'", svg)) for svg in (one, other)]
+    assert len(ids[0]) == 12 + 2 and not ids[0] & ids[1]
+    assert "and 6 more jobs" in one
+
+
+def test_the_same_input_gives_the_same_bytes() -> None:
+    placement = placement_of(gang_of("train", 1, 3), TOPOLOGY, [0], [0b111])
+    assert len({draw_topology(TOPOLOGY, occupancy([placement], snapshot_of(TOPOLOGY))) for _ in range(3)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "want"), [("node1", 100, "node1"), ("a-long-name-7", 40, "…ame-7"), ("node1", 10, "")]
+)
+def test_texts_fit_by_keeping_their_ends(text: str, width: float, want: str) -> None:
+    assert fit_text(text, width, 11.0) == want
+
+
+def test_a_cluster_without_nodes_can_be_drawn() -> None:
+    ET.fromstring(draw_topology(Topology.build([], [])))
