@@ -121,6 +121,7 @@ def test_loading_objects_and_making_values_give_the_same(path, kind, params):
     (x,), (y,) = loaded.gangs, made.gangs
     assert (x.key, x.n_pods, x.min_available, x.constraint) == (y.key, y.n_pods, y.min_available, y.constraint)
     assert dict(x.roles[0].requests) == dict(y.roles[0].requests)
+    assert x.notes == y.notes
     assert x.roles[0].container_gpus == y.roles[0].container_gpus
 
 

@@ -371,12 +371,14 @@ class JobShape:
         }
 
     def gang(self) -> Gang:
-        """The job as a value; its groups are left out (no policy of this release reads them)."""
+        """The job as a value; its groups are left out, and a note says so (no policy of this release reads them)."""
         requests = {"cpu": self.cpu * 1000, "memory": self.memory_gib * GIB, **self.devices}
         gpus = sum(count for name, count in self.devices.items() if is_gpu_resource(name))
         role = Role(self.task, self.pods, requests, container_gpus=(gpus,) if gpus else ())
         wish = TopologyConstraint(self.mode, self.highest_tier) if self.mode else None
-        return Gang("default", self.name, (role,), min_available=self.pods, constraint=wish)
+        text = f"partitionPolicy of task {self.task} is not read yet: its pods are placed as one group"
+        notes = (text,) if self.group_size else ()
+        return Gang("default", self.name, (role,), min_available=self.pods, constraint=wish, notes=notes)
 
 
 def scenario_of(fabric: Fabric, jobs: Sequence[JobShape]) -> Scenario:
