@@ -1,0 +1,68 @@
+"""The README's blocks; run as a script it writes what the commands print now into the README.
+
+PYTHONPATH=. python -m tests.readme
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+__all__ = ["README", "ROOT", "blocks", "commands", "run", "written_anew"]
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+
+#: `workbench` is the package of this checkout, whatever else is installed.
+_PRELUDE = f'workbench() {{ {shlex.quote(sys.executable)} -m workbench "$@"; }}\n'
+
+_BLOCK = r"^```{language}\n(.*?)^```$"
+#: One command, over several lines where they end in a backslash.
+_COMMAND = re.compile(r"^\$ (.*(?:(?<=\\)\n.*)*)\n", re.MULTILINE)
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of a language, in order."""
+    return re.findall(
+        _BLOCK.format(language=language), README.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
+
+
+def commands() -> list[tuple[str, str]]:
+    """Every command of the console blocks, as it stands there, with the output shown below it."""
+    found = []
+    for block in blocks("console"):
+        _, *rest = _COMMAND.split(block)
+        found += list(zip(rest[::2], rest[1::2], strict=True))
+    return found
+
+
+def run(command: str) -> str:
+    """What a command prints to both streams, on a terminal of 120 columns without colours."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb"}
+    done = subprocess.run(
+        ["bash", "-c", _PRELUDE + command], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
+    )
+    return done.stdout + done.stderr
+
+
+def written_anew(text: str) -> str:
+    """The README with the output of each command as it is now; padding at the ends of lines and blocks left out."""
+
+    def block(found: re.Match[str]) -> str:
+        parts = []
+        for command in _COMMAND.findall(found.group(1)):
+            lines = "\n".join(line.rstrip() for line in run(command).splitlines())
+            shown = re.sub(r"\n{3,}", "\n\n", lines.strip("\n"))
+            parts.append(f"$ {command}\n{shown}\n" if shown else f"$ {command}\n")
+        return "```console\n" + "".join(parts) + "```"
+
+    return re.sub(_BLOCK.format(language="console"), block, text, flags=re.DOTALL | re.MULTILINE)
+
+
+if __name__ == "__main__":
+    README.write_text(written_anew(README.read_text(encoding="utf-8")), encoding="utf-8")
