@@ -88,6 +88,7 @@ def get_maps(data: Mapping[str, Any], key: str, where: str) -> Iterator[tuple[st
 
 
 def get_text(data: Mapping[str, Any], key: str, where: str, default: str = "") -> str:
+    """Text; a number is none, as in the API."""
     value = data.get(key)
     if value is None:
         return default
@@ -115,6 +116,7 @@ def get_count(data: Mapping[str, Any], key: str, where: str, default: int) -> in
 
 
 def get_bool(data: Mapping[str, Any], key: str, where: str, default: bool = False) -> bool:
+    """A truth value; text such as "yes" is none."""
     value = data.get(key)
     if value is None:
         return default
