@@ -19,7 +19,7 @@ REPEATS = 5
 
 
 def node(i: int) -> dict[str, Any]:
-    """A Node as a GPU cluster reports it, without images and conditions nobody reads."""
+    """A Node as a GPU cluster reports it, but for its list of images."""
     name = f"node-{i:05d}"
     offered = {"memory": "1040Gi", "nvidia.com/gpu": "8", "pods": "110", "ephemeral-storage": "480Gi"}
     return {
@@ -27,6 +27,7 @@ def node(i: int) -> dict[str, Any]:
         "kind": "Node",
         "metadata": {
             "name": name,
+            "uid": f"00000000-0000-4000-8000-{i:012d}",
             "labels": {
                 "kubernetes.io/hostname": name,
                 "kubernetes.io/arch": "amd64",
@@ -39,6 +40,8 @@ def node(i: int) -> dict[str, Any]:
             "capacity": {"cpu": "96", **offered},
             "allocatable": {"cpu": "95500m", **offered},
             "addresses": [{"type": "InternalIP", "address": f"10.{i // 256}.{i % 256}.1"}],
+            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+            "nodeInfo": {"architecture": "amd64", "kubeletVersion": "v1.31.0", "operatingSystem": "linux"},
         },
     }
 

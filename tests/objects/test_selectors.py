@@ -64,6 +64,19 @@ def test_more_patterns_than_one_walk_takes() -> None:
     assert [index.matching(f"{name}$") for name in names] == [[i] for i in range(600)]
 
 
+def test_where_re2_has_no_memory_for_all_patterns_they_are_searched_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("workbench.objects.selectors._SEARCH_MEMORY", 20_000)
+    patterns = [f"[a-z]+{i}[0-9]*$" for i in range(40)]
+    index = NameIndex(NAMES)
+    index.prepare(patterns)
+    assert index.matching("[a-z]+1[0-9]*$") == []
+    assert index.matching("[a-z]+-1[0-9]*$") == [1, 2]
+    assert NameIndex([f"x{i}" for i in range(40)]).matching("[a-z]+7[0-9]*$") == [7]
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize("pattern", ["(?=x)", r"(x)\1", "[", "x{1001}", "*", "[a\nb", "\ud800"])
 def test_what_re2_refuses_is_refused_with_its_reason(pattern: str, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(InputError, match="no Go regular expression") as caught:

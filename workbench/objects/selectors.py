@@ -130,13 +130,23 @@ class NameIndex:
             options.log_errors = False
             options.max_mem = _SEARCH_MEMORY
             together = re2.Set.SearchSet(options)
-            found = {together.Add(pattern): self._matches[pattern] for pattern in batch if _compiles(pattern)}
+            # Found in every name; where it is not, RE2 ran out of memory, which it does not say.
+            together.Add("")
+            found = {together.Add(pattern): pattern for pattern in batch if _compiles(pattern)}
             if not found:
                 continue
-            together.Compile()
+            try:
+                together.Compile()
+            except re2.error:
+                together = None
             for i, name in enumerate(self.names):
-                for number in together.Match(name) or ():
-                    found[number].append(i)
+                hits = together.Match(name) if together else None
+                if hits:
+                    patterns_here = [found[number] for number in hits if number in found]
+                else:
+                    patterns_here = [p for p in found.values() if compile_pattern(p).search(name) is not None]
+                for pattern in patterns_here:
+                    self._matches[pattern].append(i)
 
     def matching(self, pattern: str) -> list[int]:
         """Positions of the names in which a pattern is found, ascending; none if the pattern does not compile."""
