@@ -49,6 +49,7 @@ def test_devices_with_the_same_text_share_their_matrix() -> None:
         ([], "topology", "no list of rows"),
         ([[0, 1, 1], [1, 0, 1], [1, 1, 0]], "topology", "another number of GPUs"),
         ([[0]], "topology", "another number of GPUs"),
+        ([[1] * 1025] * 1025, "topology", "too many GPUs"),
     ],
 )
 def test_a_matrix_that_is_none_is_bad_input(matrix: Any, where: str, message: str) -> None:

@@ -107,6 +107,8 @@ def _parse_bandwidth(text: str) -> BandwidthMatrix:
     except (ValueError, RecursionError) as error:
         raise InputError("the matrix is no JSON", got=str(error)[:80], expected="[[...], ...]") from None
     check_rows(rows)
+    if len(rows) > MAX_GPUS:
+        raise InputError("too many GPUs in one matrix", got=f"{len(rows)} rows", expected=f"at most {MAX_GPUS}")
     return BandwidthMatrix(rows, source="Device")
 
 
