@@ -18,6 +18,7 @@ from workbench.policies.volcano.record import NO_RECORD
 
 __all__ = ["HardSearch", "Turn"]
 
+Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
 
@@ -65,45 +66,41 @@ class HardSearch:
     def turn(self, progress: Progress, record: int) -> Turn | None:
         """One turn: the domain chosen from the lowest tier that has a solution, or None."""
         topology = self.workplace.request.snapshot.topology
-        recorder = self.workplace.request.recorder
         self.misses, self.last_tried = {}, -1
+        needs = max(progress.missing, 1)
         # A domain is dry-run even when it cannot succeed if a later turn would see the sum of its scores.
         turns_follow = progress.missing < sum(progress.left)
         holds = self._holds(progress)
         near = self._near_record(record)
+        winner: Turn | None = None
         for tier in topology.tiers:
             domains = topology.domains_at(tier)
-            if tier > self.highest_tier:
-                if recorder is not None:
-                    for domain in domains:
-                        why = f"tier {tier} above the highest allowed {self.highest_tier}"
-                        recorder.domain(topology.domain_names[domain], tier, False, why)
+            if tier > self.highest_tier or winner is not None:
+                self._tell_untried(tier, domains)
                 continue
+            tried = domains[near[domains]]
+            if len(tried):
+                self.last_tried = int(tried[-1])
+            worth = holds[tried] >= needs
+            if turns_follow:
+                worth |= holds[tried] > 0
+            held = holds[tried].copy()
             found: list[Turn] = []
-            for domain in domains:
-                name = topology.domain_names[domain]
-                if not near[domain]:
-                    if recorder is not None:
-                        recorder.domain(name, tier, False, self._too_far(int(domain), record))
-                    continue
-                self.last_tried = int(domain)
-                hopeless = holds[domain] < max(progress.missing, 1)
-                done = None
-                if not hopeless or (turns_follow and holds[domain]):
-                    done = self.dry_run(int(domain), progress, record)
-                if done is not None and done.progress.ready and done.n_placed:
-                    found.append(Turn(int(domain), done))
-                    if recorder is not None:
-                        why = f"holds {done.n_placed} of {max(progress.missing, 1)} pods"
-                        recorder.domain(name, tier, True, why, float(self._sums[domain]))
-                    continue
-                held = int(holds[domain]) if hopeless or done is None else done.n_placed
-                self._miss(tier, name, held, max(progress.missing, 1))
-                if recorder is not None:
-                    recorder.domain(name, tier, False, f"holds {held} of {max(progress.missing, 1)} pods")
+            for i in np.flatnonzero(worth):
+                done = self.dry_run(int(tried[i]), progress, record)
+                if done.progress.ready and done.n_placed:
+                    found.append(Turn(int(tried[i]), done))
+                    held[i] = needs
+                else:
+                    held[i] = min(held[i], done.n_placed)
+            self._tell_tried(tier, domains, near, tried, held, needs, record)
             if found:
-                return max(found, key=lambda turn: (self._sums[turn.domain], -turn.domain))
-        return None
+                winner = max(found, key=lambda turn: (self._sums[turn.domain], -turn.domain))
+            elif len(tried):
+                # The first of the largest: the smallest name.
+                best = int(np.argmax(held))
+                self.misses[tier] = NearestMiss(tier, topology.domain_names[tried[best]], int(held[best]), needs)
+        return winner
 
     def dry_run(self, domain: int, progress: Progress, record: int) -> Pass:
         """Place the pods in one domain, adding their scores to its sum."""
@@ -160,7 +157,35 @@ class HardSearch:
             return f"no common HyperNode with the recorded {name}"
         return f"meets the recorded {name} only at tier {topology.tier[common]}, {self.highest_tier} is allowed"
 
-    def _miss(self, tier: int, name: str, holds: int, needs: int) -> None:
-        best = self.misses.get(tier)
-        if best is None or holds > best.holds:
-            self.misses[tier] = NearestMiss(tier, name, holds, needs)
+    def _tell_untried(self, tier: int, domains: Ints) -> None:
+        recorder = self.workplace.request.recorder
+        if recorder is None:
+            return
+        why = f"tier {tier} above the highest allowed {self.highest_tier}"
+        if tier <= self.highest_tier:
+            why = "not tried: a lower tier has a solution"
+        for domain in domains:
+            recorder.domain(self.workplace.request.snapshot.topology.domain_names[domain], tier, False, why)
+
+    def _tell_tried(
+        self,
+        tier: int,
+        domains: Ints,
+        near: npt.NDArray[np.bool_],
+        tried: Ints,
+        held: Longs,
+        needs: int,
+        record: int,
+    ) -> None:
+        recorder = self.workplace.request.recorder
+        if recorder is None:
+            return
+        names = self.workplace.request.snapshot.topology.domain_names
+        holds = dict(zip(tried.tolist(), held.tolist(), strict=True))
+        for domain in domains.tolist():
+            if not near[domain]:
+                recorder.domain(names[domain], tier, False, self._too_far(domain, record))
+                continue
+            kept = holds[domain] >= needs
+            score = float(self._sums[domain]) if kept else None
+            recorder.domain(names[domain], tier, kept, f"holds {holds[domain]} of {needs} pods", score)
