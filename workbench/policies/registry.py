@@ -178,7 +178,12 @@ def list_policies() -> tuple[PolicyInfo, ...]:
     """Every registered policy: node policies first, then GPU policies, then whole ones, each by name."""
     kinds = ("node", "gpu", "whole")
     entries = sorted(_entries().values(), key=lambda e: (kinds.index(e.kind), e.name.encode()))
-    return tuple(PolicyInfo(e.name, e.kind, parameter_infos(e.parameters), e.meaning, e.source) for e in entries)
+    return tuple(PolicyInfo(e.name, e.kind, parameter_infos(e.parameters), _meaning(e), e.source) for e in entries)
+
+
+def _meaning(entry: Entry) -> str:
+    also = [alias for alias, name in _ALIASES.items() if name == entry.name]
+    return f"{entry.meaning} (also: {', '.join(also)})" if also else entry.meaning
 
 
 def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **parameters: object) -> Policy:
