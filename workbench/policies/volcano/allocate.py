@@ -89,6 +89,15 @@ class Pass:
     def n_placed(self) -> int:
         return sum(len(nodes) for _, nodes in self.placed)
 
+    def again(self, progress: Progress) -> Pass:
+        """The same placements counted from another start."""
+        now = progress.copy()
+        for role, nodes in self.placed:
+            now.place(role, len(nodes))
+        for role in self.failed:
+            now.give_up(role)
+        return Pass(now, self.placed, self.scores, self.failed)
+
     @classmethod
     def run(
         cls, fill: Fill, shapes: Mapping[int, int], nodes: Ints, progress: Progress, *, stop_when_ready: bool

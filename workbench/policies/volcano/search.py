@@ -61,7 +61,14 @@ class HardSearch:
         self._tasks_on_leaf = tasks_on_leaf
         self._total_tasks = total_tasks
         # Upstream never resets this sum; here it lives as long as one session's turns of the job (DESIGN decision 10).
-        self._sums = np.zeros(workplace.request.snapshot.topology.n_domains, dtype=np.float64)
+        n_domains = workplace.request.snapshot.topology.n_domains
+        self._sums = np.zeros(n_domains, dtype=np.float64)
+        # Once the gang is ready each turn asks for one pod, and a domain answers as in the turn before unless a pod
+        # came to it or the question changed.
+        self._question: object = None
+        self._known = np.zeros(n_domains, dtype=np.bool_)
+        self._answers: dict[int, Pass] = {}
+        self._one_score = np.zeros(n_domains, dtype=np.float64)
 
     def turn(self, progress: Progress, record: int) -> Turn | None:
         """One turn: the domain chosen from the lowest tier that has a solution, or None."""
@@ -72,6 +79,7 @@ class HardSearch:
         turns_follow = progress.missing < sum(progress.left)
         holds = self._holds(progress)
         near = self._near_record(record)
+        self._same_question(progress, record)
         winner: Turn | None = None
         for tier in topology.tiers:
             domains = topology.domains_at(tier)
@@ -85,22 +93,55 @@ class HardSearch:
             if turns_follow:
                 worth |= holds[tried] > 0
             held = holds[tried].copy()
-            found: list[Turn] = []
-            for i in np.flatnonzero(worth):
-                done = self.dry_run(int(tried[i]), progress, record)
-                if done.progress.ready and done.n_placed:
-                    found.append(Turn(int(tried[i]), done))
-                    held[i] = needs
-                else:
-                    held[i] = min(held[i], done.n_placed)
+            solved = worth & self._known[tried]
+            self._sums[tried[solved]] += self._one_score[tried[solved]]
+            for i in np.flatnonzero(worth & ~self._known[tried]):
+                domain = int(tried[i])
+                done = self.dry_run(domain, progress, record)
+                solved[i] = done.progress.ready and done.n_placed > 0
+                # Pods of a role that has its minimum do not bring the gang nearer.
+                held[i] = needs - done.progress.missing if done.n_placed else 0
+                if solved[i]:
+                    self._answers[domain] = done
+                    self._remember(domain, done)
+            held[solved] = needs
             self._tell_tried(tier, domains, near, tried, held, needs, record)
-            if found:
-                winner = max(found, key=lambda turn: (self._sums[turn.domain], -turn.domain))
-            elif len(tried):
+            solutions = tried[solved]
+            if len(solutions):
                 # The first of the largest: the smallest name.
+                domain = int(solutions[np.argmax(self._sums[solutions])])
+                winner = Turn(domain, self._answers[domain].again(progress))
+            elif len(tried):
                 best = int(np.argmax(held))
                 self.misses[tier] = NearestMiss(tier, topology.domain_names[tried[best]], int(held[best]), needs)
+        if winner is not None:
+            self._forget_around(winner.done)
         return winner
+
+    def _same_question(self, progress: Progress, record: int) -> None:
+        """Forget every answer unless this turn asks what the last one asked: one pod of the same roles, same record."""
+        question = (record, tuple(left > 0 for left in progress.left)) if progress.ready else None
+        if question is None or question != self._question:
+            self._known[:] = False
+            self._answers.clear()
+        self._question = question
+
+    def _remember(self, domain: int, done: Pass) -> None:
+        if self._question is not None:
+            self._known[domain] = True
+            self._one_score[domain] = done.scores[0][0]
+
+    def _forget_around(self, done: Pass) -> None:
+        """A pod came: domains that hold its node are fuller, those that share its leaf weigh one more task there."""
+        if self._question is None:
+            return
+        topology = self.workplace.request.snapshot.topology
+        start, domains = topology.node_domains
+        for _, nodes in done.placed:
+            for node in nodes:
+                leaf = int(topology.leaf_of_node[node])
+                for near in topology.nodes_of(leaf) if leaf >= 0 else (node,):
+                    self._known[domains[start[near] : start[near + 1]]] = False
 
     def dry_run(self, domain: int, progress: Progress, record: int) -> Pass:
         """Place the pods in one domain, adding their scores to its sum."""
