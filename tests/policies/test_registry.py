@@ -124,6 +124,23 @@ def test_other_packages_register_by_entry_point(monkeypatch):
     assert get_policy("whole-entry").place(JOB, document_tree().ledger()).node.tolist() == [0, 1]
 
 
+def test_an_entry_that_makes_another_kind_is_refused(monkeypatch):
+    odd = Entry("odd", "gpu", lambda _: get_policy("gang").node, NoParameters, "", "")
+    monkeypatch.setitem(registry._registered, "odd", odd)
+    with pytest.raises(InputError, match="makes something else"):
+        get_policy("gang+odd")
+
+
+def test_a_whole_policy_takes_no_gpu_part(monkeypatch):
+    whole = Entry("whole", "whole", lambda _: get_policy("gang"), NoParameters, "", "")
+    monkeypatch.setitem(registry._registered, "whole", whole)
+    assert get_policy("whole").place(JOB, document_tree().ledger()).n_placed == 2
+    with pytest.raises(InputError, match="chooses the GPUs itself"):
+        get_policy("whole+gpu-bottleneck")
+    with pytest.raises(UnknownNameError, match=r"gpu\.symmetric"):
+        get_policy("whole", gpu={"symmetric": "min"})
+
+
 def test_a_parameter_dataclass_keeps_its_tables_apart():
     first, second = parameter({}, "a table").default_factory(), parameter({}, "a table").default_factory()
     first["cpu"] = 1

@@ -190,10 +190,11 @@ class Composed(Policy):
         self.name = name
         self.node = node
         self.gpu = gpu
+        self._parameters = {**node.parameters, **{f"gpu.{name}": value for name, value in gpu.parameters.items()}}
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        return {**self.node.parameters, **{f"gpu.{name}": value for name, value in self.gpu.parameters.items()}}
+        return dict(self._parameters)
 
     def decide(self, gang: Gang, ledger: Ledger, recorder: Recorder | None) -> Placement | Refusal:
         gpus = GpuQuestions(self.gpu, ledger)

@@ -29,6 +29,8 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ScoreParameters:
+    """Parameters of the scored baselines."""
+
     gpu_weight: float = gpu_weight()
 
 
@@ -140,6 +142,8 @@ class GangFirstFit(_Slots):
 
 @dataclass(frozen=True)
 class RandomParameters:
+    """Parameters of `random`."""
+
     seed: int = parameter(0, "seed of the generator; mixed with the gang's name", low=0)
 
 

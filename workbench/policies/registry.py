@@ -178,7 +178,12 @@ def list_policies() -> tuple[PolicyInfo, ...]:
     """Every registered policy: node policies first, then GPU policies, then whole ones, each by name."""
     kinds = ("node", "gpu", "whole")
     entries = sorted(_entries().values(), key=lambda e: (kinds.index(e.kind), e.name.encode()))
-    return tuple(PolicyInfo(e.name, e.kind, parameter_infos(e.parameters), e.meaning, e.source) for e in entries)
+    return tuple(PolicyInfo(e.name, e.kind, parameter_infos(e.parameters), _meaning(e), e.source) for e in entries)
+
+
+def _meaning(entry: Entry) -> str:
+    also = [alias for alias, name in _ALIASES.items() if name == entry.name]
+    return f"{entry.meaning} (also: {', '.join(also)})" if also else entry.meaning
 
 
 def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **parameters: object) -> Policy:
@@ -219,22 +224,26 @@ def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **paramete
             raise InputError("it chooses the GPUs itself", source=entry.name, got=spec, expected="no GPU part")
         if of_gpu:
             raise UnknownNameError(f"parameter of {entry.name}", f"{_GPU_PREFIX}{next(iter(of_gpu))}", of_node)
-        whole = _make(entry, of_node)
-        assert isinstance(whole, Policy)
+        whole: Policy = _make(entry, of_node, Policy)
         return whole
-    node = _make(entry, of_node)
-    assert isinstance(node, NodePolicy)
+    node: NodePolicy = _make(entry, of_node, NodePolicy)
     if not plus:
         default = read_parameters(GpuBottleneck.name, BottleneckParameters, of_gpu)
         return Composed(entry.name, node, GpuBottleneck(default, required=False))
     chooser = _find(second, ("gpu",))
-    part = _make(chooser, of_gpu)
-    assert isinstance(part, GpuPolicy)
-    return Composed(f"{entry.name}+{chooser.name}", node, part)
+    return Composed(f"{entry.name}+{chooser.name}", node, _make(chooser, of_gpu, GpuPolicy))
 
 
-def _make(entry: Entry, given: Mapping[str, object]) -> NodePolicy | GpuPolicy | Policy:
-    return entry.make(read_parameters(entry.name, entry.parameters, given))
+def _make(entry: Entry, given: Mapping[str, object], wanted: type[Any]) -> Any:
+    made = entry.make(read_parameters(entry.name, entry.parameters, given))
+    if not isinstance(made, wanted):
+        raise InputError(
+            f"the entry of a {entry.kind} policy makes something else",
+            source=entry.name,
+            got=type(made).__name__,
+            expected=wanted.__name__,
+        )
+    return made
 
 
 def _find(name: str, kinds: tuple[str, ...]) -> Entry:

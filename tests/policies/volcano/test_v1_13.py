@@ -171,6 +171,7 @@ def test_the_explanation_follows_the_tiers():
         *[(f"s{i}", False, "holds 2 of 3 pods") for i in range(4)],
         ("s4", True, "holds 3 of 3 pods"),
         ("s5", True, "holds 3 of 3 pods"),
+        ("s6", False, "tier 3 above the highest allowed 2"),
     ]
     assert [c.name for c in explanation.nodes] == ["node0", "node1", "node2", "node3"]
 

@@ -20,6 +20,8 @@ __all__ = ["BottleneckParameters", "GpuBottleneck"]
 
 @dataclass(frozen=True)
 class BottleneckParameters:
+    """Parameters of `gpu-bottleneck`."""
+
     symmetric: str = parameter(
         "min",
         "how the two directions of a pair of GPUs become one weight",

@@ -89,6 +89,15 @@ class Pass:
     def n_placed(self) -> int:
         return sum(len(nodes) for _, nodes in self.placed)
 
+    def again(self, progress: Progress) -> Pass:
+        """The same placements counted from another start."""
+        now = progress.copy()
+        for role, nodes in self.placed:
+            now.place(role, len(nodes))
+        for role in self.failed:
+            now.give_up(role)
+        return Pass(now, self.placed, self.scores, self.failed)
+
     @classmethod
     def run(
         cls, fill: Fill, shapes: Mapping[int, int], nodes: Ints, progress: Progress, *, stop_when_ready: bool
@@ -131,8 +140,8 @@ def allocate_flat(workplace: Workplace, fill: Fill, shapes: Mapping[int, int]) -
     if request.recorder is not None:
         record_nodes(workplace, fill, shapes)
     done = Pass.run(fill, shapes, fill.nodes, request.progress(), stop_when_ready=False)
-    idle = fill.idle
     if not done.progress.ready:
+        idle = fill.idle
         start = request.progress()
         role = done.failed[0]
         held = Reason(
@@ -143,7 +152,7 @@ def allocate_flat(workplace: Workplace, fill: Fill, shapes: Mapping[int, int]) -
     for role, nodes in done.placed:
         first = int(gang.role_start[role])
         node[first : first + len(nodes)] = nodes
-    reasons = {role: node_reasons(request.demand, role, idle, fill.nodes) for role in done.failed}
+    reasons = {role: node_reasons(request.demand, role, fill.idle, fill.nodes) for role in done.failed}
     return Assignment(node, reasons, score=float(sum(float(s.sum()) for s in done.scores)))
 
 

@@ -18,6 +18,7 @@ from workbench.policies.volcano.record import NO_RECORD
 
 __all__ = ["HardSearch", "Turn"]
 
+Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
 
@@ -60,50 +61,87 @@ class HardSearch:
         self._tasks_on_leaf = tasks_on_leaf
         self._total_tasks = total_tasks
         # Upstream never resets this sum; here it lives as long as one session's turns of the job (DESIGN decision 10).
-        self._sums = np.zeros(workplace.request.snapshot.topology.n_domains, dtype=np.float64)
+        n_domains = workplace.request.snapshot.topology.n_domains
+        self._sums = np.zeros(n_domains, dtype=np.float64)
+        # Once the gang is ready each turn asks for one pod, and a domain answers as in the turn before unless a pod
+        # came to it or the question changed.
+        self._question: object = None
+        self._known = np.zeros(n_domains, dtype=np.bool_)
+        self._answers: dict[int, Pass] = {}
+        self._one_score = np.zeros(n_domains, dtype=np.float64)
 
     def turn(self, progress: Progress, record: int) -> Turn | None:
         """One turn: the domain chosen from the lowest tier that has a solution, or None."""
         topology = self.workplace.request.snapshot.topology
-        recorder = self.workplace.request.recorder
         self.misses, self.last_tried = {}, -1
+        needs = max(progress.missing, 1)
         # A domain is dry-run even when it cannot succeed if a later turn would see the sum of its scores.
         turns_follow = progress.missing < sum(progress.left)
         holds = self._holds(progress)
         near = self._near_record(record)
+        self._same_question(progress, record)
+        winner: Turn | None = None
         for tier in topology.tiers:
             domains = topology.domains_at(tier)
-            if tier > self.highest_tier:
-                if recorder is not None:
-                    for domain in domains:
-                        why = f"tier {tier} above the highest allowed {self.highest_tier}"
-                        recorder.domain(topology.domain_names[domain], tier, False, why)
+            if tier > self.highest_tier or winner is not None:
+                self._tell_untried(tier, domains)
                 continue
-            found: list[Turn] = []
-            for domain in domains:
-                name = topology.domain_names[domain]
-                if not near[domain]:
-                    if recorder is not None:
-                        recorder.domain(name, tier, False, self._too_far(int(domain), record))
-                    continue
-                self.last_tried = int(domain)
-                hopeless = holds[domain] < max(progress.missing, 1)
-                done = None
-                if not hopeless or (turns_follow and holds[domain]):
-                    done = self.dry_run(int(domain), progress, record)
-                if done is not None and done.progress.ready and done.n_placed:
-                    found.append(Turn(int(domain), done))
-                    if recorder is not None:
-                        why = f"holds {done.n_placed} of {max(progress.missing, 1)} pods"
-                        recorder.domain(name, tier, True, why, float(self._sums[domain]))
-                    continue
-                held = int(holds[domain]) if hopeless or done is None else done.n_placed
-                self._miss(tier, name, held, max(progress.missing, 1))
-                if recorder is not None:
-                    recorder.domain(name, tier, False, f"holds {held} of {max(progress.missing, 1)} pods")
-            if found:
-                return max(found, key=lambda turn: (self._sums[turn.domain], -turn.domain))
-        return None
+            tried = domains[near[domains]]
+            if len(tried):
+                self.last_tried = int(tried[-1])
+            worth = holds[tried] >= needs
+            if turns_follow:
+                worth |= holds[tried] > 0
+            held = holds[tried].copy()
+            solved = worth & self._known[tried]
+            self._sums[tried[solved]] += self._one_score[tried[solved]]
+            for i in np.flatnonzero(worth & ~self._known[tried]):
+                domain = int(tried[i])
+                done = self.dry_run(domain, progress, record)
+                solved[i] = done.progress.ready and done.n_placed > 0
+                # Pods of a role that has its minimum do not bring the gang nearer.
+                held[i] = needs - done.progress.missing if done.n_placed else 0
+                if solved[i]:
+                    self._answers[domain] = done
+                    self._remember(domain, done)
+            held[solved] = needs
+            self._tell_tried(tier, domains, near, tried, held, needs, record)
+            solutions = tried[solved]
+            if len(solutions):
+                # The first of the largest: the smallest name.
+                domain = int(solutions[np.argmax(self._sums[solutions])])
+                winner = Turn(domain, self._answers[domain].again(progress))
+            elif len(tried):
+                best = int(np.argmax(held))
+                self.misses[tier] = NearestMiss(tier, topology.domain_names[tried[best]], int(held[best]), needs)
+        if winner is not None:
+            self._forget_around(winner.done)
+        return winner
+
+    def _same_question(self, progress: Progress, record: int) -> None:
+        """Forget every answer unless this turn asks what the last one asked: one pod of the same roles, same record."""
+        question = (record, tuple(left > 0 for left in progress.left)) if progress.ready else None
+        if question is None or question != self._question:
+            self._known[:] = False
+            self._answers.clear()
+        self._question = question
+
+    def _remember(self, domain: int, done: Pass) -> None:
+        if self._question is not None:
+            self._known[domain] = True
+            self._one_score[domain] = done.scores[0][0]
+
+    def _forget_around(self, done: Pass) -> None:
+        """A pod came: domains that hold its node are fuller, those that share its leaf weigh one more task there."""
+        if self._question is None:
+            return
+        topology = self.workplace.request.snapshot.topology
+        start, domains = topology.node_domains
+        for _, nodes in done.placed:
+            for node in nodes:
+                leaf = int(topology.leaf_of_node[node])
+                for near in topology.nodes_of(leaf) if leaf >= 0 else (node,):
+                    self._known[domains[start[near] : start[near + 1]]] = False
 
     def dry_run(self, domain: int, progress: Progress, record: int) -> Pass:
         """Place the pods in one domain, adding their scores to its sum."""
@@ -160,7 +198,35 @@ class HardSearch:
             return f"no common HyperNode with the recorded {name}"
         return f"meets the recorded {name} only at tier {topology.tier[common]}, {self.highest_tier} is allowed"
 
-    def _miss(self, tier: int, name: str, holds: int, needs: int) -> None:
-        best = self.misses.get(tier)
-        if best is None or holds > best.holds:
-            self.misses[tier] = NearestMiss(tier, name, holds, needs)
+    def _tell_untried(self, tier: int, domains: Ints) -> None:
+        recorder = self.workplace.request.recorder
+        if recorder is None:
+            return
+        why = f"tier {tier} above the highest allowed {self.highest_tier}"
+        if tier <= self.highest_tier:
+            why = "not tried: a lower tier has a solution"
+        for domain in domains:
+            recorder.domain(self.workplace.request.snapshot.topology.domain_names[domain], tier, False, why)
+
+    def _tell_tried(
+        self,
+        tier: int,
+        domains: Ints,
+        near: npt.NDArray[np.bool_],
+        tried: Ints,
+        held: Longs,
+        needs: int,
+        record: int,
+    ) -> None:
+        recorder = self.workplace.request.recorder
+        if recorder is None:
+            return
+        names = self.workplace.request.snapshot.topology.domain_names
+        holds = dict(zip(tried.tolist(), held.tolist(), strict=True))
+        for domain in domains.tolist():
+            if not near[domain]:
+                recorder.domain(names[domain], tier, False, self._too_far(domain, record))
+                continue
+            kept = holds[domain] >= needs
+            score = float(self._sums[domain]) if kept else None
+            recorder.domain(names[domain], tier, kept, f"holds {holds[domain]} of {needs} pods", score)
