@@ -14,7 +14,7 @@ from workbench.errors import ClusterError, InternalError, WorkbenchError
 
 __all__ = ["main"]
 
-BAD_INPUT, NO_CLUSTER, INTERRUPTED, PIPE_CLOSED = 2, 3, 130, 141
+PIPE_CLOSED, BAD_INPUT, NO_CLUSTER, INTERRUPTED = 1, 2, 3, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,7 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        # The reader (head, less) has gone; what is still buffered must not raise again at exit.
+        # The reader (head, less) has gone: quiet, with the status that typer and rich give where they notice it first.
+        # What is still buffered must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except InternalError as error:
