@@ -34,7 +34,11 @@ def boxes(offline: Offline, selector: str) -> list[dict[str, float]]:
 def report(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     topology = document_tree() if request.param == (2, 2, 2) else tree(request.param)
     pods = max(2, topology.n_nodes // 10)
-    gangs = [gang_of("<script>alert(1)</script>", pods, 6), gang_of("pair", 2, 2), gang_of("huge", topology.n_nodes * 2)]
+    gangs = [
+        gang_of("<script>alert(1)</script>", pods, 6),
+        gang_of("pair", 2, 2),
+        gang_of("huge", topology.n_nodes * 2),
+    ]
     path = tmp_path / "report.html"
     path.write_text(report_html(compare(gangs, snapshot_of(topology), POLICIES)), encoding="utf-8")
     return path
@@ -82,8 +86,10 @@ def test_the_pyvis_view_draws_without_asking_the_outside(offline: Offline, tmp_p
     offline.open(path)
     frame = offline.page.frames[1]
     frame.wait_for_selector("canvas")
-    drawn = "(() => { const c = document.querySelector('canvas');" \
+    drawn = (
+        "(() => { const c = document.querySelector('canvas');"
         " return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v) })()"
+    )
     frame.wait_for_function(drawn)
     assert offline.asked == []
     assert offline.complaints == []

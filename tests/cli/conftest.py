@@ -58,11 +58,17 @@ def cluster_yaml() -> str:
     return "---\n".join(parts)
 
 
-def job_yaml(name: str, pods: int, gpus: int = 8, highest_tier: int | None = None, min_available: int | None = None) -> str:
+def job_yaml(
+    name: str, pods: int, gpus: int = 8, highest_tier: int | None = None, min_available: int | None = None
+) -> str:
     """A Volcano Job; hard up to a tier if one is given."""
     topology = f"  networkTopology: {{mode: hard, highestTierAllowed: {highest_tier}}}\n" if highest_tier else ""
     return JOB.format(
-        name=name, pods=pods, gpus=gpus, topology=topology, min_available=pods if min_available is None else min_available
+        name=name,
+        pods=pods,
+        gpus=gpus,
+        topology=topology,
+        min_available=pods if min_available is None else min_available,
     )
 
 

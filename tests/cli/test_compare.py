@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from workbench.policies import policy
-from workbench.policies import registry
+from workbench.policies import policy, registry
 
 
 def test_policies_stand_in_the_order_given(run: Run, files: Path) -> None:
     arguments = ["compare", "-f", files / "cluster.yaml", "-f", files / "fits.yaml"]
-    result = run(*arguments, "--policies", "spread,volcano-1.13+gpu-lowest-index", "--policies", "binpack", "-o", "json")
+    result = run(
+        *arguments, "--policies", "spread,volcano-1.13+gpu-lowest-index", "--policies", "binpack", "-o", "json"
+    )
     assert result.status == 0
     rows = result.json["policies"]
     assert [row["policy"] for row in rows] == ["spread", "volcano-1.13+gpu-lowest-index", "binpack"]

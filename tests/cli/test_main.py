@@ -27,7 +27,9 @@ def test_the_version_is_printed(run: Run) -> None:
     assert result.status == 0 and re.fullmatch(r"workbench \S+\n", result.out)
 
 
-@pytest.mark.parametrize("arguments", [["place"], ["place", "-f"], ["nonsense"], ["gpus", "m", "--nonsense"], ["place", "-o", "x"]])
+@pytest.mark.parametrize(
+    "arguments", [["place"], ["place", "-f"], ["nonsense"], ["gpus", "m", "--nonsense"], ["place", "-o", "x"]]
+)
 def test_usage_errors_are_one_line_and_exit_2(run: Run, arguments: list[str]) -> None:
     result = run(*arguments)
     assert result.status == 2 and result.out == "" and len(result.err.splitlines()) == 1
@@ -40,6 +42,7 @@ def test_usage_errors_are_one_line_and_exit_2(run: Run, arguments: list[str]) ->
         (InternalError("an invariant broke"), 2),
         (PermissionError(13, "Permission denied", "x.yaml"), 2),
         (KeyboardInterrupt(), 130),
+        (TypeError("our bug"), 2),
     ],
 )
 def test_errors_become_statuses_and_one_line(
@@ -111,9 +114,11 @@ def test_an_interrupt_ends_cleanly_and_writes_nothing(tmp_path: Path) -> None:
     code = (
         "import sys, time\nfrom workbench.cli import main\nfrom workbench.policies import policy\n"
         "@policy('endless')\ndef endless(gang, ledger):\n    print('running', flush=True)\n    time.sleep(600)\n"
-        f"sys.exit(main(['compare', '-f', {str(tmp_path)!r}, '--policies', 'endless', '-o', 'html', '--out', {str(tmp_path / 'r.html')!r}]))"
+        "sys.exit(main(sys.argv[1:]))"
     )
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    arguments = ["compare", "-f", tmp_path, "--policies", "endless", "-o", "html", "--out", tmp_path / "r.html"]
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None and process.stdout.readline() == "running\n"
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)

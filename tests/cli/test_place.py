@@ -88,7 +88,9 @@ def test_a_job_that_admission_refuses_is_named_with_its_text(run: Run, files: Pa
 
 
 def test_ignored_kinds_are_named_with_their_number(run: Run, files: Path) -> None:
-    extra = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Service\nmetadata: {name: b}\n"
+    extra = (
+        "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Service\nmetadata: {name: b}\n"
+    )
     (files / "extra.yaml").write_text(extra, encoding="utf-8")
     arguments = [x for name in ("cluster", "fits", "extra") for x in ("-f", files / f"{name}.yaml")]
     result = run("place", *arguments, "-o", "json")
@@ -112,5 +114,7 @@ def test_a_policy_or_parameter_that_is_unknown_offers_close_names(run: Run, file
     assert result.status == 2 and "did you mean volcano" in result.err
     result = run("place", "-f", files, "--policy", "random", "--set", "sed=1")
     assert result.status == 2 and "did you mean seed" in result.err
+    result = run("place", "-f", files, "--policy", "random", "--set", "gpu=3")
+    assert result.status == 2 and "not a parameter" in result.err
     result = run("place", "-f", files, "--policy", "random", "--set", "seed")
     assert result.status == 2 and "KEY=VALUE" in result.err

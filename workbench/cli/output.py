@@ -33,7 +33,9 @@ def emit(text: str, out: Path | None = None) -> None:
             file.write(text)
         draft.replace(out)
     except OSError as error:
-        raise InputError("cannot be written", source=str(out), got=error.strerror, expected="a writable place") from None
+        raise InputError(
+            "cannot be written", source=str(out), got=error.strerror, expected="a writable place"
+        ) from None
     finally:
         draft.unlink(missing_ok=True)
 
@@ -55,7 +57,9 @@ def to_yaml(value: Any) -> str:
     """Block-style YAML in the order of the value; exactly what `to_json` says."""
     import yaml
 
-    return yaml.dump(json.loads(to_json(value)), Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=120)
+    return yaml.dump(
+        json.loads(to_json(value)), Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=120
+    )
 
 
 def print_tables(*parts: Any) -> None:
