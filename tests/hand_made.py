@@ -20,7 +20,7 @@ def tree(sizes: Sequence[int], prefix: str = "s") -> Topology:
     specs, below = [], 1
     parents: list[list[str]] = []
     names: list[list[str]] = []
-    for tier, size in enumerate(sizes, start=1):
+    for size in sizes:
         below *= size
         count = total // below
         start = sum(len(row) for row in names)

@@ -82,7 +82,9 @@ __all__ = [
 ]
 
 
-def place(gang: Gang, snapshot: ClusterSnapshot, policy: str | Policy = "volcano", **params: Any) -> Placement | Refusal:
+def place(
+    gang: Gang, snapshot: ClusterSnapshot, policy: str | Policy = "volcano", **params: Any
+) -> Placement | Refusal:
     """Place one gang: a session of one.
 
     Parameters

@@ -54,9 +54,7 @@ def common_tier(placement: Placement) -> int:
     nodes = {int(n) for n in placement.node if n >= 0}
     if len(nodes) == 1:
         return 0
-    holding = [
-        int(topology.tier[d]) for d in range(topology.n_domains) if nodes <= set(topology.nodes_of(d).tolist())
-    ]
+    holding = [int(topology.tier[d]) for d in range(topology.n_domains) if nodes <= set(topology.nodes_of(d).tolist())]
     return min(holding, default=topology.top_tier)
 
 

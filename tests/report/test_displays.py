@@ -61,5 +61,3 @@ def test_pictures_can_be_saved(tmp_path: Path) -> None:
     path = tmp_path / "t.svg"
     TOPOLOGY.view().save(path)
     assert path.read_text(encoding="utf-8") == TOPOLOGY.view()._repr_html_()
-
-

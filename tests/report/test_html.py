@@ -35,7 +35,12 @@ class Fixed:
         if self.masks is None:
             raise ValueError(EVIL)
         refusal = Refusal(
-            gangs[1], self.name, {}, (Reason("insufficient", f"no room for {EVIL}", 5),), (NearestMiss(1, "s0", 2, 4),), (EVIL,)
+            gangs[1],
+            self.name,
+            {},
+            (Reason("insufficient", f"no room for {EVIL}", 5),),
+            (NearestMiss(1, "s0", 2, 4),),
+            (EVIL,),
         )
         placement = placement_of(gangs[0], snapshot.topology, [0, 1], self.masks)
         return [Decision(gangs[0], placement), Decision(gangs[1], refusal)]

@@ -29,7 +29,9 @@ def shown(parts: list[Any], width: int = 80) -> str:
 
 def decisions() -> list[Decision]:
     a, b = gang_of("[red]train[/red]", 2), gang_of("big", 9)
-    refusal = Refusal(b, "p", {}, (Reason("insufficient", "0 of 8 nodes fit", 8),), (NearestMiss(1, "s0", 2, 9),), ("careful",))
+    refusal = Refusal(
+        b, "p", {}, (Reason("insufficient", "0 of 8 nodes fit", 8),), (NearestMiss(1, "s0", 2, 9),), ("careful",)
+    )
     return [Decision(a, placement_of(a, TOPOLOGY, [0, 1], [0xFF, 0xFF])), Decision(b, refusal)]
 
 

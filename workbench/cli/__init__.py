@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 from workbench.errors import ClusterError, InternalError, WorkbenchError
 
 __all__ = ["main"]
 
-BAD_INPUT, NO_CLUSTER, INTERRUPTED, PIPE_CLOSED = 2, 3, 130, 141
+PIPE_CLOSED, BAD_INPUT, NO_CLUSTER, INTERRUPTED = 1, 2, 3, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,7 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        # The reader (head, less) has gone; what is still buffered must not raise again at exit.
+        # The reader (head, less) has gone: quiet, with the status that typer and rich give where they notice it first.
+        # What is still buffered must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except InternalError as error:
@@ -48,6 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error), BAD_INPUT)
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), BAD_INPUT)
+    except Exception as error:  # a bug of ours or of a policy from elsewhere: one line that says where, no traceback
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(frame.filename).name}:{frame.lineno}"
+        return _fail(f"internal error at {place}, please report it: {type(error).__name__}: {error}", BAD_INPUT)
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -55,8 +62,8 @@ def _run(argv: Sequence[str]) -> int:
 
     from workbench.cli.app import app
 
-    # typer carries its own copy of click since 0.16 and used the package before: the class is found by its name.
-    usage_error = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+    # Newer typers carry their own copy of click, older ones use the package: the class is found by its name.
+    usage_error: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
     try:
         status = app(args=list(argv), prog_name="workbench", standalone_mode=False)
     except typer.Abort:
@@ -64,7 +71,7 @@ def _run(argv: Sequence[str]) -> int:
     except usage_error as error:
         context = getattr(error, "ctx", None)
         hint = f" (see '{context.command_path} --help')" if context is not None else ""
-        return _fail(f"{error.format_message()}{hint}", BAD_INPUT)
+        return _fail(f"{error.format_message()}{hint}", BAD_INPUT)  # type: ignore[attr-defined]
     if status == INTERRUPTED:
         raise KeyboardInterrupt
     return status if isinstance(status, int) else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError
 
@@ -14,13 +14,17 @@ if TYPE_CHECKING:
 __all__ = ["gpu_list", "key_values", "load_scenario", "tell_ignored"]
 
 
-def key_values(option: str, given: Sequence[str], form: str = "KEY=VALUE") -> dict[str, str]:
-    """Texts with an equals sign as a mapping, the last one winning."""
+def key_values(
+    option: str, given: Sequence[str], form: str = "KEY=VALUE", reserved: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Texts with an equals sign as a mapping, the last one winning; `reserved` keys are no parameters."""
     pairs = {}
     for text in given:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
             raise InputError("no key and value", source=option, got=repr(text), expected=form)
+        if key.strip() in reserved:
+            raise InputError("not a parameter", source=option, got=repr(text))
         pairs[key.strip()] = value.strip()
     return pairs
 

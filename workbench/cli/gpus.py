@@ -49,11 +49,11 @@ def gpus(
       workbench gpus datasets/koordinator-matrices/matrix-a.txt -k 4
       workbench gpus matrix.csv -k 2 --free 0,3,4-7 --avoid 5 -o json
     """
-    from workbench.formats.matrix import load_matrix
+    from workbench.formats.matrix import load_matrix, parse_matrix
     from workbench.model.best_gpus import best_gpus
 
     best = best_gpus(
-        load_matrix(matrix),
+        parse_matrix(sys.stdin.buffer.read(), "-") if matrix == "-" else load_matrix(matrix),
         k,
         free=gpu_list("--free", free),
         require=gpu_list("--require", require),

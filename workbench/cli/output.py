@@ -33,21 +33,33 @@ def emit(text: str, out: Path | None = None) -> None:
             file.write(text)
         draft.replace(out)
     except OSError as error:
-        raise InputError("cannot be written", source=str(out), got=error.strerror, expected="a writable place") from None
+        raise InputError(
+            "cannot be written", source=str(out), got=error.strerror, expected="a writable place"
+        ) from None
     finally:
         draft.unlink(missing_ok=True)
 
 
 def to_json(value: Any) -> str:
     """Indented JSON; NaN and infinity are our bug."""
-    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """numpy's numbers, which policies and their parameters may hold, as Python's."""
+    try:
+        return value.item()
+    except AttributeError:
+        return str(value)
 
 
 def to_yaml(value: Any) -> str:
-    """Block-style YAML in the order of the value."""
+    """Block-style YAML in the order of the value; exactly what `to_json` says."""
     import yaml
 
-    return yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=120)
+    return yaml.dump(
+        json.loads(to_json(value)), Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=120
+    )
 
 
 def print_tables(*parts: Any) -> None:

@@ -49,7 +49,7 @@ def place(
     from workbench.evaluate.records import session_record
     from workbench.policies import get_policy
 
-    chosen = get_policy(policy, **key_values("--set", set_))
+    chosen = get_policy(policy, **key_values("--set", set_, reserved=("spec", "gpu")))
     scenario = load_scenario(file, matrix)
     require_jobs(scenario)
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot)

@@ -104,7 +104,7 @@ def generate(
         return
     from workbench.formats.write_manifests import to_yaml
 
-    emit(to_yaml(make(kind, **key_values("--set", set_))), out)
+    emit(to_yaml(make(kind, **key_values("--set", set_, reserved=("kind",)))), out)
 
 
 def _problems(topology: Any) -> list[dict[str, str]]:

@@ -58,7 +58,7 @@ class Closeness:
         return {tier: int((used == tier).sum()) for tier in self.topology.tiers}
 
     def common_domain(self) -> int:
-        """The closest HyperNode that holds all nodes: lowest tier, then fewest nodes, then name; -1: the virtual top."""
+        """The closest HyperNode that holds all nodes: lowest tier, then fewest nodes, then name; -1: virtual top."""
         held = np.bincount(self._member_domain, minlength=self.topology.n_domains)
         whole = np.flatnonzero(held == len(self.nodes)) if len(self.nodes) else np.zeros(0, dtype=np.int64)
         if len(whole) == 0:
@@ -93,7 +93,7 @@ class Closeness:
     def pair_levels(self, a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> Longs:
         """Level of each pair of positions: `SAME_NODE`, or a position in `tiers`; int64 of the pairs' shape."""
         if self._groups is not None:
-            levels = (self._groups[:, a] == self._groups[:, b]).argmax(axis=0).astype(np.int64)
+            levels: Longs = (self._groups[:, a] == self._groups[:, b]).argmax(axis=0).astype(np.int64)
         else:
             levels = np.full(len(a), len(self.tiers) - 1, dtype=np.int64)
             for level in reversed(range(len(self.topology.tiers))):
@@ -105,7 +105,7 @@ class Closeness:
         return levels
 
     def pair_counts(self, weights: Longs) -> tuple[int, Longs]:
-        """Unordered pairs of pods, `weights[i]` of them on node i: those of one node, and per level of `tiers` the others.
+        """Unordered pairs of pods, `weights[i]` of them on node i: those of one node, then per level of `tiers`.
 
         Counted per group of nodes, never pair by pair: O(nodes x tiers) in a tree.
         """
@@ -121,7 +121,8 @@ class Closeness:
                 within.append(same_node + self._pairs_sharing(self._membership(level), weights))
             total = int(weights.sum())
             within.append(total * (total - 1) // 2)
-        return same_node, np.diff(np.array(within, dtype=np.int64))
+        counts = np.array(within, dtype=np.int64)
+        return same_node, counts[1:] - counts[:-1]
 
     def _membership(self, level: int) -> npt.NDArray[np.float32]:
         """Which node is in which used HyperNode of this tier or a closer one, as 0 and 1."""

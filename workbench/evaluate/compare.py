@@ -208,7 +208,12 @@ def _line(row: ComparisonRow, gang: Gang) -> dict[str, Any]:
     line: dict[str, Any] = {"policy": row.policy, "job": gang.key}
     decision = row.decision(gang.key)
     if decision is None or row.metrics is None:
-        return {**line, "outcome": "error", "reasons": row.error.message if row.error else "", "decision_s": row.decision_s}
+        return {
+            **line,
+            "outcome": "error",
+            "reasons": row.error.message if row.error else "",
+            "decision_s": row.decision_s,
+        }
     result = decision.result
     if isinstance(result, Refusal):
         reasons = "; ".join(reason.message for reason in result.reasons)

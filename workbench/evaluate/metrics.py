@@ -43,7 +43,7 @@ class PlacementMetrics:
     lca_tier : int
         Its tier; 0 for a single node.
     pod_pairs : mapping of str to int
-        ``node`` and each tier (the virtual top included) to the number of unordered pairs of pods whose nodes meet there.
+        ``node`` and each tier (the virtual top included) to the unordered pairs of pods whose nodes meet there.
     ring_crossings : mapping of str to int
         The same for a ring in rank order, the last rank connected to the first: p pods have p links (2 pods: both
         directions), 1 pod has none.

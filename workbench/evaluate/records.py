@@ -57,11 +57,11 @@ def decision_record(decision: Decision) -> dict[str, Any]:
     else:
         record["reasons"] = [_reason(reason) for reason in result.reasons]
         record["nearest_misses"] = [
-            {"tier": miss.tier, "domain": miss.domain, "holds": miss.holds, "needs": miss.needs}
+            {"tier": int(miss.tier), "domain": miss.domain, "holds": int(miss.holds), "needs": int(miss.needs)}
             for miss in result.nearest_misses
         ]
     return record
 
 
 def _reason(reason: Reason) -> dict[str, Any]:
-    return {"code": reason.code, "message": reason.message, "count": reason.count}
+    return {"code": reason.code, "message": reason.message, "count": int(reason.count)}

@@ -1,4 +1,4 @@
-"""Colours of jobs and of bandwidths, distinguishable with the common kinds of colour blindness, on light and dark ground."""
+"""Colours of jobs and bandwidths, told apart with the common kinds of colour blindness, on light and dark ground."""
 
 from __future__ import annotations
 
@@ -53,9 +53,7 @@ def heat(value: float) -> str:
     """Colour of a value between 0 (slow) and 1 (fast) as ``#rrggbb``."""
     at = min(max(value, 0.0), 1.0) * (len(_HEAT) - 1)
     low = min(int(at), len(_HEAT) - 2)
-    mixed = [
-        round(a + (b - a) * (at - low)) for a, b in zip(_channels(_HEAT[low]), _channels(_HEAT[low + 1]))
-    ]
+    mixed = [round(a + (b - a) * (at - low)) for a, b in zip(_channels(_HEAT[low]), _channels(_HEAT[low + 1]))]
     return "#{:02x}{:02x}{:02x}".format(*mixed)
 
 

@@ -137,12 +137,23 @@ def _entries(
 
 
 def _entry(
-    matrix: BandwidthMatrix, shades: npt.NDArray[np.float64], i: int, j: int, x: float, y: float, cell: float, faded: bool
+    matrix: BandwidthMatrix,
+    shades: npt.NDArray[np.float64],
+    i: int,
+    j: int,
+    x: float,
+    y: float,
+    cell: float,
+    faded: bool,
 ) -> str:
     value, shade = float(matrix.gb_s[i, j]), float(shades[i, j])
     if i == j:
         return f"<rect x='{x:.1f}' y='{y:.1f}' width='{cell:.1f}' height='{cell:.1f}' fill-opacity='.05'/>"
-    text = f"{matrix.labels[i]} → {matrix.labels[j]}: {value:g} GB/s" if value else f"{matrix.labels[i]} → {matrix.labels[j]}: no link"
+    text = (
+        f"{matrix.labels[i]} → {matrix.labels[j]}: {value:g} GB/s"
+        if value
+        else f"{matrix.labels[i]} → {matrix.labels[j]}: no link"
+    )
     paint = "fill-opacity='.15'" if np.isnan(shade) else f"fill='{heat(shade)}'"
     if faded:
         paint = "fill-opacity='.06'" if np.isnan(shade) else f"{paint} fill-opacity='{_FADED}'"
@@ -177,7 +188,8 @@ def _labels(texts: Sequence[str], chosen: Sequence[int], left: float, above: flo
         weight = " font-weight='700'" if marked else ""
         row = fit_text(text, left - 8.0, font)
         parts.append(
-            f"<text x='{left - 6:.1f}' y='{middle:.1f}' font-size='{font:.1f}' text-anchor='end'{weight}>{escape(row)}</text>"
+            f"<text x='{left - 6:.1f}' y='{middle:.1f}' font-size='{font:.1f}' text-anchor='end'{weight}>"
+            f"{escape(row)}</text>"
         )
         if cell >= 14.0 or every > 1:
             parts.append(
@@ -186,8 +198,12 @@ def _labels(texts: Sequence[str], chosen: Sequence[int], left: float, above: flo
             )
     # Chosen GPUs get a bar beside their row and above their column: readable at every size.
     for i in chosen:
-        parts.append(f"<rect x='{left - 4:.1f}' y='{above + i * cell:.1f}' width='3' height='{cell:.1f}' fill='{_MARK}'/>")
-        parts.append(f"<rect x='{left + i * cell:.1f}' y='{above - 3:.1f}' width='{cell:.1f}' height='3' fill='{_MARK}'/>")
+        parts.append(
+            f"<rect x='{left - 4:.1f}' y='{above + i * cell:.1f}' width='3' height='{cell:.1f}' fill='{_MARK}'/>"
+        )
+        parts.append(
+            f"<rect x='{left + i * cell:.1f}' y='{above - 3:.1f}' width='{cell:.1f}' height='3' fill='{_MARK}'/>"
+        )
     return f"<g class='tw-labels'>{''.join(parts)}</g>"
 
 
@@ -219,7 +235,8 @@ def _legend(
             if x and x + span > 400.0:
                 x, y = 0.0, y + 18.0
             parts.append(
-                f"<rect x='{x + 0.5:.1f}' y='{y + 3:.1f}' width='12' height='12' stroke='currentColor' stroke-opacity='.4' {paint}/>"
+                f"<rect x='{x + 0.5:.1f}' y='{y + 3:.1f}' width='12' height='12' stroke='currentColor' "
+                f"stroke-opacity='.4' {paint}/>"
                 f"<text x='{x + 17:.1f}' y='{y + 13:.1f}'>{text}</text>"
             )
             x += span
@@ -233,9 +250,7 @@ def _legend(
         lines.append(f"chosen: {shown}")
     if pair is not None:
         i, j = pair
-        lines.append(
-            f"slowest pair: {i} → {j}: {matrix.gb_s[i, j]:.4g} GB/s, {j} → {i}: {matrix.gb_s[j, i]:.4g} GB/s"
-        )
+        lines.append(f"slowest pair: {i} → {j}: {matrix.gb_s[i, j]:.4g} GB/s, {j} → {i}: {matrix.gb_s[j, i]:.4g} GB/s")
     for line in lines:
         parts.append(f"<text x='0' y='{y + 13:.1f}'>{escape(line)}</text>")
         y += 15.0

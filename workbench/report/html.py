@@ -17,7 +17,7 @@ from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.evaluate.metrics import NODE, PlacementMetrics
 from workbench.model.best_gpus import BestGpus
 from workbench.model.explanation import Explanation
-from workbench.model.placement import Placement, Refusal
+from workbench.model.placement import PlacedPod, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.report.blocks import pack
 from workbench.report.heatmap import draw_heatmap
@@ -101,7 +101,7 @@ def report_html(comparison: Comparison, title: str = "Placements compared") -> s
 
 def placement_html(placement: Placement) -> str:
     """The picture with the gang's pods, and which pod is where."""
-    pods = []
+    pods: list[PlacedPod] = []
     for pod in placement.pods():
         if len(pods) == _ROWS:
             break
@@ -196,10 +196,10 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
         "ring_headers": [f"ring {_tier_text(tier)}" for tier in tiers],
         "rows": [_row_values(row) for row in comparison.rows],
         "jobs": [(job, [_line_values(row, job) for row in comparison.rows]) for job in jobs],
-        "pending": [
-            (row.policy, refusal) for row in comparison.rows for refusal in row.refusals
+        "pending": [(row.policy, refusal) for row in comparison.rows for refusal in row.refusals],
+        "unplaced": [
+            (row.policy, placement) for row in comparison.rows for placement in row.placements if placement.unplaced
         ],
-        "unplaced": [(row.policy, placement) for row in comparison.rows for placement in row.placements if placement.unplaced],
         "warnings": _warnings(comparison.rows),
         "errors": [(row.policy, row.error) for row in comparison.rows if row.error is not None],
         "n_jobs": len(jobs),

@@ -21,7 +21,9 @@ __all__ = ["MAX_NODES", "network_html"]
 #: pyvis puts half a megabyte of script into each picture and moves slowly above this many nodes.
 MAX_NODES = 300
 
-_OUTSIDE = re.compile(r"<(?:link|script)\b[^>]*\b(?:href|src)\s*=\s*[\"'](?:https?:)?//[^>]*>(?:\s*</script>)?", re.IGNORECASE)
+_OUTSIDE = re.compile(
+    r"<(?:link|script)\b[^>]*\b(?:href|src)\s*=\s*[\"'](?:https?:)?//[^>]*>(?:\s*</script>)?", re.IGNORECASE
+)
 
 
 def network_html(topology: Topology, who: Occupancy | None = None, height_px: int = 520) -> str:
@@ -46,7 +48,9 @@ def network_html(topology: Topology, who: Occupancy | None = None, height_px: in
         More nodes than `MAX_NODES`.
     """
     if topology.n_nodes > MAX_NODES:
-        raise CapacityError(f"pyvis draws at most {MAX_NODES} nodes, this topology has {topology.n_nodes}; use kind='svg'")
+        raise CapacityError(
+            f"pyvis draws at most {MAX_NODES} nodes, this topology has {topology.n_nodes}; use kind='svg'"
+        )
     from pyvis.network import Network
 
     who = who or Occupancy()
@@ -61,7 +65,15 @@ def network_html(topology: Topology, who: Occupancy | None = None, height_px: in
             colour = colours[held[0].job].colour if held else "#bbbbbb"
             tip = "; ".join(f"{who.jobs[h.job]} {h.pods} pods" for h in held) or "free"
             network.add_node(
-                f"node/{name}", label=name, title=f"{name}: {tip}", x=x * spacing, y=0, shape="square", size=14, color=colour, physics=False
+                f"node/{name}",
+                label=name,
+                title=f"{name}: {tip}",
+                x=x * spacing,
+                y=0,
+                shape="square",
+                size=14,
+                color=colour,
+                physics=False,
             )
         else:
             network.add_node(
@@ -93,7 +105,9 @@ def _rows(topology: Topology) -> tuple[list[tuple[str, float, int | None]], dict
     def walk(domain: int) -> tuple[float, int]:
         nonlocal at
         xs, height = [], 0
-        for node in sorted((i for i, d in enumerate(home) if d == domain), key=lambda i: natural_key(topology.node_names[i])):
+        for node in sorted(
+            (i for i, d in enumerate(home) if d == domain), key=lambda i: natural_key(topology.node_names[i])
+        ):
             places.append((topology.node_names[node], float(at), None))
             xs.append(float(at))
             at += 1

@@ -75,7 +75,16 @@ def session_tables(policy: str, decisions: Sequence[Decision], metrics: RunMetri
         if isinstance(result, Placement):
             found = metrics.jobs[decision.gang.key]
             pods = f"{found.n_pods} of {decision.gang.n_pods}" if result.unplaced else found.n_pods
-            _row(jobs, decision.gang.key, "placed", result.hypernode, result.tier, pods, found.n_nodes, found.worst_bottleneck_gb_s)
+            _row(
+                jobs,
+                decision.gang.key,
+                "placed",
+                result.hypernode,
+                result.tier,
+                pods,
+                found.n_nodes,
+                found.worst_bottleneck_gb_s,
+            )
         else:
             _row(jobs, decision.gang.key, "pending", "", None, f"0 of {decision.gang.n_pods}", None, None)
     parts.extend(_pods(decisions))
@@ -213,7 +222,9 @@ def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
         _row(table, info["name"], info["kind"], info["meaning"], info["source"])
         for parameter in info["parameters"]:
             default = parameter["default"]
-            _row(parameters, info["name"], parameter["name"], str(default) if default != "" else "", parameter["meaning"])
+            _row(
+                parameters, info["name"], parameter["name"], str(default) if default != "" else "", parameter["meaning"]
+            )
     return [table, parameters]
 
 

@@ -58,7 +58,9 @@ def draw_topology(
     who = who or Occupancy()
     layout = layout or pack(topology)
     colours = job_colours(len(who.jobs))
-    key = "tw" + hashlib.sha256(repr((title, topology.node_names, topology.domain_names, who)).encode()).hexdigest()[:10]
+    key = (
+        "tw" + hashlib.sha256(repr((title, topology.node_names, topology.domain_names, who)).encode()).hexdigest()[:10]
+    )
     head = 24.0 if title else 2.0
     width = drawing_width(layout)
     legend, legend_height = _legend(topology, layout, who, colours, key, width)
@@ -73,7 +75,9 @@ def draw_topology(
         _patterns(colours, key),
     ]
     if title:
-        parts.append(f"<text x='1' y='15' font-size='13' font-weight='600'>{escape(fit_text(title, width, 13.0))}</text>")
+        parts.append(
+            f"<text x='1' y='15' font-size='13' font-weight='600'>{escape(fit_text(title, width, 13.0))}</text>"
+        )
     parts.append(f"<g transform='translate(1 {_n(head)})'>")
     parts.append("<g class='tw-blocks' stroke='currentColor' stroke-opacity='.45' fill-opacity='.035'>")
     parts.extend(_frame(block, topology) for block in layout.blocks() if block.domain >= 0)
@@ -145,7 +149,9 @@ def _cell(cell: Cell, who: Occupancy, colours: Sequence[JobColour], key: str) ->
     one = cell.nodes[0] if len(cell.nodes) == 1 else None
     gpus = who.gpus.get(one, ()) if one is not None else ()
     if gpus and cell.size >= _GPU_CELL and len(gpus) <= _GPUS_SHOWN:
-        return f"<g>{title}{_square(cell, 0.0, 1.0, None)}{_name(cell, None)}{_slots(cell, gpus, who, colours, key)}</g>"
+        return (
+            f"<g>{title}{_square(cell, 0.0, 1.0, None)}{_name(cell, None)}{_slots(cell, gpus, who, colours, key)}</g>"
+        )
     shares = _shares(cell, who)
     used = sum(share for _, share in shares)
     if not shares:
@@ -184,9 +190,7 @@ def _name(cell: Cell, ground: str | None) -> str:
     )
 
 
-def _slots(
-    cell: Cell, gpus: Sequence[int], who: Occupancy, colours: Sequence[JobColour], key: str
-) -> str:
+def _slots(cell: Cell, gpus: Sequence[int], who: Occupancy, colours: Sequence[JobColour], key: str) -> str:
     """The GPUs of a node as small squares below its name, each in the colour of the job that has it."""
     node = cell.nodes[0]
     owner = {gpu: held.job for held in who.held.get(node, ()) for gpu in held.gpus}
@@ -203,7 +207,9 @@ def _slots(
             paint = f"fill='{_fill(owner[gpu], colours, key)}'"
         elif gpu in busy:
             paint = "fill-opacity='.4'"
-        parts.append(f"<rect class='tw-gpu' x='{_n(x)}' y='{_n(y)}' width='{_n(wide - 1.5)}' height='{_n(tall - 1.5)}' {paint}/>")
+        parts.append(
+            f"<rect class='tw-gpu' x='{_n(x)}' y='{_n(y)}' width='{_n(wide - 1.5)}' height='{_n(tall - 1.5)}' {paint}/>"
+        )
     return "".join(parts)
 
 
@@ -221,7 +227,9 @@ def _shares(cell: Cell, who: Occupancy) -> list[tuple[int, float]]:
         if busy and total and (with_gpus or not held):
             amounts[-1] = amounts.get(-1, 0.0) + busy / total
     whole = float(len(cell.nodes))
-    return [(job, min(amounts[job] / whole, 1.0)) for job in sorted(amounts, key=lambda j: (j < 0, j)) if amounts[job] > 0]
+    return [
+        (job, min(amounts[job] / whole, 1.0)) for job in sorted(amounts, key=lambda j: (j < 0, j)) if amounts[job] > 0
+    ]
 
 
 def _cell_title(cell: Cell, who: Occupancy) -> str:
@@ -263,7 +271,8 @@ def _legend(
         if x and x + span > width:
             x, y = 0.0, y + _LEGEND_LINE
         parts.append(
-            f"<rect x='{_n(x + 0.5)}' y='{_n(y + 3)}' width='12' height='12' stroke='currentColor' stroke-opacity='.5' {paint}/>"
+            f"<rect x='{_n(x + 0.5)}' y='{_n(y + 3)}' width='12' height='12' stroke='currentColor' "
+            f"stroke-opacity='.5' {paint}/>"
             f"<text x='{_n(x + 17)}' y='{_n(y + 13)}'>{escape(text)}</text>"
         )
         x += span

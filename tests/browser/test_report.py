@@ -1,0 +1,95 @@
+"""What a person sees when the report is opened without a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.hand_made import document_tree, gang_of, snapshot_of, tree
+from workbench.evaluate.compare import compare
+from workbench.report.displays import view_topology
+from workbench.report.html import report_html
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import Offline
+
+pytestmark = pytest.mark.browser
+
+POLICIES = ["allocate", "spread+gpu-lowest-index", "volcano-1.13"]
+
+
+def boxes(offline: Offline, selector: str) -> list[dict[str, float]]:
+    """Position and size in pixels of the elements on the screen."""
+    found: list[dict[str, float]] = offline.page.eval_on_selector_all(
+        selector,
+        "all => all.map(e => { const b = e.getBoundingClientRect();"
+        " return {x: b.x, y: b.y, width: b.width, height: b.height}; })",
+    )
+    return found
+
+
+@pytest.fixture(params=[(2, 2, 2), (10, 10, 10), (16, 25, 10, 5)], ids=["8 nodes", "1,000 nodes", "20,000 nodes"])
+def report(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    topology = document_tree() if request.param == (2, 2, 2) else tree(request.param)
+    pods = max(2, topology.n_nodes // 10)
+    gangs = [
+        gang_of("<script>alert(1)</script>", pods, 6),
+        gang_of("pair", 2, 2),
+        gang_of("huge", topology.n_nodes * 2),
+    ]
+    path = tmp_path / "report.html"
+    path.write_text(report_html(compare(gangs, snapshot_of(topology), POLICIES)), encoding="utf-8")
+    return path
+
+
+def test_the_report_shows_its_pictures_asks_for_nothing_and_has_no_error(offline: Offline, report: Path) -> None:
+    offline.open(report)
+    pictures = boxes(offline, "svg.tw-topology")
+    assert len(pictures) == len(POLICIES)
+    for box in [*pictures, *boxes(offline, "svg.tw-heatmap")]:
+        assert box["width"] >= 180 and box["height"] >= 120
+        assert 0.5 <= box["width"] / box["height"] <= 3
+    assert all(min(box["width"], box["height"]) >= 4 for box in boxes(offline, ".tw-nodes > g > rect:first-of-type"))
+    assert offline.asked == []
+    assert offline.complaints == []
+    assert offline.page.evaluate("document.scripts.length") == 0
+
+
+def test_pictures_stand_beside_each_other_where_there_is_room(offline: Offline, report: Path) -> None:
+    offline.open(report)
+    first, second = boxes(offline, "svg.tw-topology")[:2]
+    if first["width"] + second["width"] < 1200:
+        assert first["y"] == second["y"] and second["x"] >= first["x"] + first["width"]
+    # Nothing makes the page itself scroll sideways.
+    assert offline.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_lines_and_text_differ_from_the_ground_in_both_themes(offline: Offline, report: Path) -> None:
+    offline.open(report)
+    ground, ink = offline.page.evaluate(
+        "[getComputedStyle(document.body).backgroundColor,"
+        " getComputedStyle(document.querySelector('.tw-labels text')).fill]"
+    )
+
+    def brightness(colour: str) -> float:
+        return sum(float(c) for c in colour[colour.index("(") + 1 : -1].split(",")[:3])
+
+    assert abs(brightness(ground) - brightness(ink)) > 400
+
+
+def test_the_pyvis_view_draws_without_asking_the_outside(offline: Offline, tmp_path: Path) -> None:
+    path = tmp_path / "network.html"
+    picture: Any = view_topology(document_tree(), kind="pyvis")
+    path.write_text(f"<!DOCTYPE html><meta charset=utf-8><title>t</title>{picture.html}", encoding="utf-8")
+    offline.open(path)
+    frame = offline.page.frames[1]
+    frame.wait_for_selector("canvas")
+    drawn = (
+        "(() => { const c = document.querySelector('canvas');"
+        " return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v) })()"
+    )
+    frame.wait_for_function(drawn)
+    assert offline.asked == []
+    assert offline.complaints == []

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+
+from workbench.cli.arguments import gpu_list, key_values
+from workbench.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("text", "want"), [(None, None), ("", []), ("0", [0]), ("0, 3,4-6", [0, 3, 4, 5, 6]), ("5-4", []), ("1,1", [1, 1])]
+)
+def test_lists_of_gpus(text: str | None, want: list[int] | None) -> None:
+    assert gpu_list("--free", text) == want
+
+
+@pytest.mark.parametrize("text", ["a", "-1", "1-", "1-2-3", "0-5000", "²"])
+def test_what_is_no_list_of_gpus_names_the_option(text: str) -> None:
+    with pytest.raises(InputError, match="--avoid"):
+        gpu_list("--avoid", text)
+
+
+def test_values_may_hold_equals_signs_and_the_last_wins() -> None:
+    assert key_values("--set", ["a=1", "b=x=1,y=2", "a=3"]) == {"a": "3", "b": "x=1,y=2"}
+
+
+@pytest.mark.parametrize("text", ["a", "=1", ""])
+def test_a_pair_needs_a_key(text: str) -> None:
+    with pytest.raises(InputError, match="KEY=VALUE"):
+        key_values("--set", [text])

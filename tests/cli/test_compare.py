@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from workbench.policies import policy, registry
+
+
+def test_policies_stand_in_the_order_given(run: Run, files: Path) -> None:
+    arguments = ["compare", "-f", files / "cluster.yaml", "-f", files / "fits.yaml"]
+    result = run(
+        *arguments, "--policies", "spread,volcano-1.13+gpu-lowest-index", "--policies", "binpack", "-o", "json"
+    )
+    assert result.status == 0
+    rows = result.json["policies"]
+    assert [row["policy"] for row in rows] == ["spread", "volcano-1.13+gpu-lowest-index", "binpack"]
+    assert all(row["decision_s"] > 0 and row["metrics"]["placed"] == 1 for row in rows)
+    assert set(result.json["provenance"]["inputs"]) == {str(files / "cluster.yaml"), str(files / "fits.yaml")}
+
+
+def test_the_table_fits_eighty_columns_and_names_what_is_pending(run: Run, files: Path) -> None:
+    result = run("compare", "-f", files, "--policies", "spread,volcano-1.13+gpu-lowest-index")
+    assert result.status == 1
+    assert max(map(len, result.out.splitlines())) <= 80
+    assert "volcano-1.13+gpu-lowest-index: default/stuck is pending" in " ".join(result.out.split())
+
+
+def test_the_report_is_written_whole_to_a_file(run: Run, files: Path) -> None:
+    out = files / "report.html"
+    arguments = ["compare", "-f", files / "cluster.yaml", "-f", files / "fits.yaml", "--policies", "spread,gang"]
+    result = run(*arguments, "-o", "html", "--out", out)
+    assert (result.status, result.out) == (0, "")
+    page = out.read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>") and page.count("tw-topology") == 2
+    assert sorted(p.name for p in files.iterdir() if "part" in p.name or p.name.startswith(".")) == []
+    assert run(*arguments, "-o", "html").out.startswith("<!DOCTYPE html>")
+
+
+def test_a_place_that_cannot_be_written_is_bad_input(run: Run, files: Path) -> None:
+    arguments = ["compare", "-f", files / "cluster.yaml", "-f", files / "fits.yaml", "--policies", "gang", "-o", "html"]
+    result = run(*arguments, "--out", files / "nowhere" / "report.html")
+    assert result.status == 2 and "cannot be written" in result.err and len(result.err.splitlines()) == 1
+
+
+def test_a_table_cannot_go_to_a_file(run: Run, files: Path) -> None:
+    assert run("compare", "-f", files, "--policies", "gang", "--out", files / "x").status == 2
+    assert not (files / "x").exists()
+
+
+@pytest.mark.parametrize(("policies", "want"), [("alocate", "did you mean allocate"), (",", "no policy given")])
+def test_bad_policies_are_said_in_one_line(run: Run, files: Path, policies: str, want: str) -> None:
+    result = run("compare", "-f", files, "--policies", policies)
+    assert result.status == 2 and want in result.err and len(result.err.splitlines()) == 1
+
+
+@pytest.fixture
+def broken_policy() -> object:
+    @policy("broken")
+    def broken(gang, ledger):
+        raise RuntimeError("my mistake")
+
+    yield
+    del registry._registered["broken"]
+
+
+@pytest.mark.usefixtures("broken_policy")
+def test_a_policy_that_raises_is_a_row_and_leaves_the_others_alone(run: Run, files: Path) -> None:
+    arguments = ["compare", "-f", files / "cluster.yaml", "-f", files / "fits.yaml", "--policies", "gang,broken"]
+    result = run(*arguments)
+    assert result.status == 1
+    assert "broken failed: RuntimeError: my mistake" in result.out
+    rows = run(*arguments, "-o", "json").json["policies"]
+    assert rows[0]["metrics"]["placed"] == 1 and rows[1]["metrics"] is None

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import Run
+from tests.machines import koordinator_matrix_a, koordinator_matrix_b
+
+
+@pytest.fixture
+def matrices(tmp_path: Path) -> Path:
+    for name, matrix in (("a", koordinator_matrix_a()), ("b", koordinator_matrix_b())):
+        np.savetxt(tmp_path / f"{name}.csv", matrix, delimiter=",")
+    return tmp_path
+
+
+def test_the_documents_first_matrix_has_two_best_sets_of_four(run: Run, matrices: Path) -> None:
+    result = run("gpus", matrices / "a.csv", "-k", 4, "-o", "json")
+    assert result.status == 0
+    assert result.json["bottleneck_gb_s"] == 48.33
+    assert result.json["ties"] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert {"gpus", "objective", "optimal_sets", "upper_bound_gb_s", "exact", "tie_break_complete"} <= set(result.json)
+
+
+def test_the_documents_second_matrix_has_one(run: Run, matrices: Path) -> None:
+    assert run("gpus", matrices / "b.csv", "-k", 4, "-o", "json").json["ties"] == [[4, 5, 6, 7]]
+
+
+def test_six_of_the_first_reach_15_52(run: Run, matrices: Path) -> None:
+    assert run("gpus", matrices / "a.csv", "-k", 6, "-o", "json").json["bottleneck_gb_s"] == 15.52
+
+
+def test_one_gpu_has_no_bottleneck(run: Run, matrices: Path) -> None:
+    assert run("gpus", matrices / "a.csv", "-k", 1, "-o", "json").json["bottleneck_gb_s"] is None
+
+
+def test_free_required_and_avoided_gpus_are_kept_to(run: Run, matrices: Path) -> None:
+    arguments = ["--free", "0,2-7", "--require", "0", "--avoid", "3", "-o", "json"]
+    chosen = run("gpus", matrices / "a.csv", "-k", 3, *arguments).json["gpus"]
+    assert 0 in chosen and not {1, 3} & set(chosen)
+
+
+def test_options_of_the_objective_are_passed_on(run: Run, matrices: Path) -> None:
+    plain = run("gpus", matrices / "a.csv", "-k", 6, "-o", "json").json
+    best_direction = run("gpus", matrices / "a.csv", "-k", 6, "--symmetric", "max", "-o", "json").json
+    assert best_direction["bottleneck_gb_s"] > plain["bottleneck_gb_s"]
+    assert run("gpus", matrices / "a.csv", "-k", 6, "--link-classes", "-o", "json").json["objective"] == "link-class"
+
+
+def test_all_lists_more_ties_than_a_hundred(run: Run, tmp_path: Path) -> None:
+    np.savetxt(tmp_path / "flat.csv", np.ones((10, 10)), delimiter=",")
+    assert len(run("gpus", tmp_path / "flat.csv", "-k", 5, "-o", "json").json["ties"]) == 100
+    assert len(run("gpus", tmp_path / "flat.csv", "-k", 5, "--all", "-o", "json").json["ties"]) == 252
+
+
+def test_the_table_shows_set_value_and_ties(run: Run, matrices: Path) -> None:
+    out = run("gpus", matrices / "a.csv", "-k", 4).out
+    assert "0, 1, 2, 3" in out and "48.33 GB/s" in out and "{4,5,6,7}" in out
+
+
+def test_more_than_are_free_is_a_fact_and_more_than_there_are_an_error(run: Run, matrices: Path) -> None:
+    few = run("gpus", matrices / "a.csv", "-k", 4, "--free", "0,1", "-o", "json")
+    assert few.status == 1 and few.json["gpus"] == []
+    assert few.err == "workbench: 4 GPUs asked for, 2 of 8 are free\n"
+    many = run("gpus", matrices / "a.csv", "-k", 9)
+    assert many.status == 2 and "1 to 8 GPUs" in many.err and len(many.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "want"),
+    [
+        (["-k", "0"], "1 to 8"),
+        (["-k", "4", "--free", "0,x"], "--free"),
+        (["-k", "4", "--free", "0,9"], "9"),
+        (["-k", "4", "--require", "0-99999"], "--require"),
+        (["-k", "2", "--require", "1", "--avoid", "1"], "not free"),
+        (["-k", "2", "--symmetric", "median"], "--symmetric"),
+        (["-k", "two"], "-k"),
+        ([], "-k"),
+    ],
+)
+def test_bad_arguments_are_one_line_that_names_them(run: Run, matrices: Path, arguments: list[str], want: str) -> None:
+    result = run("gpus", matrices / "a.csv", *arguments)
+    assert result.status == 2 and want in result.err and len(result.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("content", ["", "1,2\n3\n", "1,-2\n3,4\n", "1,nan\n3,4\n", "a,b\nc,d\n"])
+def test_bad_matrices_are_one_line_that_names_the_file(run: Run, tmp_path: Path, content: str) -> None:
+    (tmp_path / "bad.csv").write_text(content, encoding="utf-8")
+    result = run("gpus", tmp_path / "bad.csv", "-k", 1)
+    assert result.status == 2 and "bad.csv" in result.err and len(result.err.splitlines()) == 1
+
+
+def test_a_file_that_is_not_there_is_named(run: Run, tmp_path: Path) -> None:
+    result = run("gpus", tmp_path / "none.csv", "-k", 1)
+    assert result.status == 2 and "none.csv" in result.err

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import workbench.cli.place
+from tests.cli.conftest import Run, cluster_yaml, job_yaml
+from workbench.errors import ClusterError, InternalError
+
+COMMAND = [sys.executable, "-m", "workbench"]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["place", "--help"], ["topology", "generate", "--help"]])
+def test_help_has_examples_and_exits_0(run: Run, arguments: list[str]) -> None:
+    result = run(*arguments)
+    assert result.status == 0 and re.search(r"Examples?:\n\n +workbench ", result.out)
+
+
+def test_the_version_is_printed(run: Run) -> None:
+    result = run("--version")
+    assert result.status == 0 and re.fullmatch(r"workbench \S+\n", result.out)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["place"], ["place", "-f"], ["nonsense"], ["gpus", "m", "--nonsense"], ["place", "-o", "x"]]
+)
+def test_usage_errors_are_one_line_and_exit_2(run: Run, arguments: list[str]) -> None:
+    result = run(*arguments)
+    assert result.status == 2 and result.out == "" and len(result.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (ClusterError("no answer from the cluster"), 3),
+        (InternalError("an invariant broke"), 2),
+        (PermissionError(13, "Permission denied", "x.yaml"), 2),
+        (KeyboardInterrupt(), 130),
+        (TypeError("our bug"), 2),
+    ],
+)
+def test_errors_become_statuses_and_one_line(
+    run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr(workbench.cli.place, "load_scenario", fail)
+    result = run("place", "-f", "x.yaml")
+    assert result.status == status
+    assert len(result.err.splitlines()) == 1 and result.err.startswith("workbench: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "want"),
+    [
+        ("", "bad.yaml"),
+        ("kind: [\n", "line 2"),
+        ("apiVersion: v1\nkind: Node\nmetadata: {name: 7}\n", "bad.yaml"),
+        ("a: &a [x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\n" * 3, "bad.yaml"),
+    ],
+)
+def test_bad_files_are_one_line_that_names_them(run: Run, tmp_path: Path, content: str, want: str) -> None:
+    (tmp_path / "bad.yaml").write_text(content, encoding="utf-8")
+    result = run("place", "-f", tmp_path / "bad.yaml")
+    assert result.status == 2 and want in result.err and len(result.err.splitlines()) == 1
+
+
+def test_a_folder_without_a_manifest_is_said(run: Run, tmp_path: Path) -> None:
+    result = run("compare", "-f", tmp_path, "--policies", "gang")
+    assert result.status == 2 and "no manifest" in result.err
+
+
+def test_help_loads_nothing_heavy() -> None:
+    heavy = ["numpy", "pandas", "pydantic", "yaml", "jinja2", "networkx", "pyvis", "IPython", "ipywidgets", "re2"]
+    code = (
+        "import sys\nfrom workbench.cli import main\nstatus = main(['--help'])\n"
+        f"sys.stderr.write(' '.join(m for m in {heavy} if m in sys.modules))\nsys.exit(status)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "" and "compare" in done.stdout
+
+
+def test_statuses_reach_the_shell(files: Path) -> None:
+    def status(*arguments: object) -> int:
+        return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True).returncode
+
+    assert status("place", "-f", files / "cluster.yaml", "-f", files / "fits.yaml") == 0
+    assert status("place", "-f", files) == 1
+    assert status("place", "-f", files / "none.yaml") == 2
+
+
+def test_a_closed_pipe_is_quiet(files: Path) -> None:
+    # More than a pipe holds, so that the writer meets the closed end.
+    (files / "large.yaml").write_text(job_yaml("large", 2000, gpus=0), encoding="utf-8")
+    read, write = os.pipe()
+    os.close(read)
+    arguments = ["place", "-f", str(files / "cluster.yaml"), "-f", str(files / "large.yaml"), "-o", "json"]
+    done = subprocess.run([*COMMAND, *arguments], stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    assert "Traceback" not in done.stderr and "Broken" not in done.stderr
+    assert done.returncode == 1
+
+
+def test_an_interrupt_ends_cleanly_and_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text(cluster_yaml() + "---\n" + job_yaml("a", 1), encoding="utf-8")
+    # A policy that says that it runs, then runs for ever.
+    code = (
+        "import sys, time\nfrom workbench.cli import main\nfrom workbench.policies import policy\n"
+        "@policy('endless')\ndef endless(gang, ledger):\n    print('running', flush=True)\n    time.sleep(600)\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    arguments = ["compare", "-f", tmp_path, "--policies", "endless", "-o", "html", "--out", tmp_path / "r.html"]
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "running\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err == "workbench: interrupted\n"
+    assert [p.name for p in tmp_path.iterdir()] == ["cluster.yaml"]

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from workbench.cli import output
+from workbench.errors import InputError
+
+
+def test_a_file_keeps_its_old_content_when_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "r.html"
+    target.write_text("old", encoding="utf-8")
+
+    def interrupted(self: Path, to: Path) -> Path:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        output.emit("new", target)
+    assert target.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_an_existing_file_is_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "r.html"
+    target.write_text("old", encoding="utf-8")
+    output.emit("new", target)
+    assert target.read_text(encoding="utf-8") == "new"
+
+
+def test_a_folder_as_target_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be written"):
+        output.emit("new", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_json_refuses_what_json_cannot_say() -> None:
+    with pytest.raises(ValueError, match="Out of range float"):
+        output.to_json({"x": float("nan")})
+
+
+def test_there_is_no_progress_bar_off_a_terminal() -> None:
+    with output.progress_bar("comparing") as step:
+        assert step is None

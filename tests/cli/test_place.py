@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from tests.cli.conftest import Run, job_yaml
+
+
+def test_a_job_that_fits_is_placed_in_the_shape_others_rely_on(run: Run, files: Path) -> None:
+    result = run("place", "-f", files / "cluster.yaml", "-f", files / "fits.yaml", "-o", "json")
+    assert result.status == 0
+    assert set(result.json) >= {"policy", "parameters", "jobs", "metrics"}
+    assert result.json["policy"] == "volcano-1.13"
+    (job,) = result.json["jobs"]
+    assert (job["namespace"], job["name"], job["outcome"]) == ("default", "fits", "placed")
+    assert (job["hypernode"], job["tier"]) == ("s0", 1)
+    assert {"unplaced", "reasons", "warnings"} <= set(job)
+    assert [pod["node"] for pod in job["pods"]] == ["node0", "node1"]
+    assert set(job["pods"][0]) == {"name", "node", "gpus", "rank", "annotations"}
+    assert job["pods"][0]["gpus"] == list(range(8))
+
+
+def test_a_job_that_does_not_fit_is_pending_with_the_tier_and_counts(run: Run, files: Path) -> None:
+    result = run("place", "-f", files / "cluster.yaml", "-f", files / "stuck.yaml")
+    assert result.status == 1
+    assert "default/stuck is pending" in result.out
+    assert "tier" in result.out and "2 of 3" in result.out
+
+
+def test_with_a_higher_tier_allowed_it_fits(run: Run, files: Path) -> None:
+    (files / "wider.yaml").write_text(job_yaml("wider", 3, highest_tier=2), encoding="utf-8")
+    result = run("place", "-f", files / "cluster.yaml", "-f", files / "wider.yaml", "-o", "json")
+    assert (result.status, result.json["jobs"][0]["hypernode"]) == (0, "s2")
+
+
+def test_a_matrix_by_pattern_decides_the_gpus(run: Run, files: Path) -> None:
+    (files / "part.yaml").write_text(job_yaml("part", 1, gpus=4), encoding="utf-8")
+    arguments = ["place", "-f", files / "cluster.yaml", "-f", files / "part.yaml", "-o", "json"]
+    result = run(*arguments, "--matrix", f"node.*={files / 'matrix.csv'}")
+    assert result.json["metrics"]["bottleneck_gb_s"] == 48.0
+    assert result.json["jobs"][0]["pods"][0]["gpus"] in ([0, 1, 2, 3], [4, 5, 6, 7])
+    assert run(*arguments).json["metrics"]["bottleneck_gb_s"] is None
+
+
+def test_yaml_says_the_same_as_json(run: Run, files: Path) -> None:
+    arguments = ["place", "-f", files / "cluster.yaml", "-f", files / "fits.yaml"]
+    assert yaml.safe_load(run(*arguments, "-o", "yaml").out) == run(*arguments, "-o", "json").json
+
+
+def test_the_same_input_gives_the_same_bytes(run: Run, files: Path) -> None:
+    arguments = ["place", "-f", files, "--policy", "random", "--set", "seed=3", "-o", "json"]
+    assert run(*arguments).out == run(*arguments).out
+
+
+def test_parameters_reach_the_policy(run: Run, files: Path) -> None:
+    arguments = ["place", "-f", files / "cluster.yaml", "-f", files / "fits.yaml", "-o", "json"]
+    result = run(*arguments, "--policy", "random", "--set", "seed=7", "--set", "gpu.symmetric=max")
+    assert result.json["parameters"]["seed"] == 7
+    assert result.json["parameters"]["gpu.symmetric"] == "max"
+
+
+def test_explain_tells_what_was_dropped_and_why(run: Run, files: Path) -> None:
+    arguments = ["place", "-f", files / "cluster.yaml", "-f", files / "stuck.yaml", "--explain"]
+    assert "above the highest allowed" in run(*arguments).out
+    explanation = run(*arguments, "-o", "json").json["explanations"][0]
+    assert (explanation["job"], explanation["outcome"]) == ("default/stuck", "pending")
+    assert {"name", "kept", "why"} <= set(explanation["candidates"][0])
+
+
+def test_explain_sees_the_cluster_as_earlier_jobs_left_it(run: Run, files: Path) -> None:
+    (files / "later.yaml").write_text(job_yaml("later", 2, highest_tier=1), encoding="utf-8")
+    arguments = ["-f", files / "cluster.yaml", "-f", files / "fits.yaml", "-f", files / "later.yaml"]
+    result = run("place", *arguments, "--explain", "-o", "json")
+    dropped = {c["name"] for c in result.json["explanations"][1]["candidates"] if not c["kept"]}
+    assert "s0" in dropped and result.json["jobs"][1]["hypernode"] == "s1"
+
+
+def test_a_job_that_admission_refuses_is_named_with_its_text(run: Run, files: Path) -> None:
+    (files / "bad.yaml").write_text(job_yaml("bad", 2, min_available=5), encoding="utf-8")
+    result = run("place", "-f", files / "cluster.yaml", "-f", files / "bad.yaml")
+    assert result.status == 1
+    assert "refused:" in result.err and "bad" in result.err and "minAvailable" in result.err
+
+
+def test_ignored_kinds_are_named_with_their_number(run: Run, files: Path) -> None:
+    extra = (
+        "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Service\nmetadata: {name: b}\n"
+    )
+    (files / "extra.yaml").write_text(extra, encoding="utf-8")
+    arguments = [x for name in ("cluster", "fits", "extra") for x in ("-f", files / f"{name}.yaml")]
+    result = run("place", *arguments, "-o", "json")
+    assert "Service (2)" in result.err and result.json["jobs"]
+
+
+def test_standard_input_is_a_file(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (files / "cluster.yaml").read_text() + "---\n" + (files / "fits.yaml").read_text()
+    stdin = SimpleNamespace(buffer=io.BytesIO(text.encode()), read=lambda: text, isatty=lambda: False)
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert run("place", "-f", "-").status == 0
+
+
+def test_an_input_without_a_job_is_said(run: Run, files: Path) -> None:
+    result = run("place", "-f", files / "cluster.yaml")
+    assert result.status == 2 and "no job to place" in result.err
+
+
+def test_a_policy_or_parameter_that_is_unknown_offers_close_names(run: Run, files: Path) -> None:
+    result = run("place", "-f", files, "--policy", "volcanoo")
+    assert result.status == 2 and "did you mean volcano" in result.err
+    result = run("place", "-f", files, "--policy", "random", "--set", "sed=1")
+    assert result.status == 2 and "did you mean seed" in result.err
+    result = run("place", "-f", files, "--policy", "random", "--set", "gpu=3")
+    assert result.status == 2 and "not a parameter" in result.err
+    result = run("place", "-f", files, "--policy", "random", "--set", "seed")
+    assert result.status == 2 and "KEY=VALUE" in result.err

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.conftest import HYPERNODES, MEMBER, Run, cluster_yaml
+
+
+def test_show_gives_domains_with_tier_parent_and_nodes(run: Run, files: Path) -> None:
+    result = run("topology", "show", "-f", files / "cluster.yaml", "-o", "json")
+    assert result.status == 0
+    assert result.json == {
+        "nodes": 4,
+        "domains": [
+            {"name": "s0", "tier": 1, "parent": "s2", "nodes": 2},
+            {"name": "s1", "tier": 1, "parent": "s2", "nodes": 2},
+            {"name": "s2", "tier": 2, "parent": None, "nodes": 4},
+        ],
+        "problems": [],
+    }
+
+
+def test_show_draws_a_page(run: Run, files: Path) -> None:
+    run("topology", "show", "-f", files / "cluster.yaml", "-o", "html", "--out", files / "t.html")
+    page = (files / "t.html").read_text(encoding="utf-8")
+    assert "tw-topology" in page and "node3" in page
+
+
+def test_show_lists_the_hypernodes(run: Run, files: Path) -> None:
+    assert "s2" in run("topology", "show", "-f", files / "cluster.yaml").out
+
+
+@pytest.fixture
+def cycle(tmp_path: Path) -> Path:
+    first = HYPERNODES.format(name="x", tier=1, members=MEMBER.format(type="HyperNode", name="y"))
+    second = HYPERNODES.format(name="y", tier=2, members=MEMBER.format(type="HyperNode", name="x"))
+    path = tmp_path / "cycle.yaml"
+    path.write_text("---\n".join([cluster_yaml(), first, second]), encoding="utf-8")
+    return path
+
+
+def test_lint_reports_a_cycle_and_exits_1(run: Run, cycle: Path) -> None:
+    result = run("topology", "lint", "-f", cycle)
+    assert result.status == 1 and "cycle" in result.out
+    problems = run("topology", "lint", "-f", cycle, "-o", "json").json["problems"]
+    assert {problem["code"] for problem in problems} >= {"cycle"}
+
+
+def test_lint_of_a_tree_finds_nothing(run: Run, files: Path) -> None:
+    result = run("topology", "lint", "-f", files / "cluster.yaml")
+    assert result.status == 0 and "no problem found" in result.out
+
+
+def test_generate_writes_what_show_reads(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "made.yaml"
+    arguments = ["topology", "generate", "balanced", "--set", "sizes=2,3", "--set", "gpus=4"]
+    assert run(*arguments, "--out", out).status == 0
+    shown = run("topology", "show", "-f", out, "-o", "json").json
+    assert shown["nodes"] == 6 and len(shown["domains"]) == 4
+    kinds = {document["kind"] for document in yaml.safe_load_all(run(*arguments).out)}
+    assert kinds >= {"Node", "HyperNode"}
+
+
+def test_generate_without_a_kind_lists_the_kinds(run: Run) -> None:
+    result = run("topology", "generate")
+    assert result.status == 0 and "three-level-tree" in result.out and "sizes=" in result.out
+
+
+def test_an_unknown_kind_or_parameter_offers_close_names(run: Run) -> None:
+    result = run("topology", "generate", "balancd")
+    assert result.status == 2 and "did you mean balanced" in result.err
+    result = run("topology", "generate", "balanced", "--set", "size=3")
+    assert result.status == 2 and "did you mean sizes" in result.err
