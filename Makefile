@@ -67,13 +67,14 @@ checked-args = -o pythonpath= -p no:cacheprovider -m "" tests/core
 kernels-debug: $(VENV)/.built-debug ## kernel tests with bounds and initialization checks
 	$(call checked-env,debug) $(PYTEST) $(checked-args)
 
+# --capture=sys: a sanitizer writes its report to the file descriptor and ends the process, so pytest must not hold it.
 # Leaks are the interpreter's own; PYTHONMALLOC=malloc lets the sanitizer see every object's borders. The sanitizers'
 # libraries must be those of the compiler that setuptools used.
 sanitize: $(VENV)/.built-sanitize ## kernel tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	cc="$$($(PY) -c 'import os, sysconfig; print((os.environ.get("CC") or sysconfig.get_config_var("CC")).split()[0])')"; \
 	LD_PRELOAD="$$($$cc -print-file-name=libasan.so) $$($$cc -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
-	$(call checked-env,sanitize) $(PYTEST) $(checked-args)
+	$(call checked-env,sanitize) $(PYTEST) --capture=sys $(checked-args)
 
 dist-check: build ## wheel and sdist, each installed and tested outside the checkout
 	bash .ci/check-dists $(PY)

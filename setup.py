@@ -57,6 +57,8 @@ setup(
             "embedsignature": True,
             "embedsignature.format": "python",
             "binding": True,
+            # The checks are wanted there, the advice to switch them off is not.
+            "show_performance_hints": not debug,
         },
         shared_utility_qualified_name="workbench._core._cyutil",
     ),

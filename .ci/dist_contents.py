@@ -7,10 +7,12 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+SOURCES = frozenset({".pyx", ".pxd", ".pxi", ".pyi", ".py"})
+
 
 def problems_of_sdist(names: set[str], checkout: Path) -> list[str]:
     """Sources, stubs and tests that are missing; built files, of which there should be none."""
-    needed = {f"_core/{p.name}" for p in (checkout / "_core").iterdir() if p.suffix in (".pyx", ".pxd", ".pyi", ".py")}
+    needed = {f"_core/{p.name}" for p in (checkout / "_core").iterdir() if p.suffix in SOURCES}
     needed |= {name.replace("_core/", "workbench/_core/") for name in needed}
     needed |= {p.relative_to(checkout).as_posix() for p in (checkout / "tests").rglob("*.py")}
     needed |= {"pyproject.toml", "setup.py", "requirements.lock", "LICENSE", "README.md", "workbench/py.typed"}
