@@ -23,6 +23,7 @@ def single_node_leaves(n: int) -> Topology:
 
 
 CASES = {
+    "six thousand nodes, runs ending with their leaves": tree((25, 12, 10, 2)),
     "the document's tree": tree((2, 2, 2)),
     "a thousand nodes": tree((10, 10, 10)),
     "twenty thousand nodes in small leaves": tree((16, 25, 10, 5)),

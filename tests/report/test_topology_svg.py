@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from tests.hand_made import document_tree, gang_of, placement_of, snapshot_of, tree
-from workbench.model.topology import DomainSpec, Topology
+from workbench.model.topology import DomainSpec, Problem, Topology
 from workbench.report.blocks import MIN_CELL
 from workbench.report.occupancy import occupancy
 from workbench.report.topology_svg import SHRINK, draw_topology, fit_text
@@ -105,6 +105,12 @@ def test_the_same_input_gives_the_same_bytes() -> None:
 )
 def test_texts_fit_by_keeping_their_ends(text: str, width: float, want: str) -> None:
     assert fit_text(text, width, 11.0) == want
+
+
+def test_the_problems_of_a_topology_are_said_below_it() -> None:
+    problems = [Problem("cycle", "x", "x -> y -> x"), Problem("cycle", "z", "z -> z")]
+    svg = draw_topology(Topology.build(["a"], [], problems, ready=False))
+    assert "2 problems: x -> y -> x …" in "".join(ET.fromstring(svg).itertext())
 
 
 def test_a_cluster_without_nodes_can_be_drawn() -> None:

@@ -171,10 +171,12 @@ def pack(topology: Topology, max_cells: int = MAX_CELLS) -> Layout:
         while tree.children and tree.n_blocks() > max_cells / 4:
             _fold_leaves(tree)
     _make_runs(tree, topology, 1)
-    at_most = tree.n_cells()
-    if at_most > max_cells:
-        _make_runs(tree, topology, math.ceil(at_most / max_cells))
-    n_cells = tree.n_cells()
+    n_cells, per_run = tree.n_cells(), 1
+    while n_cells > max_cells and per_run < topology.n_nodes:
+        # Runs end with their box, so the first guess can leave too many.
+        per_run = max(per_run + 1, per_run * n_cells // max_cells)
+        _make_runs(tree, topology, per_run)
+        n_cells = tree.n_cells()
     cell = _cell_size(n_cells)
     top = _absolute(_place(tree, cell))
     per_cell = max((len(nodes) for nodes in _runs_of(tree)), default=1)
@@ -240,10 +242,10 @@ def _runs_of(tree: _Tree) -> list[tuple[int, ...]]:
 
 
 def _cell_size(n_cells: int) -> float:
-    for most, size in ((16, 64.0), (64, 40.0), (160, 26.0), (400, 18.0), (1000, 12.0), (2000, 9.0)):
+    for most, size in ((16, 64.0), (64, 40.0), (160, 26.0), (400, 18.0), (1000, 12.0)):
         if n_cells <= most:
             return size
-    return 6.0
+    return 9.0
 
 
 def _place(tree: _Tree, cell: float) -> Block:

@@ -284,8 +284,16 @@ def _legend(
 
 
 def _note(topology: Topology, layout: Layout) -> str:
-    if layout.nodes_per_cell == 1:
-        return ""
+    sentences = []
+    if topology.problems:
+        n = len(topology.problems)
+        sentences.append(f"{n} problem{'s' if n != 1 else ''}: {topology.problems[0].message}{' …' if n > 1 else ''}.")
+    if layout.nodes_per_cell > 1:
+        sentences.append(_folded(topology, layout))
+    return " ".join(sentences)
+
+
+def _folded(topology: Topology, layout: Layout) -> str:
     return (
         f"{topology.n_nodes:,} nodes folded into {layout.n_cells:,} squares of up to {layout.nodes_per_cell} nodes; "
         "a square is filled by the part of its GPUs that a job holds"
