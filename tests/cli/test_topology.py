@@ -28,6 +28,12 @@ def test_show_draws_a_page(run: Run, files: Path) -> None:
     assert "tw-topology" in page and "node3" in page
 
 
+def test_a_table_cannot_go_to_a_file(run: Run, files: Path) -> None:
+    for verb in ("show", "lint"):
+        assert run("topology", verb, "-f", files / "cluster.yaml", "--out", files / "x").status == 2
+    assert not (files / "x").exists()
+
+
 def test_show_lists_the_hypernodes(run: Run, files: Path) -> None:
     assert "s2" in run("topology", "show", "-f", files / "cluster.yaml").out
 
@@ -46,6 +52,8 @@ def test_lint_reports_a_cycle_and_exits_1(run: Run, cycle: Path) -> None:
     assert result.status == 1 and "cycle" in result.out
     problems = run("topology", "lint", "-f", cycle, "-o", "json").json["problems"]
     assert {problem["code"] for problem in problems} >= {"cycle"}
+    page = run("topology", "lint", "-f", cycle, "-o", "html")
+    assert page.status == 1 and page.out.startswith("<!DOCTYPE html>") and "cycle" in page.out
 
 
 def test_lint_of_a_tree_finds_nothing(run: Run, files: Path) -> None:

@@ -80,7 +80,7 @@ def test_pictures_name_themselves_and_use_the_colour_of_the_page() -> None:
     name, description = root.get("aria-labelledby", "").split()
     assert {
         name: "by volcano",
-        description: "8 nodes, 4 HyperNodes of tier 1, 2 HyperNodes of tier 2, 1 HyperNodes of tier 3",
+        description: "8 nodes, 4 HyperNodes of tier 1, 2 HyperNodes of tier 2, 1 HyperNode of tier 3",
     } == {e.get("id"): e.text for e in root if e.get("id")}
     assert root.get("fill") == "currentColor"
     assert not re.search(r"<style|#000|black|white", svg)

@@ -42,22 +42,18 @@ app.add_typer(topology_app, name="topology")
 app.command()(policies)
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib import metadata
+        from workbench.evaluate.provenance import version
 
-        try:
-            number = metadata.version("topology-workbench")
-        except metadata.PackageNotFoundError:
-            number = "unknown"
-        typer.echo(f"workbench {number}")
+        typer.echo(f"workbench {version()}")
         raise typer.Exit()
 
 
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     pass

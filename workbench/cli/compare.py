@@ -8,7 +8,7 @@ import typer
 
 from workbench.cli.arguments import load_scenario
 from workbench.cli.options import Files, Matrices, Out, ShowOutput
-from workbench.cli.output import emit, print_tables, progress_bar, to_json
+from workbench.cli.output import emit, no_table_in_file, print_tables, progress_bar, to_json
 from workbench.cli.place import require_jobs
 from workbench.errors import InputError
 
@@ -40,8 +40,7 @@ def compare(
     names = [name.strip() for text in policies for name in text.split(",") if name.strip()]
     if not names:
         raise InputError("no policy given", source="--policies", expected="names separated by commas")
-    if out is not None and output is ShowOutput.table:
-        raise InputError("a table goes to the terminal", source="--out", expected="-o html or -o json beside it")
+    no_table_in_file(output, out)
     scenario = load_scenario(file, matrix)
     require_jobs(scenario)
     with progress_bar("comparing") as step:

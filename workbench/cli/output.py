@@ -12,7 +12,13 @@ from typing import Any
 
 from workbench.errors import InputError
 
-__all__ = ["emit", "print_tables", "progress_bar", "to_json", "to_yaml"]
+__all__ = ["emit", "no_table_in_file", "print_tables", "progress_bar", "to_json", "to_yaml"]
+
+
+def no_table_in_file(output: str, out: Path | None) -> None:
+    """Raises InputError for ``--out`` with a table: it would be written nowhere."""
+    if out is not None and output == "table":
+        raise InputError("a table goes to the terminal", source="--out", expected="-o html or -o json beside it")
 
 
 def emit(text: str, out: Path | None = None) -> None:

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.arguments import key_values, load_scenario
-from workbench.cli.options import Files, Out, ShowOutput, TableOutput
-from workbench.cli.output import emit, print_tables, to_json
+from workbench.cli.options import Files, Out, ShowOutput
+from workbench.cli.output import emit, no_table_in_file, print_tables, to_json
 
 __all__ = ["topology_app"]
 
@@ -30,6 +30,7 @@ def show(
     \b
       workbench topology show -f datasets/three-level-tree
     """
+    no_table_in_file(output, out)
     snapshot = load_scenario(file).snapshot
     topology = snapshot.topology
     if output is ShowOutput.table:
@@ -56,7 +57,8 @@ def show(
 @topology_app.command()
 def lint(
     file: Files,
-    output: Annotated[TableOutput, typer.Option("-o", "--output", help="Form of the result.")] = TableOutput.table,
+    output: Annotated[ShowOutput, typer.Option("-o", "--output", help="Form of the result.")] = ShowOutput.table,
+    out: Out = None,
 ) -> None:
     """Report what is no tree: cycles, two parents, dangling or empty members, overlaps.
 
@@ -67,13 +69,19 @@ def lint(
     \b
       workbench topology lint -f hypernodes.yaml
     """
-    topology = load_scenario(file).snapshot.topology
-    if output is TableOutput.json:
-        emit(to_json({"ready": topology.ready, "problems": _problems(topology)}))
-    else:
+    no_table_in_file(output, out)
+    snapshot = load_scenario(file).snapshot
+    topology = snapshot.topology
+    if output is ShowOutput.table:
         from workbench.report.tables import problem_tables
 
         print_tables(*problem_tables(topology))
+    elif output is ShowOutput.json:
+        emit(to_json({"ready": topology.ready, "problems": _problems(topology)}), out)
+    else:
+        from workbench.report.html import topology_page
+
+        emit(topology_page(snapshot), out)
     if topology.problems:
         raise typer.Exit(1)
 

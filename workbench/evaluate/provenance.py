@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workbench.model.snapshot import ClusterSnapshot
+if TYPE_CHECKING:  # the command line asks for the version alone, and must not load numpy for it
+    from workbench.model.snapshot import ClusterSnapshot
 
 __all__ = ["Provenance", "record_provenance", "version"]
 

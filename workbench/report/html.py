@@ -94,7 +94,6 @@ def report_html(comparison: Comparison, title: str = "Placements compared") -> s
         heatmaps=_heatmaps(comparison),
         provenance=comparison.provenance,
         snapshot=comparison.snapshot,
-        gangs=comparison.gangs,
         **_comparison_values(comparison),
     )
 

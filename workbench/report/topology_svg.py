@@ -108,7 +108,8 @@ def _n(value: float) -> str:
 
 
 def _describe(topology: Topology, who: Occupancy) -> str:
-    tiers = ", ".join(f"{int((topology.tier == t).sum())} HyperNodes of tier {t}" for t in topology.tiers)
+    counts = [(t, int((topology.tier == t).sum())) for t in topology.tiers]
+    tiers = ", ".join(f"{n} HyperNode{'s' if n != 1 else ''} of tier {t}" for t, n in counts)
     jobs = f"; {len(who.jobs)} jobs, {len(who.held)} nodes in use by them" if who.jobs else ""
     return f"{topology.n_nodes} nodes{', ' if tiers else ''}{tiers}{jobs}"
 
