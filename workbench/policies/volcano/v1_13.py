@@ -204,7 +204,7 @@ def _declined(request: Request, search: HardSearch, highest: int, record: int, w
         text += f"best {best.domain} (tier {best.tier}) holds {best.holds} of {needs}"
         if record != NO_RECORD:
             text += f"; the job is recorded in {request.gang.record}"
-        reasons = [Reason("no-domain", text, sum(topology.tier <= highest))]
+        reasons = [Reason("no-domain", text, int((topology.tier <= highest).sum()))]
     elif record != NO_RECORD:
         text = f"no HyperNode of tier <= {highest} meets the recorded {request.gang.record} at an allowed tier"
         reasons = [Reason("record-too-far", text, int((topology.tier <= highest).sum()))]
