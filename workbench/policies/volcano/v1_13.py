@@ -206,22 +206,25 @@ def _declined(request: Request, search: HardSearch, highest: int, record: int, w
     needs = max(progress.missing, 1)
     misses = tuple(search.misses[tier] for tier in sorted(search.misses))
     pods = "1 pod" if needs == 1 else f"{needs} pods"
+    # A pod that fits on no node at all is the plainest reason there is.
+    reasons = [
+        fit_reason(request, role, demand.idle)
+        for role in demand.order
+        if not demand.capacity(role, demand.idle, 1).any()
+    ]
     if misses:
         best = max(misses, key=lambda miss: (miss.holds, -miss.tier))
         text = f"no HyperNode of tier <= {highest} holds {pods}: "
         text += f"best {best.domain} (tier {best.tier}) holds {best.holds} of {needs}"
         if record != NO_RECORD:
             text += f"; the job is recorded in {request.gang.record}"
-        reasons = [Reason("no-domain", text, int((topology.tier <= highest).sum()))]
+        reasons.append(Reason("no-domain", text, int((topology.tier <= highest).sum())))
     elif record != NO_RECORD:
         text = f"no HyperNode of tier <= {highest} meets the recorded {request.gang.record} at an allowed tier"
-        reasons = [Reason("record-too-far", text, int((topology.tier <= highest).sum()))]
+        reasons.append(Reason("record-too-far", text, int((topology.tier <= highest).sum())))
     else:
         text = f"there is no HyperNode of tier <= {highest}"
-        reasons = [Reason("no-domain", text, 0)]
-    for role in demand.order:
-        if not demand.capacity(role, demand.idle, 1).any():
-            reasons.append(fit_reason(request, role, demand.idle))
+        reasons.append(Reason("no-domain", text, 0))
     if search.last_tried >= 0:
         # Upstream's text describes the domain tried last.
         nodes = topology.nodes_of(search.last_tried)
