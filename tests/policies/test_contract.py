@@ -162,3 +162,31 @@ def test_a_gang_that_needs_its_pods_without_requests_is_refused_when_they_find_n
     refusal = get_policy(name).place(gang, snapshot(["a"], pods=2).ledger())
     assert isinstance(refusal, Refusal)
     assert refusal.reasons[0].message == "1/3 tasks in gang unschedulable: 0/1 nodes are unavailable: 1 Too many pods."
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_nothing_to_place_and_nowhere_to_place_it(name):
+    nothing = Gang("d", "empty", (), 0)
+    assert get_policy(name).place(nothing, document_tree().ledger()).n_placed == 0
+    for mode in ("hard", "soft", ""):
+        gang = Gang("d", "j", (Role("w", 2, {"cpu": 1, "nvidia.com/gpu": 1}, (1,)),), 2, TopologyConstraint(mode, 1))
+        refusal = get_policy(name).place(gang, snapshot([]).ledger())
+        assert isinstance(refusal, Refusal)
+        assert refusal.reasons
+        assert get_policy(name).explain(gang, snapshot([])).candidates == ()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_gang_with_too_few_pods_is_refused_in_volcanos_words(name):
+    gang = Gang("d", "j", (Role("w", 2, {"cpu": 1}),), 3)
+    refusal = get_policy(name).place(gang, document_tree().ledger())
+    assert [r.code for r in refusal.reasons] == ["not-enough-pods"]
+    assert refusal.reasons[0].message == "Not enough valid tasks for gang-scheduling, valid: 2, min: 3"
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_pod_larger_than_every_node_is_refused_with_counts(name):
+    gang = Gang("d", "j", (Role("w", 2, {"nvidia.com/gpu": 9}, (9,)),), 2)
+    refusal = get_policy(name).place(gang, document_tree().ledger())
+    assert refusal.reasons[0].message == "0/8 nodes are unavailable: 8 Insufficient nvidia.com/gpu."
+    assert (refusal.reasons[0].code, refusal.reasons[0].count) == ("insufficient", 8)

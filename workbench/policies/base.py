@@ -23,7 +23,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.demand import Demand, node_reasons
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
 from workbench.policies.progress import Progress, invalid_gang
-from workbench.policies.reasons import gang_text, not_enough_pods, topology_not_ready
+from workbench.policies.reasons import gang_text, gpus_unserved, not_enough_pods, topology_not_ready
 
 __all__ = ["Assignment", "Composed", "Declined", "NodePolicy", "Policy", "Request", "session_order"]
 
@@ -211,6 +211,10 @@ class Composed(Policy):
             answer = Assignment(np.full(gang.n_pods, -1, dtype=np.int32))
         if isinstance(answer, Assignment):
             answer = _with_best_effort(request, answer)
+        if isinstance(answer, Assignment):
+            dealt = gpus.deal(gang, answer.node)
+            if dealt.unserved >= 0:
+                answer = Declined((gpus_unserved(request, self.gpu.name, dealt.unserved),), warnings=answer.warnings)
         if isinstance(answer, Declined):
             return Refusal(
                 gang,
@@ -220,7 +224,6 @@ class Composed(Policy):
                 nearest_misses=answer.nearest_misses,
                 warnings=(*gang.notes, *answer.warnings),
             )
-        dealt = gpus.deal(gang, answer.node)
         placed = np.flatnonzero(answer.node >= 0)
         if len(placed):
             ledger.take(

@@ -18,7 +18,7 @@ from workbench.policies.progress import Progress
 if TYPE_CHECKING:
     from workbench.policies.base import Request
 
-__all__ = ["fit_reason", "gang_text", "not_enough_pods", "topology_not_ready"]
+__all__ = ["fit_reason", "gang_text", "gpus_unserved", "not_enough_pods", "topology_not_ready"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -41,6 +41,12 @@ def gang_text(
     total = request.progress().total
     fit = fit_reason(request, role, idle, nodes)
     return Reason("gang-unschedulable", f"{missing}/{total} tasks in gang unschedulable: {fit.message}", missing)
+
+
+def gpus_unserved(request: Request, policy: str, node: int) -> Reason:
+    """The pods on a node fit one by one but not together."""
+    name = request.snapshot.topology.node_names[node]
+    return Reason("gpu", f"{policy} finds no GPUs on {name} that serve the gang's pods there together")
 
 
 def not_enough_pods(text: str, progress: Progress) -> Reason:

@@ -11,7 +11,6 @@ from workbench.model.gang import Gang, Role
 from workbench.policies.base import Composed
 from workbench.policies.baselines import GangFirstFit
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions, NodeGpus
-from workbench.policies.gpu.lowest_index import deal_lowest
 from workbench.policies.parameters import NoParameters
 
 GANG = Gang("d", "j", (Role("w", 3, {"nvidia.com/gpu": 2}, (2,)),), 3)
@@ -34,10 +33,10 @@ class OnlyNeighbours(GpuPolicy):
     def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
         return 1.0
 
-    def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...]:
+    def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...] | None:
         self.asked += 1
         pairs = [pair for pair in (0b11, 0b1100) if gpus.free & pair == pair]
-        return tuple(pairs[: len(requests)])
+        return tuple(pairs[: len(requests)]) if len(pairs) >= len(requests) else None
 
 
 def test_a_policy_that_does_more_than_count_decides_where_pods_fit():
@@ -68,11 +67,35 @@ def test_equal_questions_are_asked_once():
     assert policy.asked == 1
 
 
-def test_dealing_more_than_is_free_is_our_bug():
-    class Lowest(OnlyNeighbours):
-        def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...]:
-            return deal_lowest(gpus.free, requests)
+def test_pods_that_cannot_be_served_together_are_refused():
+    # Four free GPUs hold two pods by number, but only one pair of neighbours is among them.
+    cluster = snapshot(["a"], gpus=6, free_gpus={"a": 0b110110})
+    gang = Gang("d", "j", (Role("w", 2, {"nvidia.com/gpu": 2}, (2,)),), 2)
 
-    questions = GpuQuestions(Lowest(), snapshot(["a"], gpus=4).ledger())
+    class OnePair(OnlyNeighbours):
+        def fits(self, gpus: NodeGpus, requests: Sequence[int]) -> bool:
+            return True
+
+    ledger = cluster.ledger()
+    refusal = Composed("x", GangFirstFit(NoParameters()), OnePair()).place(gang, ledger)
+    assert refusal.reasons[0].message == "only-neighbours finds no GPUs on a that serve the gang's pods there together"
+    assert refusal.reasons[0].code == "gpu"
+    assert np.array_equal(ledger.used, cluster.used)
+
+
+@pytest.mark.parametrize("masks", [(0b11, 0b10), (0b1, 0b110), (0b1010000, 0b11)], ids=["shared", "count", "not free"])
+def test_a_gpu_policy_that_gives_what_is_not_there_is_a_bug(masks):
+    class Wrong(OnlyNeighbours):
+        def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...]:
+            return masks
+
+    gang = Gang("d", "j", (Role("w", 2, {"nvidia.com/gpu": 2}, (2,)),), 2)
+    questions = GpuQuestions(Wrong(), snapshot(["a"], gpus=4).ledger())
+    with pytest.raises(InternalError, match="only-neighbours chose"):
+        questions.deal(gang, np.array([0, 0], dtype=np.int32))
+
+
+def test_dealing_more_than_is_free_is_our_bug():
+    questions = GpuQuestions(OnlyNeighbours(), snapshot(["a"], gpus=4).ledger())
     with pytest.raises(InternalError):
         questions.deal(GANG, np.array([0, 0, 0], dtype=np.int32))

@@ -99,9 +99,11 @@ def test_a_refusal_also_has_the_texts_that_volcano_writes():
 
 def test_a_pod_larger_than_every_node_is_refused_with_the_number_of_nodes():
     refusal = answer(job(1, "hard", 3, gpus=9), document_tree())
-    reason = next(r for r in refusal.reasons if r.code == "insufficient")
+    reason = refusal.reasons[0]
+    assert reason.code == "insufficient"
     assert reason.message == "0/8 nodes are unavailable: 8 Insufficient nvidia.com/gpu."
     assert reason.count == 8
+    assert refusal.reasons[1].message == "no HyperNode of tier <= 3 holds 1 pod: best s0 (tier 1) holds 0 of 1"
 
 
 def test_a_default_tier_is_said():
@@ -174,6 +176,25 @@ def test_the_explanation_follows_the_tiers():
         ("s6", False, "tier 3 above the highest allowed 2"),
     ]
     assert [c.name for c in explanation.nodes] == ["node0", "node1", "node2", "node3"]
+    assert explanation.notes == ("turn 1: 3 pods in s4",)
+
+
+def test_the_explanation_notes_each_turn_but_shows_the_candidates_of_the_first():
+    explanation = get_policy("volcano-1.13").explain(job(5, "hard", 2, min_available=3), document_tree())
+    assert explanation.notes == ("turn 1: 3 pods in s4", "turn 2: 1 pod in s1", "turn 3: no HyperNode chosen")
+    assert [c.name for c in explanation.domains] == ["s0", "s1", "s2", "s3", "s4", "s5", "s6"]
+
+
+def test_the_explanation_of_a_job_far_from_its_record_says_how_far():
+    explanation = get_policy("volcano-1.13").explain(job(2, "hard", 2, record="s3"), document_tree())
+    why = {c.name: c.why for c in explanation.domains}
+    assert why["s0"] == "meets the recorded s3 only at tier 3, 2 is allowed"
+    assert why["s5"] == "not tried: a lower tier has a solution"
+    gone = get_policy("volcano-1.13").explain(job(2, "hard", 2, record="gone"), document_tree())
+    assert gone.domains[0].why == "the recorded HyperNode does not exist"
+    trees = snapshot(["a", "b"], [("x", 1, ["a"], ""), ("y", 1, ["b"], "")])
+    apart = get_policy("volcano-1.13").explain(job(1, "hard", 1, record="x"), trees)
+    assert {c.name: c.why for c in apart.domains}["y"] == "no common HyperNode with the recorded x"
 
 
 # ---------------------------------------------------------------------------------------------------------------------

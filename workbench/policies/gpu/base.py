@@ -64,8 +64,12 @@ class GpuPolicy(ABC):
         """How well they would be served, 0 to 100; only asked where they fit and the node policy weighs it."""
 
     @abstractmethod
-    def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...]:
-        """A mask for each pod of the gang on this node, disjoint, inside the free ones; asked once per node."""
+    def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...] | None:
+        """A mask for each pod of the gang on this node, disjoint, inside the free ones; asked once per node.
+
+        None where the pods cannot be served together although each alone could (never with `counts_only`): the gang is
+        then refused.
+        """
 
     def choose_singles(self, matrix: BandwidthMatrix, free: Words, n_gpus: Ints) -> Words | None:
         """One pod on each of many nodes that share a matrix: each one's mask, or None to be asked one by one."""
@@ -88,10 +92,20 @@ def lowest_indices(free: int, count: int) -> int:
 
 @dataclass(frozen=True)
 class Dealt:
-    """GPUs of each pod of a gang; `words` is None where no pod asks for one."""
+    """GPUs of each pod of a gang.
+
+    Attributes
+    ----------
+    words : ndarray of shape (n_pods, w), uint64, optional
+        None where no pod asks for one.
+    warnings : tuple of str
+    unserved : int
+        A node whose pods cannot be served together; -1: none.
+    """
 
     words: Words | None
     warnings: tuple[str, ...] = ()
+    unserved: int = -1
 
 
 @dataclass(eq=False)
@@ -194,6 +208,9 @@ class GpuQuestions:
             at = rest[same]
             gpus = self._node_gpus(words_to_mask(free[at[0]]), int(matrix[at[0]]))
             masks = self.policy.choose(gpus, requests)
+            if masks is None:
+                return Dealt(None, unserved=int(nodes[at[0]]))
+            _check_masks(self.policy.name, gpus, requests, masks)
             asked.append((gpus, requests, len(at)))
             rows = np.array([gpu_words_row(mask, words.shape[1]) for mask in masks])
             for offset in range(len(requests)):
@@ -224,6 +241,14 @@ class GpuQuestions:
                 done[here] = True
                 asked.append((NodeGpus(0, known), (1,), len(here)))
         return done
+
+
+def _check_masks(policy: str, gpus: NodeGpus, requests: Sequence[int], masks: Sequence[int]) -> None:
+    given = 0
+    for mask, count in zip(masks, requests, strict=True):
+        if mask & ~gpus.free or mask & given or mask.bit_count() != count:
+            raise InternalError(f"{policy} chose GPUs {mask:b} for a pod of {count}, free are {gpus.free & ~given:b}")
+        given |= mask
 
 
 def _alike(

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import TopologyScores, domain_counts, domain_counts_spans
+from workbench.model.explanation import Recorder
 from workbench.model.placement import NearestMiss
 from workbench.policies.progress import Progress
 from workbench.policies.volcano.allocate import Pass, Workplace
@@ -70,8 +71,8 @@ class HardSearch:
         self._answers: dict[int, Pass] = {}
         self._one_score = np.zeros(n_domains, dtype=np.float64)
 
-    def turn(self, progress: Progress, record: int) -> Turn | None:
-        """One turn: the domain chosen from the lowest tier that has a solution, or None."""
+    def turn(self, progress: Progress, record: int, recorder: Recorder | None = None) -> Turn | None:
+        """One turn: the domain chosen from the lowest tier that has a solution, or None; tells the recorder of each."""
         topology = self.workplace.request.snapshot.topology
         self.misses, self.last_tried = {}, -1
         needs = max(progress.missing, 1)
@@ -84,7 +85,7 @@ class HardSearch:
         for tier in topology.tiers:
             domains = topology.domains_at(tier)
             if tier > self.highest_tier or winner is not None:
-                self._tell_untried(tier, domains)
+                self._tell_untried(recorder, tier, domains)
                 continue
             tried = domains[near[domains]]
             if len(tried):
@@ -105,7 +106,7 @@ class HardSearch:
                     self._answers[domain] = done
                     self._remember(domain, done)
             held[solved] = needs
-            self._tell_tried(tier, domains, near, tried, held, needs, record)
+            self._tell_tried(recorder, tier, domains, tried, solved, held, needs, record)
             solutions = tried[solved]
             if len(solutions):
                 # The first of the largest: the smallest name.
@@ -198,8 +199,7 @@ class HardSearch:
             return f"no common HyperNode with the recorded {name}"
         return f"meets the recorded {name} only at tier {topology.tier[common]}, {self.highest_tier} is allowed"
 
-    def _tell_untried(self, tier: int, domains: Ints) -> None:
-        recorder = self.workplace.request.recorder
+    def _tell_untried(self, recorder: Recorder | None, tier: int, domains: Ints) -> None:
         if recorder is None:
             return
         why = f"tier {tier} above the highest allowed {self.highest_tier}"
@@ -210,23 +210,23 @@ class HardSearch:
 
     def _tell_tried(
         self,
+        recorder: Recorder | None,
         tier: int,
         domains: Ints,
-        near: npt.NDArray[np.bool_],
         tried: Ints,
+        solved: npt.NDArray[np.bool_],
         held: Longs,
         needs: int,
         record: int,
     ) -> None:
-        recorder = self.workplace.request.recorder
         if recorder is None:
             return
         names = self.workplace.request.snapshot.topology.domain_names
-        holds = dict(zip(tried.tolist(), held.tolist(), strict=True))
+        at = {domain: i for i, domain in enumerate(tried.tolist())}
         for domain in domains.tolist():
-            if not near[domain]:
+            if domain not in at:
                 recorder.domain(names[domain], tier, False, self._too_far(domain, record))
                 continue
-            kept = holds[domain] >= needs
+            kept = bool(solved[at[domain]])
             score = float(self._sums[domain]) if kept else None
-            recorder.domain(names[domain], tier, kept, f"holds {holds[domain]} of {needs} pods", score)
+            recorder.domain(names[domain], tier, kept, f"holds {held[at[domain]]} of {needs} pods", score)

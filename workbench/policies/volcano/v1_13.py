@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.placement import Reason
+from workbench.model.topology import Topology
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.demand import node_reasons
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.volcano.allocate import Pass, Workplace, allocate_flat, record_nodes
 from workbench.policies.volcano.record import NO_RECORD, UNKNOWN_RECORD, read_record, widen
 from workbench.policies.volcano.scores import TopologyParameters, score_weights, topology_scores_1_13
-from workbench.policies.volcano.search import HardSearch
+from workbench.policies.volcano.search import HardSearch, Turn
 
 __all__ = ["Volcano113"]
 
@@ -106,14 +107,18 @@ class Volcano113(NodePolicy):
         search = HardSearch(workplace, scores, highest, on_leaf, progress.total)
         node = np.full(gang.n_pods, -1, dtype=np.int32)
         score = 0.0
+        recorder = request.recorder
+        turns = 0
         while sum(progress.left):
-            turn = search.turn(progress, record)
+            turns += 1
+            # Later turns ask the same domains for one pod more: a note each says enough.
+            turn = search.turn(progress, record, recorder if turns == 1 else None)
+            if recorder is not None:
+                recorder.note(_turn_note(turns, turn, topology))
+                if turns == 1 and turn is not None:
+                    record_nodes(workplace, *workplace.fill(topology.nodes_of(turn.domain)))
             if turn is None:
                 break
-            if request.recorder is not None:
-                request.recorder.note(f"chosen: {topology.domain_names[turn.domain]}, {turn.done.n_placed} pods")
-                if not (node >= 0).any():
-                    record_nodes(workplace, *_fill(workplace, turn.domain))
             if workplace.idle is request.demand.idle:
                 workplace.idle, workplace.used = workplace.idle.copy(), workplace.used.copy()
             _write(turn.done, request, node, workplace, on_leaf)
@@ -144,8 +149,11 @@ def _all_nodes(request: Request) -> npt.NDArray[np.int32]:
     return np.arange(request.snapshot.n_nodes, dtype=np.int32)
 
 
-def _fill(workplace: Workplace, domain: int) -> Any:
-    return workplace.fill(workplace.request.snapshot.topology.nodes_of(domain))
+def _turn_note(number: int, turn: Turn | None, topology: Topology) -> str:
+    if turn is None:
+        return f"turn {number}: no HyperNode chosen"
+    pods = "1 pod" if turn.done.n_placed == 1 else f"{turn.done.n_placed} pods"
+    return f"turn {number}: {pods} in {topology.domain_names[turn.domain]}"
 
 
 def _running_on_leaf(request: Request) -> Longs:
@@ -198,22 +206,25 @@ def _declined(request: Request, search: HardSearch, highest: int, record: int, w
     needs = max(progress.missing, 1)
     misses = tuple(search.misses[tier] for tier in sorted(search.misses))
     pods = "1 pod" if needs == 1 else f"{needs} pods"
+    # A pod that fits on no node at all is the plainest reason there is.
+    reasons = [
+        fit_reason(request, role, demand.idle)
+        for role in demand.order
+        if not demand.capacity(role, demand.idle, 1).any()
+    ]
     if misses:
         best = max(misses, key=lambda miss: (miss.holds, -miss.tier))
         text = f"no HyperNode of tier <= {highest} holds {pods}: "
         text += f"best {best.domain} (tier {best.tier}) holds {best.holds} of {needs}"
         if record != NO_RECORD:
             text += f"; the job is recorded in {request.gang.record}"
-        reasons = [Reason("no-domain", text, sum(topology.tier <= highest))]
+        reasons.append(Reason("no-domain", text, int((topology.tier <= highest).sum())))
     elif record != NO_RECORD:
         text = f"no HyperNode of tier <= {highest} meets the recorded {request.gang.record} at an allowed tier"
-        reasons = [Reason("record-too-far", text, int((topology.tier <= highest).sum()))]
+        reasons.append(Reason("record-too-far", text, int((topology.tier <= highest).sum())))
     else:
         text = f"there is no HyperNode of tier <= {highest}"
-        reasons = [Reason("no-domain", text, 0)]
-    for role in demand.order:
-        if not demand.capacity(role, demand.idle, 1).any():
-            reasons.append(fit_reason(request, role, demand.idle))
+        reasons.append(Reason("no-domain", text, 0))
     if search.last_tried >= 0:
         # Upstream's text describes the domain tried last.
         nodes = topology.nodes_of(search.last_tried)
