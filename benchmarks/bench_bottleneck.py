@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 import networkx as nx
 import numpy as np
+from measure import row
 from numpy.typing import NDArray
 
 from workbench.kernels.bottleneck import BottleneckSolver, indices_of, mask_of
@@ -121,21 +122,6 @@ def bulk_means(solver: BottleneckSolver, asked: list[tuple[int, int]], batches: 
         solver.choose_many(free, k)
         times.append((time.perf_counter() - start) * 1e6 / len(free))
     return times
-
-
-def row(
-    name: str, n: int, times: list[float], baseline: str, baseline_us: float | None, goal_us: float | None, note: str
-) -> dict[str, object]:
-    return {
-        "benchmark": name,
-        "size": f"n={n}",
-        "ours_us_p50": float(np.percentile(times, 50)),
-        "ours_us_p99": float(np.percentile(times, 99)),
-        "baseline": baseline,
-        "baseline_us": baseline_us,
-        "goal_us": goal_us,
-        "note": note,
-    }
 
 
 def baselines(weight: NDArray[np.float64], n: int) -> list[tuple[str, float]]:

@@ -6,10 +6,10 @@ Goals: issue A, "plain placement at 5,000 nodes: kernel 5 M pods/s for one pod s
 from __future__ import annotations
 
 import heapq
-import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from measure import microseconds, row
 from numpy.typing import NDArray
 
 from workbench.kernels.domains import (
@@ -56,36 +56,6 @@ def tree(n: int) -> tuple[Forest, NDArray[np.int32], NDArray[np.int32]]:
     spans += [(i * 16 * LEAF, min(n, (i + 1) * 16 * LEAF)) for i in range(blocks)] + [(0, n)]
     forest = Forest(np.array(parent, dtype=np.int32), np.array(tier, dtype=np.int32))
     return forest, (np.arange(n) // LEAF).astype(np.int32), np.array(spans, dtype=np.int32)
-
-
-def microseconds(call: Callable[[], object], repeats: int) -> NDArray[np.float64]:
-    times = np.empty(repeats)
-    for i in range(repeats):
-        begin = time.perf_counter()
-        call()
-        times[i] = (time.perf_counter() - begin) * 1e6
-    return times
-
-
-def row(
-    benchmark: str,
-    size: str,
-    ours: NDArray[np.float64],
-    baseline: str,
-    baseline_us: float,
-    goal_us: float | None,
-    note: str,
-) -> dict[str, object]:
-    return {
-        "benchmark": benchmark,
-        "size": size,
-        "ours_us_p50": float(np.percentile(ours, 50)),
-        "ours_us_p99": float(np.percentile(ours, 99)),
-        "baseline": baseline,
-        "baseline_us": baseline_us,
-        "goal_us": goal_us,
-        "note": note,
-    }
 
 
 def prefix_sums(per_node: NDArray[np.int64], spans: NDArray[np.int32]) -> object:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+from measure import row
 from numpy.typing import NDArray
 
 from workbench.model.bandwidth import BandwidthMatrix
@@ -87,16 +88,15 @@ def measured(
     """One row of the table."""
     times = place_us(get_policy(policy), gang, snapshot, 200)
     rate = gang.n_pods / float(np.percentile(times, 50))
-    return {
-        "benchmark": f"place.{name}",
-        "size": f"{gang.n_pods:,} pods, {snapshot.n_nodes:,} nodes",
-        "ours_us_p50": float(np.percentile(times, 50)),
-        "ours_us_p99": float(np.percentile(times, 99)),
-        "baseline": "heapq first fit",
-        "baseline_us": heap_first_fit_us(gang, snapshot),
-        "goal_us": goal_us,
-        "note": f"{policy}; {rate:.1f} M pods/s{'; ' if note else ''}{note}",
-    }
+    return row(
+        f"place.{name}",
+        f"{gang.n_pods:,} pods, {snapshot.n_nodes:,} nodes",
+        times,
+        "heapq first fit",
+        heap_first_fit_us(gang, snapshot),
+        goal_us,
+        f"{policy}; {rate:.1f} M pods/s{'; ' if note else ''}{note}",
+    )
 
 
 def rows() -> Iterator[dict[str, object]]:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from measure import row
 
 from workbench.kernels import subsets
 
@@ -63,18 +64,17 @@ def rows() -> Iterator[dict[str, object]]:
     for n, k in SIZES:
         for name, ours, baseline, theirs in cases(n, k):
             times = measure(ours, repeats=100)
-            yield {
-                "benchmark": f"subsets: {name} all",
-                "size": f"{k} of {n} ({math.comb(n, k)})",
-                "ours_us_p50": float(np.percentile(times, 50)),
-                "ours_us_p99": float(np.percentile(times, 99)),
-                "baseline": baseline,
-                "baseline_us": min(measure(theirs, repeats=2)),
-                "goal_us": None,
-                "note": "whole list per call, checks included; means of 100 calls where one takes under 10 us",
-            }
+            yield row(
+                f"subsets: {name} all",
+                f"{k} of {n} ({math.comb(n, k)})",
+                times,
+                baseline,
+                min(measure(theirs, repeats=2)),
+                None,
+                "whole list per call, checks included; means of 100 calls where one takes under 10 us",
+            )
 
 
 if __name__ == "__main__":
-    for row in rows():
-        print(row)
+    for measurement in rows():
+        print(measurement)

@@ -5,11 +5,11 @@ Goals: issue A, "10^6 LCA scores <= 3 ms at 10,000 domains, <= 4 ms at 150,000".
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import networkx
 import numpy as np
+from measure import microseconds, row
 from numpy.typing import NDArray
 
 from workbench.kernels.tiers import Forest, tier_scores
@@ -39,15 +39,6 @@ def forest(levels: list[int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     return np.array(parent, dtype=np.int32), np.array(tier, dtype=np.int32)
 
 
-def microseconds(call: Callable[[], object], repeats: int) -> NDArray[np.float64]:
-    times = np.empty(repeats)
-    for i in range(repeats):
-        begin = time.perf_counter()
-        call()
-        times[i] = (time.perf_counter() - begin) * 1e6
-    return times
-
-
 def climb(parent: NDArray[np.int32], depth: NDArray[np.int32], a: NDArray[np.int32], b: NDArray[np.int32]) -> object:
     """LCA of all pairs at once in numpy: the deeper side climbs until both agree."""
     a, b = a.copy(), b.copy()
@@ -59,27 +50,6 @@ def climb(parent: NDArray[np.int32], depth: NDArray[np.int32], a: NDArray[np.int
         b[apart[~up]] = parent[y[~up]]
         apart = apart[(a[apart] != b[apart]) & (a[apart] >= 0) & (b[apart] >= 0)]
     return a
-
-
-def row(
-    benchmark: str,
-    size: str,
-    ours: NDArray[np.float64],
-    baseline: str,
-    baseline_us: float,
-    goal_us: float | None,
-    note: str,
-) -> dict[str, object]:
-    return {
-        "benchmark": benchmark,
-        "size": size,
-        "ours_us_p50": float(np.percentile(ours, 50)),
-        "ours_us_p99": float(np.percentile(ours, 99)),
-        "baseline": baseline,
-        "baseline_us": baseline_us,
-        "goal_us": goal_us,
-        "note": note,
-    }
 
 
 def rows() -> Iterator[dict[str, object]]:
