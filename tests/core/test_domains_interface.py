@@ -226,3 +226,16 @@ def test_topology_scores_must_be_finite_and_one_per_domain() -> None:
 def test_wrong_counting_arguments_are_refused(call: Callable[[], object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_weights_are_checked_and_copied_once() -> None:
+    parts = np.ones(2)
+    weights = ScoreWeights(binpack=1.0, binpack_resources=parts)
+    first = build(weights=weights)
+    shape = first.add_shape(int64([1, 3]))
+    want = first.node_scores(shape)[0].tolist()
+    parts[:] = -1.0
+    again = build(weights=weights)
+    assert again.node_scores(again.add_shape(int64([1, 3])))[0].tolist() == want
+    with pytest.raises(InputError, match="out of range"):
+        build(weights=replace(weights, binpack_resources=parts))

@@ -6,7 +6,7 @@ order, and what their sums of scores mean is decided in ``policies``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -171,6 +171,9 @@ def lowest_tier_with_fit(
     return _core.lowest_tier_with_fit(counts, tier, need, highest_tier is not None, highest_tier or 0)
 
 
+Checked = tuple[float, NDArray[Any], float, float, NDArray[Any], float, NDArray[Any]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreWeights:
     """Weights of the node score, one set for all shapes of a `Fill`; a part with weight 0 is not computed.
@@ -194,6 +197,25 @@ class ScoreWeights:
     binpack_resources: NDArray[np.float64] | None = None
     request_resources: NDArray[np.int64] | None = None
     balanced_resources: NDArray[np.uint8] | None = None
+    _checked: dict[int, Checked] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def checked(self, r: int) -> Checked:
+        """The weights for r resources in the order in which the compiled ``Fill`` takes them; checked and copied once.
+
+        A search makes hundreds of fills with the same weights; checking them took half the time of a small one.
+        """
+        if r not in self._checked:
+            requested = self.least_requested or self.most_requested
+            self._checked[r] = (
+                _weight("binpack", self.binpack),
+                _resources("binpack_resources", self.binpack_resources, np.float64, r, self.binpack),
+                _weight("least_requested", self.least_requested),
+                _weight("most_requested", self.most_requested),
+                _resources("request_resources", self.request_resources, np.int64, r, requested),
+                _weight("balanced", self.balanced),
+                _resources("balanced_resources", self.balanced_resources, np.uint8, r, self.balanced),
+            )
+        return self._checked[r]
 
 
 class TopologyScores:
@@ -333,19 +355,7 @@ class Fill:
                 allocatable,
                 name_rank,
                 leaf,
-                _weight("binpack", weights.binpack),
-                _resources("binpack_resources", weights.binpack_resources, np.float64, r, weights.binpack),
-                _weight("least_requested", weights.least_requested),
-                _weight("most_requested", weights.most_requested),
-                _resources(
-                    "request_resources",
-                    weights.request_resources,
-                    np.int64,
-                    r,
-                    weights.least_requested or weights.most_requested,
-                ),
-                _weight("balanced", weights.balanced),
-                _resources("balanced_resources", weights.balanced_resources, np.uint8, r, weights.balanced),
+                *weights.checked(r),
             )
         except ValueError as error:
             if isinstance(error, InputError):
@@ -570,4 +580,4 @@ def _resources(name: str, array: object, dtype: type, r: int, weight: float) -> 
     check_length(name, numbers, r)
     _finite(name, numbers)
     check_range(name, numbers, 0, MAX_WEIGHT)
-    return numbers
+    return numbers.copy()
