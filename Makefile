@@ -42,8 +42,8 @@ test: build ## everything: quick, slow, browser, notebooks, conformance
 quick: build ## the quick set, as plain pytest runs it
 	$(PYTEST)
 
-lab: build ## JupyterLab on the notebooks
-	$(VENV)/bin/jupyter lab notebooks
+lab: build ## JupyterLab on the notebooks (ARGS=--no-browser)
+	$(VENV)/bin/jupyter lab notebooks $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS)
 
 bench: build ## benchmarks beside their baselines, on one core (ARGS='--only NAME'); also build/bench.json
 	$(PY) benchmarks/run.py $(ARGS)
