@@ -110,9 +110,11 @@ def test_a_closed_pipe_is_quiet(files: Path) -> None:
 
 def test_an_interrupt_ends_cleanly_and_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text(cluster_yaml() + "---\n" + job_yaml("a", 1), encoding="utf-8")
-    # A policy that says that it runs, then runs for ever.
+    # A policy that says that it runs, then runs for ever. Python listens for Ctrl-C unless its parent ignored it, as a
+    # shell does for what it starts in the background; the tests may run there.
     code = (
-        "import sys, time\nfrom workbench.cli import main\nfrom workbench.policies import policy\n"
+        "import signal, sys, time\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from workbench.cli import main\nfrom workbench.policies import policy\n"
         "@policy('endless')\ndef endless(gang, ledger):\n    print('running', flush=True)\n    time.sleep(600)\n"
         "sys.exit(main(sys.argv[1:]))"
     )
