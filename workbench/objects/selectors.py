@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +19,8 @@ __all__ = ["NameIndex", "Selector", "compile_pattern", "read_label_selector", "r
 # RE2 searches a set by one automaton; these bounds keep its states within reach of its memory.
 _PATTERNS_AT_ONCE = 256
 _SEARCH_MEMORY = 256 << 20
+
+_NO_LABELS: Mapping[str, str] = {}
 
 _LABEL_OPERATORS = {"In", "NotIn", "Exists", "DoesNotExist"}
 
@@ -100,7 +103,7 @@ class Selector:
 
 
 class NameIndex:
-    """Node names and labels, prepared for resolving many selectors.
+    """Node names and labels, prepared for resolving many selectors; nodes may come and go.
 
     Parameters
     ----------
@@ -111,11 +114,40 @@ class NameIndex:
     """
 
     def __init__(self, names: Sequence[str], labels: Sequence[Mapping[str, str]] = ()) -> None:
-        self.names = names
-        self.labels = labels
-        self.position = {name: i for i, name in enumerate(names)}
+        self.names = list(names)
+        self.labels = list(labels)
+        self.position = {name: i for i, name in enumerate(self.names)}
         self._matches: dict[str, list[int]] = {}
         self._by_label: dict[str, dict[str, list[int]]] = {}
+        self._removed: set[int] = set()
+
+    def add(self, name: str, labels: Mapping[str, str]) -> None:
+        """A node that came, or whose labels changed: then it gets a new position."""
+        self.remove(name)
+        # Nodes that were given without labels.
+        self.labels += [_NO_LABELS] * (len(self.names) - len(self.labels))
+        position = len(self.names)
+        self.position[name] = position
+        self.names.append(name)
+        self.labels.append(labels)
+        for pattern, matches in self._matches.items():
+            if _compiles(pattern) and compile_pattern(pattern).search(name) is not None:
+                matches.append(position)
+        for key, by_value in self._by_label.items():
+            if key in labels:
+                by_value.setdefault(labels[key], []).append(position)
+
+    def remove(self, name: str) -> None:
+        """A node that went; its position stays empty, the others keep theirs."""
+        position = self.position.pop(name, None)
+        if position is None:
+            return
+        self._removed.add(position)
+        for matches in self._matches.values():
+            _drop(matches, position)
+        for by_value in self._by_label.values():
+            for holders in by_value.values():
+                _drop(holders, position)
 
     def prepare(self, patterns: Iterable[str]) -> None:
         """Search many patterns in one walk over the names, for `matching` to look up.
@@ -140,6 +172,8 @@ class NameIndex:
             except re2.error:
                 together = None
             for i, name in enumerate(self.names):
+                if i in self._removed:
+                    continue
                 hits = together.Match(name) if together else None
                 if hits:
                     patterns_here = [found[number] for number in hits if number in found]
@@ -158,21 +192,29 @@ class NameIndex:
         """Positions of the nodes whose labels satisfy all requirements, ascending; none for no requirement."""
         if not requirements:
             return []
-        candidates: Sequence[int] = range(len(self.labels))
+        candidates: Iterable[int] = range(len(self.labels))
         narrow = next((r for r in requirements if r.operator == "In"), None)
         if narrow is not None:
             by_value = self._values_of(narrow.key)
             candidates = sorted(i for value in set(narrow.values) for i in by_value.get(value, ()))
-        return [i for i in candidates if all(r.holds(self.labels[i]) for r in requirements)]
+        present = (i for i in candidates if i not in self._removed)
+        return [i for i in present if all(r.holds(self.labels[i]) for r in requirements)]
 
     def _values_of(self, key: str) -> dict[str, list[int]]:
         if key not in self._by_label:
             by_value: dict[str, list[int]] = {}
             for i, row in enumerate(self.labels):
-                if key in row:
+                if key in row and i not in self._removed:
                     by_value.setdefault(row[key], []).append(i)
             self._by_label[key] = by_value
         return self._by_label[key]
+
+
+def _drop(positions: list[int], position: int) -> None:
+    """Remove one position from an ascending list, if it is there."""
+    i = bisect_left(positions, position)
+    if i < len(positions) and positions[i] == position:
+        del positions[i]
 
 
 def _compiles(pattern: str) -> bool:

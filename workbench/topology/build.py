@@ -16,8 +16,9 @@ import numpy.typing as npt
 from workbench.model.topology import DomainSpec, Problem, Topology
 from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.selectors import NameIndex
+from workbench.topology.members import resolve_members
 
-__all__ = ["ResolvedTree", "build_topology", "resolve_members", "resolve_tree"]
+__all__ = ["ResolvedTree", "build_topology", "cut_cycles", "number_tree", "resolve_tree"]
 
 Ints = npt.NDArray[np.int32]
 
@@ -62,39 +63,6 @@ class ResolvedTree:
     def real_nodes(self) -> dict[str, set[str]]:
         """Per HyperNode the names of the nodes under it, as upstream holds them: unknown nodes included."""
         return {name: {self.names[i] for i in nodes} for name, nodes in self.nodes.items()}
-
-
-def resolve_members(hypernode: HyperNode, index: NameIndex) -> tuple[list[int], list[str], list[str]]:
-    """What the members of one HyperNode select, each name once.
-
-    Returns
-    -------
-    nodes : list of int
-        Positions in the index.
-    unknown : list of str
-        Exact names of nodes that the index lacks.
-    children : list of str
-        Exact names of HyperNodes; other selectors of HyperNode members are ignored, as upstream does.
-    """
-    nodes: dict[int, None] = {}
-    unknown: dict[str, None] = {}
-    children: dict[str, None] = {}
-    for member in hypernode.members:
-        selector = member.selector
-        if member.type == "HyperNode":
-            if selector.exact:
-                children[selector.exact] = None
-        elif selector.exact is not None:
-            position = index.position.get(selector.exact)
-            if position is not None:
-                nodes[position] = None
-            elif selector.exact:
-                unknown[selector.exact] = None
-        elif selector.pattern is not None:
-            nodes.update(dict.fromkeys(index.matching(selector.pattern) if selector.pattern else ()))
-        elif selector.labels:
-            nodes.update(dict.fromkeys(index.holding(selector.labels)))
-    return list(nodes), list(unknown), list(children)
 
 
 def resolve_tree(
@@ -142,7 +110,9 @@ def resolve_tree(
             nodes.append(extra[node])
         own[name] = nodes
     parent = _parents(by_name, children, problems)
-    order = _children_first(by_name, parent, problems)
+    tier = {name: h.tier for name, h in by_name.items()}
+    order, cycles = cut_cycles(tier, parent)
+    problems += cycles
     problems += _overlaps(own, parent, names)
     problems.sort(key=lambda p: p.domain.encode())
     return ResolvedTree(
@@ -150,7 +120,7 @@ def resolve_tree(
         known=len(node_names),
         nodes=_sets(own, parent, order),
         parent=parent,
-        tier={name: h.tier for name, h in by_name.items()},
+        tier=tier,
         problems=tuple(problems),
     )
 
@@ -173,18 +143,23 @@ def build_topology(
     """
     hypernodes = list(hypernodes)
     tree = resolve_tree(hypernodes, node_names, node_labels)
-    whole = len(tree.names) == tree.known
-    specs = [
-        DomainSpec(
-            name=h.name,
-            tier=h.tier,
-            nodes=tree.nodes[h.name] if whole else tree.nodes[h.name][tree.nodes[h.name] < tree.known],
-            parent=tree.parent.get(h.name, ""),
-            tier_name=h.tier_name,
-        )
-        for h in hypernodes
-    ]
-    return Topology.build(node_names, specs, tree.problems, tree.ready)
+    nodes = tree.nodes
+    if len(tree.names) > tree.known:
+        nodes = {name: some[some < tree.known] for name, some in tree.nodes.items()}
+    return number_tree(node_names, hypernodes, tree.parent, nodes, tree.problems, tree.ready)
+
+
+def number_tree(
+    node_names: Sequence[str],
+    hypernodes: Iterable[HyperNode],
+    parent: Mapping[str, str],
+    nodes: Mapping[str, Sequence[int] | Ints],
+    problems: Iterable[Problem],
+    ready: bool,
+) -> Topology:
+    """A Topology of HyperNodes whose parents (no cycles) and nodes (positions in `node_names`) are known by name."""
+    specs = [DomainSpec(h.name, h.tier, nodes[h.name], parent.get(h.name, ""), h.tier_name) for h in hypernodes]
+    return Topology.build(node_names, specs, problems, ready)
 
 
 def _by_pattern(member: Member) -> bool:
@@ -208,11 +183,26 @@ def _parents(
     return parent
 
 
-def _children_first(by_name: Mapping[str, HyperNode], parent: dict[str, str], problems: list[Problem]) -> list[str]:
-    """Cut cycles (in `parent`), then list every HyperNode before its parent."""
-    state = dict.fromkeys(by_name, 0)
+def cut_cycles(tier: Mapping[str, int], parent: dict[str, str]) -> tuple[list[str], list[Problem]]:
+    """Take the links out of `parent` that close a cycle: above its HyperNode of the highest tier, then the larger name.
+
+    Parameters
+    ----------
+    tier : mapping of str to int
+        Every HyperNode, in byte order of names.
+    parent : dict of str to str
+        Is changed.
+
+    Returns
+    -------
+    order : list of str
+        Every HyperNode before its parent.
+    problems : list of Problem
+    """
+    problems = []
+    state = dict.fromkeys(tier, 0)
     root_first: list[str] = []
-    for name in by_name:
+    for name in tier:
         path = []
         while state[name] == 0:
             state[name] = 1
@@ -223,7 +213,7 @@ def _children_first(by_name: Mapping[str, HyperNode], parent: dict[str, str], pr
         else:
             if state[name] == 1:
                 cycle = path[path.index(name) :]
-                top = max(cycle, key=lambda n: (by_name[n].tier, n.encode()))
+                top = max(cycle, key=lambda n: (tier[n], n.encode()))
                 # Written from the parent down, starting at the smallest name.
                 downwards = cycle[::-1]
                 start = downwards.index(min(cycle, key=str.encode))
@@ -236,7 +226,7 @@ def _children_first(by_name: Mapping[str, HyperNode], parent: dict[str, str], pr
         for done in path:
             state[done] = 2
         root_first += path[::-1]
-    return root_first[::-1]
+    return root_first[::-1], problems
 
 
 def _sets(own: Mapping[str, list[int]], parent: Mapping[str, str], order: Sequence[str]) -> dict[str, Ints]:

@@ -1,0 +1,59 @@
+"""What the members of one HyperNode select."""
+
+from __future__ import annotations
+
+from workbench.objects.hypernode import HyperNode
+from workbench.objects.selectors import NameIndex, resolve_selector
+
+__all__ = ["child_names", "node_count", "resolve_members"]
+
+
+def resolve_members(hypernode: HyperNode, index: NameIndex) -> tuple[list[int], list[str], list[str]]:
+    """What the members of one HyperNode select, each name once.
+
+    Returns
+    -------
+    nodes : list of int
+        Positions in the index.
+    unknown : list of str
+        Exact names of nodes that the index lacks.
+    children : list of str
+        As `child_names`.
+    """
+    nodes: dict[int, None] = {}
+    unknown: dict[str, None] = {}
+    for member in hypernode.members:
+        selector = member.selector
+        if member.type == "HyperNode":
+            continue
+        if selector.exact is not None:
+            position = index.position.get(selector.exact)
+            if position is not None:
+                nodes[position] = None
+            elif selector.exact:
+                unknown[selector.exact] = None
+        elif selector.pattern is not None:
+            nodes.update(dict.fromkeys(index.matching(selector.pattern) if selector.pattern else ()))
+        elif selector.labels:
+            nodes.update(dict.fromkeys(index.holding(selector.labels)))
+    return list(nodes), list(unknown), child_names(hypernode)
+
+
+def child_names(hypernode: HyperNode) -> list[str]:
+    """Exact names of its HyperNode members, each once; other selectors of HyperNode members are ignored upstream."""
+    names = (m.selector.exact for m in hypernode.members if m.type == "HyperNode")
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def node_count(hypernode: HyperNode, index: NameIndex) -> int:
+    """The number that the hypernode controller writes into status.nodeCount.
+
+    Notes
+    -----
+    Source: reference/volcano-topology.md section 9. The members' own names, whatever their type and whether they exist:
+    a HyperNode of HyperNodes counts its children, not the nodes under them.
+    """
+    names: set[str] = set()
+    for member in hypernode.members:
+        names.update(resolve_selector(member.selector, index))
+    return len(names)
