@@ -1,0 +1,22 @@
+"""Which release of Volcano an answer is for."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+__all__ = ["Release"]
+
+
+class Release(StrEnum):
+    """The two behaviours that are told apart (DESIGN decision 4).
+
+    Attributes
+    ----------
+    V1_13
+        v1.13.0 to v1.13.3.
+    NEWEST
+        The newest snapshot that ``reference/volcano-topology.md`` describes.
+    """
+
+    V1_13 = "1.13"
+    NEWEST = "newest"

@@ -1,0 +1,388 @@
+"""Volcano's tree of HyperNodes as a stream of events builds it, release by release.
+
+A scheduler does not see all HyperNodes at once: parents come before children, updates fail and are retried, nodes come
+and go. `HyperNodeTree` holds what upstream's cache holds after each event, including what a failed one leaves behind.
+What a set of HyperNodes *ought* to be, whatever the order, is in `workbench.topology.build`; good forests end the same.
+
+Source: reference/volcano-topology.md section 2. Where upstream follows the order of a map, the smallest name (byte
+order) goes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from workbench.model.release import Release
+from workbench.model.topology import Topology
+from workbench.objects.hypernode import HyperNode, Member
+from workbench.objects.selectors import NameIndex, Selector, resolve_selector
+from workbench.topology.build import cut_cycles, number_tree, resolve_tree
+from workbench.topology.members import child_names
+from workbench.topology.real_nodes import RealNodes
+
+__all__ = ["HyperNodeTree"]
+
+K = TypeVar("K")
+
+_NO_TIER = -1
+
+
+@dataclass
+class _Entry:
+    """What is known under one name; without an object it is a placeholder that a parent's member made."""
+
+    tier: int = 0
+    hypernode: HyperNode | None = None
+    parent: str = ""
+    deleting: bool = False
+    children: list[str] = field(default_factory=list)
+
+
+class _Broken(Exception):
+    """The tree cannot be built; the text is upstream's."""
+
+
+class HyperNodeTree:
+    """The tree after the events so far.
+
+    Parameters
+    ----------
+    release : Release
+        1.13 starts not ready, remembers the single last HyperNode that failed on a child with another parent, and
+        rebuilds on every update. The newest starts ready, leaves the tree alone when the members of a HyperNode with
+        exact members only stay the same, and rebuilds whoever else lists a child that a HyperNode gave up.
+    nodes : mapping of str to mapping
+        Labels by name of the nodes at the start.
+
+    Attributes
+    ----------
+    ready : bool
+        Upstream's one bit: whether the last rebuild, of whatever HyperNode, succeeded.
+
+    Notes
+    -----
+    An update costs as much as the members of the HyperNode and of its ancestors; the nodes under a HyperNode are put
+    together when they are read. Upserts of children before their parents cost least.
+    """
+
+    def __init__(self, release: Release, nodes: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        nodes = nodes or {}
+        self.release = release
+        self.ready = release is Release.NEWEST
+        self._index = NameIndex(list(nodes), list(nodes.values()))
+        self._entries: dict[str, _Entry] = {}
+        self._tiers: dict[int, set[str]] = {}
+        self._real: dict[str, RealNodes] = {}
+        self._claimers: dict[str, set[str]] = {}
+        self._by_selector: dict[Selector, set[str]] = {}
+        self._failed_parent = ""
+        self._failed: dict[tuple[str, str], None] = {}
+
+    def upsert(self, hypernode: HyperNode) -> str:
+        """A HyperNode that was created or updated.
+
+        Returns
+        -------
+        str
+            The error that the event ends with; empty: none. Upstream retries a failed event (`retry`).
+        """
+        return self._done("HyperNode", hypernode.name, self._upsert(hypernode))
+
+    def delete(self, name: str) -> str:
+        """A HyperNode that was deleted; its children stay, without a parent. Returns the error, as `upsert`.
+
+        While an ancestor cannot be built the HyperNode stays, marked as deleted.
+        """
+        entry = self._entries.get(name)
+        if entry is not None:
+            entry.deleting = True
+        error = self._rebuilt(name)
+        if not error:
+            entry = self._entries.pop(name, None)
+            if entry is not None:
+                for child in entry.children:
+                    self._free(child)
+                known, entry.hypernode = entry.hypernode, None
+                self._register(name, entry, known)
+                _leave(self._tiers, entry.tier, name)
+        return self._done("HyperNode", name, error)
+
+    def add_node(self, name: str, labels: Mapping[str, str] | None = None) -> str:
+        """A node that was added, or whose labels changed. Returns the first error, as `upsert`.
+
+        HyperNodes that a label selector no longer lets match are not looked at: upstream asks only whom the node
+        matches now, so that a stale member stays until the next event of that HyperNode.
+        """
+        self._index.add(name, labels or {})
+        return self._node_event(name)
+
+    def delete_node(self, name: str) -> str:
+        """A node that was deleted. Returns the first error, as `upsert`.
+
+        Patterns still match its name; labels cannot match any more, so that HyperNodes that selected it by label keep
+        it until their next event. Exact members keep it in any case.
+        """
+        self._index.remove(name)
+        return self._node_event(name)
+
+    def retry(self) -> dict[str, str]:
+        """Run the events that failed once more, oldest first; errors by name of those that fail again."""
+        errors = {}
+        for kind, name in list(self._failed):
+            entry = self._entries.get(name)
+            if kind == "node":
+                error = self._node_event(name)
+            elif entry is None or entry.deleting or entry.hypernode is None:
+                error = self.delete(name)
+            else:
+                error = self.upsert(entry.hypernode)
+            if error:
+                errors[name] = error
+        return errors
+
+    @property
+    def tiers(self) -> dict[int, frozenset[str]]:
+        """Names by tier, closest first."""
+        return {tier: frozenset(self._tiers[tier]) for tier in sorted(self._tiers)}
+
+    @property
+    def parents(self) -> dict[str, tuple[int, str]]:
+        """Tier and parent by name; no parent: empty. A member that was never seen stands there with tier 0."""
+        return {name: (entry.tier, entry.parent) for name, entry in self._entries.items()}
+
+    @property
+    def real_nodes(self) -> dict[str, frozenset[str]]:
+        """Names of the nodes under each HyperNode, also of nodes that do not exist.
+
+        A HyperNode without a member that could add a node is not there.
+        """
+        return {name: nodes.names() for name, nodes in self._real.items()}
+
+    def ancestors(self, name: str) -> list[str]:
+        """A name, its parent and so on; one that is not known is its own only ancestor.
+
+        Where there is no parent yet it is whoever lists the name as an exact member and has a greater tier: of several
+        the smallest name.
+        """
+        found = {name: None}
+        while (name := self._parent_or_claimer(name)) and name not in found:
+            found[name] = None
+        return list(found)
+
+    def leaves_under(self, name: str) -> set[str]:
+        """HyperNodes below (or equal to) a name that have no HyperNode member."""
+        leaves = set()
+        seen = {name}
+        waiting = [name]
+        while waiting:
+            entry = self._entries.get(name := waiting.pop())
+            if entry is None:
+                continue
+            if _is_leaf(entry):
+                leaves.add(name)
+            for child in entry.children:
+                if child not in seen:
+                    seen.add(child)
+                    waiting.append(child)
+        return leaves
+
+    def leaves_with_pattern(self) -> set[str]:
+        """Leaves with a regex or label member: those that node events look at."""
+        return {name for names in self._by_selector.values() for name in names}
+
+    def topology(self) -> Topology:
+        """The tree as it stands, numbered.
+
+        Members that were never seen are left out, and links that close a cycle; `problems` are those of the HyperNodes
+        as they are now, `ready` is this tree's.
+        """
+        hypernodes = {
+            name: entry.hypernode
+            for name, entry in sorted(self._entries.items(), key=lambda item: item[0].encode())
+            if entry.hypernode and not entry.deleting
+        }
+        # In byte order, so that no message tells which node came first.
+        names = sorted(self._index.position, key=str.encode)
+        labels = [self._index.labels[self._index.position[name]] for name in names]
+        problems = resolve_tree(hypernodes.values(), names, labels).problems
+        parent = {name: above for name in hypernodes if (above := self._entries[name].parent) in hypernodes}
+        cut_cycles({name: h.tier for name, h in hypernodes.items()}, parent)
+        position = {name: i for i, name in enumerate(names)}
+        nodes = {
+            name: [position[node] for node in self._real[name].names() if node in position]
+            if name in self._real
+            else []
+            for name in hypernodes
+        }
+        return number_tree(names, hypernodes.values(), parent, nodes, problems, self.ready)
+
+    def _upsert(self, hypernode: HyperNode) -> str:
+        name = hypernode.name
+        entry = self._entries.get(name)
+        known = entry.hypernode if entry is not None else None
+        entry = self._entries.setdefault(name, entry or _Entry())
+        before = entry.children
+        if not known or entry.tier != hypernode.tier:
+            _leave(self._tiers, entry.tier, name)
+            self._tiers.setdefault(hypernode.tier, set()).add(name)
+            entry.tier = hypernode.tier
+        entry.hypernode = hypernode
+        if known and known.members == hypernode.members:
+            if self.release is Release.NEWEST and _exact_only(hypernode):
+                return ""
+        else:
+            self._register(name, entry, known)
+        freed = sorted(set(before) - set(entry.children), key=str.encode)
+        for child in freed:
+            self._free(child)
+        return self._rebuilt(name, freed)
+
+    def _register(self, name: str, entry: _Entry, known: HyperNode | None) -> None:
+        """Keep who claims a child, and who looks at nodes, in step with the members."""
+        for child in entry.children:
+            _leave(self._claimers, child, name)
+        for selector in _searching(known):
+            _leave(self._by_selector, selector, name)
+        entry.children = child_names(entry.hypernode) if entry.hypernode else []
+        for child in entry.children:
+            self._claimers.setdefault(child, set()).add(name)
+        for selector in _searching(entry.hypernode):
+            self._by_selector.setdefault(selector, set()).add(name)
+
+    def _free(self, name: str) -> None:
+        entry = self._entries.get(name)
+        if entry is not None:
+            entry.parent = ""
+
+    def _done(self, kind: str, name: str, error: str) -> str:
+        self._failed.pop((kind, name), None)
+        if error:
+            self._failed[kind, name] = None
+        return error
+
+    def _node_event(self, name: str) -> str:
+        """Every leaf whose pattern or labels match the node, as it is now, is updated with the object it has."""
+        position = self._index.position.get(name)
+        alone = NameIndex([name], [{} if position is None else self._index.labels[position]])
+        matched: set[str] = set()
+        for selector, names in self._by_selector.items():
+            by_name = selector.pattern is not None
+            if (by_name or position is not None) and resolve_selector(selector, alone):
+                matched |= names
+        for leaf in sorted(matched, key=str.encode):
+            hypernode = self._entries[leaf].hypernode
+            error = self._upsert(hypernode) if hypernode else ""
+            if error:
+                return self._done("node", name, error)
+        return self._done("node", name, "")
+
+    def _parent_or_claimer(self, name: str) -> str:
+        entry = self._entries.get(name)
+        if entry is not None and entry.parent:
+            return entry.parent
+        tier = entry.tier if entry is not None else _NO_TIER
+        claimers = [c for c in self._claimers.get(name, ()) if self._entries[c].tier > tier]
+        return min(claimers, key=str.encode, default="")
+
+    def _rebuilt(self, name: str, freed: Iterable[str] = ()) -> str:
+        """Rebuild a HyperNode with its ancestors, and whom the release rebuilds besides; sets `ready`."""
+        try:
+            self._rebuild(name)
+            if self.release is Release.V1_13:
+                if self._failed_parent == name:
+                    for leaf in sorted(self.leaves_under(name), key=str.encode):
+                        self._rebuild(leaf)
+                self._failed_parent = ""
+            else:
+                for child in freed:
+                    for claimer in sorted(self._claimers.get(child, set()) - {name}, key=str.encode):
+                        self._rebuild(claimer)
+        except _Broken as broken:
+            self.ready = False
+            return str(broken)
+        self.ready = True
+        return ""
+
+    def _rebuild(self, name: str) -> None:
+        ancestors = self.ancestors(name)
+        for ancestor in ancestors:
+            self._real.pop(ancestor, None)
+            self._free(ancestor)
+        processed: set[str] = set()
+        within = set(ancestors)
+        for ancestor in ancestors:
+            self._build(ancestor, within, processed)
+
+    def _build(self, start: str, within: set[str], processed: set[str]) -> None:
+        """Depth first over the HyperNodes of `within`; others keep the sets they have.
+
+        A stack of our own instead of recursion, because a cycle may be as long as there are HyperNodes.
+        """
+        path: dict[str, Iterator[Member]] = {}
+
+        def enter(name: str) -> bool:
+            if name in path:
+                chain = " ".join(sorted(path, key=str.encode))
+                raise _Broken(
+                    f"cyclic dependency detected: HyperNode {name} is already in the ancestor chain [{chain}]"
+                )
+            entry = self._entries.get(name)
+            if name in processed or name not in within or entry is None or entry.deleting:
+                return False
+            path[name] = iter(entry.hypernode.members if entry.hypernode else ())
+            return True
+
+        enter(start)
+        while path:
+            name = next(reversed(path))
+            member = next(path[name], None)
+            if member is None:
+                processed.add(name)
+                del path[name]
+                if path:
+                    self._join(next(reversed(path)), name)
+            elif member.type == "Node":
+                self._real.setdefault(name, RealNodes()).add(self._index, member.selector)
+            elif child := member.selector.exact:
+                self._link(name, child)
+                if not enter(child):
+                    self._join(name, child)
+
+    def _join(self, name: str, child: str) -> None:
+        nodes = self._real.setdefault(name, RealNodes())
+        if child in self._real:
+            nodes.join(self._real[child])
+
+    def _link(self, parent: str, child: str) -> None:
+        entry = self._entries.setdefault(child, _Entry())
+        if entry.parent and entry.parent != parent:
+            self._failed_parent = parent
+            raise _Broken(
+                f"HyperNode {child} already has a parent {entry.parent}, and cannot set another parent {parent}"
+            )
+        entry.parent = parent
+
+
+def _leave(groups: dict[K, set[str]], key: K, name: str) -> None:
+    """Take a name out of a group; an empty group goes."""
+    group = groups.get(key, set())
+    group.discard(name)
+    if not group:
+        groups.pop(key, None)
+
+
+def _is_leaf(entry: _Entry) -> bool:
+    return entry.hypernode is None or all(member.type == "Node" for member in entry.hypernode.members)
+
+
+def _exact_only(hypernode: HyperNode) -> bool:
+    return all(m.selector.pattern is None and m.selector.labels is None for m in hypernode.members)
+
+
+def _searching(hypernode: HyperNode | None) -> list[Selector]:
+    """The selectors by which node events find a HyperNode: regex and label members of a leaf."""
+    if hypernode is None or any(member.type == "HyperNode" for member in hypernode.members):
+        return []
+    return [m.selector for m in hypernode.members if m.selector.pattern is not None or m.selector.labels is not None]
