@@ -9,10 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from workbench.model.release import Release
+
 __all__ = ["Case", "NotUnderstood", "Runner", "Runners"]
 
 Case = Mapping[str, Any]
-Runner = Callable[[dict[str, Any], dict[str, Any]], None]
+Runner = Callable[..., None]
+
+#: What a case's ``release`` stands for.
+_RELEASES = {
+    "v1.13.0": (Release.V1_13,),
+    "head": (Release.NEWEST,),
+    "both": (Release.V1_13, Release.NEWEST),
+}
 
 
 class NotUnderstood(AssertionError):
@@ -30,19 +39,23 @@ class Runners:
 
     def __init__(self, area: str) -> None:
         self.area = area
-        self._by_file: dict[str, dict[str, tuple[Runner, frozenset[str], frozenset[str]]]] = {}
+        self._by_file: dict[str, dict[str, tuple[Runner, frozenset[str], frozenset[str], bool]]] = {}
 
-    def op(self, file: str, op: str, given: Collection[str], want: Collection[str]) -> Callable[[Runner], Runner]:
+    def op(
+        self, file: str, op: str, given: Collection[str], want: Collection[str], per_release: bool = False
+    ) -> Callable[[Runner], Runner]:
         """Register a function ``(input, expected) -> None`` for an operation of a file (named without ``.json``).
 
         Parameters
         ----------
         given, want : collection of str
             The keys of ``input`` (besides ``op``) and of ``expected`` that the function reads.
+        per_release : bool
+            The function takes a `Release` too and is called once for each that the case is about.
         """
 
         def register(runner: Runner) -> Runner:
-            self._by_file.setdefault(file, {})[op] = (runner, frozenset(given), frozenset(want))
+            self._by_file.setdefault(file, {})[op] = (runner, frozenset(given), frozenset(want), per_release)
             return runner
 
         return register
@@ -59,10 +72,16 @@ class Runners:
         ops = self._by_file[file]
         if given.get("op") not in ops:
             raise NotUnderstood(f"operation {given.get('op')!r}; {self.area}/{file} knows {', '.join(sorted(ops))}")
-        runner, given_keys, want_keys = ops[given["op"]]
+        runner, given_keys, want_keys, per_release = ops[given["op"]]
         for name, keys, known in (("input", given.keys() - {"op"}, given_keys), ("expected", want.keys(), want_keys)):
             if keys - known:
                 raise NotUnderstood(f"{name} has keys that nobody reads: {', '.join(sorted(keys - known))}")
         if not want:
             raise NotUnderstood("'expected' is empty: nothing to check")
-        runner(given, want)
+        if not per_release:
+            runner(given, want)
+            return
+        if case.get("release") not in _RELEASES:
+            raise NotUnderstood(f"release {case.get('release')!r}; known are {', '.join(_RELEASES)}")
+        for release in _RELEASES[case["release"]]:
+            runner(given, want, release)

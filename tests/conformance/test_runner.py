@@ -58,6 +58,21 @@ class TestRun:
         with pytest.raises(NotUnderstood, match=want):
             doubling.run("double", odd)
 
+    @pytest.mark.parametrize(
+        ("release", "want"), [("v1.13.0", ["1.13"]), ("head", ["newest"]), ("both", ["1.13", "newest"])]
+    )
+    def test_a_runner_that_asks_is_called_once_per_release(self, release, want):
+        runners, seen = Runners("sums"), []
+        runners.op("double", "double", ("x",), ("y",), per_release=True)(lambda g, w, release: seen.append(release))
+        runners.run("double", {**case(), "release": release})
+        assert seen == want
+
+    def test_a_release_that_nobody_knows_fails(self):
+        runners = Runners("sums")
+        runners.op("double", "double", ("x",), ("y",), per_release=True)(lambda g, w, release: None)
+        with pytest.raises(NotUnderstood, match=r"release 'v1\.9\.0'"):
+            runners.run("double", {**case(), "release": "v1.9.0"})
+
 
 class TestItems:
     def test_one_item_per_case_in_file_order_with_slashes_kept(self, tmp_path, doubling):

@@ -7,8 +7,10 @@ from typing import Any
 
 from tests.conformance.registry import Runners
 from tests.conformance.runners import volcano_tree
+from tests.conformance.runners.volcano_tree import hypernode_of
 from workbench.model.topology import DomainSpec, Topology
 from workbench.objects.selectors import NameIndex, Selector, read_label_selector, resolve_selector
+from workbench.topology.build import build_topology
 
 RUNNERS = Runners("volcano-topology")
 volcano_tree.register(RUNNERS)
@@ -57,6 +59,55 @@ def node_matches(given: dict[str, Any], want: dict[str, Any]) -> None:
         if member["type"] == "Node" and "exactMatch" not in member
     )
     assert (found, False) == (want["match"], want["error"])
+
+
+@RUNNERS.op(
+    "cluster-top", "cluster-top", given=("hypernodes", "nodes"), want=("name", "tier", "children", "real_nodes")
+)
+def cluster_top(given: dict[str, Any], want: dict[str, Any]) -> None:
+    topology = Topology.build(
+        given["nodes"], [DomainSpec(h["name"], h["tier"], (), parent=h["parent"]) for h in given["hypernodes"]]
+    )
+    assert topology.domain_name(-1) == want["name"]
+    assert topology.top_tier == want["tier"]
+    assert {topology.domain_name(j) for j in topology.children[-1]} == set(want["children"])
+    assert names_under(topology, -1) == set(want["real_nodes"])
+
+
+@RUNNERS.op(
+    "helper",
+    "leaf-of-node",
+    given=("nodeName", "hyperNodes", "hyperNodesTiers", "hyperNodesSetByTier"),
+    want=("hypernode",),
+)
+def leaf_of_node(given: dict[str, Any], want: dict[str, Any]) -> None:
+    sets = given["hyperNodes"]
+    names = sorted({given["nodeName"], *(node for nodes in sets.values() for node in nodes)})
+    specs = [
+        DomainSpec(name, tier, [names.index(node) for node in sets.get(name, ())])
+        for tier in given["hyperNodesTiers"]
+        for name in given["hyperNodesSetByTier"].get(str(tier), ())
+    ]
+    topology = Topology.build(names, specs)
+    leaf = int(topology.leaf_of_node[topology.node(given["nodeName"])])
+    assert ("" if leaf < 0 else topology.domain_name(leaf)) == want["hypernode"]
+
+
+@RUNNERS.op("helper", "nodes-in-snapshot", given=("real_nodes", "all_nodes"), want=("nodes",))
+def nodes_in_snapshot(given: dict[str, Any], want: dict[str, Any]) -> None:
+    hypernodes = [
+        hypernode_of(
+            {"name": name, "tier": 1, "members": [{"type": "Node", "exactMatch": node} for node in nodes]},
+        )
+        for name, nodes in given["real_nodes"].items()
+    ]
+    topology = build_topology(hypernodes, given["all_nodes"])
+    found = {name: names_under(topology, j) for j, name in enumerate(topology.domain_names)}
+    assert found == {name: set(nodes) for name, nodes in want["nodes"].items()}
+
+
+def names_under(topology: Topology, domain: int) -> set[str]:
+    return {topology.node_names[i] for i in topology.nodes_of(domain)}
 
 
 def selector_of(member: Mapping[str, Any]) -> Selector:

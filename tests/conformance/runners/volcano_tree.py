@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tests.conformance.registry import NotUnderstood, Runners
+from workbench.model.release import Release
 from workbench.objects.hypernode import HyperNode, read_hypernode
-from workbench.topology.build import resolve_tree
+from workbench.topology.events import HyperNodeTree
 
 _SELECTORS = {
     "exactMatch": lambda name: {"name": name},
@@ -23,34 +24,67 @@ def register(runners: Runners) -> None:
         "events",
         given=("nodes", "initial_state", "initial_ready", "events"),
         want=("tiers", "real_nodes", "hypernodes", "ready", "errors", "last_event_error", "error_contains"),
+        per_release=True,
     )(events)
+    runners.op("tree", "ancestors", given=("hypernodes", "name"), want=("ordered",), per_release=True)(ancestors)
+    runners.op("tree", "leaves-under", given=("hypernodes", "name"), want=("names",), per_release=True)(leaves_under)
+    runners.op("tree", "leaves-with-pattern", given=("hypernodes",), want=("names",), per_release=True)(
+        leaves_with_pattern
+    )
 
 
-def events(given: dict[str, Any], want: dict[str, Any]) -> None:
-    """HyperNodes that arrive one after another, in any order, end as if they had all been there.
-
-    The workbench builds a tree from all HyperNodes at once. What an update, a deletion, a node event or a failing
-    event leaves behind is the event builder's (issue 3), so that such a case is refused instead of being compared
-    with a tree that never saw the events.
-    """
-    added = [event.get("hypernode") for event in given["events"] if event["op"] == "upsert"]
-    names = [hypernode["name"] for hypernode in added]
-    if given["initial_state"] or len(added) < len(given["events"]) or len(set(names)) < len(names) or want["errors"]:
-        raise NotUnderstood("only HyperNodes that are added, each once and without error; the rest needs issue 3")
-    tree = resolve_tree([hypernode_of(entry) for entry in added], given["nodes"])
-    assert tree.ready == want["ready"]
-    tiers: dict[str, set[str]] = {}
-    for name, tier in tree.tier.items():
-        tiers.setdefault(str(tier), set()).add(name)
+def events(given: dict[str, Any], want: dict[str, Any], release: Release) -> None:
+    """What the tree holds after the last event, and which events returned an error."""
+    tree = tree_of(given["initial_state"], release, given["nodes"])
+    if given["initial_ready"] is not None:
+        tree.ready = given["initial_ready"]
+    errors = [apply(tree, event) for event in given["events"]]
     found = {
-        "tiers": tiers,
+        "tiers": {str(tier): names for tier, names in tree.tiers.items()},
         "real_nodes": tree.real_nodes,
-        "hypernodes": {name: {"tier": tier, "parent": tree.parent.get(name, "")} for name, tier in tree.tier.items()},
+        "hypernodes": {name: {"tier": tier, "parent": parent} for name, (tier, parent) in tree.parents.items()},
+        "ready": tree.ready,
+        "errors": any(errors),
+        "last_event_error": bool(errors and errors[-1]),
     }
-    pinned = {key: value for key in found if (value := want[key]) is not None}
+    pinned = {key: value for key in found if (value := want.get(key)) is not None}
     for key in pinned.keys() & {"tiers", "real_nodes"}:
         pinned[key] = {name: set(members) for name, members in pinned[key].items()}
     assert {key: found[key] for key in pinned} == pinned
+    if want["error_contains"]:
+        assert any(want["error_contains"] in error for error in errors)
+
+
+def apply(tree: HyperNodeTree, event: Mapping[str, Any]) -> str:
+    match event["op"]:
+        case "upsert":
+            return tree.upsert(hypernode_of(event["hypernode"]))
+        case "delete":
+            return tree.delete(event["name"])
+        case "node-add":
+            return tree.add_node(event["name"])
+        case "node-delete":
+            return tree.delete_node(event["name"])
+    raise NotUnderstood(f"event {event['op']!r}")
+
+
+def ancestors(given: dict[str, Any], want: dict[str, Any], release: Release) -> None:
+    assert tree_of(given["hypernodes"], release).ancestors(given["name"]) == want["ordered"]
+
+
+def leaves_under(given: dict[str, Any], want: dict[str, Any], release: Release) -> None:
+    assert tree_of(given["hypernodes"], release).leaves_under(given["name"]) == set(want["names"])
+
+
+def leaves_with_pattern(given: dict[str, Any], want: dict[str, Any], release: Release) -> None:
+    assert tree_of(given["hypernodes"], release).leaves_with_pattern() == set(want["names"])
+
+
+def tree_of(hypernodes: Sequence[Mapping[str, Any]], release: Release, nodes: Sequence[str] = ()) -> HyperNodeTree:
+    tree = HyperNodeTree(release, {name: {} for name in nodes})
+    for entry in hypernodes:
+        tree.upsert(hypernode_of(entry))
+    return tree
 
 
 def hypernode_of(entry: Mapping[str, Any]) -> HyperNode:
