@@ -35,12 +35,12 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
     """
     notes = notes_about((task.name, task.template.spec) for task in job.tasks)
     for task in job.tasks:
-        if task.partitioned:
+        if task.partition:
             notes.append(f"partitionPolicy of task {task.name} is not read yet: its pods are placed as one group")
     started = [pod for pod in pods if pod.spec.node_name or pod.finished]
     # Upstream defaults every task's minimum to its replicas; only where some task sets one can that matter, because
     # otherwise the minimums add up to more than minAvailable and are not looked at, or to exactly all pods.
-    own_minimums = any(task.min_available is not None for task in job.tasks)
+    own_minimums = any(task.min_available is not None or task.minimum < task.replicas for task in job.tasks)
     roles = [_role(job, task, started, own_minimums, priorities, notes) for task in job.tasks]
     if not any(role.count for role in roles):
         return None
@@ -86,7 +86,7 @@ def _role(
         notes,
         labels=task.template.labels,
         annotations=task.template.annotations,
-        min_available=task.replicas if own_minimums and task.min_available is None else task.min_available,
+        min_available=task.minimum if own_minimums else None,
         first_index=free[0] if free else 0,
         pod_names=None if contiguous else tuple(f"{prefix}{i}" for i in free),
     )

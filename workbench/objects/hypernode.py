@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from workbench.errors import InputError
-from workbench.objects.fields import child, get_map, get_maps, get_text, wrong
+from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.selectors import Selector, compile_pattern, read_label_selector
 
@@ -24,12 +24,25 @@ class Member:
 
 @dataclass(frozen=True)
 class HyperNode:
-    """A HyperNode; a smaller tier is closer."""
+    """A HyperNode; a smaller tier is closer.
+
+    Attributes
+    ----------
+    metadata : Metadata
+    tier : int
+    tier_name : str
+        Newest releases; empty: none.
+    members : tuple of Member
+    node_count : int, optional
+        status.nodeCount, as the controller last wrote it; None: not there. It counts the members' own names
+        (`workbench.topology.members.node_count`), and is not looked at for scheduling.
+    """
 
     metadata: Metadata
     tier: int
     tier_name: str
     members: tuple[Member, ...]
+    node_count: int | None = None
 
     @property
     def name(self) -> str:
@@ -50,6 +63,7 @@ def read_hypernode(data: Mapping[str, Any]) -> HyperNode:
         tier=_tier(spec.get("tier")),
         tier_name=get_text(spec, "tierName", "spec"),
         members=tuple(_member(item, path) for path, item in get_maps(spec, "members", "spec")),
+        node_count=get_int(data["status"], "nodeCount", "status") if get_map(data, "status", "") else None,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from workbench.model.gang import TopologyConstraint
 from workbench.objects.fields import get_count, get_int, get_map, get_maps, get_text
 from workbench.objects.metadata import Metadata, read_metadata
+from workbench.objects.partition import PartitionPolicy, read_partition_policy
 from workbench.objects.pod import PodTemplate, read_template
 from workbench.objects.topology_spec import read_constraint
 
@@ -23,7 +24,14 @@ class Task:
     replicas: int
     min_available: int | None
     template: PodTemplate
-    partitioned: bool = False
+    partition: PartitionPolicy | None = None
+
+    @property
+    def minimum(self) -> int:
+        """minAvailable after the mutating webhook: absent, it is the pods of the partitions needed, else all."""
+        if self.min_available is not None:
+            return self.min_available
+        return self.partition.min_pods if self.partition and self.partition.min_partitions > 0 else self.replicas
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class Job:
     Attributes
     ----------
     min_available : int
-        Absent or 0: the sum of the tasks' minimums, which default to their replicas.
+        Absent or 0: the sum of the tasks' minimums (`Task.minimum`).
     queue : str
         ``default`` where absent.
     """
@@ -59,7 +67,7 @@ def read_job(data: Mapping[str, Any]) -> Job:
     """
     spec = get_map(data, "spec", "")
     tasks = tuple(_task(item, path, i) for i, (path, item) in enumerate(get_maps(spec, "tasks", "spec")))
-    floor = sum(task.replicas if task.min_available is None else task.min_available for task in tasks)
+    floor = sum(task.minimum for task in tasks)
     return Job(
         metadata=read_metadata(data, namespaced=True),
         tasks=tasks,
@@ -76,5 +84,5 @@ def _task(item: Mapping[str, Any], path: str, position: int) -> Task:
         replicas=get_count(item, "replicas", path, default=1),
         min_available=get_int(item, "minAvailable", path),
         template=read_template(item, path),
-        partitioned=item.get("partitionPolicy") is not None,
+        partition=read_partition_policy(item, path),
     )

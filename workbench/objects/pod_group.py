@@ -9,6 +9,7 @@ from typing import Any
 from workbench.model.gang import TopologyConstraint
 from workbench.objects.fields import child, get_int, get_map, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata
+from workbench.objects.partition import SubGroupPolicy, read_sub_group_policies
 from workbench.objects.topology_spec import read_constraint
 
 __all__ = ["ALLOCATED_HYPERNODE_ANNOTATION", "GROUP_NAME_ANNOTATION", "PodGroup", "read_counts", "read_pod_group"]
@@ -29,7 +30,7 @@ class PodGroup:
     queue: str
     priority_class: str
     constraint: TopologyConstraint | None
-    sub_group_policies: int
+    sub_group_policies: tuple[SubGroupPolicy, ...] = ()
 
     @property
     def record(self) -> str:
@@ -40,7 +41,6 @@ class PodGroup:
 def read_pod_group(data: Mapping[str, Any]) -> PodGroup:
     """A PodGroup from a parsed manifest; InputError for a field of the wrong type."""
     spec = get_map(data, "spec", "")
-    policies = spec.get("subGroupPolicy") or ()
     return PodGroup(
         metadata=read_metadata(data, namespaced=True),
         min_member=get_int(spec, "minMember", "spec"),
@@ -48,7 +48,7 @@ def read_pod_group(data: Mapping[str, Any]) -> PodGroup:
         queue=get_text(spec, "queue", "spec") or "default",
         priority_class=get_text(spec, "priorityClassName", "spec"),
         constraint=read_constraint(spec, "spec"),
-        sub_group_policies=len(policies) if isinstance(policies, list) else 1,
+        sub_group_policies=read_sub_group_policies(spec, "spec"),
     )
 
 

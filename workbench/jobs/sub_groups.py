@@ -1,0 +1,78 @@
+"""Sub-groups of a gang, as the newest releases name them: from a task's partitions, and from a PodGroup's policies.
+
+Source: reference/volcano-topology.md sections 3 and 3.1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from workbench.jobs.membership import ROLE_LABEL
+from workbench.model.labels import Requirement
+from workbench.objects.job import Task
+from workbench.objects.partition import SubGroupPolicy
+
+__all__ = ["PARTITION_LABEL", "match_index", "match_values", "partition_id", "sub_group_policy", "sub_job_id"]
+
+#: On a pod: its partition.
+PARTITION_LABEL = "volcano.sh/partition-id"
+
+_LONGEST_ID = 128
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+# Kubernetes' alphabet for codes that must spell no word.
+_SAFE = "bcdfghjklmnpqrstvwxz2456789"
+
+
+def partition_id(pod_index: int, partition_size: int) -> str:
+    """Value of `PARTITION_LABEL` of the pod with this index in its task."""
+    return str(pod_index // partition_size)
+
+
+def sub_group_policy(task: Task) -> SubGroupPolicy | None:
+    """The policy that the controller writes into the Job's PodGroup for a partitioned task; None for another task."""
+    if task.partition is None:
+        return None
+    return SubGroupPolicy(
+        name=task.name,
+        constraint=task.partition.constraint,
+        size=task.partition.partition_size,
+        min_sub_groups=task.partition.min_partitions,
+        labels=(Requirement(ROLE_LABEL, "In", (task.name,)),),
+        match_label_keys=(PARTITION_LABEL,),
+    )
+
+
+def match_values(policy: SubGroupPolicy, labels: Mapping[str, str]) -> tuple[str, ...] | None:
+    """The label values that name a pod's sub-group under a policy; None where the policy does not capture the pod.
+
+    It captures a pod whose labels it selects and that has every key of `match_label_keys` with a value. Without keys
+    the answer is empty, and the policy captures no pod either.
+    """
+    if policy.labels is not None and not all(requirement.holds(labels) for requirement in policy.labels):
+        return None
+    values = tuple(labels.get(key, "") for key in policy.match_label_keys)
+    return values if all(values) else None
+
+
+def sub_job_id(job: str, policy: str, values: Sequence[str]) -> str:
+    """Volcano's name of a sub-group: ``job/policy-v1-v2``.
+
+    Values longer than 128 characters together are replaced by a code of their 32-bit FNV-1a hash.
+    """
+    joined = "-".join(values)
+    if len(joined) > _LONGEST_ID:
+        joined = "".join(_SAFE[ord(digit) % len(_SAFE)] for digit in str(_fnv32a(joined.encode())))
+    return f"{job}/{policy}-{joined}"
+
+
+def match_index(values: Sequence[str]) -> int:
+    """The first value as a number, 0 where it is none: upstream's order among sub-groups of one policy."""
+    return int(values[0]) if values and _INTEGER.fullmatch(values[0]) else 0
+
+
+def _fnv32a(data: bytes) -> int:
+    code = 0x811C9DC5
+    for byte in data:
+        code = (code ^ byte) * 0x01000193 & 0xFFFFFFFF
+    return code

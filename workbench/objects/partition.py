@@ -1,0 +1,111 @@
+"""How a task's pods are parted, and the policy of a PodGroup that says which pods belong closer together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.model.gang import TopologyConstraint
+from workbench.model.labels import Requirement
+from workbench.objects.fields import child, get_int, get_list, get_map, get_maps, get_text, wrong
+from workbench.objects.selectors import read_label_selector
+from workbench.objects.topology_spec import read_constraint
+
+__all__ = ["PartitionPolicy", "SubGroupPolicy", "read_partition_policy", "read_sub_group_policies"]
+
+# A condition that never holds.
+_NO_POD = (Requirement("", "In", ()),)
+
+
+@dataclass(frozen=True)
+class PartitionPolicy:
+    """partitionPolicy of a Job's task (newest releases): consecutive pods in groups of one size.
+
+    Attributes
+    ----------
+    total_partitions, partition_size : int
+        0 where absent.
+    min_partitions : int
+        Partitions without which the job does not start; 0: no such minimum.
+    constraint : TopologyConstraint, optional
+        Of each partition.
+    """
+
+    total_partitions: int
+    partition_size: int
+    min_partitions: int = 0
+    constraint: TopologyConstraint | None = None
+
+    @property
+    def min_pods(self) -> int:
+        """Pods of the partitions that are needed; 0: no such minimum."""
+        return self.min_partitions * self.partition_size
+
+
+@dataclass(frozen=True)
+class SubGroupPolicy:
+    """One entry of a PodGroup's subGroupPolicy (newest releases).
+
+    Attributes
+    ----------
+    name : str
+    constraint : TopologyConstraint, optional
+        Of each sub-group.
+    size : int
+        subGroupSize: pods without which a sub-group does not start; 1 where absent.
+    min_sub_groups : int
+        0: no minimum.
+    labels : tuple of Requirement, optional
+        labelSelector; None or empty: every pod.
+    match_label_keys : tuple of str
+        Pods that agree on the values of these labels are one sub-group; none: the policy captures no pod.
+    """
+
+    name: str
+    constraint: TopologyConstraint | None = None
+    size: int = 1
+    min_sub_groups: int = 0
+    labels: tuple[Requirement, ...] | None = None
+    match_label_keys: tuple[str, ...] = ()
+
+
+def read_partition_policy(data: Mapping[str, Any], where: str) -> PartitionPolicy | None:
+    """The field partitionPolicy of a task; None where absent."""
+    if data.get("partitionPolicy") is None:
+        return None
+    policy = get_map(data, "partitionPolicy", where)
+    where = child(where, "partitionPolicy")
+    return PartitionPolicy(
+        total_partitions=get_int(policy, "totalPartitions", where) or 0,
+        partition_size=get_int(policy, "partitionSize", where) or 0,
+        min_partitions=get_int(policy, "minPartitions", where) or 0,
+        constraint=read_constraint(policy, where),
+    )
+
+
+def read_sub_group_policies(data: Mapping[str, Any], where: str) -> tuple[SubGroupPolicy, ...]:
+    """The field subGroupPolicy of a PodGroup, in order."""
+    return tuple(_sub_group_policy(item, path) for path, item in get_maps(data, "subGroupPolicy", where))
+
+
+def _sub_group_policy(item: Mapping[str, Any], where: str) -> SubGroupPolicy:
+    size = get_int(item, "subGroupSize", where)
+    labels = None
+    if item.get("labelSelector") is not None:
+        selector = get_map(item, "labelSelector", where)
+        # Where HyperNodes read an empty selector as nothing, here it is every pod; one that cannot be read is no pod.
+        labels = read_label_selector(selector, child(where, "labelSelector")) or (
+            _NO_POD if any(selector.values()) else ()
+        )
+    keys = get_list(item, "matchLabelKeys", where)
+    if any(type(key) is not str for key in keys):
+        raise wrong(child(where, "matchLabelKeys"), keys, "a list of text")
+    return SubGroupPolicy(
+        name=get_text(item, "name", where),
+        constraint=read_constraint(item, where),
+        size=1 if size is None else size,
+        min_sub_groups=get_int(item, "minSubGroups", where) or 0,
+        labels=labels,
+        match_label_keys=tuple(keys),
+    )
