@@ -1,0 +1,117 @@
+"""One object before admission: what is filled in, refused, or accepted and useless."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from workbench.errors import InputError
+from workbench.model.release import Release
+from workbench.objects.admission import Verdict, review
+
+V1_13, NEWEST = Release.V1_13, Release.NEWEST
+
+
+def job(*tasks: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    return {"kind": "Job", "metadata": {"name": "j"}, "spec": {"tasks": list(tasks), **spec}}
+
+
+def pod_group(**spec: Any) -> dict[str, Any]:
+    return {"kind": "PodGroup", "metadata": {"name": "g"}, "spec": spec}
+
+
+def topology(verdict: Verdict) -> dict[str, Any]:
+    return {path: value for path, value in verdict.defaults.items() if "networkTopology" in path}
+
+
+def test_what_is_filled_into_a_job() -> None:
+    verdict = review(job({"replicas": 3}, {"name": "b", "replicas": 2, "minAvailable": 1, "maxRetry": 5}))
+    assert verdict.allowed
+    assert verdict.defaults == {
+        "spec.tasks[0].name": "default0",
+        "spec.tasks[0].minAvailable": 3,
+        "spec.tasks[0].maxRetry": 3,
+        "spec.minAvailable": 4,
+        "spec.queue": "default",
+        "spec.schedulerName": "volcano",
+        "spec.maxRetry": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("release", "want", "warned"),
+    [
+        (V1_13, {"spec.networkTopology.mode": "hard", "spec.networkTopology.highestTierAllowed": 1}, False),
+        (NEWEST, {"spec.networkTopology.mode": "hard"}, True),
+    ],
+)
+def test_hard_without_a_tier_is_tier_1_in_1_13_and_nothing_in_the_newest(
+    release: Release, want: dict[str, Any], warned: bool
+) -> None:
+    verdict = review(pod_group(networkTopology={}), release)
+    assert topology(verdict) == want
+    assert any("restricts nothing" in text for text in verdict.warnings) == warned
+
+
+@pytest.mark.parametrize(("names", "warned"), [(None, False), (["rack"], False), (["pod"], True)])
+def test_a_tier_name_that_no_hypernode_has(names: list[str] | None, warned: bool) -> None:
+    manifest = job({"name": "t"}, networkTopology={"mode": "hard", "highestTierName": "rack"})
+    found = review(manifest, tier_names=names).warnings
+    assert any("no HyperNode has the tier name rack" in text for text in found) == warned
+
+
+def test_1_13_drops_what_it_does_not_know() -> None:
+    both = {"mode": "hard", "highestTierAllowed": 1, "highestTierName": "rack"}
+    parted = {"name": "t", "replicas": 3, "partitionPolicy": {"totalPartitions": 2, "partitionSize": 2}}
+    verdict = review(job(parted, networkTopology=both), V1_13)
+    assert verdict.allowed
+    assert verdict.defaults["spec.tasks[0].minAvailable"] == 3
+    assert len(verdict.warnings) == 2
+    refused = review(job(parted, networkTopology=both), NEWEST)
+    assert "simultaneously" in refused.refusal
+    assert "'Replicas' are not equal" in refused.refusal
+    assert refused.defaults == {}
+    group = pod_group(subGroupPolicy=[{"name": "a", "networkTopology": both, "matchLabelKeys": ["k"]}])
+    assert review(group, V1_13).warnings == ("spec.subGroupPolicy is unknown to 1.13 and dropped",)
+    assert "in subGroupPolicy 'a'" in review(group, NEWEST).refusal
+
+
+def test_the_first_bad_sub_group_and_the_group_itself_are_told() -> None:
+    both = {"mode": "hard", "highestTierAllowed": 1, "highestTierName": "rack"}
+    policies = [{"name": name, "networkTopology": both} for name in ("a", "b")]
+    text = review(
+        pod_group(queue="q", networkTopology=both, subGroupPolicy=policies), queue_states={"q": "Closed"}
+    ).refusal
+    assert "queue `q` status is `Closed`.; must not specify" in text
+    assert "'a'" in text
+    assert "'b'" not in text
+
+
+@pytest.mark.parametrize(
+    ("constraint", "want"),
+    [
+        ({"mode": "firm"}, 'spec.networkTopology.mode: Unsupported value: "firm"'),
+        (
+            {"mode": "hard", "highestTierAllowed": -1},
+            "spec.networkTopology.highestTierAllowed in body should be greater",
+        ),
+    ],
+)
+def test_the_schema_of_a_constraint(constraint: dict[str, Any], want: str) -> None:
+    assert want in review(job({"name": "t"}, networkTopology=constraint)).refusal
+
+
+def test_a_queue_that_is_not_in_the_input_is_taken_as_open() -> None:
+    verdict = review(pod_group(queue="q"), queue_states={"other": "Open"})
+    assert verdict.allowed
+    assert verdict.warnings == ("queue q is not in the input: taken as open",)
+
+
+def test_a_policy_without_keys_captures_no_pod() -> None:
+    assert "captures no pod" in review(pod_group(subGroupPolicy=[{"name": "a"}])).warnings[0]
+
+
+def test_a_hypernode_without_a_name_is_bad_input() -> None:
+    with pytest.raises(InputError):
+        review({"kind": "HyperNode", "spec": {"tier": 1}})

@@ -1,0 +1,12 @@
+"""What the API server, its admission policies and Volcano's webhooks make of an object, in their words.
+
+One file per kind; `review` puts them together. Where an object would be refused by several of them in turn, the first
+one's text is the answer, as in a cluster.
+"""
+
+from __future__ import annotations
+
+from workbench.objects.admission.job import refuse_job
+from workbench.objects.admission.review import Verdict, review
+
+__all__ = ["Verdict", "refuse_job", "review"]

@@ -1,0 +1,192 @@
+"""HyperNode: the schema of its definition, the newest releases' admission policy, Volcano's webhook.
+
+Creation and update are judged alike. Nobody checks tier order, cycles or two parents: see `workbench.topology`.
+
+Source: reference/volcano-topology.md section 1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.model.release import Release
+from workbench.objects.admission import schema
+from workbench.objects.admission.names import SUBDOMAIN, is_subdomain, qualified_name_errors
+from workbench.objects.fields import get_int, get_map, get_maps, get_text, shown
+from workbench.objects.selectors import compile_pattern, read_label_selector
+
+__all__ = ["hypernode_policy", "hypernode_schema", "hypernode_webhook", "refuse_hypernode"]
+
+_SELECTORS = ("exactMatch", "regexMatch", "labelMatch")
+_LONGEST = 253
+
+_NO_MEMBER = "member must have at least one member"
+_NO_SELECTOR = "member selector must have one of exactMatch, regexMatch, or labelMatch"
+_SEVERAL_SELECTORS = "cannot specify more than one selector type (exactMatch, regexMatch, labelMatch)"
+_NO_NAME = "member exactMatch name is required"
+_NO_PATTERN = "member regexMatch pattern is required"
+_BAD_PATTERN = "member regexMatch pattern is invalid"
+
+_BRACKETS = (("(", ")", "parentheses"), ("[", "]", "square brackets"), ("{", "}", "curly braces"))
+
+
+def refuse_hypernode(data: Mapping[str, Any], release: Release) -> str:
+    """Why a cluster of this release refuses a HyperNode: the text of the first layer that does; empty: accepted.
+
+    Raises
+    ------
+    InputError
+        A field of the wrong type.
+    """
+    layers: list[Callable[[Mapping[str, Any], Release], str]] = [hypernode_schema, hypernode_policy, hypernode_webhook]
+    return next(filter(None, (layer(data, release) for layer in layers)), "")
+
+
+def hypernode_schema(data: Mapping[str, Any], release: Release) -> str:
+    """What the API server says by the definition's schema; empty: nothing."""
+    return ", ".join(_schema_errors(data, release))
+
+
+def hypernode_policy(data: Mapping[str, Any], release: Release) -> str:
+    """What the admission policy says, which only the newest releases have; empty: nothing.
+
+    It counts brackets instead of compiling a pattern: valid patterns such as ``a\\(b`` are refused, and a lone ``)``
+    passes here.
+    """
+    if release is Release.V1_13:
+        return ""
+    errors = list(dict.fromkeys(_policy_errors(data)))
+    return (
+        f"ValidatingAdmissionPolicy 'hypernode-validation-policy' denied request: {', '.join(errors)}" if errors else ""
+    )
+
+
+def hypernode_webhook(data: Mapping[str, Any], release: Release) -> str:
+    """What Volcano's webhook says: all errors in 1.13; the newest releases only check that patterns compile."""
+    errors = list(_webhook_errors(data, release))
+    return f"[{', '.join(errors)}]" if len(errors) > 1 else "".join(errors)
+
+
+def _members(data: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Path, member and selector; a selector that is null is one that is not there."""
+    for path, member in get_maps(get_map(data, "spec", ""), "members", "spec"):
+        selector = get_map(member, "selector", path)
+        yield path, member, {key: get_map(selector, key, path) for key in _SELECTORS if selector.get(key) is not None}
+
+
+def _schema_errors(data: Mapping[str, Any], release: Release) -> Iterator[str]:
+    newest = release is Release.NEWEST
+    spec = get_map(data, "spec", "")
+    if type(spec.get("tier")) is str:
+        yield 'spec.tier: Invalid value: "string": spec.tier in body must be of type integer: "string"'
+    elif (tier := get_int(spec, "tier", "spec")) is None:
+        yield schema.required("spec.tier")
+    elif newest and tier < 0:
+        yield schema.below("spec.tier", tier, 0)
+    if newest and len(get_text(spec, "tierName", "spec").encode()) > _LONGEST:
+        yield schema.too_long("spec.tierName", _LONGEST)
+    if newest and spec.get("members") == []:
+        yield schema.too_few("spec.members", 0, 1)
+    for path, member, selector in _members(data):
+        kind = member.get("type")
+        if kind is None:
+            yield schema.required(f"{path}.type")
+        elif kind not in ("Node", "HyperNode"):
+            yield schema.unsupported(f"{path}.type", kind, ("HyperNode", "Node"))
+        if newest:
+            yield from _selector_schema_errors(selector, f"{path}.selector")
+        if "labelMatch" in selector:
+            read_label_selector(selector["labelMatch"], f"{path}.selector.labelMatch")
+        # Without the field selector there is nothing for these rules to look at.
+        if not selector and member.get("selector") is not None:
+            message = "Either ExactMatch or RegexMatch or LabelMatch must be specified"
+            yield schema.broken_rule(f"{path}.selector", message)
+        elif len(selector) > 1:
+            message = "Only one of ExactMatch, RegexMatch, or LabelMatch can be specified"
+            yield schema.broken_rule(f"{path}.selector", message)
+    count = get_int(get_map(data, "status", ""), "nodeCount", "status")
+    if count is not None and count < 0:
+        yield schema.below("status.nodeCount", count, 0)
+
+
+def _selector_schema_errors(selector: Mapping[str, Any], where: str) -> Iterator[str]:
+    for key, field in (("exactMatch", "name"), ("regexMatch", "pattern")):
+        if key not in selector:
+            continue
+        path = f"{where}.{key}.{field}"
+        if selector[key].get(field) is None:
+            yield schema.required(path)
+            continue
+        text = get_text(selector[key], field, f"{where}.{key}")
+        if not text:
+            yield schema.too_short(path, text, 1)
+        if field == "name":
+            if len(text.encode()) > _LONGEST:
+                yield schema.too_long(path, _LONGEST)
+            if not is_subdomain(text):
+                yield schema.no_match(path, text, SUBDOMAIN)
+
+
+def _policy_errors(data: Mapping[str, Any]) -> Iterator[str]:
+    for path, _, selector in _members(data):
+        if not selector:
+            yield _NO_SELECTOR
+        if len(selector) > 1:
+            yield _SEVERAL_SELECTORS
+        if "exactMatch" in selector and not get_text(selector["exactMatch"], "name", path):
+            yield _NO_NAME
+        if "regexMatch" in selector:
+            pattern = get_text(selector["regexMatch"], "pattern", path)
+            if not pattern:
+                yield _NO_PATTERN
+            for opening, closing, name in _BRACKETS:
+                if opening in pattern and pattern.count(opening) != pattern.count(closing):
+                    yield f"{_BAD_PATTERN}: unmatched {name}"
+
+
+def _webhook_errors(data: Mapping[str, Any], release: Release) -> Iterator[str]:
+    all_rules = release is Release.V1_13
+    spec = get_map(data, "spec", "")
+    if not spec.get("members"):
+        yield _invalid("spec.members", spec.get("members"), _NO_MEMBER)
+    for path, _, selector in _members(data):
+        where = f"{path}.selector"
+        if all_rules and not selector:
+            yield _invalid(where, {}, _NO_SELECTOR)
+            continue
+        if all_rules and len(selector) > 1:
+            yield _invalid(where, selector, _SEVERAL_SELECTORS)
+            continue
+        if all_rules and "exactMatch" in selector:
+            name = get_text(selector["exactMatch"], "name", where)
+            errors = qualified_name_errors(name) if name else []
+            if not name:
+                yield _invalid(f"{where}.exactMatch.name", name, _NO_NAME)
+            elif errors:
+                yield _invalid(
+                    f"{where}.exactMatch.name", name, f"member exactMatch validate failed [{' '.join(errors)}]"
+                )
+        if "regexMatch" in selector:
+            pattern = get_text(selector["regexMatch"], "pattern", where)
+            reason = _why_not(pattern)
+            if all_rules and not pattern:
+                yield _invalid(f"{where}.regexMatch.pattern", pattern, _NO_PATTERN)
+            elif reason:
+                yield _invalid(f"{where}.regexMatch.pattern", pattern, f"{_BAD_PATTERN}: {reason}")
+
+
+def _why_not(pattern: str) -> str:
+    """Why a pattern does not compile; empty: it does."""
+    try:
+        compile_pattern(pattern)
+    except InputError as error:
+        return f"error parsing regexp: {error.message.partition(': ')[2] or 'invalid escape sequence'}: `{pattern}`"
+    return ""
+
+
+def _invalid(path: str, value: Any, message: str) -> str:
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, (str, dict)) or value is None else shown(value)
+    return f"{path}: Invalid value: {text}: {message}"

@@ -1,0 +1,54 @@
+"""Forms of names that Kubernetes checks."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["SUBDOMAIN", "is_subdomain", "qualified_name_errors"]
+
+#: A DNS-1123 subdomain, as schemas write it.
+SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+
+_SUBDOMAIN = re.compile(SUBDOMAIN.removeprefix("^").removesuffix("$"), re.ASCII)
+_NAME_PART = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_NAME = re.compile(_NAME_PART, re.ASCII)
+_LONGEST_NAME, _LONGEST_PREFIX = 63, 253
+
+_ALPHABET = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+)
+_EXAMPLES = f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME_PART}')"
+
+
+def is_subdomain(name: str) -> bool:
+    """Whether a name has the form `SUBDOMAIN`; its length is not looked at."""
+    return _SUBDOMAIN.fullmatch(name) is not None
+
+
+def qualified_name_errors(name: str) -> list[str]:
+    """What is wrong with a qualified name, ``[prefix/]name``; empty: nothing.
+
+    Notes
+    -----
+    The texts are those of Kubernetes' ``IsQualifiedName``.
+    """
+    prefix, slash, part = name.rpartition("/")
+    if "/" in prefix:
+        prefixed = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return [f"a qualified name {_ALPHABET} {_EXAMPLES} {prefixed}"]
+    errors = []
+    if slash and not prefix:
+        errors.append("prefix part must be non-empty")
+    elif slash and len(prefix) > _LONGEST_PREFIX:
+        errors.append(f"prefix part must be no more than {_LONGEST_PREFIX} characters")
+    elif slash and not is_subdomain(prefix):
+        errors.append(
+            "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.'"
+        )
+    if not part:
+        errors.append("name part must be non-empty")
+    elif len(part) > _LONGEST_NAME:
+        errors.append(f"name part must be no more than {_LONGEST_NAME} characters")
+    if part and _NAME.fullmatch(part) is None:
+        errors.append(f"name part {_ALPHABET} {_EXAMPLES}")
+    return errors

@@ -1,0 +1,182 @@
+"""One object before admission: accepted, filled in, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.model.release import Release
+from workbench.objects.admission.hypernode import refuse_hypernode
+from workbench.objects.admission.job import refuse_job
+from workbench.objects.admission.pod_group import refuse_pod_group
+from workbench.objects.admission.topology_spec import constraint_defaults, constraint_errors, constraint_warnings
+from workbench.objects.fields import child, get_map, get_maps, get_text
+from workbench.objects.job import read_job
+from workbench.objects.metadata import read_metadata
+from workbench.objects.pod_group import read_pod_group
+
+__all__ = ["REVIEWED_KINDS", "Verdict", "review"]
+
+#: (API group, kind) of the objects that `review` knows.
+REVIEWED_KINDS = frozenset(
+    {("topology.volcano.sh", "HyperNode"), ("scheduling.volcano.sh", "PodGroup"), ("batch.volcano.sh", "Job")}
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What admission makes of an object.
+
+    Attributes
+    ----------
+    refusal : str
+        Why it is refused, in the words of the cluster; empty: it is accepted.
+    defaults : mapping of str to object
+        What is filled in, by path; empty where it is refused.
+    warnings : tuple of str
+        Fields that are accepted and do nothing.
+    """
+
+    refusal: str = ""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the object would be stored."""
+        return not self.refusal
+
+
+def review(
+    data: Mapping[str, Any],
+    release: Release = Release.NEWEST,
+    queue_states: Mapping[str, str] | None = None,
+    tier_names: Collection[str] | None = None,
+) -> Verdict:
+    """What a cluster of a release makes of a new object of one of `REVIEWED_KINDS`.
+
+    Parameters
+    ----------
+    data : mapping
+        The parsed manifest.
+    release : Release
+    queue_states : mapping of str to str, optional
+        States of the queues that are known. One that is not there counts as open, with a warning, because the cluster
+        may have it; ``default`` always exists.
+    tier_names : collection of str, optional
+        tierName of the HyperNodes that are known; None: nothing is known about them.
+
+    Raises
+    ------
+    InputError
+        A field of the wrong type.
+    """
+    match data.get("kind"):
+        case "HyperNode":
+            verdict = _hypernode(data, release)
+        case "PodGroup":
+            verdict = _pod_group(data, release, queue_states or {})
+        case _:
+            verdict = _job(data, release)
+    unknown = _unknown_tier_names(data, release, tier_names)
+    return Verdict(verdict.refusal, {} if verdict.refusal else verdict.defaults, (*verdict.warnings, *unknown))
+
+
+def _hypernode(data: Mapping[str, Any], release: Release) -> Verdict:
+    read_metadata(data, namespaced=False)
+    spec = get_map(data, "spec", "")
+    dropped = release is Release.V1_13 and spec.get("tierName")
+    warnings = ("spec.tierName is unknown to 1.13 and dropped",) if dropped else ()
+    return Verdict(refuse_hypernode(data, release), {}, warnings)
+
+
+def _pod_group(data: Mapping[str, Any], release: Release, queue_states: Mapping[str, str]) -> Verdict:
+    spec = get_map(data, "spec", "")
+    queue = get_text(spec, "queue", "spec")
+    errors = [error for holder, path in _holders(data, release) for error in constraint_errors(holder, path, release)]
+    refusal = "; ".join(errors)
+    if not refusal:
+        refusal = refuse_pod_group(read_pod_group(data), queue, queue_states.get(queue, "Open"), release)
+    defaults: dict[str, Any] = {} if queue else {"spec.queue": "default"}
+    if spec.get("minMember") is None:
+        defaults["spec.minMember"] = 1
+    warnings = []
+    if queue and queue not in queue_states and queue != "default":
+        warnings.append(f"queue {queue} is not in the input: taken as open")
+    if release is Release.V1_13 and spec.get("subGroupPolicy"):
+        warnings.append("spec.subGroupPolicy is unknown to 1.13 and dropped")
+    elif release is Release.NEWEST:
+        for path, policy in get_maps(spec, "subGroupPolicy", "spec"):
+            if not policy.get("matchLabelKeys"):
+                warnings.append(f"{path} has no matchLabelKeys: it captures no pod")
+    return _with_topology(refusal, defaults, warnings, data, release)
+
+
+def _job(data: Mapping[str, Any], release: Release) -> Verdict:
+    errors = [error for holder, path in _holders(data, release) for error in constraint_errors(holder, path, release)]
+    spec = get_map(data, "spec", "")
+    refusal = "; ".join(errors)
+    defaults: dict[str, Any] = {}
+    warnings = []
+    if not refusal:
+        job = read_job(_without_partitions(data) if release is Release.V1_13 else data)
+        refusal = refuse_job(job, release)
+        for (path, item), task in zip(get_maps(spec, "tasks", "spec"), job.tasks, strict=True):
+            if not item.get("name"):
+                defaults[f"{path}.name"] = task.name
+            if task.min_available is None:
+                defaults[f"{path}.minAvailable"] = task.minimum
+            if not item.get("maxRetry"):
+                defaults[f"{path}.maxRetry"] = 3
+        if not spec.get("minAvailable"):
+            defaults["spec.minAvailable"] = job.min_available
+    for key, value in (("queue", "default"), ("schedulerName", "volcano"), ("maxRetry", 3)):
+        if not spec.get(key):
+            defaults[f"spec.{key}"] = value
+    for path, item in get_maps(spec, "tasks", "spec"):
+        if release is Release.V1_13 and item.get("partitionPolicy") is not None:
+            warnings.append(f"{path}.partitionPolicy is unknown to 1.13 and dropped")
+    return _with_topology(refusal, defaults, warnings, data, release)
+
+
+def _with_topology(
+    refusal: str, defaults: dict[str, Any], warnings: list[str], data: Mapping[str, Any], release: Release
+) -> Verdict:
+    for holder, path in _holders(data, release):
+        defaults |= constraint_defaults(holder, path, release)
+        warnings += constraint_warnings(holder, path, release)
+    return Verdict(refusal, defaults, tuple(warnings))
+
+
+def _holders(data: Mapping[str, Any], release: Release) -> list[tuple[Mapping[str, Any], str]]:
+    """The mappings that may have a networkTopology, with their paths; those that a release drops are left out."""
+    spec = get_map(data, "spec", "")
+    found: list[tuple[Mapping[str, Any], str]] = [(spec, "spec")]
+    if release is Release.V1_13:
+        return found
+    if data.get("kind") == "PodGroup":
+        found += [(item, path) for path, item in get_maps(spec, "subGroupPolicy", "spec")]
+    else:
+        for path, item in get_maps(spec, "tasks", "spec"):
+            found.append((get_map(item, "partitionPolicy", path), child(path, "partitionPolicy")))
+    return found
+
+
+def _without_partitions(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A Job as 1.13 stores it: fields that its schema does not know are dropped."""
+    spec = get_map(data, "spec", "")
+    tasks = [{k: v for k, v in item.items() if k != "partitionPolicy"} for _, item in get_maps(spec, "tasks", "spec")]
+    return {**data, "spec": {**spec, "tasks": tasks}}
+
+
+def _unknown_tier_names(data: Mapping[str, Any], release: Release, tier_names: Collection[str] | None) -> list[str]:
+    if tier_names is None or release is Release.V1_13 or data.get("kind") == "HyperNode":
+        return []
+    found = []
+    for holder, path in _holders(data, release):
+        topology = get_map(holder, "networkTopology", path)
+        name = topology.get("highestTierName")
+        if name and topology.get("highestTierAllowed") is None and name not in tier_names:
+            found.append(f"{path}.networkTopology: no HyperNode has the tier name {name}: it restricts nothing")
+    return found
