@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tests.conformance.registry import Runners
-from tests.conformance.runners import volcano_tree
+from tests.conformance.runners import volcano_admission, volcano_sub_groups, volcano_tree
 from tests.conformance.runners.volcano_tree import hypernode_of
 from workbench.model.topology import DomainSpec, Topology
 from workbench.objects.selectors import NameIndex, Selector, read_label_selector, resolve_selector
@@ -14,6 +14,8 @@ from workbench.topology.build import build_topology
 
 RUNNERS = Runners("volcano-topology")
 volcano_tree.register(RUNNERS)
+volcano_admission.register(RUNNERS)
+volcano_sub_groups.register(RUNNERS)
 
 
 @RUNNERS.op("lca", "lca", given=("hypernodes", "a", "b"), want=("lca",))

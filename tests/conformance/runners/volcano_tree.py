@@ -89,13 +89,17 @@ def tree_of(hypernodes: Sequence[Mapping[str, Any]], release: Release, nodes: Se
 
 def hypernode_of(entry: Mapping[str, Any]) -> HyperNode:
     """A case's HyperNode, read as the manifest it stands for."""
+    return read_hypernode(hypernode_manifest(entry))
+
+
+def hypernode_manifest(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest that a case's HyperNode stands for."""
     members = []
     for member in entry["members"]:
         selector = {key: wrap(member[key]) for key, wrap in _SELECTORS.items() if key in member}
         members.append({"type": member["type"], "selector": selector})
-    return read_hypernode(
-        {
-            "metadata": {"name": entry["name"], "labels": entry.get("labels", {})},
-            "spec": {"tier": entry["tier"], "tierName": entry.get("tierName", ""), "members": members},
-        }
-    )
+    return {
+        "kind": "HyperNode",
+        "metadata": {"name": entry["name"], "labels": entry.get("labels", {})},
+        "spec": {"tier": entry["tier"], "tierName": entry.get("tierName", ""), "members": members},
+    }
