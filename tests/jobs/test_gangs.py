@@ -205,6 +205,12 @@ class TestPodGroup:
         found = gang(pod_group("g", subGroupPolicy=[{"name": "x"}]), pod("a", annotations=GROUP))
         assert any("subGroupPolicy" in note for note in found.notes)
 
+    def test_a_group_that_admission_refuses_is_no_gang(self) -> None:
+        both = {"mode": "hard", "highestTierAllowed": 1, "highestTierName": "rack"}
+        found = workload(pod_group("g", networkTopology=both), pod("a", annotations=GROUP))
+        assert found.gangs == ()
+        assert [name for name, _ in found.refused] == ["PodGroup ns/g"]
+
     def test_a_group_without_pending_pods_is_no_gang(self) -> None:
         assert workload(pod_group("g"), pod("a", "n0", annotations=GROUP)).gangs == ()
 

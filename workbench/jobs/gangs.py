@@ -10,7 +10,7 @@ from workbench.jobs.pods import gang_of_pod_group, gangs_of_lone_pods
 from workbench.jobs.roles import Priorities, read_gpu_group
 from workbench.jobs.volcano_job import gang_of_job
 from workbench.model.gang import Gang
-from workbench.objects.admission import refuse_job
+from workbench.objects.admission import refuse_job, refuse_pod_group
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod
 
@@ -50,7 +50,12 @@ def read_workload(cluster: ClusterObjects) -> Workload:
             group = members.pod_group_of_job.get(key)
             gangs.append(gang_of_job(job, members.of_job.get(key, ()), group, priorities))
     for key, pods in members.of_pod_group.items():
-        gangs.append(gang_of_pod_group(key, cluster.pod_groups.get(key), pods, priorities))
+        group = cluster.pod_groups.get(key)
+        message = refuse_pod_group(group) if group else ""
+        if message:
+            refused.append((f"PodGroup {key}", message))
+        else:
+            gangs.append(gang_of_pod_group(key, group, pods, priorities))
     for key, deployment in cluster.deployments.items():
         gangs.append(gang_of_deployment(deployment, members.of_deployment.get(key, ()), priorities))
     gangs += gangs_of_lone_pods(members.alone, priorities)
