@@ -11,6 +11,7 @@ from workbench.cli.gpus import gpus
 from workbench.cli.place import place
 from workbench.cli.policies import policies
 from workbench.cli.topology import topology_app
+from workbench.cli.validate import validate
 
 __all__ = ["app"]
 
@@ -39,6 +40,7 @@ app.command()(place)
 app.command()(compare)
 app.command()(gpus)
 app.add_typer(topology_app, name="topology")
+app.command()(validate)
 app.command()(policies)
 
 

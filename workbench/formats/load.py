@@ -67,10 +67,7 @@ def read_objects(manifests: Manifests) -> ClusterObjects:
         try:
             cluster.add(document.data)
         except InputError as error:
-            where = f"{document.where}, {error.where}" if error.where else document.where
-            raise InputError(
-                error.message, source=document.source, where=where, got=error.got, expected=error.expected
-            ) from None
+            raise document.error(error) from None
     return cluster
 
 

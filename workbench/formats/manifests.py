@@ -34,6 +34,11 @@ class Document:
     source: str
     where: str
 
+    def error(self, error: InputError) -> InputError:
+        """An error of one of its fields, with file and document."""
+        where = f"{self.where}, {error.where}" if error.where else self.where
+        return InputError(error.message, source=self.source, where=where, got=error.got, expected=error.expected)
+
 
 @dataclass
 class Manifests:

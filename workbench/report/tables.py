@@ -11,6 +11,7 @@ from rich.text import Text
 
 from workbench.evaluate.compare import Comparison
 from workbench.evaluate.metrics import NODE, RunMetrics
+from workbench.formats.review import Review
 from workbench.model.best_gpus import BestGpus
 from workbench.model.explanation import Explanation
 from workbench.model.placement import Decision, Placement, Refusal
@@ -25,6 +26,7 @@ __all__ = [
     "policy_tables",
     "preset_tables",
     "problem_tables",
+    "review_tables",
     "session_tables",
     "topology_tables",
 ]
@@ -212,6 +214,27 @@ def problem_tables(topology: Topology) -> list[Any]:
     state = "" if topology.ready else "; Volcano would not schedule by this topology"
     n = len(topology.problems)
     return [table, Text(f"{n} problem{'s' if n != 1 else ''}{state}")]
+
+
+def review_tables(review: Review) -> list[Any]:
+    """Each object that is refused, filled in or warned about; the others are counted."""
+    table = _table("object", "verdict", "what")
+    plain = listed = 0
+    for one in review.objects:
+        verdict = one.verdict
+        filled = [f"{path} = {value}" for path, value in verdict.defaults.items()]
+        texts = [verdict.refusal] if verdict.refusal else ["; ".join(filled)] if filled else []
+        texts += [f"warning: {text}" for text in verdict.warnings]
+        if not texts:
+            plain += 1
+            continue
+        listed += 1
+        if listed <= _ROWS:
+            _row(table, one.key, "accepted" if verdict.allowed else "refused", "\n".join(texts))
+    n = len(review.objects)
+    summary = f"{n - review.refused:,} of {n:,} objects accepted by Volcano ({review.release.value})"
+    parts: list[Any] = [table] if listed else []
+    return [*parts, *_more(listed - _ROWS, "objects"), Text(f"{summary}, {plain:,} as they are")]
 
 
 def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:

@@ -7,6 +7,7 @@ one's text is the answer, as in a cluster.
 from __future__ import annotations
 
 from workbench.objects.admission.job import refuse_job
-from workbench.objects.admission.review import Verdict, review
+from workbench.objects.admission.pod_group import refuse_pod_group
+from workbench.objects.admission.review import REVIEWED_KINDS, Verdict, review
 
-__all__ = ["Verdict", "refuse_job", "review"]
+__all__ = ["REVIEWED_KINDS", "Verdict", "refuse_job", "refuse_pod_group", "review"]

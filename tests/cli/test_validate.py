@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run, job_yaml
+
+REFUSED = """\
+apiVersion: topology.volcano.sh/v1alpha1
+kind: HyperNode
+metadata: {name: h}
+spec:
+  tier: 1
+  members:
+  - {type: Node, selector: {regexMatch: {pattern: 'a\\(b'}}}
+"""
+NAMED = """\
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: named}
+spec:
+  networkTopology: {mode: hard, highestTierName: rack}
+  tasks:
+  - {name: t, replicas: 2}
+"""
+
+
+def write(files: Path, text: str) -> Path:
+    path = files / "more.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_what_is_accepted_and_filled_in(run: Run, files: Path) -> None:
+    result = run("validate", "-f", files / "cluster.yaml", "-f", files / "fits.yaml", "-o", "json")
+    assert result.status == 0
+    assert (result.json["release"], result.json["refused"]) == ("newest", 0)
+    by_name = {(one["kind"], one["name"]): one for one in result.json["objects"]}
+    assert by_name.keys() == {("HyperNode", "s0"), ("HyperNode", "s1"), ("HyperNode", "s2"), ("Job", "fits")}
+    assert by_name["Job", "fits"]["defaults"]["spec.queue"] == "default"
+    assert by_name["HyperNode", "s0"]["defaults"] == {}
+    assert "not reviewed: Node (4)" in result.err
+
+
+@pytest.mark.parametrize(("release", "status"), [("1.13", 0), ("newest", 1)])
+def test_a_refusal_is_status_1_and_told_in_the_cluster_s_words(
+    run: Run, files: Path, release: str, status: int
+) -> None:
+    result = run("validate", "-f", write(files, REFUSED), "--release", release, "-o", "json")
+    assert result.status == status
+    (one,) = result.json["objects"]
+    assert one["allowed"] == (status == 0)
+    assert ("unmatched parentheses" in one["message"]) == (status == 1)
+    assert one["source"].endswith("more.yaml")
+
+
+def test_a_constraint_that_restricts_nothing_is_a_warning(run: Run, files: Path) -> None:
+    result = run("validate", "-f", files / "cluster.yaml", "-f", write(files, NAMED))
+    assert result.status == 0
+    assert "no HyperNode has the tier name rack" in " ".join(result.out.split())
+
+
+def test_the_table_counts_what_needs_no_word(run: Run, files: Path) -> None:
+    result = run("validate", "-f", files / "cluster.yaml", "-f", write(files, REFUSED))
+    assert result.status == 1
+    assert "HyperNode h" in result.out and "HyperNode s0" not in result.out
+    assert "3 of 4 objects accepted by Volcano (newest), 3 as they are" in result.out
+
+
+def test_more_objects_than_a_table_shows_are_counted(run: Run, files: Path) -> None:
+    jobs = "---\n".join(job_yaml(f"j{i}", 1) for i in range(45))
+    assert "and 5 more objects" in run("validate", "-f", write(files, jobs)).out
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (REFUSED.replace("tier: 1", "tier: [1]"), "spec.tier"),
+        (REFUSED.replace("metadata: {name: h}", "metadata: {}"), "metadata.name"),
+        ("apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: 3}\n", "status.allocatable"),
+    ],
+)
+def test_a_field_of_the_wrong_type_is_bad_input(run: Run, files: Path, text: str, place: str) -> None:
+    result = run("validate", "-f", write(files, text))
+    assert result.status == 2
+    assert "more.yaml" in result.err and place in result.err
+
+
+def test_no_input_is_bad_usage(run: Run) -> None:
+    assert run("validate").status == 2
+    assert run("validate", "-f", "x.yaml", "--release", "1.9").status == 2

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from workbench.formats.manifests import read_manifests
+from workbench.formats.review import review_manifests
+from workbench.model.release import Release
+
+GROUP = """\
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: g, namespace: ns}
+spec: {queue: q}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: q}
+status: {state: Closed}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: j}
+"""
+
+
+def test_queues_of_the_input_are_known_wherever_they_stand() -> None:
+    review = review_manifests(read_manifests(["-"], stdin=GROUP))
+    (group,) = review.objects
+    assert (group.key, group.source, review.refused) == ("PodGroup ns/g", "stdin", 1)
+    assert "queue `q` status is `Closed`" in group.verdict.refusal
+
+
+def test_a_queue_without_a_state_is_open() -> None:
+    text = GROUP.replace("status: {state: Closed}", "spec: {weight: 1}")
+    assert review_manifests(read_manifests(["-"], stdin=text), Release.V1_13).refused == 0
+
+
+def test_other_kinds_are_counted_also_a_job_of_another_group() -> None:
+    assert review_manifests(read_manifests(["-"], stdin=GROUP)).not_reviewed == {"Job": 1, "Queue": 1}

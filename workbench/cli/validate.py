@@ -1,0 +1,64 @@
+"""`workbench validate`: what admission would accept, fill in or refuse."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from workbench.cli.options import Files, TableOutput
+from workbench.cli.output import emit, print_tables, to_json
+from workbench.errors import InputError
+from workbench.model.release import Release
+
+__all__ = ["validate"]
+
+
+def validate(
+    file: Files,
+    release: Annotated[Release, typer.Option("--release", help="Release of Volcano.")] = Release.NEWEST,
+    output: Annotated[TableOutput, typer.Option("-o", "--output", help="Form of the result.")] = TableOutput.table,
+) -> None:
+    """Say what a cluster would make of new HyperNodes, PodGroups and Volcano Jobs: accept, fill in or refuse.
+
+    Covers schema, admission policy and webhook; of a Job what concerns counts, names, partitions and the network
+    topology. Exit status 1 when an object is refused.
+
+    Examples:
+
+      workbench validate -f datasets/three-level-tree
+
+      workbench validate -f job.yaml --release 1.13 -o json
+    """
+    from workbench.formats.manifests import read_manifests
+    from workbench.formats.review import review_manifests
+
+    if not file:
+        raise InputError("no input given", source="-f", expected="a file, a folder or -")
+    review = review_manifests(read_manifests(file, sys.stdin.buffer.read() if "-" in file else None), release)
+    if review.not_reviewed:
+        kinds = ", ".join(f"{kind} ({count})" for kind, count in review.not_reviewed.items())
+        sys.stderr.write(f"not reviewed: {kinds}\n")
+    if output is TableOutput.json:
+        objects = [
+            {
+                "kind": one.kind,
+                "namespace": one.namespace,
+                "name": one.name,
+                "source": one.source,
+                "where": one.where,
+                "allowed": one.verdict.allowed,
+                "message": one.verdict.refusal,
+                "defaults": dict(one.verdict.defaults),
+                "warnings": list(one.verdict.warnings),
+            }
+            for one in review.objects
+        ]
+        emit(to_json({"release": review.release.value, "refused": review.refused, "objects": objects}))
+    else:
+        from workbench.report.tables import review_tables
+
+        print_tables(*review_tables(review))
+    if review.refused:
+        raise typer.Exit(1)

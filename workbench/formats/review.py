@@ -1,0 +1,114 @@
+"""Manifests before admission: every object's verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from workbench.errors import InputError
+from workbench.formats.manifests import Document, Manifests
+from workbench.model.release import Release
+from workbench.objects.admission import REVIEWED_KINDS, Verdict, review
+from workbench.objects.fields import get_map, get_text
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.metadata import read_metadata
+
+__all__ = ["Review", "Reviewed", "review_manifests"]
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """One object, its place and its verdict; `namespace` is empty for cluster-scoped kinds."""
+
+    kind: str
+    namespace: str
+    name: str
+    source: str
+    where: str
+    verdict: Verdict
+
+    @property
+    def key(self) -> str:
+        """``Kind namespace/name``."""
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+@dataclass(frozen=True)
+class Review:
+    """What admission makes of an input.
+
+    Attributes
+    ----------
+    release : Release
+    objects : tuple of Reviewed
+        In the order of the input.
+    not_reviewed : mapping of str to int
+        Kinds whose admission is not modelled, with counts; their fields were read where the kind is known.
+    """
+
+    release: Release
+    objects: tuple[Reviewed, ...]
+    not_reviewed: Mapping[str, int]
+
+    @property
+    def refused(self) -> int:
+        """How many objects are refused."""
+        return sum(not reviewed.verdict.allowed for reviewed in self.objects)
+
+
+def review_manifests(manifests: Manifests, release: Release = Release.NEWEST) -> Review:
+    """The verdict on every HyperNode, PodGroup and Volcano Job, as if it were created in a cluster of a release.
+
+    Queues and tier names are those of the input.
+
+    Raises
+    ------
+    InputError
+        A field of the wrong type, with file, document and field.
+    """
+    queue_states: dict[str, str] = {}
+    tier_names: set[str] = set()
+    any_hypernode = False
+    others = ClusterObjects()
+    not_reviewed = Counter(manifests.ignored)
+    waiting = []
+    for document in manifests.documents:
+        with _at(document):
+            data = document.data
+            kind = _kind(data)
+            if kind in REVIEWED_KINDS:
+                waiting.append(document)
+            else:
+                others.add(data)
+                not_reviewed[str(data["kind"])] += 1
+            if kind == ("scheduling.volcano.sh", "Queue"):
+                state = get_text(get_map(data, "status", ""), "state", "status")
+                queue_states[read_metadata(data, namespaced=False).name] = state or "Open"
+            elif kind == ("topology.volcano.sh", "HyperNode"):
+                any_hypernode = True
+                tier_names.add(get_text(get_map(data, "spec", ""), "tierName", "spec"))
+    known_names = tier_names if any_hypernode else None
+    objects = []
+    for document in waiting:
+        with _at(document):
+            verdict = review(document.data, release, queue_states, known_names)
+            kind = str(document.data["kind"])
+            metadata = read_metadata(document.data, namespaced=kind != "HyperNode")
+            place = (document.source, document.where)
+            objects.append(Reviewed(kind, metadata.namespace, metadata.name, *place, verdict))
+    return Review(release, tuple(objects), dict(sorted(not_reviewed.items())))
+
+
+def _kind(data: Mapping[str, object]) -> tuple[str, str]:
+    return str(data.get("apiVersion")).rpartition("/")[0], str(data.get("kind"))
+
+
+@contextmanager
+def _at(document: Document) -> Iterator[None]:
+    """Errors of an object get its place."""
+    try:
+        yield
+    except InputError as error:
+        raise document.error(error) from None
