@@ -18,6 +18,7 @@ from workbench.model.gang import TopologyConstraint
 from workbench.objects.job import read_job
 from workbench.objects.partition import SubGroupPolicy, read_sub_group_policies
 from workbench.objects.topology_spec import constraint_from_annotations, read_constraint
+from workbench.policies.volcano.sub_jobs import is_pipelined, is_ready
 from workbench.policies.volcano.topology_spec import (
     adjust_constraints,
     hard_tier,
@@ -49,6 +50,9 @@ def register(runners: Runners) -> None:
         ("gid", "uid", "job", "policy", "match_values"),
         ("min_available", "match_index", "network_topology"),
     )(new_sub_job)
+    counts = ("min_available", "tasks_by_status")
+    runners.op("sub-job", "sub-job-ready", counts, ("result",))(ready)
+    runners.op("sub-job", "sub-job-pipelined", counts, ("result",))(pipelined)
     runners.op("sub-job", "sub-job-id", ("job", "policy", "match_values"), ("id",))(identifier)
     runners.op("job-to-podgroup", "sub-group-policy", ("task",), ("subGroupPolicy",))(policy_of_task)
     runners.op("job-to-podgroup", "partition-ids", ("partitionSize", "pod_indexes"), ("label", "partition_ids"))(
@@ -112,6 +116,20 @@ def new_sub_job(given: dict[str, Any], want: dict[str, Any]) -> None:
 
 def identifier(given: dict[str, Any], want: dict[str, Any]) -> None:
     assert sub_job_id(given["job"], given["policy"], given["match_values"]) == want["id"]
+
+
+def ready(given: dict[str, Any], want: dict[str, Any]) -> None:
+    assert is_ready(given["min_available"], *tasks_of(given["tasks_by_status"])) == want["result"]
+
+
+def pipelined(given: dict[str, Any], want: dict[str, Any]) -> None:
+    assert is_pipelined(given["min_available"], *tasks_of(given["tasks_by_status"])) == want["result"]
+
+
+def tasks_of(by_status: Mapping[str, Mapping[str, int]]) -> tuple[dict[str, int], int]:
+    """Tasks by status, and how many of the pending ones are best-effort."""
+    totals = {status: tasks["total"] for status, tasks in by_status.items()}
+    return totals, by_status.get("Pending", {}).get("best_effort", 0)
 
 
 def policy_of_task(given: dict[str, Any], want: dict[str, Any]) -> None:

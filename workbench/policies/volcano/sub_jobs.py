@@ -1,0 +1,33 @@
+"""When a sub-group of a gang counts as placed (newest releases).
+
+Source: reference/volcano-topology.md section 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["is_pipelined", "is_ready"]
+
+#: Statuses of tasks that hold their place.
+_PLACED = ("Allocated", "Binding", "Bound", "Running", "Succeeded")
+
+
+def is_ready(min_available: int, tasks: Mapping[str, int], pending_best_effort: int = 0) -> bool:
+    """Whether a sub-group has its minimum.
+
+    Parameters
+    ----------
+    min_available : int
+        subGroupSize; 1 without a policy.
+    tasks : mapping of str to int
+        Tasks by Volcano's status: ``Allocated``, ``Pipelined``, ``Running`` ...
+    pending_best_effort : int
+        Pending tasks without any request: they need no room, so they count.
+    """
+    return sum(tasks.get(status, 0) for status in _PLACED) + pending_best_effort >= min_available
+
+
+def is_pipelined(min_available: int, tasks: Mapping[str, int], pending_best_effort: int = 0) -> bool:
+    """Whether it has its minimum once tasks that wait for room being freed are counted too; as `is_ready`."""
+    return is_ready(min_available - tasks.get("Pipelined", 0), tasks, pending_best_effort)
