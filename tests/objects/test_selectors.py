@@ -34,7 +34,7 @@ def index() -> NameIndex:
         ("^", NAMES),
         ("^prefix|10", ["node-10", "prefix-0"]),
         ("[", []),
-        ("", []),
+        ("", NAMES),
     ],
 )
 def test_a_pattern_is_found_anywhere_in_the_name(index: NameIndex, pattern: str, want: list[str]) -> None:

@@ -49,3 +49,8 @@ def test_each_name_once_unknown_nodes_apart_children_by_exact_name_only():
 )
 def test_the_node_count_of_the_status(members, want):
     assert node_count(hypernode(*members), INDEX) == want
+
+
+def test_an_empty_pattern_is_found_in_every_name_an_empty_name_nowhere():
+    found = hypernode(("Node", Selector(pattern="")), ("Node", Selector(exact="")))
+    assert len(resolve_members(found, INDEX)[0]) == node_count(found, INDEX) == len(NODES)

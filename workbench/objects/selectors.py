@@ -229,7 +229,7 @@ def resolve_selector(selector: Selector, index: NameIndex) -> list[str]:
     """The names that a selector yields.
 
     An exact name is yielded whether or not such a node exists; an empty name, a pattern that does not compile and an
-    empty label selector yield nothing.
+    empty label selector yield nothing. An empty pattern is found in every name.
 
     Returns
     -------
@@ -244,5 +244,5 @@ def resolve_selector(selector: Selector, index: NameIndex) -> list[str]:
     if selector.exact is not None:
         return [selector.exact] if selector.exact else []
     if selector.pattern is not None:
-        return [index.names[i] for i in index.matching(selector.pattern)] if selector.pattern else []
+        return [index.names[i] for i in index.matching(selector.pattern)]
     return [index.names[i] for i in index.holding(selector.labels or ())]

@@ -163,7 +163,7 @@ def number_tree(
 
 
 def _by_pattern(member: Member) -> bool:
-    return member.type == "Node" and member.selector.exact is None and bool(member.selector.pattern)
+    return member.type == "Node" and member.selector.exact is None and member.selector.pattern is not None
 
 
 def _parents(

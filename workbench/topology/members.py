@@ -33,7 +33,7 @@ def resolve_members(hypernode: HyperNode, index: NameIndex) -> tuple[list[int], 
             elif selector.exact:
                 unknown[selector.exact] = None
         elif selector.pattern is not None:
-            nodes.update(dict.fromkeys(index.matching(selector.pattern) if selector.pattern else ()))
+            nodes.update(dict.fromkeys(index.matching(selector.pattern)))
         elif selector.labels:
             nodes.update(dict.fromkeys(index.holding(selector.labels)))
     return list(nodes), list(unknown), child_names(hypernode)
