@@ -167,6 +167,22 @@ class TestLinks:
         assert {len(names) for names in built.real_nodes.values()} <= {0, 1, 2, 3, 4}
 
 
+    @BOTH
+    def test_what_comes_back_while_its_deletion_fails_is_skipped_until_it_is_gone(self, release):
+        a = hypernode("a", 1, node("n0"))
+        built = tree(release, a, hypernode("q", 2, inner("b")))
+        assert built.upsert(hypernode("p", 2, inner("a"), inner("b")))
+        assert built.delete("a")
+        built.upsert(a)
+        built.upsert(hypernode("q", 2, node("n9")))
+        built.retry()
+        assert built.ready
+        assert built.real_nodes["p"] == set()
+        assert not built.topology().has_domain("a")
+        assert built.delete("a") == built.upsert(a) == ""
+        assert built.real_nodes["p"] == {"n0"}
+
+
 class TestNodes:
     @BOTH
     def test_a_pattern_follows_nodes_that_come_and_go(self, release):

@@ -87,6 +87,11 @@ class HyperNodeTree:
         -------
         str
             The error that the event ends with; empty: none. Upstream retries a failed event (`retry`).
+
+        Notes
+        -----
+        One that comes back while its deletion still fails stays marked as deleted, as upstream leaves it: it is skipped
+        until it has been deleted for good.
         """
         return self._done("HyperNode", hypernode.name, self._upsert(hypernode))
 
