@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.reference.hypernode_events import State
 from workbench.model.release import Release
 from workbench.model.topology import Topology
 from workbench.objects.hypernode import HyperNode, Member
@@ -166,7 +167,6 @@ class TestLinks:
             built.upsert(hypernode("b", 1, inner("a"), node(f"m{i % 2}")))
         assert {len(names) for names in built.real_nodes.values()} <= {0, 1, 2, 3, 4}
 
-
     @BOTH
     def test_what_comes_back_while_its_deletion_fails_is_skipped_until_it_is_gone(self, release):
         a = hypernode("a", 1, node("n0"))
@@ -274,6 +274,29 @@ def assert_same(left: Topology, right: Topology) -> None:
         )
 
     assert told(left) == told(right)
+
+
+class TestAgainstTheSlowTwin:
+    @BOTH
+    @given(data=st.data())
+    @settings(max_examples=150, deadline=None)
+    def test_every_state_of_any_stream_is_the_same(self, release, data):
+        """Good or bad: what an event leaves behind decides what the next one does."""
+        names = [f"h{i}" for i in range(4)]
+        choices = [("Node", name) for name in NODES[:3]] + [("HyperNode", name) for name in names] * 2
+        built, twin = HyperNodeTree(release), State(release is Release.NEWEST)
+        for _ in range(data.draw(st.integers(1, 15))):
+            name = data.draw(st.sampled_from(names))
+            if data.draw(st.integers(0, 3)):
+                tier = data.draw(st.integers(1, 3))
+                members = data.draw(st.lists(st.sampled_from(choices), max_size=3))
+                exact = [Member(kind, Selector(exact=member)) for kind, member in members]
+                assert built.upsert(hypernode(name, tier, *exact)) == twin.upsert(name, tier, tuple(members))
+            else:
+                assert built.delete(name) == twin.delete(name)
+            assert built.ready == twin.ready
+            assert built.parents == {one: (twin.tier[one], twin.parent[one]) for one in twin.members}
+            assert built.real_nodes == twin.real
 
 
 class TestAgainstARebuild:
