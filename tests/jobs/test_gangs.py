@@ -155,11 +155,10 @@ class TestJob:
         assert found.notes == ()
 
     def test_what_is_not_read_leaves_a_note(self) -> None:
-        spread = task("w", 4, partitionPolicy={"totalPartitions": 2, "partitionSize": 2})
+        spread = task("w", 4)
         spread["template"]["spec"]["topologySpreadConstraints"] = [{"maxSkew": 1}]
         notes = " / ".join(gang(job(spread, priorityClassName="unknown")).notes)
         assert "topologySpreadConstraints of w" in notes
-        assert "partitionPolicy of task w" in notes
         assert "PriorityClass unknown" in notes
 
     def test_a_refused_job_is_no_gang(self) -> None:
@@ -200,10 +199,6 @@ class TestPodGroup:
         found = gang(pod("a", annotations=GROUP))
         assert (found.key, found.min_available, found.constraint) == ("ns/g", 1, None)
         assert any("not in the input" in note for note in found.notes)
-
-    def test_sub_groups_leave_a_note(self) -> None:
-        found = gang(pod_group("g", subGroupPolicy=[{"name": "x"}]), pod("a", annotations=GROUP))
-        assert any("subGroupPolicy" in note for note in found.notes)
 
     def test_a_group_that_admission_refuses_is_no_gang(self) -> None:
         both = {"mode": "hard", "highestTierAllowed": 1, "highestTierName": "rack"}

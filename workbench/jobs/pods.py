@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from workbench.jobs.group_pods import SubGroups, min_sub_groups
 from workbench.jobs.membership import role_of
 from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, make_role, notes_about, read_gpu_group
-from workbench.model.gang import Gang, GpuGroup, Role
+from workbench.model.gang import Gang, GpuGroup, Role, SubGroup
 from workbench.objects.deployment import QUEUE_ANNOTATION
+from workbench.objects.partition import SubGroupPolicy
 from workbench.objects.pod import Pod
 from workbench.objects.pod_group import PodGroup
 from workbench.objects.topology_spec import constraint_from_annotations
@@ -39,9 +41,8 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
     notes = notes_about((role_of(pod) or UNNAMED_ROLE, pod.spec) for pod in pending)
     if group is None:
         notes.append(f"PodGroup {key} is not in the input: min_available 1, no topology constraint, queue default")
-    elif group.sub_group_policies:
-        notes.append("subGroupPolicy is not read yet: the pods are placed as one group")
     minimums = group.min_task_member if group else {}
+    policies = group.sub_group_policies if group else ()
     roles = _roles(pending, minimums, priorities, notes)
     return Gang(
         namespace=namespace,
@@ -56,6 +57,10 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
         gpu_group=_common_gpu_group(pending, notes),
         kind="PodGroup",
         ready=sum(pod.holds_resources or pod.phase == "Succeeded" for pod in pods),
+        sub_groups=_sub_groups(policies, roles, pods),
+        min_subgroups=min_sub_groups(policies),
+        sub_grouped=bool(policies),
+        min_resources=group.min_resources if group else None,
         notes=tuple(notes),
     )
 
@@ -159,6 +164,20 @@ def _roles(
                 )
             )
     return tuple(roles)
+
+
+def _sub_groups(policies: Sequence[SubGroupPolicy], roles: Sequence[Role], pods: Sequence[Pod]) -> tuple[SubGroup, ...]:
+    found = SubGroups(policies)
+    labels = {pod.metadata.name: pod.metadata.labels for pod in pods}
+    for pod in pods:
+        if pod.holds_resources:
+            found.add(pod.metadata.labels, running=pod.metadata.name)
+    position = 0
+    for role in roles:
+        for name in role.pod_names or ():
+            found.add(labels[name], position=position)
+            position += 1
+    return found.make()
 
 
 def _job_class(pods: Sequence[Pod]) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.jobs.membership import role_of
+from workbench.jobs.group_pods import SubGroups, min_sub_groups
+from workbench.jobs.membership import ROLE_LABEL, role_of
 from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, make_role, notes_about, read_gpu_group
-from workbench.model.gang import Gang, Role
+from workbench.jobs.sub_groups import PARTITION_LABEL, partition_id, sub_group_policy
+from workbench.model.gang import Gang, Role, SubGroup
 from workbench.objects.job import Job, Task
+from workbench.objects.partition import SubGroupPolicy
 from workbench.objects.pod import Pod
 from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION, PodGroup
 
@@ -34,9 +37,6 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         None where nothing is pending.
     """
     notes = notes_about((task.name, task.template.spec) for task in job.tasks)
-    for task in job.tasks:
-        if task.partition:
-            notes.append(f"partitionPolicy of task {task.name} is not read yet: its pods are placed as one group")
     started = [pod for pod in pods if pod.spec.node_name or pod.finished]
     # Upstream defaults every task's minimum to its replicas; only where some task sets one can that matter, because
     # otherwise the minimums add up to more than minAvailable and are not looked at, or to exactly all pods.
@@ -46,6 +46,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         return None
     groups = {read_gpu_group(task.template.labels, notes) for task in job.tasks}
     record = group.record if group else ""
+    policies = tuple(policy for task in job.tasks if (policy := sub_group_policy(task)) is not None)
     labels = [job.metadata.labels, *(task.template.labels for task in job.tasks)]
     return Gang(
         namespace=job.metadata.namespace,
@@ -60,8 +61,32 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         gpu_group=groups.pop() if len(groups) == 1 else None,
         kind="Job",
         ready=sum(pod.phase != "Failed" for pod in started),
+        sub_groups=_sub_groups(job, policies, roles, started),
+        min_subgroups=min_sub_groups(policies),
+        sub_grouped=bool(policies),
+        min_resources=group.min_resources if group else None,
         notes=tuple(notes),
     )
+
+
+def _sub_groups(
+    job: Job, policies: Sequence[SubGroupPolicy], roles: Sequence[Role], started: Sequence[Pod]
+) -> tuple[SubGroup, ...]:
+    """Pending pods get the label that the controller will write; running ones have it."""
+    found = SubGroups(policies)
+    for pod in started:
+        if pod.holds_resources:
+            found.add({**pod.metadata.labels, ROLE_LABEL: role_of(pod)}, running=pod.metadata.name)
+    position = 0
+    for task, role in zip(job.tasks, roles, strict=True):
+        size = task.partition.partition_size if task.partition else 0
+        for offset in range(role.count if size else 0):
+            name = role.pod_names[offset] if role.pod_names else ""
+            index = int(name.rpartition("-")[2]) if name else role.first_index + offset
+            labels = {ROLE_LABEL: task.name, PARTITION_LABEL: partition_id(index, size)}
+            found.add(labels, position=position + offset)
+        position += role.count
+    return found.make()
 
 
 def _role(

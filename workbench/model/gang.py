@@ -99,8 +99,15 @@ class SubGroup:
         Positions of its pods in the gang.
     constraint : TopologyConstraint, optional
     min_available : int
+        Counting its running pods.
     exclusive_domain : bool
         No other sub-group may use the domain it is placed in.
+    policy : str
+        Entry of subGroupPolicy that made it; the sub-groups of one policy count together (`Gang.min_subgroups`).
+    match_index : int
+        Its place among the sub-groups of its gang, before its name.
+    running : tuple of str
+        Names of its pods that have a node already, in byte order.
     """
 
     name: str
@@ -108,6 +115,9 @@ class SubGroup:
     constraint: TopologyConstraint | None
     min_available: int
     exclusive_domain: bool = False
+    policy: str = ""
+    match_index: int = 0
+    running: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -148,7 +158,11 @@ class Gang:
     record : str
         HyperNode this job was allocated in before (annotation volcano.sh/job-allocated-hypernode); empty: none.
     sub_groups : tuple of SubGroup
-    min_subgroups : int, optional
+        Pods of none of them belong to the gang itself.
+    min_subgroups : mapping of str to int
+        Per policy how many of its sub-groups must be ready; a policy that is not there asks for none.
+    sub_grouped : bool
+        The object has sub-group policies, even if no pod belongs to one.
     job_class : str
         Label tor-affinity (switch affinity); empty: none.
     gpu_group : GpuGroup, optional
@@ -156,6 +170,8 @@ class Gang:
         Kind of the object it came from.
     ready : int
         Pods of the gang that are placed already and count towards `min_available`.
+    min_resources : mapping of str to int, optional
+        minResources of the PodGroup, base units; None: absent.
     notes : tuple of str
         What the reader of the object wants the user to know; shown as warnings of every decision.
     """
@@ -169,11 +185,13 @@ class Gang:
     priority: int = 0
     record: str = ""
     sub_groups: tuple[SubGroup, ...] = ()
-    min_subgroups: int | None = None
+    min_subgroups: Mapping[str, int] = field(default_factory=dict)
+    sub_grouped: bool = False
     job_class: str = ""
     gpu_group: GpuGroup | None = None
     kind: str = "Job"
     ready: int = 0
+    min_resources: Mapping[str, int] | None = None
     notes: tuple[str, ...] = ()
 
     @property

@@ -10,6 +10,7 @@ from workbench.model.gang import TopologyConstraint
 from workbench.objects.fields import child, get_int, get_map, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.partition import SubGroupPolicy, read_sub_group_policies
+from workbench.objects.quantity import read_resources
 from workbench.objects.topology_spec import read_constraint
 
 __all__ = ["ALLOCATED_HYPERNODE_ANNOTATION", "GROUP_NAME_ANNOTATION", "PodGroup", "read_counts", "read_pod_group"]
@@ -22,7 +23,7 @@ ALLOCATED_HYPERNODE_ANNOTATION = "volcano.sh/job-allocated-hypernode"
 
 @dataclass(frozen=True)
 class PodGroup:
-    """A PodGroup; `min_member` None: absent, which is 1."""
+    """A PodGroup; `min_member` None: absent, which is 1; `min_resources` None: absent."""
 
     metadata: Metadata
     min_member: int | None
@@ -31,6 +32,7 @@ class PodGroup:
     priority_class: str
     constraint: TopologyConstraint | None
     sub_group_policies: tuple[SubGroupPolicy, ...] = ()
+    min_resources: Mapping[str, int] | None = None
 
     @property
     def record(self) -> str:
@@ -49,6 +51,7 @@ def read_pod_group(data: Mapping[str, Any]) -> PodGroup:
         priority_class=get_text(spec, "priorityClassName", "spec"),
         constraint=read_constraint(spec, "spec"),
         sub_group_policies=read_sub_group_policies(spec, "spec"),
+        min_resources=read_resources(spec, "minResources", "spec") or None,
     )
 
 

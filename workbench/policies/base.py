@@ -22,7 +22,7 @@ from workbench.model.placement import Decision, NearestMiss, Placement, Reason, 
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.demand import Demand, node_reasons
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
-from workbench.policies.progress import Progress, invalid_gang
+from workbench.policies.progress import Progress, invalid_gang, invalid_sub_groups
 from workbench.policies.reasons import gang_text, gpus_unserved, not_enough_pods, topology_not_ready
 
 __all__ = ["Assignment", "Composed", "Declined", "NodePolicy", "Policy", "Request", "session_order"]
@@ -157,13 +157,16 @@ class NodePolicy(ABC):
     name : str
     reads_topology : bool
         Then a topology that is not ready is a refusal (DESIGN decision 14), given before `assign` is asked.
+    sub_groups : bool
+        It places sub-groups by themselves; otherwise the gang is placed as one and the answer warns.
     monotone : bool
-        Promises that more capacity never turns a placement of identical pods into a refusal. (Of several roles one can
-        take the room that the other needs: no policy here promises it for them.)
+        Promises that more capacity never turns a placement of identical pods into a refusal. (Of several roles or
+        sub-groups one can take the room that the other needs: no policy here promises it for them.)
     """
 
     name: str
     reads_topology: bool = False
+    sub_groups: bool = False
     monotone: bool = False
 
     @property
@@ -201,7 +204,8 @@ class Composed(Policy):
         request = Request(gang, ledger, Demand(gang, ledger, gpus), gpus, recorder)
         progress = request.progress()
         answer: Assignment | Declined
-        if text := invalid_gang(progress):
+        text = invalid_gang(progress) or (invalid_sub_groups(gang) if self.node.sub_groups else "")
+        if text:
             answer = Declined((not_enough_pods(text, progress),))
         elif self.node.reads_topology and not ledger.topology.ready:
             answer = Declined((topology_not_ready(ledger.topology),))
@@ -209,6 +213,11 @@ class Composed(Policy):
             answer = self.node.assign(request)
         else:
             answer = Assignment(np.full(gang.n_pods, -1, dtype=np.int32))
+        if gang.sub_groups and not self.node.sub_groups:
+            answer.warnings = (
+                *answer.warnings,
+                f"{self.node.name} knows no sub-groups: the pods are placed as one group",
+            )
         if isinstance(answer, Assignment):
             answer = _with_best_effort(request, answer)
         if isinstance(answer, Assignment):

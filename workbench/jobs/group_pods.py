@@ -1,0 +1,70 @@
+"""The sub-groups of one gang, from the labels of its pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from workbench.jobs.sub_groups import match_index, match_values, sub_job_id
+from workbench.model.gang import SubGroup
+from workbench.objects.partition import SubGroupPolicy
+
+__all__ = ["SubGroups", "min_sub_groups"]
+
+
+def min_sub_groups(policies: Iterable[SubGroupPolicy]) -> dict[str, int]:
+    """Per policy how many of its sub-groups must be ready, where it asks for any."""
+    return {policy.name: policy.min_sub_groups for policy in policies if policy.min_sub_groups > 0}
+
+
+@dataclass
+class _Members:
+    policy: SubGroupPolicy
+    values: tuple[str, ...]
+    pods: list[int] = field(default_factory=list)
+    running: list[str] = field(default_factory=list)
+
+
+class SubGroups:
+    """Collects the pods of one gang.
+
+    Parameters
+    ----------
+    policies : sequence of SubGroupPolicy
+        In the order of the object: a pod belongs to the first that takes it.
+    """
+
+    def __init__(self, policies: Sequence[SubGroupPolicy]) -> None:
+        self._policies = policies
+        self._found: dict[str, _Members] = {}
+
+    def add(self, labels: Mapping[str, str], *, position: int | None = None, running: str = "") -> None:
+        """Add a pending pod by its position in the gang, or a running one by its name."""
+        for policy in self._policies:
+            values = match_values(policy, labels)
+            if not values:
+                continue
+            name = sub_job_id("", policy.name, values).removeprefix("/")
+            members = self._found.setdefault(name, _Members(policy, values))
+            if position is not None:
+                members.pods.append(position)
+            else:
+                members.running.append(running)
+            return
+
+    def make(self) -> tuple[SubGroup, ...]:
+        """The sub-groups by policy, match index and name."""
+        order = {policy.name: i for i, policy in enumerate(self._policies)}
+        groups = [
+            SubGroup(
+                name=name,
+                pods=tuple(members.pods),
+                constraint=members.policy.constraint,
+                min_available=members.policy.size,
+                policy=members.policy.name,
+                match_index=match_index(members.values),
+                running=tuple(sorted(members.running, key=str.encode)),
+            )
+            for name, members in self._found.items()
+        ]
+        return tuple(sorted(groups, key=lambda g: (order[g.policy], g.match_index, g.name.encode())))
