@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from tests.fabrics import document_tree, snapshot
 from tests.policies.random_cases import random_cluster, random_gang, seeds
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.model.gang import Gang, Role, TopologyConstraint
+from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
 from workbench.policies import get_policy, list_policies
 from workbench.policies.base import Composed, session_order
@@ -173,7 +173,7 @@ def test_nothing_to_place_and_nowhere_to_place_it(name):
         refusal = get_policy(name).place(gang, snapshot([]).ledger())
         assert isinstance(refusal, Refusal)
         assert refusal.reasons
-        assert get_policy(name).explain(gang, snapshot([])).candidates == ()
+        assert get_policy(name).explain(gang, snapshot([])).nodes == ()
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -190,3 +190,11 @@ def test_a_pod_larger_than_every_node_is_refused_with_counts(name):
     refusal = get_policy(name).place(gang, document_tree().ledger())
     assert refusal.reasons[0].message == "0/8 nodes are unavailable: 8 Insufficient nvidia.com/gpu."
     assert (refusal.reasons[0].code, refusal.reasons[0].count) == ("insufficient", 8)
+
+
+@pytest.mark.parametrize("name", ["gang", "volcano-1.13"])
+def test_a_policy_without_sub_groups_says_that_it_places_one_group(name):
+    roles = (Role("w", 2, {"cpu": 1000}),)
+    gang = Gang("d", "j", roles, 2, sub_groups=(SubGroup("w-0", (0, 1), None, 2),), sub_grouped=True)
+    result = get_policy(name).place(gang, document_tree().ledger())
+    assert any("knows no sub-groups" in warning for warning in result.warnings)

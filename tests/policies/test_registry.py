@@ -40,7 +40,7 @@ def test_parameters_have_defaults_and_may_be_texts():
 UNKNOWN = {
     "a policy": ("alocate", {}, "unknown policy 'alocate'; did you mean allocate"),
     "a GPU policy": ("gang+gpu-botleneck", {}, "unknown GPU policy 'gpu-botleneck'; did you mean gpu-bottleneck"),
-    "an alias": ("volcan", {}, "unknown policy 'volcan'; did you mean volcano or volcano-1.13"),
+    "an alias": ("volcan", {}, "unknown policy 'volcan'; did you mean volcano or volcano-1.15"),
     "a parameter": ("volcano", {"wieght": 1}, "unknown parameter of volcano-1.13 'wieght'; did you mean weight"),
     "a GPU parameter": (
         "gang",

@@ -148,6 +148,20 @@ class ClusterSnapshot(Displayed):
         """Resource columns that count whole GPUs."""
         return tuple(i for i, name in enumerate(self.resources) if is_gpu_resource(name))
 
+    @cached_property
+    def domain_allocatable(self) -> Longs:
+        """Allocatable resources of each domain, int64 (d + 1, r), the virtual top last; read-only."""
+        totals = self.topology.domain_sums(self.allocatable)
+        totals.flags.writeable = False
+        return totals
+
+    @cached_property
+    def domain_used(self) -> Longs:
+        """The same of what is used at the moment of the snapshot."""
+        totals = self.topology.domain_sums(self.used)
+        totals.flags.writeable = False
+        return totals
+
     def ledger(self) -> Ledger:
         """A working copy for one session."""
         return Ledger(self)

@@ -263,6 +263,15 @@ class Topology(Displayed):
         return _frozen(spans)
 
     @cached_property
+    def nested(self) -> bool:
+        """Every domain holds the nodes of its children: always so in a tree that is built from HyperNodes."""
+        inner = np.repeat(np.arange(self.n_domains), np.diff(self.member_start))
+        outer = self.parent.astype(np.int64)[inner]
+        below = outer >= 0
+        held = inner * self.n_nodes + self.member_nodes
+        return bool(np.isin(outer[below] * self.n_nodes + self.member_nodes[below], held, kind="sort").all())
+
+    @cached_property
     def node_domains(self) -> tuple[Longs, Ints]:
         """The membership the other way: per node the domains that hold it, as CSR start and domains, ascending."""
         domains = np.repeat(np.arange(self.n_domains, dtype=np.int32), np.diff(self.member_start))
@@ -271,6 +280,56 @@ class Topology(Displayed):
             np.int64
         )
         return _frozen(start), _frozen(domains[order])
+
+    @cached_property
+    def preorder(self) -> tuple[Ints, Ints]:
+        """A walk over the forest, parents before their children, siblings by name.
+
+        Returns
+        -------
+        place : ndarray of shape (d,), int32
+            Domain j is visited as the ``place[j]``-th.
+        end : ndarray of shape (d,), int32
+            Domain i is j or one of its descendants where ``place[j] <= place[i] < end[j]``.
+        """
+        depth = self.forest.depth
+        levels = [np.flatnonzero(depth == level) for level in range(int(depth.max(initial=-1)) + 1)]
+        size = np.ones(self.n_domains, dtype=np.int32)
+        for level in levels[:0:-1]:
+            np.add.at(size, self.parent[level], size[level])
+        place = np.zeros(self.n_domains, dtype=np.int32)
+        for level in levels:
+            siblings = level[np.argsort(self.parent[level], kind="stable")]
+            parents = self.parent[siblings]
+            before = np.cumsum(size[siblings]) - size[siblings]
+            first = np.searchsorted(parents, parents)
+            start = np.where(parents < 0, 0, place[parents] + 1)
+            place[siblings] = start + before - before[first]
+        return _frozen(place), _frozen(place + size)
+
+    def domain_sums(self, amounts: Longs) -> Longs:
+        """Amounts of nodes summed over each domain.
+
+        Parameters
+        ----------
+        amounts : ndarray of shape (n, k), int64
+
+        Returns
+        -------
+        ndarray of shape (d + 1, k), int64
+            The last row is the virtual top's, so that index -1 finds it.
+        """
+        spans = self.spans
+        rows = amounts if spans is not None else amounts[self.member_nodes]
+        prefix = np.zeros((len(rows) + 1, amounts.shape[1]), dtype=np.int64)
+        np.cumsum(rows, axis=0, out=prefix[1:])
+        sums = np.empty((self.n_domains + 1, amounts.shape[1]), dtype=np.int64)
+        if spans is not None:
+            np.subtract(prefix[spans[:, 1]], prefix[spans[:, 0]], out=sums[:-1])
+        else:
+            np.subtract(prefix[self.member_start[1:]], prefix[self.member_start[:-1]], out=sums[:-1])
+        sums[-1] = amounts.sum(axis=0)
+        return sums
 
     def domain_of_node(self, tier: int) -> Ints:
         """Per node the domain of a tier that holds it, int32 (n,): -1 for none, the smallest name if several."""

@@ -88,6 +88,10 @@ class Demand:
         """Pods of the role that each node holds, at most `cap`: int64 of shape (n,)."""
         return pods_per_node(idle, self.rows[role], feasible=self.feasible(role), cap=cap)
 
+    def capacity_of(self, nodes: Ints, role: int, idle: Longs, cap: int) -> Longs:
+        """The same of some nodes only: int64 of shape (len(nodes),)."""
+        return pods_per_node(idle[nodes], self.rows[role], feasible=self.feasible(role)[nodes], cap=cap)
+
 
 def node_reasons(demand: Demand, role: int, idle: Longs, nodes: Ints) -> tuple[Reason, ...]:
     """Why one more pod of a role fits on none of some nodes, each node counted once.

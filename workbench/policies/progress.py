@@ -6,13 +6,14 @@ this package honours them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from workbench.model.gang import Gang
 from workbench.model.snapshot import ClusterSnapshot
 
-__all__ = ["Progress", "invalid_gang"]
+__all__ = ["Progress", "invalid_gang", "invalid_sub_groups"]
 
 
 @dataclass
@@ -130,4 +131,12 @@ def invalid_gang(progress: Progress) -> str:
     ]
     if progress.min_available >= sum(progress.minimums) and any(short):
         return "Not enough valid pods of each task for gang-scheduling"
+    return ""
+
+
+def invalid_sub_groups(gang: Gang) -> str:
+    """Volcano's text where some policy has fewer sub-groups than must be ready; empty where there are enough."""
+    existing = Counter(group.policy for group in gang.sub_groups)
+    if any(existing[policy] < wanted for policy, wanted in gang.min_subgroups.items()):
+        return "Not enough valid subGroups of each task for gang-scheduling"
     return ""

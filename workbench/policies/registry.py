@@ -20,8 +20,10 @@ from workbench.policies.gpu.bottleneck import BottleneckParameters, GpuBottlenec
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters, ParameterInfo, parameter_infos, read_parameters
 from workbench.policies.volcano.allocate import Allocate
+from workbench.policies.volcano.hypernode_scores import HyperNodeParameters
 from workbench.policies.volcano.scores import NodeOrderParameters, TopologyParameters
 from workbench.policies.volcano.v1_13 import Volcano113
+from workbench.policies.volcano.v1_15 import Volcano115
 
 __all__ = ["Entry", "PolicyInfo", "get_policy", "list_policies", "policy"]
 
@@ -89,6 +91,14 @@ _BUILT_IN = (
         TopologyParameters,
         "hard, soft and plain jobs tier by tier, LCA score, recorded HyperNode",
         f"{_VOLCANO} 1.13, network-topology-aware",
+    ),
+    Entry(
+        "volcano-1.15",
+        "node",
+        Volcano115,
+        HyperNodeParameters,
+        "two-level search with sub-groups, soft as hard at the virtual top, packing of HyperNodes",
+        f"{_VOLCANO}, newest after 1.15, network-topology-aware",
     ),
     Entry("gang", "node", GangFirstFit, NoParameters, "all or nothing, first fit by name", "baseline"),
     Entry("binpack", "node", BinPack, ScoreParameters, "fullest node first", "baseline"),

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import Fill, ScoreWeights
+from workbench.kernels.domains import Fill, Placed, ScoreWeights
 from workbench.model.placement import Reason
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.demand import node_reasons
@@ -21,7 +21,7 @@ from workbench.policies.progress import Progress
 from workbench.policies.reasons import fit_reason, gang_text
 from workbench.policies.volcano.scores import NodeOrderParameters, score_weights
 
-__all__ = ["Allocate", "Pass", "Workplace", "allocate_flat", "record_nodes"]
+__all__ = ["Allocate", "Filler", "Pass", "Workplace", "allocate_flat", "record_nodes"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -64,6 +64,19 @@ class Workplace:
         return None if scores is None else scores * self.gpu_weight
 
 
+class Filler(Protocol):
+    """What places pods of a shape one after another, each on the best node at that moment: `Fill` or its like."""
+
+    nodes: Ints
+
+    def place(self, shape: int, count: int) -> Placed: ...
+
+    def node_scores(self, shape: int) -> tuple[Floats, Floats]: ...
+
+    @property
+    def idle(self) -> Longs: ...
+
+
 @dataclass(eq=False)
 class Pass:
     """What one pass over the pods did.
@@ -100,7 +113,7 @@ class Pass:
 
     @classmethod
     def run(
-        cls, fill: Fill, shapes: Mapping[int, int], nodes: Ints, progress: Progress, *, stop_when_ready: bool
+        cls, fill: Filler, shapes: Mapping[int, int], nodes: Ints, progress: Progress, *, stop_when_ready: bool
     ) -> Pass:
         """Place pods role by role.
 
@@ -156,7 +169,7 @@ def allocate_flat(workplace: Workplace, fill: Fill, shapes: Mapping[int, int]) -
     return Assignment(node, reasons, score=float(sum(float(s.sum()) for s in done.scores)))
 
 
-def record_nodes(workplace: Workplace, fill: Fill, shapes: Mapping[int, int]) -> None:
+def record_nodes(workplace: Workplace, fill: Filler, shapes: Mapping[int, int]) -> None:
     """Tell the recorder how every node looks to the first pod: its score parts, or what excludes it."""
     request = workplace.request
     recorder = request.recorder

@@ -1,0 +1,213 @@
+"""`volcano-1.15` against its oracle, and its documented cases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fabrics import document_tree, snapshot
+from tests.policies.newest_cases import WEIGHTS, assert_same_newest_at_random
+from tests.policies.random_cases import seeds
+from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
+from workbench.model.snapshot import RunningPod
+from workbench.model.topology import Problem
+from workbench.policies import get_policy
+
+
+@settings(deadline=None, max_examples=150)
+@given(seed=seeds)
+def test_the_same_as_the_oracle(seed):
+    assert_same_newest_at_random(seed)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=seeds,
+    weight=st.sampled_from([0, 1, 3]),
+    cpu=st.sampled_from([0, 2]),
+    gpu=st.sampled_from([0, 4]),
+    fading=st.sampled_from([None, 0.0, 0.5, 2.0]),
+)
+def test_the_same_as_the_oracle_with_other_weights(seed, weight, cpu, gpu, fading):
+    weights = {**WEIGHTS, "topology": weight, "fading": fading}
+    weights["hypernode"] = {"cpu": cpu, "memory": 1, "nvidia.com/gpu": gpu}
+    assert_same_newest_at_random(
+        seed,
+        weights,
+        weight=weight,
+        hypernode_binpack_cpu=cpu,
+        hypernode_binpack_resources={"nvidia.com/gpu": gpu},
+        normal_pod_enable=fading is not None,
+        normal_pod_fading=1.0 if fading is None else fading,
+    )
+
+
+def job(n, mode="hard", tier=None, *, gpus=8, tier_name=None, **options):
+    constraint = TopologyConstraint(mode, tier, tier_name) if mode is not None else None
+    role = Role("worker", n, {"cpu": 8000, "nvidia.com/gpu": gpus}, (gpus,))
+    return Gang("default", "job", (role,), options.pop("min_available", n), constraint, **options)
+
+
+def parts(n, size, mode="hard", tier=1, *, minimum=None):
+    """Sub-groups of a gang of n pods: consecutive pods in groups of one size."""
+    wish = TopologyConstraint(mode, tier) if mode else None
+    return tuple(
+        SubGroup(f"w-{i}", tuple(range(i * size, (i + 1) * size)), wish, minimum or size, policy="w", match_index=i)
+        for i in range(n // size)
+    )
+
+
+def grouped(n, size, mode="hard", tier=3, sub_mode="hard", sub_tier=1, **options):
+    return job(n, mode, tier, sub_groups=parts(n, size, sub_mode, sub_tier), sub_grouped=True, **options)
+
+
+def answer(gang, cluster, **parameters):
+    return get_policy("volcano-1.15", **parameters).place(gang, cluster.ledger())
+
+
+def running(*names):
+    return [RunningPod("default", f"job-worker-{i}", int(n[4:]), {}, "default/job") for i, n in enumerate(names)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Cases on the document's tree (drawn in tests/fabrics.py): each pod of 8 GPUs fills a node.
+# ---------------------------------------------------------------------------------------------------------------------
+
+PLACED = {
+    "two pods that fill a node each share the first leaf": (job(2, "hard", 1), {}, "s0", {0, 1}),
+    "a lower tier wins though a higher one is allowed": (job(2, "hard", 3), {}, "s0", {0, 1}),
+    "a soft job is one that may use the virtual top": (job(8, "soft"), {}, "s6", set(range(8))),
+    "a soft job takes a leaf where one holds it, whatever tier it names": (job(2, "soft", 3), {}, "s0", {0, 1}),
+    "a fuller leaf is preferred": (job(1, "hard", 1, gpus=1), {"used": {"node5": (9000, 0, 1, 1)}}, "s2", {5}),
+    "each part stays in a leaf": (grouped(4, 2), {"cordoned": ("node1",)}, "s5", {4, 5, 6, 7}),
+    "parts may lie in different blocks where the job allows it": (
+        grouped(4, 2),
+        {"cordoned": ("node1", "node4")},
+        "s6",
+        {2, 3, 6, 7},
+    ),
+    "a soft part stays within the limit of its job": (grouped(4, 4, "hard", 2, "soft", None), {}, "s4", {0, 1, 2, 3}),
+    "only as many parts as needed are waited for": (
+        grouped(6, 2, "hard", 2, min_available=4, min_subgroups={"w": 2}),
+        {},
+        "s4",
+        {0, 1, 2, 3},
+    ),
+    "the replacement of a lost pod stays with its peers": (
+        job(1, "hard", 1, min_available=2, ready=1),
+        {"running": running("node6")},
+        "s3",
+        {6},
+    ),
+}
+
+
+@pytest.mark.parametrize(("gang", "options", "want_hypernode", "want_nodes"), PLACED.values(), ids=PLACED.keys())
+def test_placed(gang, options, want_hypernode, want_nodes):
+    placement = answer(gang, document_tree(**options))
+    assert (placement.hypernode, {int(n) for n in placement.node if n >= 0}) == (want_hypernode, want_nodes)
+
+
+REFUSED = {
+    "three pods do not fit in one leaf": (
+        job(3, "hard", 1),
+        {},
+        "no HyperNode of tier <= 1 holds 3 pods: best s0 (tier 1) holds 2 of 3",
+    ),
+    "the minimum would fit, but all pods together are too large for any leaf": (
+        job(4, "hard", 1, min_available=2),
+        {},
+        "no HyperNode of tier <= 1 holds 2 pods: best s0 (tier 1) holds 2 of 2, but no HyperNode of tier <= 1 had "
+        "room for all 4 pending pods of the job when the session began",
+    ),
+    "the leaf of the running pods is full": (
+        job(1, "hard", 1, min_available=2, ready=1),
+        {"running": running("node6"), "cordoned": ("node6", "node7")},
+        "no HyperNode of tier <= 1 holds 1 pod: best s3 (tier 1) holds 0 of 1",
+    ),
+    "a part that no leaf holds": (
+        grouped(6, 3),
+        {},
+        "no HyperNode of tier <= 3 holds 6 pods: best s6 (tier 3) holds 6 of 6, but no HyperNode of tier <= 1 had "
+        "room for all 3 pending pods of sub-group w-0 when the session began",
+    ),
+}
+
+
+@pytest.mark.parametrize(("gang", "options", "want"), REFUSED.values(), ids=REFUSED.keys())
+def test_refused(gang, options, want):
+    refusal = answer(gang, document_tree(**options))
+    assert refusal.reasons[0].message == want
+
+
+def test_a_refusal_names_the_part_that_found_no_place():
+    refusal = answer(grouped(4, 2), document_tree(cordoned=("node0", "node2", "node4")))
+    assert refusal.reasons[0].message == (
+        "no HyperNode of tier <= 3 holds 4 pods: best s6 (tier 3) holds 4 of 4, "
+        "but no HyperNode of tier <= 1 inside has room for sub-group w-1"
+    )
+
+
+def test_nearest_misses_of_every_tier_tried():
+    refusal = answer(job(5, "hard", 2), document_tree(cordoned=("node0",)))
+    assert [(m.tier, m.domain, m.holds, m.needs) for m in refusal.nearest_misses] == [(1, "s1", 2, 5), (2, "s5", 4, 5)]
+
+
+WARNED = {
+    "hard without a tier": (job(2, "hard"), "the job is hard without highestTierAllowed: it restricts nothing"),
+    "an unknown tier name": (
+        job(2, "hard", tier_name="rack"),
+        "highestTierName 'rack' of the job is no tier of this cluster: it restricts nothing",
+    ),
+    "no mode": (job(2, "", 1), "networkTopology of the job has no mode: it restricts nothing"),
+    "hard parts without a tier": (
+        grouped(4, 2, sub_tier=None),
+        "sub-group policy w is hard without highestTierAllowed: it restricts nothing",
+    ),
+}
+
+
+@pytest.mark.parametrize(("gang", "want"), WARNED.values(), ids=WARNED.keys())
+def test_a_wish_that_restricts_nothing_warns(gang, want):
+    assert answer(gang, document_tree()).warnings == (want,)
+
+
+@pytest.mark.parametrize("gang", [job(2, "soft"), job(2, "hard"), grouped(2, 2, None)], ids=["soft", "hard", "parts"])
+def test_any_wish_waits_for_a_topology_that_is_ready(gang):
+    cluster = document_tree(problems=[Problem("cycle", "s0", "s0 contains itself")], ready=False)
+    assert answer(gang, cluster).reasons[0].code == "topology-not-ready"
+
+
+def test_a_plain_job_does_not_wait_for_the_topology():
+    cluster = document_tree(problems=[Problem("cycle", "s0", "s0 contains itself")], ready=False)
+    assert answer(job(2, None), cluster).n_placed == 2
+
+
+def test_a_plain_pod_is_drawn_to_the_fuller_leaf():
+    cluster = document_tree(used={"node4": (9000, 0, 1, 8)})
+    assert answer(job(1, None, gpus=1), cluster, binpack_weight=0, least_weight=0).node.tolist() == [5]
+
+
+def test_min_resources_of_the_job_keep_it_out_of_small_hypernodes():
+    cluster = document_tree(used={f"node{i}": (0, 0, 0, 4) for i in range(4)})
+    small = job(1, "hard", 3, gpus=1, min_resources={"nvidia.com/gpu": 20})
+    placement = answer(small, cluster)
+    assert placement.hypernode == "s5"
+
+
+def test_parts_fill_one_after_another_and_the_explanation_says_where():
+    explanation = get_policy("volcano-1.15").explain(grouped(4, 2), document_tree())
+    assert explanation.notes == ("w-0: 2 pods inside s0", "w-1: 2 pods inside s1")
+    kept = [c.name for c in explanation.domains if c.kept]
+    assert kept == ["s4", "s5"]
+    assert {c.name: c.why for c in explanation.domains}["s0"] == "holds 2 of 4 pods"
+    assert explanation.nodes
+
+
+def test_without_hypernodes_a_hard_job_may_use_the_virtual_top():
+    cluster = snapshot([f"n{i}" for i in range(4)])
+    placement = answer(job(3, "hard", 1), cluster)
+    assert placement.hypernode == "<cluster-top-hypernode>"
+    assert np.count_nonzero(placement.node >= 0) == 3

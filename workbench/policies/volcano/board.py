@@ -1,0 +1,179 @@
+"""The state of nodes and HyperNodes while one gang is tried: what is idle, what is used, how many pods fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.domains import Fill, ScoreWeights, TopologyScores
+from workbench.policies.base import Request
+from workbench.policies.volcano.allocate import Filler, Workplace, record_nodes
+from workbench.policies.volcano.job_parts import SubJob
+from workbench.policies.volcano.normal_pods import NormalFill, NormalPods
+
+__all__ = ["Board"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+
+class Board:
+    """A working copy for one call of `place`; what is put on it can be taken back in the reverse order.
+
+    Parameters
+    ----------
+    request : Request
+    weights : ScoreWeights
+    scores : TopologyScores
+        Of pods whose sub-job has a topology.
+    normal : NormalPods
+        Of the others.
+    gpu_weight : float
+
+    Attributes
+    ----------
+    idle, used : ndarray of shape (n, r), int64
+    domain_used : ndarray of shape (d + 1, r), int64
+        Sums over nodes; the virtual top last.
+    capacity : dict of int to ndarray of shape (n,), int64
+        Per role with a request how many of its pods each node holds, each at most the pods of the role.
+    domain_capacity : dict of int to ndarray of shape (d + 1,), int64
+    """
+
+    def __init__(
+        self, request: Request, weights: ScoreWeights, scores: TopologyScores, normal: NormalPods, gpu_weight: float
+    ) -> None:
+        self.request = request
+        self.topology = request.snapshot.topology
+        self.allocatable = request.snapshot.domain_allocatable
+        self.idle = request.demand.idle.copy()
+        self.used = request.ledger.used.copy()
+        self.domain_used = self.topology.domain_sums(self.used)
+        self.capacity: dict[int, Longs] = {}
+        self.domain_capacity: dict[int, Longs] = {}
+        for role in request.demand.order:
+            self.capacity[role] = request.demand.capacity(role, self.idle, request.gang.roles[role].count)
+            self.domain_capacity[role] = self.topology.domain_sums(self.capacity[role][:, None])[:, 0]
+        self._weights = weights
+        self._scores = scores
+        self._normal = normal
+        self._gpu_weight = gpu_weight
+        self._log: list[tuple[int, Ints]] = []
+
+    def put(self, role: int, nodes: Ints) -> None:
+        """Pods of a role on their nodes."""
+        self._apply(role, nodes, 1)
+        self._log.append((role, nodes))
+
+    def mark(self) -> int:
+        return len(self._log)
+
+    def take_back(self, mark: int) -> None:
+        """Undo everything after a mark."""
+        while len(self._log) > mark:
+            role, nodes = self._log.pop()
+            self._apply(role, nodes, -1)
+
+    def _apply(self, role: int, nodes: Ints, sign: int) -> None:
+        row = self.request.demand.rows[role] * sign
+        np.add.at(self.used, nodes, row)
+        np.subtract.at(self.idle, nodes, row)
+        start, domains = self.topology.node_domains
+        for node in nodes:
+            self.domain_used[domains[start[node] : start[node + 1]]] += row
+        self.domain_used[-1] += row * len(nodes)
+        touched = np.unique(nodes)
+        for other, capacity in self.capacity.items():
+            fits = self.request.demand.capacity_of(touched, other, self.idle, self.request.gang.roles[other].count)
+            change = fits - capacity[touched]
+            capacity[touched] = fits
+            total = self.domain_capacity[other]
+            for node, amount in zip(touched.tolist(), change.tolist(), strict=True):
+                if amount:
+                    total[domains[start[node] : start[node + 1]]] += amount
+            total[-1] += change.sum()
+
+    def filler(self, domain: int, sub: SubJob, record: int, on_nodes: Ints) -> tuple[Filler, dict[int, int], Ints]:
+        """What places a sub-job's pods in a HyperNode.
+
+        Parameters
+        ----------
+        domain : int
+        sub : SubJob
+        record : int
+            Of the sub-job so far; pods are scored by it, and it widens with every pod.
+        on_nodes : ndarray of int32
+            Nodes of its pods that are placed or running.
+
+        Returns
+        -------
+        filler : Filler
+        shapes : dict of int to int
+            Per role of the sub-job the number of its shape.
+        nodes : ndarray of int32
+            Nodes by the filler's positions.
+        """
+        nodes = self.topology.nodes_of(domain)
+        if not sub.topology and self._normal.enabled:
+            return self._normal_filler(nodes, sub)
+        snapshot, demand = self.request.snapshot, self.request.demand
+        fill = Fill(
+            nodes,
+            self.idle,
+            self.used,
+            snapshot.allocatable,
+            self.topology.node_rank,
+            leaf=self.topology.leaf_of_node if sub.topology else None,
+            weights=self._weights,
+        )
+        shapes = {
+            role: fill.add_shape(demand.rows[role], feasible=demand.feasible(role), extra=self._gpu_extra(role))
+            for role in sub.pods
+        }
+        if sub.topology:
+            fill.set_topology(
+                self._scores,
+                record=record,
+                tasks_in_group=self._on_leaves(fill.groups, on_nodes),
+                total_tasks=sub.total,
+                update_record=True,
+            )
+        return fill, shapes, nodes
+
+    def _normal_filler(self, nodes: Ints, sub: SubJob) -> tuple[Filler, dict[int, int], Ints]:
+        fill = NormalFill(nodes, self.request, self._weights, self._normal, self.idle, self.used, self.domain_used)
+        return fill, {role: fill.add_role(role, self._gpu_extra(role)) for role in sub.pods}, nodes
+
+    def _gpu_extra(self, role: int) -> npt.NDArray[np.float64] | None:
+        if self._gpu_weight == 0:
+            return None
+        scores = self.request.gpus.scores(self.request.gang.roles[role].n_gpus)
+        return None if scores is None else scores * self._gpu_weight
+
+    def _on_leaves(self, groups: Ints, on_nodes: Ints) -> Longs:
+        counts = np.zeros(len(groups), dtype=np.int64)
+        known = on_nodes[on_nodes >= 0]
+        if len(known):
+            leaves = self.topology.leaf_of_node[known]
+            place = np.searchsorted(groups, leaves)
+            inside = place < len(groups)
+            inside[inside] = groups[place[inside]] == leaves[inside]
+            np.add.at(counts, place[inside & (leaves >= 0)], 1)
+        return counts
+
+    def record_nodes(self, fill: Filler, shapes: dict[int, int], sub: SubJob) -> None:
+        """Tell the recorder how the filler's nodes look to the first pod of a sub-job."""
+        if self.request.recorder is not None and shapes:
+            leaf = self.topology.leaf_of_node
+            workplace = Workplace(self.request, self._weights, self._gpu_weight, self.idle, self.used, leaf)
+            record_nodes(workplace, fill, shapes)
+
+    def inside(self, domains: Ints, on_nodes: Ints) -> Longs:
+        """How many of some pods, given by their nodes, each of some HyperNodes holds."""
+        counts = np.zeros(self.topology.n_domains + 1, dtype=np.int64)
+        start, holders = self.topology.node_domains
+        for node in on_nodes:
+            if node >= 0:
+                counts[holders[start[node] : start[node + 1]]] += 1
+                counts[-1] += 1
+        return counts[domains]

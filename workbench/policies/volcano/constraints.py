@@ -1,0 +1,66 @@
+"""How far a job and its sub-groups may reach in the newest Volcano: one number each, the highest tier allowed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.model.gang import Gang, TopologyConstraint
+from workbench.model.topology import Topology
+from workbench.policies.volcano.topology_spec import adjust_constraints, hard_tier
+
+__all__ = ["Limits", "limits_of", "tiers_by_name"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Highest tiers of one gang; None: no HyperNode restricts it.
+
+    Attributes
+    ----------
+    job : int, optional
+    sub_groups : tuple of (int or None)
+        In the order of `Gang.sub_groups`.
+    warnings : tuple of str
+        Wishes that restrict nothing (DESIGN decision 10).
+    """
+
+    job: int | None
+    sub_groups: tuple[int | None, ...]
+    warnings: tuple[str, ...]
+
+
+def tiers_by_name(topology: Topology) -> dict[str, int]:
+    """Tier of each tier name; where HyperNodes disagree that of the smallest HyperNode (upstream: of any)."""
+    found: dict[str, int] = {}
+    for name, tier in zip(topology.tier_names, topology.tier, strict=True):
+        if name:
+            found.setdefault(name, int(tier))
+    return found
+
+
+def limits_of(gang: Gang, topology: Topology) -> Limits:
+    """The highest tiers of a gang; a soft sub-group never leaves the limit of its job."""
+    tiers = tiers_by_name(topology) if _names_a_tier(gang) else {}
+    wishes = [group.constraint for group in gang.sub_groups]
+    job, groups = adjust_constraints(gang.constraint, wishes, tiers, topology.top_tier)
+    policies = [f"sub-group policy {group.policy or group.name}" for group in gang.sub_groups]
+    found = zip([job, *groups], ["the job", *policies], strict=True)
+    warnings = dict.fromkeys(_no_limit(constraint, who) for constraint, who in found)
+    return Limits(hard_tier(job), tuple(map(hard_tier, groups)), tuple(filter(None, warnings)))
+
+
+def _no_limit(constraint: TopologyConstraint | None, who: str) -> str:
+    """What to say about a wish that restricts nothing; empty where it does, or where there is none."""
+    if constraint is None or hard_tier(constraint) is not None:
+        return ""
+    if constraint.mode != "hard":
+        return f"networkTopology of {who} has no mode: it restricts nothing"
+    if constraint.highest_tier_name:
+        name = f"highestTierName '{constraint.highest_tier_name}'"
+        return f"{name} of {who} is no tier of this cluster: it restricts nothing"
+    return f"{who} is hard without highestTierAllowed: it restricts nothing"
+
+
+def _names_a_tier(gang: Gang) -> bool:
+    constraints = [gang.constraint, *(group.constraint for group in gang.sub_groups)]
+    return any(constraint is not None and constraint.highest_tier_name for constraint in constraints)

@@ -1,0 +1,134 @@
+"""Scores of the newest Volcano: HyperNodes by how full they become, nodes by LCA, pods without a topology.
+
+Source: volcano-topology.md 7.1 to 7.3. All are sums and quotients of float64, taken in the order of the snapshot's
+resources; final values are times 100 and the plugin's weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.domains import TopologyScores
+from workbench.kernels.tiers import tier_scores
+from workbench.model.resources import CPU, MEMORY
+from workbench.model.topology import Topology
+from workbench.policies.parameters import parameter
+from workbench.policies.volcano.scores import TopologyParameters
+
+__all__ = [
+    "HyperNodeParameters",
+    "fading_weights",
+    "share_of_ties",
+    "topology_scores_newest",
+    "utilisation",
+    "weights_of_resources",
+]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_PLUGIN = "Volcano plugin network-topology-aware"
+
+
+@dataclass(frozen=True)
+class HyperNodeParameters(TopologyParameters):
+    """The same with what the newest plugin adds."""
+
+    hypernode_binpack_cpu: int = parameter(1, "weight of cpu in the packing of HyperNodes", low=0, source=_PLUGIN)
+    hypernode_binpack_memory: int = parameter(1, "weight of memory in the packing of HyperNodes", low=0, source=_PLUGIN)
+    hypernode_binpack_resources: Mapping[str, int] = parameter(
+        {}, "weights of other resources in the packing of HyperNodes", low=0, source=_PLUGIN
+    )
+    normal_pod_enable: bool = parameter(True, "pack pods without a topology into full HyperNodes", source=_PLUGIN)
+    normal_pod_fading: float = parameter(
+        0.8, "how much less each wider tier counts for pods without a topology", low=0, source=_PLUGIN
+    )
+
+
+def weights_of_resources(parameters: HyperNodeParameters, resources: tuple[str, ...]) -> Floats:
+    """Weight of each column of a snapshot in the packing of HyperNodes."""
+    by_name = {
+        CPU: parameters.hypernode_binpack_cpu,
+        MEMORY: parameters.hypernode_binpack_memory,
+        **parameters.hypernode_binpack_resources,
+    }
+    return np.array([by_name.get(name, 0) for name in resources], dtype=np.float64)
+
+
+def utilisation(used: Longs, allocatable: Longs, request: Longs, weights: Floats) -> Floats:
+    """How full each of some HyperNodes is with a request added.
+
+    Parameters
+    ----------
+    used, allocatable : ndarray of shape (c, r), int64
+        Sums over the nodes of each HyperNode.
+    request : ndarray of shape (r,), int64
+    weights : ndarray of shape (r,), float64
+
+    Returns
+    -------
+    ndarray of shape (c,), float64
+        Weighted mean of ``(used + request) / allocatable`` over the resources that are requested and have a weight; 0
+        where one of them would overflow, and for a request without any.
+    """
+    score = np.zeros(len(used), dtype=np.float64)
+    fits = np.ones(len(used), dtype=np.bool_)
+    total = 0.0
+    for column in np.flatnonzero((request > 0) & (weights > 0)):
+        after = used[:, column] + request[column]
+        fits &= after <= allocatable[:, column]
+        score += weights[column] * after / np.maximum(allocatable[:, column], 1)
+        total += float(weights[column])
+    if total == 0.0:
+        return np.zeros(len(used), dtype=np.float64)
+    return np.where(fits, score / total, 0.0)
+
+
+def share_of_ties(scores: Floats, inside: Longs, total: int) -> Floats:
+    """Scores where two or more that share the greatest each get the share of the tasks that are inside already.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (c,), float64
+    inside : ndarray of shape (c,), int64
+        Tasks of the sub-job in each HyperNode.
+    total : int
+        All its tasks.
+    """
+    if len(scores) < 2:
+        return scores
+    best = scores == scores.max()
+    if best.sum() < 2:
+        return scores
+    return np.where(best, scores + inside / total, scores)
+
+
+def topology_scores_newest(topology: Topology, weight: float) -> TopologyScores:
+    """What each HyperNode is worth as LCA of a leaf and the record: the virtual top counts as the highest tier."""
+    lowest = topology.tiers[0] if topology.tiers else topology.top_tier
+    return TopologyScores(
+        topology.forest,
+        tier_scores(topology.tier, lowest, topology.top_tier, flat=1.0),
+        own=1.0,
+        top=0.0,
+        weight=weight,
+        roots_meet=True,
+    )
+
+
+def fading_weights(topology: Topology, fading: float) -> list[tuple[int, float]]:
+    """Weight of every tier from the lowest to the virtual top, numbers without a HyperNode included.
+
+    ``fading ** (tier - 1)``. With fading 0 tier 1 alone counts, or the lowest tier where that is below 1 (upstream
+    divides by zero there).
+    """
+    lowest = topology.tiers[0] if topology.tiers else topology.top_tier
+    tiers = range(lowest, topology.top_tier + 1)
+    if fading == 0.0:
+        return [(tier, float(tier == min(lowest, 1))) for tier in tiers]
+    return [(tier, fading ** (tier - 1)) for tier in tiers]

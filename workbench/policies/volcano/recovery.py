@@ -1,0 +1,55 @@
+"""The record of the newest Volcano: recovered from running pods when a session opens, widened when pods are placed.
+
+Source: volcano-topology.md 4. -1 is the virtual top, `NO_RECORD` an empty record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.domains import NO_RECORD
+from workbench.model.topology import Topology
+
+__all__ = ["join", "joined", "recover"]
+
+Ints = npt.NDArray[np.int32]
+
+
+def join(a: int, b: int, topology: Topology) -> int:
+    """LCA of two records; an empty one leaves the other."""
+    if a == NO_RECORD:
+        return b
+    return a if b == NO_RECORD else topology.lca(a, b)
+
+
+def joined(records: Iterable[int], topology: Topology) -> int:
+    """LCA of all records that are not empty."""
+    found = NO_RECORD
+    for record in records:
+        found = join(found, record, topology)
+    return found
+
+
+def recover(running_nodes: Ints, topology: Topology) -> int:
+    """The record of a sub-job from the nodes of its running pods.
+
+    Returns
+    -------
+    int
+        Of the HyperNodes that hold all these nodes one of the lowest tier, ties: the smallest name; the virtual top
+        holds every node of the snapshot. `NO_RECORD` without a running pod, or where a pod's node is not in the
+        snapshot (-1): no HyperNode holds it.
+    """
+    nodes = np.unique(running_nodes)
+    if len(nodes) == 0 or nodes[0] < 0:
+        return NO_RECORD
+    start, domains = topology.node_domains
+    common = domains[start[nodes[0]] : start[nodes[0] + 1]]
+    for node in nodes[1:]:
+        common = np.intersect1d(common, domains[start[node] : start[node + 1]], assume_unique=True)
+    if len(common) == 0:
+        return -1
+    return int(common[np.lexsort((common, topology.tier[common]))[0]])

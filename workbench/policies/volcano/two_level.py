@@ -1,0 +1,351 @@
+"""The newest Volcano's search: HyperNodes for the job, and inside each of them HyperNodes for its sub-jobs.
+
+Source: volcano-topology.md 5.5. A turn tries every HyperNode of the job's gradients, closest tier first; inside one
+the sub-jobs are placed one after another, each in the best HyperNode of its own closest tier that has a solution,
+until the job is ready. Ties: the smallest name (upstream: at random).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.domains import NO_RECORD
+from workbench.model.placement import NearestMiss
+from workbench.policies.progress import Progress
+from workbench.policies.volcano.allocate import Pass
+from workbench.policies.volcano.board import Board
+from workbench.policies.volcano.gradients import Gradients, large_enough
+from workbench.policies.volcano.hypernode_scores import share_of_ties, utilisation
+from workbench.policies.volcano.job_parts import JobProgress, SubJob, SubProgress
+from workbench.policies.volcano.recovery import join
+
+__all__ = ["State", "TwoLevelSearch"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class State:
+    """How far a job is; copied for every attempt.
+
+    Attributes
+    ----------
+    job : Progress
+        Of the whole job.
+    subs : list of Progress
+        Of each sub-job; without sub-group policies the only one is the job's own.
+    records : list of int
+        Of each sub-job.
+    record : int
+        Of the job.
+    placed : list of (sub-job, role, nodes)
+        In the order of placement.
+    score : float
+        Sum of the sub-jobs' scores in this turn.
+    """
+
+    job: Progress
+    subs: list[Progress]
+    records: list[int]
+    record: int
+    placed: list[tuple[int, int, Ints]]
+    score: float = 0.0
+
+    def copy(self) -> State:
+        subs = [sub.copy() for sub in self.subs]
+        job = subs[0] if self.job is self.subs[0] else self.job.copy()
+        return State(job, subs, list(self.records), self.record, list(self.placed))
+
+    def on_nodes(self, number: int, sub: SubJob) -> Ints:
+        """Nodes of a sub-job's pods that run or are placed."""
+        mine = [nodes for owner, _, nodes in self.placed if owner == number]
+        return np.concatenate([sub.running_nodes, *mine]) if mine else sub.running_nodes
+
+
+class TwoLevelSearch:
+    """The turns of one job with a hard topology or with sub-groups.
+
+    Parameters
+    ----------
+    board : Board
+        Holds what earlier turns placed.
+    subs : sequence of SubJob
+    limit : int, optional
+        Highest tier of the job.
+    weights : ndarray of shape (r,), float64
+        Of the resources in the packing of HyperNodes.
+    scale : float
+        What a HyperNode's score is multiplied by.
+
+    Attributes
+    ----------
+    misses : dict of int to NearestMiss
+        Of the last turn: per tier of the job's gradients the HyperNode that holds most of the pods needed.
+    obstacles : dict of int to str
+        Of the last turn: per tier why that HyperNode will not do although it holds enough pods; empty where it does
+        not hold enough.
+    """
+
+    def __init__(self, board: Board, subs: Sequence[SubJob], limit: int | None, weights: Floats, scale: float) -> None:
+        self.board = board
+        self.subs = subs
+        self.limit = limit
+        self.misses: dict[int, NearestMiss] = {}
+        self.obstacles: dict[int, str] = {}
+        # The first sub-job that was dropped in the attempt at hand; -1: none.
+        self._stuck = -1
+        self._weights = weights
+        self._scale = scale
+        self._gang = board.request.gang
+        self._gradients = Gradients(board.topology)
+        snapshot = board.request.snapshot
+        # Of the moment when the session began: upstream computes these sums once.
+        self._idle_at_open = snapshot.domain_allocatable - snapshot.domain_used
+        self._large: dict[bytes, npt.NDArray[np.bool_]] = {}
+        self._ids = [f"{self._gang.key}/{sub.name}" if sub.name else self._gang.key for sub in subs]
+
+    def start(self, records: list[int], record: int) -> State:
+        """The state before the first turn."""
+        request = self.board.request
+        if not self._gang.sub_grouped:
+            job: Progress = JobProgress.start(self._gang, request.snapshot)
+            return State(job, [job], records, record, [])
+        job = request.progress()
+        subs: list[Progress] = [SubProgress.start(sub, self._gang, job) for sub in self.subs]
+        return State(job, subs, records, record, [])
+
+    def ready(self, state: State) -> bool:
+        """May the job start?"""
+        if not state.job.ready:
+            return False
+        return all(self._ready_of(policy, state) >= wanted for policy, wanted in self._gang.min_subgroups.items())
+
+    def _ready_of(self, policy: str, state: State) -> int:
+        return sum(1 for sub, p in zip(self.subs, state.subs, strict=True) if sub.policy == policy and p.ready)
+
+    def turn(self, state: State) -> State | None:
+        """One turn: the state after it, with the pods on the board; None: no HyperNode has a solution."""
+        self.misses, self.obstacles = {}, {}
+        board = self.board
+        minimum = self._minimum_of_job()
+        large = None if minimum is None else self._large_enough(minimum)
+        gradients = self._gradients.of(-1, state.record, self.limit, large)
+        self._explain_dropped(gradients, state.record, large)
+        needs = max(state.job.missing, 1)
+        for tier, domains in gradients:
+            best: tuple[State, int] | None = None
+            holds = self._holds(domains, state)
+            for domain, most in zip(domains.tolist(), holds.tolist(), strict=True):
+                if most < needs:
+                    self._miss(tier, domain, most, needs)
+                    continue
+                mark = board.mark()
+                self._stuck = -1
+                attempt = self._try(state.copy(), domain)
+                board.take_back(mark)
+                found = sum(len(nodes) for _, _, nodes in attempt.placed[len(state.placed) :])
+                if found == 0 or not self.ready(attempt):
+                    self._miss(tier, domain, most, needs, self._why_stuck(state, domain))
+                    continue
+                self._explain(domain, tier, True, f"holds {found} of {needs} pods", attempt.score)
+                if best is None or attempt.score > best[0].score:
+                    best = attempt, domain
+            if best is not None:
+                chosen, domain = best
+                for _, role, nodes in chosen.placed[len(state.placed) :]:
+                    board.put(role, nodes)
+                chosen.record = join(state.record, domain, board.topology)
+                return chosen
+        return None
+
+    def _try(self, state: State, domain: int) -> State:
+        """Place the sub-jobs inside one HyperNode until the job is ready; the pods stay on the board."""
+        first = self._needed(state)
+        queue = [(self._order(i, state, first), i) for i, p in enumerate(state.subs) if any(p.left)]
+        heapq.heapify(queue)
+        while queue:
+            _, number = heapq.heappop(queue)
+            if not self._place(number, state, domain):
+                # Dropped for this attempt, and for later turns if the attempt wins.
+                self._stuck = number if self._stuck < 0 else self._stuck
+                state.subs[number].left = [0] * len(state.subs[number].left)
+                continue
+            if sum(state.subs[number].left):
+                heapq.heappush(queue, (self._order(number, state, first), number))
+            if self.ready(state):
+                break
+        return state
+
+    def _needed(self, state: State) -> frozenset[int]:
+        """Sub-jobs that are taken first, so that enough of each policy become ready."""
+        found: list[int] = []
+        for policy, wanted in self._gang.min_subgroups.items():
+            missing = wanted - self._ready_of(policy, state)
+            waiting = [
+                (self._order(i, state, frozenset()), i)
+                for i, (sub, p) in enumerate(zip(self.subs, state.subs, strict=True))
+                if sub.policy == policy and not p.ready and any(p.left)
+            ]
+            found += [i for _, i in sorted(waiting)[: max(missing, 0)]]
+        return frozenset(found)
+
+    def _order(self, number: int, state: State, first: frozenset[int]) -> tuple[bool, bool, int, int, bytes]:
+        sub, ready = self.subs[number], state.subs[number].ready
+        return (not (number in first and not ready), ready, -sub.priority, sub.match_index, self._ids[number].encode())
+
+    def _place(self, number: int, state: State, start: int) -> bool:
+        """Place one sub-job inside a HyperNode: in the best of the closest tier that has a solution."""
+        sub = self.subs[number]
+        record = state.records[number]
+        on_nodes = state.on_nodes(number, sub)
+        large = self._large_enough(sub.pending) if record == NO_RECORD else None
+        for _, domains in self._gradients.of(start, record, sub.limit, large):
+            candidates = domains[self._may_hold(domains, sub, state.subs[number])]
+            if len(candidates) == 0:
+                continue
+            exact = len(sub.pods) == 1
+            found: dict[int, Pass] = {}
+            if not exact:
+                for domain in candidates.tolist():
+                    done = self._dry_run(domain, number, state, on_nodes)
+                    if done is not None:
+                        found[domain] = done
+                candidates = np.array(list(found), dtype=np.int32)
+                if len(candidates) == 0:
+                    continue
+            scores = self._scores_of(candidates, sub, on_nodes)
+            best = int(np.argmax(scores))
+            chosen = int(candidates[best])
+            done = self._dry_run(chosen, number, state, on_nodes) if exact else found[chosen]
+            if done is None:
+                # One role whose pods cannot make the sub-job ready however many fit.
+                return False
+            self._enter(number, state, done, chosen, float(scores[best]) * 100.0 * self._scale)
+            return True
+        return False
+
+    def _enter(self, number: int, state: State, done: Pass, domain: int, score: float) -> None:
+        state.subs[number] = done.progress
+        if not self._gang.sub_grouped:
+            state.job = done.progress
+        for role, nodes in done.placed:
+            self.board.put(role, nodes)
+            state.placed.append((number, role, nodes))
+            if self._gang.sub_grouped:
+                state.job.place(role, len(nodes))
+        state.records[number] = join(state.records[number], domain, self.board.topology)
+        state.score += score
+
+    def _dry_run(self, domain: int, number: int, state: State, on_nodes: Ints) -> Pass | None:
+        """The pass over a sub-job's pods in one HyperNode; None where it does not become ready."""
+        sub = self.subs[number]
+        fill, shapes, nodes = self.board.filler(domain, sub, state.records[number], on_nodes)
+        done = Pass.run(fill, shapes, nodes, state.subs[number], stop_when_ready=True)
+        return done if done.n_placed and done.progress.ready else None
+
+    def _may_hold(self, domains: Ints, sub: SubJob, progress: Progress) -> npt.NDArray[np.bool_]:
+        """HyperNodes worth a dry run; for pods of one role exactly those with a solution, if there is any."""
+        counts = self.board.domain_capacity
+        together = progress.missing >= sum(progress.left)
+        enough = np.ones(len(domains), dtype=np.bool_)
+        held = np.zeros(len(domains), dtype=np.int64)
+        for role in sub.pods:
+            left = progress.left[role]
+            if left == 0:
+                continue
+            here = np.minimum(counts[role][domains], left)
+            held += here
+            if together:
+                enough &= here == left
+            if len(sub.pods) == 1:
+                enough &= here >= progress.until_ready(role)
+        return enough & (held >= max(progress.missing, 1))
+
+    def _holds(self, domains: Ints, state: State) -> Longs:
+        """Pods that each HyperNode and those below it hold at most of those left."""
+        if not self.board.topology.nested:
+            domains = np.full_like(domains, -1)
+        held = np.zeros(len(domains), dtype=np.int64)
+        for role, counts in self.board.domain_capacity.items():
+            left = sum(progress.left[role] for progress in state.subs)
+            held += np.minimum(counts[domains], left)
+        return held
+
+    def _scores_of(self, domains: Ints, sub: SubJob, on_nodes: Ints) -> Floats:
+        board = self.board
+        scores = utilisation(board.domain_used[domains], board.allocatable[domains], sub.request, self._weights)
+        if len(on_nodes) == 0:
+            return scores
+        return share_of_ties(scores, board.inside(domains, on_nodes), sub.total)
+
+    def _large_enough(self, minimum: Longs) -> npt.NDArray[np.bool_]:
+        key = minimum.tobytes()
+        if key not in self._large:
+            self._large[key] = large_enough(self._idle_at_open, minimum)
+        return self._large[key]
+
+    def _minimum_of_job(self) -> Longs | None:
+        """minResources of the PodGroup; None: absent, every HyperNode passes."""
+        given = self._gang.min_resources
+        if given is None:
+            return None
+        columns = self.board.request.snapshot.resources
+        return np.array([given.get(name, 0) for name in columns], dtype=np.int64)
+
+    def _miss(self, tier: int, domain: int, holds: int, needs: int, obstacle: str = "") -> None:
+        name = self.board.topology.domain_name(domain)
+        best = self.misses.get(tier)
+        if best is None or min(holds, needs) > best.holds:
+            self.misses[tier] = NearestMiss(tier, name, min(holds, needs), needs)
+            self.obstacles[tier] = obstacle
+        self._explain(domain, tier, False, f"holds {min(holds, needs)} of {needs} pods{obstacle}")
+
+    def _why_stuck(self, state: State, domain: int) -> str:
+        """What kept the first sub-job that found no place in a HyperNode which holds enough pods for the job."""
+        if self._stuck < 0:
+            return ", but too few of the sub-groups that must be ready"
+        sub, record = self.subs[self._stuck], state.records[self._stuck]
+        who = f"sub-group {sub.name}" if sub.name else "the job"
+        within = "" if sub.limit is None else f" of tier <= {sub.limit}"
+        if not self._gradients.of(domain, record, sub.limit):
+            near = "" if record == NO_RECORD else f" near {self.board.topology.domain_name(record)}"
+            return f", but no HyperNode{within}{near} inside is allowed for {who}"
+        large = self._large_enough(sub.pending)
+        if record == NO_RECORD and not self._gradients.of(domain, record, sub.limit, large):
+            room = f"no HyperNode{within} had room for all {sub.n_pods} pending pods of {who}"
+            return f", but {room} when the session began"
+        return f", but no HyperNode{within} inside has room for {who}"
+
+    def _explain(self, domain: int, tier: int, kept: bool, why: str, score: float | None = None) -> None:
+        recorder = self.board.request.recorder
+        if recorder is not None:
+            recorder.domain(self.board.topology.domain_name(domain), tier, kept, why, score)
+
+    def _explain_dropped(
+        self, gradients: Sequence[tuple[int, Ints]], record: int, large: npt.NDArray[np.bool_] | None
+    ) -> None:
+        """Tell the recorder which HyperNodes no gradient holds, and why."""
+        if self.board.request.recorder is None or self.limit is None:
+            return
+        topology = self.board.topology
+        kept = {domain for _, domains in gradients for domain in domains.tolist()}
+        below = {d for _, domains in self._gradients.of(-1, record, self.limit) for d in domains.tolist()}
+        order = sorted(range(-1, topology.n_domains), key=lambda d: (topology.domain_tier(d), d))
+        for domain in order:
+            tier = topology.domain_tier(domain)
+            if domain in kept:
+                continue
+            if tier > self.limit:
+                self._explain(domain, tier, False, f"tier {tier} above the highest allowed {self.limit}")
+            elif domain not in below:
+                name = topology.domain_name(record)
+                self._explain(domain, tier, False, f"meets the recorded {name} only above tier {self.limit}")
+            else:
+                self._explain(domain, tier, False, "smaller than minResources when the session began")

@@ -1,0 +1,198 @@
+"""`volcano-1.15`: the newest Volcano, with sub-groups, soft as hard at the virtual top and packing of HyperNodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.domains import NO_RECORD, Fill
+from workbench.model.gang import Gang
+from workbench.model.placement import NearestMiss, Reason
+from workbench.policies.base import Assignment, Declined, NodePolicy, Request
+from workbench.policies.demand import node_reasons
+from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
+from workbench.policies.volcano.allocate import Pass
+from workbench.policies.volcano.board import Board
+from workbench.policies.volcano.constraints import Limits, limits_of
+from workbench.policies.volcano.hypernode_scores import (
+    HyperNodeParameters,
+    topology_scores_newest,
+    weights_of_resources,
+)
+from workbench.policies.volcano.job_parts import JobProgress, SubJob, split
+from workbench.policies.volcano.normal_pods import NormalPods
+from workbench.policies.volcano.recovery import joined, recover
+from workbench.policies.volcano.scores import score_weights
+from workbench.policies.volcano.two_level import State, TwoLevelSearch
+
+__all__ = ["Volcano115"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+
+class Volcano115(NodePolicy):
+    """Jobs with a tier or with sub-groups by `TwoLevelSearch`, all others on the whole cluster.
+
+    Within one call of `place` a gang gets its minimum first and then its other pods, one per turn.
+
+    Notes
+    -----
+    Source: volcano-topology.md 3.1 to 7.3, NEW. Ties: the smallest name (DESIGN decision 5). The record is recovered
+    from running pods; the annotation is 1.13's and not read.
+    """
+
+    name = "volcano-1.15"
+    monotone = True
+    sub_groups = True
+
+    def __init__(self, parameters: HyperNodeParameters) -> None:
+        self._parameters = parameters
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return asdict(self._parameters)
+
+    def assign(self, request: Request) -> Assignment | Declined:
+        gang, topology = request.gang, request.snapshot.topology
+        if _has_topology(gang) and not topology.ready:
+            return Declined((topology_not_ready(topology),))
+        limits = limits_of(gang, topology)
+        subs = split(gang, request.snapshot, request.demand, limits)
+        records = [recover(sub.running_nodes, topology) if sub.topology else NO_RECORD for sub in subs]
+        board = self._board(request)
+        if limits.job is None and not gang.sub_grouped:
+            return self._flat(request, board, subs[0], records[0], limits)
+        return self._two_level(request, board, subs, records, limits)
+
+    def _board(self, request: Request) -> Board:
+        p, snapshot = self._parameters, request.snapshot
+        normal = NormalPods(
+            p.normal_pod_enable,
+            snapshot.topology,
+            snapshot.domain_allocatable,
+            weights_of_resources(p, snapshot.resources),
+            p.normal_pod_fading,
+            float(p.weight),
+        )
+        scores = topology_scores_newest(snapshot.topology, p.weight)
+        return Board(request, score_weights(p, snapshot.resources), scores, normal, p.gpu_weight)
+
+    def _flat(self, request: Request, board: Board, sub: SubJob, record: int, limits: Limits) -> Assignment | Declined:
+        """The whole cluster as one HyperNode: the turns look at the same nodes, so that all are taken at once."""
+        gang = request.gang
+        fill, shapes, nodes = board.filler(-1, sub, record, sub.running_nodes)
+        board.record_nodes(fill, shapes, sub)
+        progress = JobProgress.start(gang, request.snapshot)
+        done = Pass.run(fill, shapes, nodes, progress, stop_when_ready=False)
+        state = State(done.progress, [done.progress], [record], record, [(0, r, n) for r, n in done.placed])
+        if not done.progress.ready:
+            held = Reason("gang-incomplete", f"{done.n_placed} of the {progress.missing} pods needed find a node", 1)
+            return _declined(request, held, (), limits.warnings, done.failed[0], fill.idle)
+        for role, placed in done.placed:
+            board.put(role, placed)
+        answer = _assignment(request, board, [sub], state, limits)
+        if sub.topology and not request.snapshot.topology.tiers:
+            # Without HyperNodes the virtual top is every node's leaf.
+            answer.has_record = True
+        elif isinstance(fill, Fill) and fill.record != NO_RECORD:
+            answer.record, answer.has_record = fill.record, True
+        return answer
+
+    def _two_level(
+        self, request: Request, board: Board, subs: list[SubJob], records: list[int], limits: Limits
+    ) -> Assignment | Declined:
+        topology = request.snapshot.topology
+        weights = weights_of_resources(self._parameters, request.snapshot.resources)
+        search = TwoLevelSearch(board, subs, limits.job, weights, float(self._parameters.weight))
+        state = search.start(records, joined(records, topology))
+        score = 0.0
+        while any(any(sub.left) for sub in state.subs):
+            found = search.turn(state)
+            if found is None:
+                break
+            if request.recorder is not None:
+                _explain_turn(request, board, subs, state, found)
+            state = found
+            score += state.score
+        if not search.ready(state):
+            needs = max(request.progress().missing, 1)
+            misses = tuple(search.misses[tier] for tier in sorted(search.misses))
+            why = _no_domain(search, limits, needs)
+            return _declined(request, why, misses, limits.warnings, request.demand.order[0], request.demand.idle)
+        answer = _assignment(request, board, subs, state, limits)
+        answer.score = score
+        if _has_topology(request.gang) and state.record != NO_RECORD:
+            answer.record, answer.has_record = state.record, True
+        return answer
+
+
+def _explain_turn(request: Request, board: Board, subs: list[SubJob], before: State, after: State) -> None:
+    """Where each sub-job went, and, in the first turn, how the nodes look to the first pod."""
+    recorder, topology = request.recorder, request.snapshot.topology
+    assert recorder is not None
+    news = after.placed[len(before.placed) :]
+    for number in dict.fromkeys(owner for owner, _, _ in news):
+        pods = sum(len(nodes) for owner, _, nodes in news if owner == number)
+        name = subs[number].name or request.gang.name
+        recorder.note(f"{name}: {pods} pods inside {topology.domain_name(after.records[number])}")
+    if not before.placed:
+        board.take_back(board.mark() - len(news))
+        first = news[0][0]
+        fill, shapes, _ = board.filler(
+            after.records[first], subs[first], before.records[first], subs[first].running_nodes
+        )
+        board.record_nodes(fill, shapes, subs[first])
+        for _, role, nodes in news:
+            board.put(role, nodes)
+
+
+def _has_topology(gang: Gang) -> bool:
+    return gang.constraint is not None or any(group.constraint is not None for group in gang.sub_groups)
+
+
+def _assignment(request: Request, board: Board, subs: list[SubJob], state: State, limits: Limits) -> Assignment:
+    node = np.full(request.gang.n_pods, -1, dtype=np.int32)
+    given: dict[tuple[int, int], int] = {}
+    for number, role, nodes in state.placed:
+        first = given.get((number, role), 0)
+        node[subs[number].pods[role][first : first + len(nodes)]] = nodes
+        given[number, role] = first + len(nodes)
+    reasons = {}
+    everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
+    role_of = request.gang.role_of_pod
+    for role in request.demand.order:
+        if (node[role_of == role] < 0).any():
+            causes = node_reasons(request.demand, role, board.idle, everywhere)
+            reasons[role] = causes or (Reason("no-domain", "no HyperNode near the record holds one more pod"),)
+    return Assignment(node, reasons, warnings=limits.warnings)
+
+
+def _declined(
+    request: Request, why: Reason, misses: tuple[NearestMiss, ...], warnings: tuple[str, ...], role: int, idle: Longs
+) -> Declined:
+    """Why the gang waits, beside the texts that Volcano would write."""
+    demand = request.demand
+    needs = max(request.progress().missing, 1)
+    fits = [fit_reason(request, r, idle) for r in demand.order if not demand.capacity(r, idle, 1).any()]
+    # Of a flat search the nodes say most, of a search in HyperNodes the closest of them.
+    reasons = [why, *fits] if misses or not fits else [*fits, why]
+    return Declined((*reasons, gang_text(request, needs, role, idle)), misses, warnings)
+
+
+def _no_domain(search: TwoLevelSearch, limits: Limits, needs: int) -> Reason:
+    """Which HyperNode came closest."""
+    within = "" if limits.job is None else f" of tier <= {limits.job}"
+    if not search.misses:
+        text = f"no HyperNode{within} near the running pods was large enough when the session began"
+        return Reason("no-domain", text, 1)
+    best = max(search.misses.values(), key=lambda miss: (miss.holds, -miss.tier))
+    pods = "1 pod" if needs == 1 else f"{needs} pods"
+    text = (
+        f"no HyperNode{within} holds {pods}: best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
+    )
+    return Reason("no-domain", text + search.obstacles[best.tier], len(search.misses))
