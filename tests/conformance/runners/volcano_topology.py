@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tests.conformance.registry import Runners
-from tests.conformance.runners import volcano_admission, volcano_sub_groups, volcano_tree
+from tests.conformance.runners import volcano_admission, volcano_allocate, volcano_sub_groups, volcano_tree
 from tests.conformance.runners.volcano_tree import hypernode_of
 from workbench.model.topology import DomainSpec, Topology
 from workbench.objects.selectors import NameIndex, Selector, read_label_selector, resolve_selector
@@ -16,6 +16,7 @@ RUNNERS = Runners("volcano-topology")
 volcano_tree.register(RUNNERS)
 volcano_admission.register(RUNNERS)
 volcano_sub_groups.register(RUNNERS)
+volcano_allocate.register(RUNNERS)
 
 
 @RUNNERS.op("lca", "lca", given=("hypernodes", "a", "b"), want=("lca",))

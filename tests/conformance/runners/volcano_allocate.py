@@ -1,0 +1,73 @@
+"""One session of Volcano's allocate action: `cases/volcano-topology/allocate.json`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from tests.conformance.registry import NotUnderstood, Runners
+from tests.conformance.runners.volcano_sessions import after, binds, session
+from workbench.model.release import Release
+from workbench.policies import get_policy
+from workbench.policies.base import Policy
+
+POLICY = {Release.V1_13: "volcano-1.13", Release.NEWEST: "volcano-1.15"}
+
+_PLUGINS = {"gang", "predicates", "network-topology-aware", "binpack", "nodeorder", "drf", "proportion"}
+
+
+def register(runners: Runners) -> None:
+    """Add the operation of allocate.json to the area's runners."""
+    runners.op(
+        "allocate",
+        "allocate",
+        given=("nodes", "topology", "queues", "podgroups", "pods", "plugins", "action"),
+        want=(
+            "kind",
+            "bind_count",
+            "binds",
+            "binds_per_tier1_hypernode_sorted",
+            # What an independent model reached; a miss there is a question, not a failure.
+            "model_leaf_counts_any_of",
+            "model_binds_any_of",
+        ),
+        per_release=True,
+    )(allocate)
+
+
+def policy_of(plugins: list[str], release: Release) -> Policy:
+    """The policy with the plugins of a case, at their default arguments."""
+    if set(plugins) - _PLUGINS:
+        raise NotUnderstood(f"plugins {sorted(set(plugins) - _PLUGINS)}")
+    parameters: dict[str, Any] = {}
+    if "binpack" not in plugins:
+        parameters["binpack_weight"] = 0
+    if "nodeorder" not in plugins:
+        parameters |= {"least_weight": 0, "balanced_weight": 0}
+    if "network-topology-aware" not in plugins:
+        return get_policy("allocate", **parameters)
+    return get_policy(POLICY[release], weight=1, **parameters)
+
+
+def allocate(given: dict[str, Any], want: dict[str, Any], release: Release) -> None:
+    if given["action"] != "allocate":
+        raise NotUnderstood(f"action {given['action']!r}")
+    snapshot, gangs = session(given, release)
+    decisions = policy_of(given["plugins"], release).schedule(gangs, snapshot)
+    bound = binds(decisions)
+    after(snapshot, decisions)
+    assert len(bound) == want["bind_count"], bound
+    if want["kind"] == "exact-map":
+        assert bound == want["binds"]
+    elif want["kind"] == "per-leaf-hypernode-counts":
+        assert per_leaf(given["topology"], bound) == want["binds_per_tier1_hypernode_sorted"]
+    elif want["kind"] not in ("count-only", "none/pending"):
+        raise NotUnderstood(f"kind {want['kind']!r}")
+
+
+def per_leaf(topology: dict[str, Any], bound: dict[str, str]) -> list[int]:
+    """Bound pods per HyperNode of tier 1, ascending; leaves without any are left out."""
+    counts: Counter[str] = Counter()
+    for node in bound.values():
+        counts.update(leaf for leaf in topology["tiers"]["1"] if node in topology["real_nodes"][leaf])
+    return sorted(counts.values())
