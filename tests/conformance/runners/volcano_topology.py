@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tests.conformance.registry import Runners
-from tests.conformance.runners import volcano_admission, volcano_allocate, volcano_sub_groups, volcano_tree
+from tests.conformance.runners import (
+    volcano_admission,
+    volcano_allocate,
+    volcano_e2e,
+    volcano_gradients,
+    volcano_scores,
+    volcano_sub_groups,
+    volcano_tree,
+)
 from tests.conformance.runners.volcano_tree import hypernode_of
 from workbench.model.topology import DomainSpec, Topology
 from workbench.objects.selectors import NameIndex, Selector, read_label_selector, resolve_selector
@@ -17,6 +25,9 @@ volcano_tree.register(RUNNERS)
 volcano_admission.register(RUNNERS)
 volcano_sub_groups.register(RUNNERS)
 volcano_allocate.register(RUNNERS)
+volcano_e2e.register(RUNNERS)
+volcano_gradients.register(RUNNERS)
+volcano_scores.register(RUNNERS)
 
 
 @RUNNERS.op("lca", "lca", given=("hypernodes", "a", "b"), want=("lca",))

@@ -167,13 +167,3 @@ class Board:
             leaf = self.topology.leaf_of_node
             workplace = Workplace(self.request, self._weights, self._gpu_weight, self.idle, self.used, leaf)
             record_nodes(workplace, fill, shapes)
-
-    def inside(self, domains: Ints, on_nodes: Ints) -> Longs:
-        """How many of some pods, given by their nodes, each of some HyperNodes holds."""
-        counts = np.zeros(self.topology.n_domains + 1, dtype=np.int64)
-        start, holders = self.topology.node_domains
-        for node in on_nodes:
-            if node >= 0:
-                counts[holders[start[node] : start[node + 1]]] += 1
-                counts[-1] += 1
-        return counts[domains]

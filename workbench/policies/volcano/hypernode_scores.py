@@ -21,6 +21,8 @@ from workbench.policies.volcano.scores import TopologyParameters
 
 __all__ = [
     "HyperNodeParameters",
+    "best",
+    "count_inside",
     "fading_weights",
     "share_of_ties",
     "topology_scores_newest",
@@ -106,6 +108,21 @@ def share_of_ties(scores: Floats, inside: Longs, total: int) -> Floats:
     if best.sum() < 2:
         return scores
     return np.where(best, scores + inside / total, scores)
+
+
+def count_inside(topology: Topology, domains: Ints, on_nodes: Ints) -> Longs:
+    """How many pods, given by their nodes (-1: not in the snapshot), each of some HyperNodes holds."""
+    counts = np.zeros(topology.n_domains + 1, dtype=np.int64)
+    start, holders = topology.node_domains
+    for node in on_nodes[on_nodes >= 0]:
+        counts[holders[start[node] : start[node + 1]]] += 1
+        counts[-1] += 1
+    return counts[domains]
+
+
+def best(scores: Floats) -> int:
+    """Position of the greatest score, the first of several: the smallest name; -1 for no score at all."""
+    return int(np.argmax(scores)) if len(scores) else -1
 
 
 def topology_scores_newest(topology: Topology, weight: float) -> TopologyScores:

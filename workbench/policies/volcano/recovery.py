@@ -33,8 +33,16 @@ def joined(records: Iterable[int], topology: Topology) -> int:
     return found
 
 
-def recover(running_nodes: Ints, topology: Topology) -> int:
-    """The record of a sub-job from the nodes of its running pods.
+def recover(running_nodes: Ints, topology: Topology, before: int = NO_RECORD) -> int:
+    """The record of a sub-job when a session opens.
+
+    Parameters
+    ----------
+    running_nodes : ndarray of int32
+        Node of each of its running pods; -1: a node that the snapshot lacks.
+    topology : Topology
+    before : int
+        Its record after the session before; kept while the sub-job has running pods.
 
     Returns
     -------
@@ -44,6 +52,8 @@ def recover(running_nodes: Ints, topology: Topology) -> int:
         snapshot (-1): no HyperNode holds it.
     """
     nodes = np.unique(running_nodes)
+    if len(nodes) and before != NO_RECORD:
+        return before
     if len(nodes) == 0 or nodes[0] < 0:
         return NO_RECORD
     start, domains = topology.node_domains

@@ -20,7 +20,7 @@ from workbench.policies.progress import Progress
 from workbench.policies.volcano.allocate import Pass
 from workbench.policies.volcano.board import Board
 from workbench.policies.volcano.gradients import Gradients, large_enough
-from workbench.policies.volcano.hypernode_scores import share_of_ties, utilisation
+from workbench.policies.volcano.hypernode_scores import best, count_inside, share_of_ties, utilisation
 from workbench.policies.volcano.job_parts import JobProgress, SubJob, SubProgress
 from workbench.policies.volcano.recovery import join
 
@@ -140,7 +140,7 @@ class TwoLevelSearch:
         self._explain_dropped(gradients, state.record, large)
         needs = max(state.job.missing, 1)
         for tier, domains in gradients:
-            best: tuple[State, int] | None = None
+            winner: tuple[State, int] | None = None
             holds = self._holds(domains, state)
             for domain, most in zip(domains.tolist(), holds.tolist(), strict=True):
                 if most < needs:
@@ -155,10 +155,10 @@ class TwoLevelSearch:
                     self._miss(tier, domain, most, needs, self._why_stuck(state, domain))
                     continue
                 self._explain(domain, tier, True, f"holds {found} of {needs} pods", attempt.score)
-                if best is None or attempt.score > best[0].score:
-                    best = attempt, domain
-            if best is not None:
-                chosen, domain = best
+                if winner is None or attempt.score > winner[0].score:
+                    winner = attempt, domain
+            if winner is not None:
+                chosen, domain = winner
                 for _, role, nodes in chosen.placed[len(state.placed) :]:
                     board.put(role, nodes)
                 chosen.record = join(state.record, domain, board.topology)
@@ -221,13 +221,13 @@ class TwoLevelSearch:
                 if len(candidates) == 0:
                     continue
             scores = self._scores_of(candidates, sub, on_nodes)
-            best = int(np.argmax(scores))
-            chosen = int(candidates[best])
+            at = best(scores)
+            chosen = int(candidates[at])
             done = self._dry_run(chosen, number, state, on_nodes) if exact else found[chosen]
             if done is None:
                 # One role whose pods cannot make the sub-job ready however many fit.
                 return False
-            self._enter(number, state, done, chosen, float(scores[best]) * 100.0 * self._scale)
+            self._enter(number, state, done, chosen, float(scores[at]) * 100.0 * self._scale)
             return True
         return False
 
@@ -283,7 +283,7 @@ class TwoLevelSearch:
         scores = utilisation(board.domain_used[domains], board.allocatable[domains], sub.request, self._weights)
         if len(on_nodes) == 0:
             return scores
-        return share_of_ties(scores, board.inside(domains, on_nodes), sub.total)
+        return share_of_ties(scores, count_inside(board.topology, domains, on_nodes), sub.total)
 
     def _large_enough(self, minimum: Longs) -> npt.NDArray[np.bool_]:
         key = minimum.tobytes()
@@ -301,8 +301,8 @@ class TwoLevelSearch:
 
     def _miss(self, tier: int, domain: int, holds: int, needs: int, obstacle: str = "") -> None:
         name = self.board.topology.domain_name(domain)
-        best = self.misses.get(tier)
-        if best is None or min(holds, needs) > best.holds:
+        nearest = self.misses.get(tier)
+        if nearest is None or min(holds, needs) > nearest.holds:
             self.misses[tier] = NearestMiss(tier, name, min(holds, needs), needs)
             self.obstacles[tier] = obstacle
         self._explain(domain, tier, False, f"holds {min(holds, needs)} of {needs} pods{obstacle}")

@@ -1,0 +1,164 @@
+"""Which HyperNodes are tried and what is remembered: `gradient`, `allocated-hypernode` and `score-cache`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tests.conformance.registry import NotUnderstood, Runners
+from workbench.kernels.domains import NO_RECORD
+from workbench.model.gang import TopologyConstraint
+from workbench.model.topology import VIRTUAL_TOP, DomainSpec, Topology
+from workbench.policies.volcano.gradients import Gradients, large_enough, reverse_and_cap
+from workbench.policies.volcano.recovery import join, recover
+from workbench.policies.volcano.topology_arguments import read_topology_arguments
+from workbench.policies.volcano.topology_spec import hard_tier
+
+Json = Mapping[str, Any]
+
+
+def register(runners: Runners) -> None:
+    """Add the operations of these files to the area's runners."""
+    asked = ("topology", "node_allocatable", "start", "allocated_hypernode", "purpose", "level")
+    asked += ("highest_tier_allowed", "min_resource", "cache_override")
+    runners.op("gradient", "gradients", asked, ("contains", "tiers_ascending"))(gradients)
+    asked = ("topology", "node_allocatable", "pending_tasks", "network_topology", "start", "purpose")
+    runners.op("gradient", "sub-job-gradients", (*asked, "plugin_arguments"), ("gradients",))(sub_job_gradients)
+    runners.op("gradient", "reverse-and-cap", ("gradients", "max"), ("gradients",))(reversed_and_capped)
+    asked = ("tree", "job_allocated", "job_decision", "sub_jobs", "decision_for_unknown_sub_job")
+    runners.op("allocated-hypernode", "commit-record", asked, ("job_allocated", "sub_jobs_allocated"))(commit)
+    asked = ("tree", "running_pod_nodes", "allocated_before")
+    runners.op("allocated-hypernode", "session-open-record", asked, ("allocated_after",))(opened)
+    asked = ("topology", "node_allocatable", "node_used")
+    runners.op("score-cache", "resource-cache", asked, ("every_hypernode_of_tier",))(totals)
+
+
+def generated(rules: Json) -> Topology:
+    """A large topology from its rules: see the README of the cases."""
+    n = rules["node_count"]
+    names = [rules["node_name"].replace("{i}", str(i)) for i in range(n)]
+    tiers = sorted(rules["tiers"], key=lambda tier: tier["tier"])
+
+    def number(tier: Json, node: int) -> int:
+        if rules["assign"] not in ("blocks", "modulo"):
+            raise NotUnderstood(f"assign {rules['assign']!r}")
+        return node // (n // tier["count"]) if rules["assign"] == "blocks" else node % tier["count"]
+
+    specs = []
+    for level, tier in enumerate(tiers):
+        members: dict[int, list[int]] = {}
+        for node in range(n):
+            members.setdefault(number(tier, node), []).append(node)
+        for i, nodes in members.items():
+            above = tiers[level + 1] if level + 1 < len(tiers) else None
+            parent = above["name"].replace("{i}", str(number(above, nodes[0]))) if above else ""
+            specs.append(DomainSpec(tier["name"].replace("{i}", str(i)), tier["tier"], nodes, parent=parent))
+    return Topology.build(names, specs)
+
+
+def tree(entries: Sequence[Json]) -> Topology:
+    """HyperNodes given one by one; the virtual top is always there and left out."""
+    names = sorted({node for entry in entries for node in entry.get("real_nodes", ())})
+    at = {name: i for i, name in enumerate(names)}
+    specs = [
+        DomainSpec(
+            entry["name"],
+            entry.get("tier", 0),
+            [at[node] for node in entry.get("real_nodes", ())],
+            parent="" if entry["parent"] == VIRTUAL_TOP else entry["parent"],
+        )
+        for entry in entries
+        if entry["name"] != VIRTUAL_TOP
+    ]
+    return Topology.build(names, specs)
+
+
+def amounts(*rows: Json) -> np.ndarray:
+    """Rows of amounts with one column for every name in any of them."""
+    names = sorted({name for row in rows for name in row})
+    return np.array([[row.get(name, 0) for name in names] for row in rows], dtype=np.int64)
+
+
+def record_of(name: str, topology: Topology) -> int:
+    return topology.domain(name) if name else NO_RECORD
+
+
+def gradients(given: dict[str, Any], want: dict[str, Any]) -> None:
+    topology = generated(given["topology"]["generated"])
+    override = given["cache_override"] or {}
+    rows = [given["node_allocatable"], given["min_resource"]]
+    rows += [amount for one in override.values() for amount in (one["idle"], one["future_idle"])]
+    table = amounts(*rows)
+    idle = topology.domain_sums(np.tile(table[0], (topology.n_nodes, 1)))
+    future = idle.copy()
+    if given["purpose"] == "allocate":
+        for i, name in enumerate(override):
+            idle[topology.domain(name)], future[topology.domain(name)] = table[2 + 2 * i], table[3 + 2 * i]
+    elif given["purpose"] != "evict":
+        raise NotUnderstood(f"purpose {given['purpose']!r}")
+    large = large_enough(idle, table[1]) | large_enough(future, table[1])
+    found = Gradients(topology).of(
+        topology.domain(given["start"]),
+        record_of(given["allocated_hypernode"], topology),
+        given["highest_tier_allowed"],
+        large,
+    )
+    names = {topology.domain_name(domain) for _, domains in found for domain in domains.tolist()}
+    assert {name: name in names for name in want["contains"]} == want["contains"]
+    tiers = [tier for tier, _ in found]
+    assert (tiers == sorted(tiers)) == want["tiers_ascending"]
+
+
+def sub_job_gradients(given: dict[str, Any], want: dict[str, Any]) -> None:
+    topology = tree(given["topology"]["hypernodes"])
+    wish = given["network_topology"] or {}
+    limit = hard_tier(TopologyConstraint(wish.get("mode", ""), wish.get("highestTierAllowed")))
+    table = amounts(given["node_allocatable"], *given["pending_tasks"])
+    large = large_enough(topology.domain_sums(np.tile(table[0], (topology.n_nodes, 1))), table[1:].sum(axis=0))
+    found = Gradients(topology).of(topology.domain(given["start"]), NO_RECORD, limit, large)
+    names = [[topology.domain_name(domain) for domain in domains.tolist()] for _, domains in found]
+    if given["purpose"] == "evict":
+        names = reverse_and_cap(names, read_topology_arguments(given["plugin_arguments"]).max_hypernodes_for_eviction)
+    assert [set(gradient) for gradient in names] == [set(gradient) for gradient in want["gradients"]]
+
+
+def reversed_and_capped(given: dict[str, Any], want: dict[str, Any]) -> None:
+    assert reverse_and_cap(given["gradients"], given["max"]) == want["gradients"]
+
+
+def commit(given: dict[str, Any], want: dict[str, Any]) -> None:
+    """A decision for a sub-job that does not exist changes nothing: here such a thing cannot be said."""
+    topology = tree(given["tree"])
+    has_top = any(entry["name"] == VIRTUAL_TOP for entry in given["tree"])
+
+    def after(allocated: str | None, decision: str | None) -> str:
+        found = join(record_of(allocated or "", topology), record_of(decision or "", topology), topology)
+        if found == NO_RECORD or (found < 0 and not has_top):
+            return ""
+        return topology.domain_name(found)
+
+    assert after(given["job_allocated"], given["job_decision"]) == want["job_allocated"]
+    found = {name: after(sub["allocated"], sub["decision"]) for name, sub in given["sub_jobs"].items()}
+    assert found == want["sub_jobs_allocated"]
+
+
+def opened(given: dict[str, Any], want: dict[str, Any]) -> None:
+    topology = tree(given["tree"])
+    before = given["allocated_before"]
+    known = before == VIRTUAL_TOP or topology.has_domain(before)
+    nodes = [topology.node(name) if topology.has_node(name) else -1 for name in given["running_pod_nodes"]]
+    found = recover(np.array(nodes, dtype=np.int32), topology, record_of(before if known else "", topology))
+    assert ("" if found == NO_RECORD else topology.domain_name(found)) == want["allocated_after"]
+
+
+def totals(given: dict[str, Any], want: dict[str, Any]) -> None:
+    topology = generated(given["topology"]["generated"])
+    for kind in ("allocatable", "used"):
+        row = given[f"node_{kind}"]
+        sums = topology.domain_sums(np.tile(amounts(row)[0], (topology.n_nodes, 1)))
+        for wanted in want["every_hypernode_of_tier"]:
+            rows = sums[topology.domains_at(wanted["tier"])]
+            assert len(rows)
+            assert (rows == amounts(wanted[kind])[0]).all()

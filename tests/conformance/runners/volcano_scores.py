@@ -1,0 +1,189 @@
+"""Scores of nodes and HyperNodes, and their arguments: `score-node`, `score-hypernode`, `plugin-config`, `helper`."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from tests.conformance.registry import NotUnderstood, Runners
+from tests.conformance.runners.volcano_gradients import amounts, generated
+from tests.conformance.runners.volcano_sessions import session
+from workbench.kernels.domains import NO_RECORD, Fill, ScoreWeights, TopologyScores
+from workbench.model.gang import Gang
+from workbench.model.release import Release
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.topology import DomainSpec, Topology
+from workbench.policies.demand import Demand
+from workbench.policies.gpu.base import GpuQuestions
+from workbench.policies.gpu.lowest_index import GpuLowestIndex
+from workbench.policies.parameters import NoParameters, read_parameters
+from workbench.policies.volcano.constraints import limits_of
+from workbench.policies.volcano.hypernode_scores import (
+    HyperNodeParameters,
+    best,
+    count_inside,
+    share_of_ties,
+    topology_scores_newest,
+    utilisation,
+    weights_of_resources,
+)
+from workbench.policies.volcano.job_parts import SubJob, split
+from workbench.policies.volcano.normal_pods import NormalPods, normal_scores
+from workbench.policies.volcano.scores import topology_scores_1_13
+from workbench.policies.volcano.topology_arguments import read_topology_arguments
+
+RESOURCE = {"milli_cpu": "cpu", "memory_bytes": "memory"}
+
+
+def register(runners: Runners) -> None:
+    """Add the operations of these files to the area's runners."""
+    case = ("nodes", "topology", "queues", "podgroups", "pods", "plugin_arguments")
+    answer = ("scores", "exact_number_of_scores", "error", "tolerance")
+    runners.op("score-node", "score-nodes", (*case, "score_nodes"), answer, per_release=True)(score_nodes)
+    asked = ("topology", "node_allocatable", "node_used", "task_request", "plugin_arguments")
+    runners.op("score-node", "normal-pod-score", asked, ("score_of_every_node", "tolerance"))(normal_pod)
+    asked = (*case, "sub_job", "candidates")
+    runners.op("score-hypernode", "score-hypernodes", asked, answer)(score_hypernodes)
+    runners.op("helper", "best-of-scores", ("score_to_hypernodes",), ("any_of", "score"))(best_of_scores)
+    asked = ("hyperNodeName", "tasks", "hyperNodes")
+    runners.op("helper", "count-tasks-in-hypernode", asked, ("count",))(count_tasks)
+    values = ("weight", "cpu", "memory", "resources", "normal_pod_enable", "normal_pod_fading")
+    values += ("max_hypernodes_for_eviction",)
+    runners.op("plugin-config", "plugin-config", ("arguments",), values)(plugin_config)
+
+
+def parameters_of(arguments: dict[str, Any]) -> HyperNodeParameters:
+    given = read_topology_arguments(arguments).parameters()
+    return read_parameters("volcano-1.15", HyperNodeParameters, given)
+
+
+def sub_jobs(gang: Gang, snapshot: ClusterSnapshot) -> list[SubJob]:
+    ledger = snapshot.ledger()
+    demand = Demand(gang, ledger, GpuQuestions(GpuLowestIndex(NoParameters()), ledger))
+    return split(gang, snapshot, demand, limits_of(gang, snapshot.topology))
+
+
+def assert_scores(found: dict[str, float], want: dict[str, Any]) -> None:
+    assert not want["error"]
+    for name, score in want["scores"].items():
+        assert math.isclose(found.get(name, 0.0), score, rel_tol=0, abs_tol=want["tolerance"]), (name, found)
+    if want["exact_number_of_scores"] is not None:
+        assert len(found) == want["exact_number_of_scores"]
+
+
+def score_nodes(given: dict[str, Any], want: dict[str, Any], release: Release) -> None:
+    """The one pending pod; its node part is left out, so that what remains is the plugin's."""
+    snapshot, gangs = session(given, release)
+    (gang,) = gangs
+    (sub,) = [sub for sub in sub_jobs(gang, snapshot) if sub.n_pods]
+    ((role, _),) = sub.pods.items()
+    topology = snapshot.topology
+    nodes = np.array([topology.node(name) for name in given["score_nodes"]], dtype=np.int32)
+    parameters = parameters_of(given["plugin_arguments"])
+    if sub.topology:
+        if release is Release.V1_13:
+            scores, total = topology_scores_1_13(topology, parameters.weight), gang.n_pods + gang.ready
+        else:
+            scores, total = topology_scores_newest(topology, parameters.weight), sub.total
+        record = topology.domain(gang.record) if gang.record else NO_RECORD
+        found = by_record(snapshot, nodes, scores, record, sub.running_nodes, total)
+    elif release is Release.V1_13 or not parameters.normal_pod_enable:
+        found = None
+    else:
+        settings = normal(snapshot, parameters)
+        found = normal_scores(settings, snapshot.domain_used, sub.pending, nodes) * 100.0 * settings.scale
+        assert gang.roles[role].count == 1
+    assert_scores({} if found is None else dict(zip(given["score_nodes"], found.tolist(), strict=True)), want)
+
+
+def by_record(
+    snapshot: ClusterSnapshot, nodes: np.ndarray, scores: TopologyScores, record: int, running: np.ndarray, total: int
+) -> np.ndarray:
+    """Scores of some nodes as candidates of one pod that fits each of them."""
+    topology = snapshot.topology
+    room = np.ones_like(snapshot.allocatable)
+    rank, leaf = topology.node_rank, topology.leaf_of_node
+    fill = Fill(nodes, room, snapshot.used, snapshot.allocatable, rank, leaf=leaf, weights=ScoreWeights())
+    on_leaf = np.bincount(leaf[running[running >= 0]] + 1, minlength=topology.n_domains + 1)[1:]
+    tasks = np.array([0 if group < 0 else on_leaf[group] for group in fill.groups], dtype=np.int64)
+    fill.set_topology(scores, record=record, tasks_in_group=tasks, total_tasks=total, update_record=False)
+    return fill.node_scores(fill.add_shape(np.zeros(room.shape[1], dtype=np.int64)))[1]
+
+
+def normal(snapshot: ClusterSnapshot, parameters: HyperNodeParameters) -> NormalPods:
+    return NormalPods(
+        parameters.normal_pod_enable,
+        snapshot.topology,
+        snapshot.domain_allocatable,
+        weights_of_resources(parameters, snapshot.resources),
+        parameters.normal_pod_fading,
+        float(parameters.weight),
+    )
+
+
+def normal_pod(given: dict[str, Any], want: dict[str, Any]) -> None:
+    topology = generated(given["topology"]["generated"])
+    rows = [
+        {RESOURCE.get(name, name): amount for name, amount in given[key].items()}
+        for key in ("node_allocatable", "node_used", "task_request")
+    ]
+    columns = tuple(sorted({name for row in rows for name in row}))
+    allocatable, used, request = amounts(*rows)
+    parameters = parameters_of(given["plugin_arguments"])
+    every = (topology.n_nodes, 1)
+    settings = NormalPods(
+        parameters.normal_pod_enable,
+        topology,
+        topology.domain_sums(np.tile(allocatable, every)),
+        weights_of_resources(parameters, columns),
+        parameters.normal_pod_fading,
+        1.0,
+    )
+    nodes = np.arange(topology.n_nodes, dtype=np.int32)
+    found = normal_scores(settings, topology.domain_sums(np.tile(used, every)), request, nodes)
+    assert np.allclose(found, want["score_of_every_node"], rtol=0, atol=want["tolerance"])
+
+
+def score_hypernodes(given: dict[str, Any], want: dict[str, Any]) -> None:
+    snapshot, gangs = session(given, Release.NEWEST)
+    (gang,) = [gang for gang in gangs if given["sub_job"].startswith(f"{gang.key}/")]
+    name = given["sub_job"].removeprefix(f"{gang.key}/")
+    (sub,) = [sub for sub in sub_jobs(gang, snapshot) if sub.name == name]
+    topology = snapshot.topology
+    domains = np.array([topology.domain(one) for one in given["candidates"]], dtype=np.int32)
+    parameters = parameters_of(given["plugin_arguments"])
+    weights = weights_of_resources(parameters, snapshot.resources)
+    used, allocatable = snapshot.domain_used[domains], snapshot.domain_allocatable[domains]
+    scores = utilisation(used, allocatable, sub.request, weights)
+    inside = count_inside(topology, domains, sub.running_nodes)
+    found = share_of_ties(scores, inside, sub.total) * 100.0 * parameters.weight
+    assert_scores(dict(zip(given["candidates"], found.tolist(), strict=True)), want)
+
+
+def count_tasks(given: dict[str, Any], want: dict[str, Any]) -> None:
+    sets = given["hyperNodes"]
+    names = sorted({*given["tasks"].values(), *(node for nodes in sets.values() for node in nodes)})
+    specs = [DomainSpec(name, 1, [names.index(node) for node in nodes]) for name, nodes in sets.items()]
+    topology = Topology.build(names, specs)
+    nodes = np.array([topology.node(node) for node in given["tasks"].values()], dtype=np.int32)
+    domains = np.array([topology.domain(given["hyperNodeName"])], dtype=np.int32)
+    assert count_inside(topology, domains, nodes).tolist() == [want["count"]]
+
+
+def best_of_scores(given: dict[str, Any], want: dict[str, Any]) -> None:
+    pairs = sorted((name, float(score)) for score, names in given["score_to_hypernodes"].items() for name in names)
+    at = best(np.array([score for _, score in pairs]))
+    name, score = pairs[at] if at >= 0 else ("", 0.0)
+    assert name in want["any_of"]
+    assert score == want["score"]
+
+
+def plugin_config(given: dict[str, Any], want: dict[str, Any]) -> None:
+    found = dataclasses.asdict(read_topology_arguments(given["arguments"]))
+    pinned = {key: value for key, value in want.items() if value is not None}
+    if not pinned:
+        raise NotUnderstood("nothing is pinned")
+    assert {key: found[key] for key in pinned} == pinned
