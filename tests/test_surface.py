@@ -29,7 +29,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_place_is_a_session_of_one() -> None:
     gang = gang_of("a", 2)
     placement = workbench.place(gang, SNAPSHOT)
-    assert isinstance(placement, workbench.Placement) and placement.policy == "volcano-1.13"
+    assert isinstance(placement, workbench.Placement) and placement.policy == "volcano-1.15"
     decision = workbench.schedule([gang], SNAPSHOT)[0]
     assert decision.result.node.tolist() == placement.node.tolist()
 

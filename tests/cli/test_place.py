@@ -15,7 +15,7 @@ def test_a_job_that_fits_is_placed_in_the_shape_others_rely_on(run: Run, files: 
     result = run("place", "-f", files / "cluster.yaml", "-f", files / "fits.yaml", "-o", "json")
     assert result.status == 0
     assert set(result.json) >= {"policy", "parameters", "jobs", "metrics"}
-    assert result.json["policy"] == "volcano-1.13"
+    assert result.json["policy"] == "volcano-1.15"
     (job,) = result.json["jobs"]
     assert (job["namespace"], job["name"], job["outcome"]) == ("default", "fits", "placed")
     assert (job["hypernode"], job["tier"]) == ("s0", 1)

@@ -122,6 +122,7 @@ def test_loading_objects_and_making_values_give_the_same(path, kind, params):
     assert (x.key, x.n_pods, x.min_available, x.constraint) == (y.key, y.n_pods, y.min_available, y.constraint)
     assert dict(x.roles[0].requests) == dict(y.roles[0].requests)
     assert x.notes == y.notes
+    assert (x.sub_groups, x.min_subgroups, x.sub_grouped) == (y.sub_groups, y.min_subgroups, y.sub_grouped)
     assert x.roles[0].container_gpus == y.roles[0].container_gpus
 
 

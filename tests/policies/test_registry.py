@@ -23,8 +23,8 @@ def test_names_of_both_parts_make_the_name():
 
 
 def test_volcano_is_the_newest_registered():
-    assert get_policy("volcano").name == "volcano-1.13"
-    assert get_policy("volcano+gpu-bottleneck").name == "volcano-1.13+gpu-bottleneck"
+    assert get_policy("volcano").name == "volcano-1.15"
+    assert get_policy("volcano+gpu-bottleneck").name == "volcano-1.15+gpu-bottleneck"
 
 
 def test_parameters_of_the_gpu_part_are_given_by_mapping_or_prefix():
@@ -41,7 +41,7 @@ UNKNOWN = {
     "a policy": ("alocate", {}, "unknown policy 'alocate'; did you mean allocate"),
     "a GPU policy": ("gang+gpu-botleneck", {}, "unknown GPU policy 'gpu-botleneck'; did you mean gpu-bottleneck"),
     "an alias": ("volcan", {}, "unknown policy 'volcan'; did you mean volcano or volcano-1.15"),
-    "a parameter": ("volcano", {"wieght": 1}, "unknown parameter of volcano-1.13 'wieght'; did you mean weight"),
+    "a parameter": ("volcano", {"wieght": 1}, "unknown parameter of volcano-1.15 'wieght'; did you mean weight"),
     "a GPU parameter": (
         "gang",
         {"gpu.symetric": "min"},
@@ -65,7 +65,7 @@ def test_a_part_of_the_wrong_kind_is_refused(spec):
 
 def test_a_value_out_of_range_is_refused():
     with pytest.raises(
-        InputError, match=r"volcano-1.13: weight: not a value for it \(found -1, expected integer >= 0\)"
+        InputError, match=r"volcano-1.15: weight: not a value for it \(found -1, expected integer >= 0\)"
     ):
         get_policy("volcano", weight=-1)
 

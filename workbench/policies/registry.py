@@ -116,7 +116,7 @@ _BUILT_IN = (
 )
 
 #: Names that stand for the newest registered of a family.
-_ALIASES = {"volcano": "volcano-1.13"}
+_ALIASES = {"volcano": "volcano-1.15"}
 
 _registered: dict[str, Entry] = {entry.name: entry for entry in _BUILT_IN}
 _own = frozenset(_registered) | frozenset(_ALIASES)

@@ -17,7 +17,7 @@ import numpy as np
 
 from workbench.errors import InputError
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.model.gang import Gang, Role, TopologyConstraint
+from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.labels import NodeLabels, NodeTaints
 from workbench.model.resources import is_gpu_resource, resource_columns
 from workbench.model.snapshot import ClusterSnapshot, Scenario, gpu_words
@@ -371,14 +371,33 @@ class JobShape:
         }
 
     def gang(self) -> Gang:
-        """The job as a value; its groups are left out, and a note says so (no policy of this release reads them)."""
+        """The job as a value."""
         requests = {"cpu": self.cpu * 1000, "memory": self.memory_gib * GIB, **self.devices}
         gpus = sum(count for name, count in self.devices.items() if is_gpu_resource(name))
         role = Role(self.task, self.pods, requests, container_gpus=(gpus,) if gpus else ())
-        wish = TopologyConstraint(self.mode, self.highest_tier) if self.mode else None
-        text = f"partitionPolicy of task {self.task} is not read yet: its pods are placed as one group"
-        notes = (text,) if self.group_size else ()
-        return Gang("default", self.name, (role,), min_available=self.pods, constraint=wish, notes=notes)
+        return Gang(
+            "default",
+            self.name,
+            (role,),
+            min_available=self.pods,
+            constraint=TopologyConstraint(self.mode, self.highest_tier) if self.mode else None,
+            sub_groups=self._sub_groups(),
+            sub_grouped=self.group_size > 0,
+        )
+
+    def _sub_groups(self) -> tuple[SubGroup, ...]:
+        size = self.group_size
+        return tuple(
+            SubGroup(
+                f"{self.task}-{i}",
+                tuple(range(i * size, (i + 1) * size)),
+                TopologyConstraint("hard", 1),
+                size,
+                policy=self.task,
+                match_index=i,
+            )
+            for i in range(self.pods // size if size else 0)
+        )
 
 
 def scenario_of(fabric: Fabric, jobs: Sequence[JobShape]) -> Scenario:
