@@ -35,12 +35,21 @@ def fit_reason(request: Request, role: int, idle: Longs, nodes: npt.NDArray[np.i
 
 
 def gang_text(
-    request: Request, missing: int, role: int, idle: Longs, nodes: npt.NDArray[np.int32] | None = None
+    request: Request,
+    missing: int,
+    role: int,
+    idle: Longs,
+    nodes: npt.NDArray[np.int32] | None = None,
+    hypernode: str = "",
 ) -> Reason:
-    """Volcano's condition of a pending PodGroup: ``3/3 tasks in gang unschedulable: <fit error>``."""
+    """Volcano's condition of a pending PodGroup: ``3/3 tasks in gang unschedulable: <fit error>``.
+
+    The newest release names the HyperNode that the fit error is about, unless it is the virtual top.
+    """
     total = request.progress().total
-    fit = fit_reason(request, role, idle, nodes)
-    return Reason("gang-unschedulable", f"{missing}/{total} tasks in gang unschedulable: {fit.message}", missing)
+    fit = fit_reason(request, role, idle, nodes).message
+    where = f"In hyperNode {hypernode}: " if hypernode else ""
+    return Reason("gang-unschedulable", f"{missing}/{total} tasks in gang unschedulable: {where}{fit}", missing)
 
 
 def gpus_unserved(request: Request, policy: str, node: int) -> Reason:

@@ -91,6 +91,8 @@ class TwoLevelSearch:
     obstacles : dict of int to str
         Of the last turn: per tier why that HyperNode will not do although it holds enough pods; empty where it does
         not hold enough.
+    last_tried : int, optional
+        The HyperNode of the job's gradients that comes last; None: there was none.
     """
 
     def __init__(self, board: Board, subs: Sequence[SubJob], limit: int | None, weights: Floats, scale: float) -> None:
@@ -101,6 +103,7 @@ class TwoLevelSearch:
         self.obstacles: dict[int, str] = {}
         # The first sub-job that was dropped in the attempt at hand; -1: none.
         self._stuck = -1
+        self.last_tried: int | None = None
         self._weights = weights
         self._scale = scale
         self._gang = board.request.gang
@@ -132,7 +135,7 @@ class TwoLevelSearch:
 
     def turn(self, state: State) -> State | None:
         """One turn: the state after it, with the pods on the board; None: no HyperNode has a solution."""
-        self.misses, self.obstacles = {}, {}
+        self.misses, self.obstacles, self.last_tried = {}, {}, None
         board = self.board
         minimum = self._minimum_of_job()
         large = None if minimum is None else self._large_enough(minimum)
@@ -140,6 +143,7 @@ class TwoLevelSearch:
         self._explain_dropped(gradients, state.record, large)
         needs = max(state.job.missing, 1)
         for tier, domains in gradients:
+            self.last_tried = int(domains[-1])
             winner: tuple[State, int] | None = None
             holds = self._holds(domains, state)
             for domain, most in zip(domains.tolist(), holds.tolist(), strict=True):
@@ -249,6 +253,29 @@ class TwoLevelSearch:
         fill, shapes, nodes = self.board.filler(domain, sub, state.records[number], on_nodes)
         done = Pass.run(fill, shapes, nodes, state.subs[number], stop_when_ready=True)
         return done if done.n_placed and done.progress.ready else None
+
+    def last_fit(self, state: State) -> tuple[int, Longs, Ints]:
+        """What Volcano's fit error is about: its text describes the HyperNode tried last.
+
+        Returns
+        -------
+        role : int
+            Whose pod fitted nowhere.
+        idle : ndarray of shape (n, r), int64
+            At that moment.
+        nodes : ndarray of int32
+            Of that HyperNode.
+        """
+        request = self.board.request
+        domain = -1 if self.last_tried is None else self.last_tried
+        nodes, idle = self.board.topology.nodes_of(domain), self.board.idle.copy()
+        for number, sub in enumerate(self.subs):
+            if any(state.subs[number].left):
+                fill, shapes, _ = self.board.filler(domain, sub, state.records[number], sub.running_nodes)
+                done = Pass.run(fill, shapes, nodes, state.subs[number], stop_when_ready=True)
+                idle[nodes] = fill.idle
+                return (done.failed[0] if done.failed else next(iter(sub.pods))), idle, nodes
+        return request.demand.order[0], idle, nodes
 
     def _may_hold(self, domains: Ints, sub: SubJob, progress: Progress) -> npt.NDArray[np.bool_]:
         """HyperNodes worth a dry run; for pods of one role exactly those with a solution, if there is any."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD, Fill
 from workbench.model.gang import Gang
-from workbench.model.placement import NearestMiss, Reason
+from workbench.model.placement import Reason
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.demand import node_reasons
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
@@ -91,8 +91,7 @@ class Volcano115(NodePolicy):
         done = Pass.run(fill, shapes, nodes, progress, stop_when_ready=False)
         state = State(done.progress, [done.progress], [record], record, [(0, r, n) for r, n in done.placed])
         if not done.progress.ready:
-            held = Reason("gang-incomplete", f"{done.n_placed} of the {progress.missing} pods needed find a node", 1)
-            return _declined(request, held, (), limits.warnings, done.failed[0], fill.idle)
+            return _declined_flat(request, done, fill.idle, limits)
         for role, placed in done.placed:
             board.put(role, placed)
         answer = _assignment(request, board, [sub], state, limits)
@@ -120,10 +119,7 @@ class Volcano115(NodePolicy):
             state = found
             score += state.score
         if not search.ready(state):
-            needs = max(request.progress().missing, 1)
-            misses = tuple(search.misses[tier] for tier in sorted(search.misses))
-            why = _no_domain(search, limits, needs)
-            return _declined(request, why, misses, limits.warnings, request.demand.order[0], request.demand.idle)
+            return _declined_by_search(request, search, state, limits)
         answer = _assignment(request, board, subs, state, limits)
         answer.score = score
         if _has_topology(request.gang) and state.record != NO_RECORD:
@@ -172,16 +168,35 @@ def _assignment(request: Request, board: Board, subs: list[SubJob], state: State
     return Assignment(node, reasons, warnings=limits.warnings)
 
 
-def _declined(
-    request: Request, why: Reason, misses: tuple[NearestMiss, ...], warnings: tuple[str, ...], role: int, idle: Longs
-) -> Declined:
-    """Why the gang waits, beside the texts that Volcano would write."""
+def _declined_flat(request: Request, done: Pass, idle: Longs, limits: Limits) -> Declined:
+    start = request.progress()
+    held = f"{done.n_placed} of the {start.missing} pods needed find a node"
+    role = done.failed[0]
+    reasons = (
+        fit_reason(request, role, idle),
+        Reason("gang-incomplete", held, start.missing),
+        gang_text(request, start.missing, role, idle),
+    )
+    return Declined(reasons, warnings=limits.warnings)
+
+
+def _declined_by_search(request: Request, search: TwoLevelSearch, state: State, limits: Limits) -> Declined:
+    """Why the gang waits: the HyperNode that came closest, beside the texts that Volcano would write."""
     demand = request.demand
     needs = max(request.progress().missing, 1)
-    fits = [fit_reason(request, r, idle) for r in demand.order if not demand.capacity(r, idle, 1).any()]
-    # Of a flat search the nodes say most, of a search in HyperNodes the closest of them.
-    reasons = [why, *fits] if misses or not fits else [*fits, why]
-    return Declined((*reasons, gang_text(request, needs, role, idle)), misses, warnings)
+    reasons = [_no_domain(search, limits, needs)]
+    reasons += [
+        fit_reason(request, r, demand.idle) for r in demand.order if not demand.capacity(r, demand.idle, 1).any()
+    ]
+    role, idle, nodes = search.last_fit(state)
+    last = search.last_tried
+    name = "" if last is None or last < 0 else request.snapshot.topology.domain_name(last)
+    reasons.append(gang_text(request, needs, role, idle, nodes, name))
+    if not search.misses:
+        # Nothing was tried, so that the nodes say most.
+        reasons = [*reasons[1:], reasons[0]]
+    misses = tuple(search.misses[tier] for tier in sorted(search.misses))
+    return Declined(tuple(reasons), misses, limits.warnings)
 
 
 def _no_domain(search: TwoLevelSearch, limits: Limits, needs: int) -> Reason:
