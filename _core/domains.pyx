@@ -12,9 +12,13 @@ which is why the node part is the second key). Other shapes learn of the change 
 """
 
 cimport cython
-from libc.math cimport INFINITY, sqrt
+from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport free, realloc
+
+from workbench._core.node_score cimport (
+    Inner, Outer, Weights, binpack_sum, fits, grab, inner_beats, node_score, outer_beats
+)
 
 import numpy as np
 
@@ -105,17 +109,6 @@ def lowest_tier_with_fit(
     return int(best), domains_array
 
 
-cdef struct Inner:
-    double node
-    int64_t key        # name rank and position in one number: the smaller wins; INT64_MAX: does not fit
-
-
-cdef struct Outer:
-    double total
-    double node
-    int64_t key
-
-
 cdef struct Shape:
     int64_t* request
     uint8_t* feasible      # NULL: all
@@ -129,16 +122,6 @@ cdef struct Shape:
     int64_t n_best
     int64_t seen           # how far the log has been read
     int64_t record_version
-
-
-cdef inline bint inner_beats(const Inner* a, const Inner* b) noexcept nogil:
-    return a.node > b.node or (a.node == b.node and a.key < b.key)
-
-
-cdef inline bint outer_beats(const Outer* a, const Outer* b) noexcept nogil:
-    if a.total != b.total:
-        return a.total > b.total
-    return a.node > b.node or (a.node == b.node and a.key < b.key)
 
 
 @cython.final
@@ -158,10 +141,7 @@ cdef class Fill:
     cdef int32_t* node_of         # index in the cluster, by slot
     cdef int64_t* rows            # per slot: idle[r], used[r], allocatable[r]
     # weights
-    cdef double binpack, least, most, balanced
-    cdef double* binpack_by
-    cdef int64_t* request_by
-    cdef uint8_t* balanced_by
+    cdef Weights weights
     # shapes
     cdef Shape* shapes
     cdef readonly int32_t n_shapes
@@ -261,17 +241,18 @@ cdef class Fill:
         self.groups = groups
         self.tasks = <int64_t*>grab(self.g * sizeof(int64_t))
         self.base = <double*>grab(self.g * sizeof(double))
-        self.binpack = binpack
-        self.least = least
-        self.most = most
-        self.balanced = balanced
-        self.binpack_by = <double*>grab(r * sizeof(double))
-        self.request_by = <int64_t*>grab(r * sizeof(int64_t))
-        self.balanced_by = <uint8_t*>grab(r)
+        self.weights.r = r
+        self.weights.binpack = binpack
+        self.weights.least = least
+        self.weights.most = most
+        self.weights.balanced = balanced
+        self.weights.binpack_by = <double*>grab(r * sizeof(double))
+        self.weights.request_by = <int64_t*>grab(r * sizeof(int64_t))
+        self.weights.balanced_by = <uint8_t*>grab(r)
         for k in range(r):
-            self.binpack_by[k] = binpack_by[k]
-            self.request_by[k] = request_by[k]
-            self.balanced_by[k] = balanced_by[k]
+            self.weights.binpack_by[k] = binpack_by[k]
+            self.weights.request_by[k] = request_by[k]
+            self.weights.balanced_by[k] = balanced_by[k]
         self.log_mask = 16
         while self.log_mask < c:
             self.log_mask *= 2
@@ -293,9 +274,9 @@ cdef class Fill:
         free(self.rows)
         free(self.tasks)
         free(self.base)
-        free(self.binpack_by)
-        free(self.request_by)
-        free(self.balanced_by)
+        free(self.weights.binpack_by)
+        free(self.weights.request_by)
+        free(self.weights.balanced_by)
         free(self.log)
         free(self.undo_slot)
         free(self.undo_shape)
@@ -327,8 +308,7 @@ cdef class Fill:
             raise
         for k in range(self.r):
             new.request[k] = request[k]
-            if request[k] > 0:
-                new.binpack_weights += self.binpack_by[k]
+        new.binpack_weights = binpack_sum(&self.weights, new.request)
         for s in range(self.c):
             if feasible is not None:
                 new.feasible[s] = feasible[self.node_of[s]]
@@ -338,82 +318,15 @@ cdef class Fill:
             self.rebuild(new)
         return self.n_shapes - 1
 
-    cdef bint fits(self, const Shape* shape, int64_t slot) noexcept nogil:
-        cdef const int64_t* idle = self.rows + slot * 3 * self.r
-        cdef int64_t k
-        if shape.feasible != NULL and not shape.feasible[slot]:
-            return False
-        for k in range(self.r):
-            if shape.request[k] > 0 and idle[k] < shape.request[k]:
-                return False
-        return True
-
-    cdef double node_score(self, const Shape* shape, int64_t slot) noexcept nogil:
-        cdef int64_t r = self.r, k, after, whole, weights
-        cdef const int64_t* used = self.rows + slot * 3 * r + r
-        cdef const int64_t* allocatable = used + r
-        cdef double score = 0.0, part, spread
-        if self.binpack != 0.0:
-            part = 0.0
-            if shape.binpack_weights > 0.0:
-                for k in range(r):
-                    if shape.request[k] > 0 and self.binpack_by[k] > 0.0:
-                        after = used[k] + shape.request[k]
-                        if allocatable[k] > 0 and after <= allocatable[k]:
-                            part += self.binpack_by[k] * <double>after / <double>allocatable[k]
-                part = part / shape.binpack_weights
-            score += part * (100.0 * self.binpack)
-        if self.least != 0.0:
-            whole = weights = 0
-            for k in range(r):
-                if self.request_by[k] > 0 and allocatable[k] > 0:
-                    after = used[k] + shape.request[k]
-                    weights += self.request_by[k]
-                    if after <= allocatable[k]:
-                        whole += (allocatable[k] - after) * 100 // allocatable[k] * self.request_by[k]
-            if weights:
-                score += <double>(whole // weights) * self.least
-        if self.most != 0.0:
-            whole = weights = 0
-            for k in range(r):
-                if self.request_by[k] > 0 and allocatable[k] > 0:
-                    after = used[k] + shape.request[k]
-                    weights += self.request_by[k]
-                    if after <= allocatable[k]:
-                        whole += after * 100 // allocatable[k] * self.request_by[k]
-            if weights:
-                score += <double>(whole // weights) * self.most
-        if self.balanced != 0.0:
-            spread = self.imbalance(shape, used, allocatable)
-            score += <double>(<int64_t>((1.0 - spread) * 100.0)) * self.balanced
-        if shape.extra != NULL:
-            score += shape.extra[slot]
-        return score
-
-    cdef double imbalance(self, const Shape* shape, const int64_t* used, const int64_t* allocatable) noexcept nogil:
-        """Standard deviation of the used fractions."""
-        cdef double low = 0.0, high = 0.0, total = 0.0, squares = 0.0, part, mean
-        cdef int64_t k, parts = 0
-        for k in range(self.r):
-            if self.balanced_by[k] and allocatable[k] > 0:
-                low = high
-                high = fraction(used[k] + shape.request[k], allocatable[k])
-                total += high
-                parts += 1
-        if parts < 2:
-            return 0.0
-        if parts == 2:
-            return (high - low if high >= low else low - high) / 2.0
-        mean = total / <double>parts
-        for k in range(self.r):
-            if self.balanced_by[k] and allocatable[k] > 0:
-                part = fraction(used[k] + shape.request[k], allocatable[k]) - mean
-                squares += part * part
-        return sqrt(squares / <double>parts)
+    cdef double score(self, const Shape* shape, int64_t slot) noexcept nogil:
+        cdef const int64_t* used = self.rows + slot * 3 * self.r + self.r
+        cdef double score = node_score(&self.weights, shape.request, shape.binpack_weights, used, used + self.r)
+        return score if shape.extra == NULL else score + shape.extra[slot]
 
     cdef void set_leaf(self, const Shape* shape, int64_t slot, Inner* leaf) noexcept nogil:
-        if self.fits(shape, slot):
-            leaf.node = self.node_score(shape, slot)
+        cdef bint feasible = shape.feasible == NULL or shape.feasible[slot]
+        if feasible and fits(shape.request, self.rows + slot * 3 * self.r, self.r):
+            leaf.node = self.score(shape, slot)
             leaf.key = <int64_t>self.rank[slot] << 32 | self.position_of[slot]
         else:
             leaf.node = -INFINITY
@@ -751,18 +664,6 @@ cdef class Fill:
         for g in range(self.g):
             out_array[g] = self.tasks[g]
         return out_array
-
-
-cdef inline double fraction(int64_t after, int64_t allocatable) noexcept nogil:
-    return 1.0 if after >= allocatable else <double>after / <double>allocatable
-
-
-cdef void* grab(size_t size) except NULL:
-    # calloc(0) may answer NULL, which would read as a failure.
-    cdef void* memory = calloc(size if size else 1, 1)
-    if memory == NULL:
-        raise MemoryError
-    return memory
 
 
 cdef void free_shape(Shape* shape) noexcept nogil:

@@ -6,14 +6,15 @@ unscored; ties: the smallest name (upstream: at random). Source: volcano-topolog
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import Fill, Placed, ScoreWeights
+from workbench.kernels.domains import Fill, Placed, ScoreWeights, TopologyScores
+from workbench.kernels.dry_runs import DryRuns
 from workbench.model.placement import Reason
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.demand import node_reasons
@@ -56,6 +57,25 @@ class Workplace:
             for role in demand.order
         }
         return fill, shapes
+
+    def dry_runs(self, roles: Sequence[int], scores: TopologyScores) -> DryRuns:
+        """Trials on every HyperNode; the shape of a role is its place in `roles`."""
+        demand, snapshot = self.request.demand, self.request.snapshot
+        topology = snapshot.topology
+        runs = DryRuns(
+            self.idle,
+            self.used,
+            snapshot.allocatable,
+            topology.node_rank,
+            topology.leaf_of_node,
+            topology.member_start,
+            topology.member_nodes,
+            weights=self.weights,
+            scores=scores,
+        )
+        for role in roles:
+            runs.add_shape(demand.rows[role], feasible=demand.feasible(role), extra=self._extra(role))
+        return runs
 
     def _extra(self, role: int) -> Floats | None:
         if self.gpu_weight == 0:
@@ -101,15 +121,6 @@ class Pass:
     @property
     def n_placed(self) -> int:
         return sum(len(nodes) for _, nodes in self.placed)
-
-    def again(self, progress: Progress) -> Pass:
-        """The same placements counted from another start."""
-        now = progress.copy()
-        for role, nodes in self.placed:
-            now.place(role, len(nodes))
-        for role in self.failed:
-            now.give_up(role)
-        return Pass(now, self.placed, self.scores, self.failed)
 
     @classmethod
     def run(

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import TopologyScores, domain_counts, domain_counts_spans
+from workbench.kernels.dry_runs import Counts
 from workbench.model.explanation import Recorder
 from workbench.model.placement import NearestMiss
 from workbench.policies.progress import Progress
@@ -37,7 +38,7 @@ class HardSearch:
     Parameters
     ----------
     workplace : Workplace
-        Its idle and used arrays are read in every turn; the caller updates them between turns.
+        Its idle array is read in every turn; the caller updates it with the pods of the turn before.
     scores : TopologyScores
     highest_tier : int
     tasks_on_leaf : ndarray of shape (d,), int64
@@ -68,8 +69,11 @@ class HardSearch:
         # came to it or the question changed.
         self._question: object = None
         self._known = np.zeros(n_domains, dtype=np.bool_)
-        self._answers: dict[int, Pass] = {}
         self._one_score = np.zeros(n_domains, dtype=np.float64)
+        # Roles in the order of their pods; those without a request have no pods left and count for the minimums alone.
+        demand = workplace.request.demand
+        self._roles = (*demand.order, *demand.best_effort)
+        self._runs = workplace.dry_runs(self._roles, scores)
 
     def turn(self, progress: Progress, record: int, recorder: Recorder | None = None) -> Turn | None:
         """One turn: the domain chosen from the lowest tier that has a solution, or None; tells the recorder of each."""
@@ -81,6 +85,7 @@ class HardSearch:
         holds = self._holds(progress)
         near = self._near_record(record)
         self._same_question(progress, record)
+        self._ask(progress, record)
         winner: Turn | None = None
         for tier in topology.tiers:
             domains = topology.domains_at(tier)
@@ -96,22 +101,17 @@ class HardSearch:
             held = holds[tried].copy()
             solved = worth & self._known[tried]
             self._sums[tried[solved]] += self._one_score[tried[solved]]
-            for i in np.flatnonzero(worth & ~self._known[tried]):
-                domain = int(tried[i])
-                done = self.dry_run(domain, progress, record)
-                solved[i] = done.progress.ready and done.n_placed > 0
+            unknown = np.flatnonzero(worth & ~self._known[tried])
+            if len(unknown):
                 # Pods of a role that has its minimum do not bring the gang nearer.
-                held[i] = needs - done.progress.missing if done.n_placed else 0
-                if solved[i]:
-                    self._answers[domain] = done
-                    self._remember(domain, done)
+                solved[unknown], held[unknown] = self._dry_run(tried[unknown], needs)
             held[solved] = needs
             self._tell_tried(recorder, tier, domains, tried, solved, held, needs, record)
             solutions = tried[solved]
             if len(solutions):
                 # The first of the largest: the smallest name.
                 domain = int(solutions[np.argmax(self._sums[solutions])])
-                winner = Turn(domain, self._answers[domain].again(progress))
+                winner = Turn(domain, self._settle(domain, progress))
             elif len(tried):
                 best = int(np.argmax(held))
                 self.misses[tier] = NearestMiss(tier, topology.domain_names[tried[best]], int(held[best]), needs)
@@ -124,13 +124,7 @@ class HardSearch:
         question = (record, tuple(left > 0 for left in progress.left)) if progress.ready else None
         if question is None or question != self._question:
             self._known[:] = False
-            self._answers.clear()
         self._question = question
-
-    def _remember(self, domain: int, done: Pass) -> None:
-        if self._question is not None:
-            self._known[domain] = True
-            self._one_score[domain] = done.scores[0][0]
 
     def _forget_around(self, done: Pass) -> None:
         """A pod came: domains that hold its node are fuller, those that share its leaf weigh one more task there."""
@@ -144,21 +138,44 @@ class HardSearch:
                 for near in topology.nodes_of(leaf) if leaf >= 0 else (node,):
                     self._known[domains[start[near] : start[near + 1]]] = False
 
-    def dry_run(self, domain: int, progress: Progress, record: int) -> Pass:
-        """Place the pods in one domain, adding their scores to its sum."""
-        topology = self.workplace.request.snapshot.topology
-        nodes = topology.nodes_of(domain)
-        fill, shapes = self.workplace.fill(nodes)
-        if record != NO_RECORD:
-            leaves = fill.groups
-            tasks = np.where(leaves >= 0, self._tasks_on_leaf[leaves], 0)
-            fill.set_topology(
-                self._scores, record=record, tasks_in_group=tasks, total_tasks=self._total_tasks, update_record=False
-            )
-        done = Pass.run(fill, shapes, nodes, progress, stop_when_ready=True)
-        for scores in done.scores:
-            # In the order of placement: another order of adding would break ties differently.
-            self._sums[domain] = np.cumsum(np.concatenate([self._sums[domain : domain + 1], scores]))[-1]
+    def _ask(self, progress: Progress, record: int) -> None:
+        roles = list(self._roles)
+        counts = Counts(
+            shapes=np.arange(len(roles), dtype=np.int32),
+            left=np.array(progress.left, dtype=np.int64)[roles],
+            present=np.array(progress.present, dtype=np.int64)[roles],
+            minimums=np.array(progress.minimums, dtype=np.int64)[roles],
+            min_available=progress.min_available,
+            counted=progress.counted,
+            after_failure="stop" if progress.min_available == progress.total else "by-minimums",
+        )
+        known = record if record >= 0 else NO_RECORD
+        on_leaf = self._tasks_on_leaf[: len(self._sums)]
+        self._runs.ask(counts, record=known, tasks_on_leaf=on_leaf, total_tasks=self._total_tasks)
+
+    def _dry_run(self, domains: Ints, needs: int) -> tuple[npt.NDArray[np.bool_], Longs]:
+        """Which domains have a solution, and how many of the pods needed each holds; their scores join the sums."""
+        trials = self._runs.try_each(domains, self._sums[domains])
+        self._sums[domains] = trials.sums
+        solved: npt.NDArray[np.bool_] = trials.ready & (trials.placed > 0)
+        if self._question is not None:
+            self._known[domains[solved]] = True
+            self._one_score[domains[solved]] = trials.first[solved]
+        return solved, np.where(trials.placed > 0, needs - trials.missing, 0)
+
+    def _settle(self, domain: int, progress: Progress) -> Pass:
+        """Place the pods in the domain chosen."""
+        settled = self._runs.settle(domain)
+        done = Pass(progress.copy())
+        for entry in np.unique(settled.entries).tolist():
+            role, mine = self._roles[entry], settled.entries == entry
+            done.placed.append((role, settled.nodes[mine]))
+            done.scores.append(settled.scores[mine])
+            done.progress.place(role, int(mine.sum()))
+        for entry, role in enumerate(self._roles):
+            if done.progress.left[role] > settled.left[entry]:
+                done.failed.append(role)
+                done.progress.give_up(role)
         return done
 
     def _holds(self, progress: Progress) -> Longs:

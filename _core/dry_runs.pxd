@@ -1,0 +1,144 @@
+"""The state that dry runs share, for kernels that search with them; the rules stand in ``dry_runs.pyx``."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from workbench._core.node_score cimport Inner, Outer, Weights
+
+cdef enum:
+    NO_RECORD = -2
+
+    # What happens after a pod that fits nowhere.
+    BY_MINIMUMS = 0
+    STOP = 1
+    GO_ON = 2
+
+
+cdef struct Shape:
+    int64_t* request
+    uint8_t* feasible      # by node; NULL: all
+    double* extra          # by node; NULL: none
+    double binpack_weights
+    double* score          # by node, of the last look; -inf: does not fit
+    int32_t* version       # of the node at that look; 0: never
+
+
+cdef struct Entry:
+    int32_t shape
+    int32_t name           # entries of one name fail together
+    int64_t left, present, minimum
+
+
+cdef struct Progress:
+    Entry* entries
+    int32_t n
+    int32_t rule
+    bint minimums_count
+    int64_t min_available, counted
+    int64_t short_of       # pods missing for the minimums
+    int64_t rest           # sum of left
+
+
+cdef inline bint is_ready(const Progress* p) noexcept nogil:
+    return p.counted >= p.min_available and (not p.minimums_count or p.short_of == 0)
+
+
+cdef inline int64_t missing_of(const Progress* p) noexcept nogil:
+    cdef int64_t missing = p.min_available - p.counted
+    if p.minimums_count and p.short_of > missing:
+        missing = p.short_of
+    return missing if missing > 0 else 0
+
+
+cdef inline int64_t below_minimum(const Entry* e) noexcept nogil:
+    return e.minimum - e.present if e.minimum > e.present else 0
+
+
+cdef inline int64_t until_ready(const Progress* p, const Entry* e) noexcept nogil:
+    """Pods of an entry to place before looking again: up to the pod that makes the gang ready, at least one."""
+    cdef int64_t wanted = p.min_available - p.counted
+    if p.minimums_count:
+        if p.short_of > below_minimum(e):
+            return e.left
+        if e.minimum - e.present > wanted:
+            wanted = e.minimum - e.present
+    if wanted < 1:
+        wanted = 1
+    return wanted if wanted < e.left else e.left
+
+
+cdef inline void note_placed(Progress* p, Entry* e, int64_t count) noexcept nogil:
+    p.short_of -= below_minimum(e)
+    e.present += count
+    p.short_of += below_minimum(e)
+    e.left -= count
+    p.rest -= count
+    p.counted += count
+
+
+cdef class DryRuns:
+    cdef readonly int64_t n, r, d
+    cdef readonly int32_t n_shapes
+    cdef Weights weights
+    cdef Shape* shapes
+    cdef int64_t* idle
+    cdef int64_t* used
+    cdef const int64_t* allocatable
+    cdef const int32_t* rank
+    cdef const int32_t* leaf
+    cdef const int64_t* start
+    cdef const int32_t* members
+    cdef list keep                # owners of the memory that is only borrowed
+    cdef int32_t* version         # of each node: counts the changes that stay
+    # topology scores
+    cdef const int32_t* parent
+    cdef const int32_t* depth
+    cdef const double* value
+    cdef double top_value, own_value, topology_weight
+    cdef bint topology, roots_meet, update_record
+    # the run
+    cdef int32_t record
+    cdef double total_tasks
+    cdef int64_t* tasks_on_leaf   # of the sub-job before the run
+    cdef int64_t c, g
+    cdef int64_t stamp
+    cdef int64_t* touched         # by node: the run that changed it
+    cdef int64_t* met             # by leaf: the run that saw it
+    cdef int64_t* sort_keys
+    cdef int32_t* node_of         # by slot
+    cdef int32_t* slot_of         # by node
+    cdef int32_t* group_of
+    cdef int64_t* first
+    cdef int32_t* domain_of
+    cdef int64_t* tasks
+    cdef double* base
+    cdef Inner* inner
+    cdef Outer* outer
+    cdef int64_t* fitting
+    cdef int64_t n_fitting, n_best
+    cdef double best_base
+    # what is asked by `ask`
+    cdef Progress question
+    cdef bint asked_scored
+    cdef int32_t asked_record
+    # what the run placed
+    cdef int64_t n_run, run_capacity
+    cdef int32_t* run_node
+    cdef int32_t* run_entry
+    cdef double* run_score
+
+    cdef int make_room(self, int64_t pods) except -1
+    cdef int32_t meet(self, int32_t a, int32_t b) noexcept nogil
+    cdef void enter(self, int32_t domain, bint scored) noexcept nogil
+    cdef void widen(self, int32_t record) noexcept nogil
+    cdef double score_now(self, const Shape* shape, int32_t node) noexcept nogil
+    cdef double look(self, Shape* shape, int32_t node) noexcept nogil
+    cdef void build(self, Shape* shape) noexcept nogil
+    cdef double offset(self, int64_t g) noexcept nogil
+    cdef void set_outer(self, int64_t g) noexcept nogil
+    cdef void regroup(self) noexcept nogil
+    cdef void put(self, const Shape* shape, int32_t entry) noexcept nogil
+    cdef int64_t place(self, Progress* now, int32_t entry, int64_t count) noexcept nogil
+    cdef bint may_go_on(self, const Progress* now, int32_t failed) noexcept nogil
+    cdef void run(self, int32_t domain, bint scored, int32_t record, Progress* now) noexcept nogil
+    cdef void take_back_run(self, const Progress* now) noexcept nogil
+    cdef Progress attempt(self) noexcept nogil

@@ -1,0 +1,72 @@
+import numpy as np
+from numpy.typing import NDArray
+
+class DryRuns:
+    def __new__(
+        cls,
+        idle: NDArray[np.int64],
+        used: NDArray[np.int64],
+        allocatable: NDArray[np.int64],
+        rank: NDArray[np.int32],
+        leaf: NDArray[np.int32],
+        start: NDArray[np.int64],
+        members: NDArray[np.int32],
+        binpack: float,
+        binpack_by: NDArray[np.float64],
+        least: float,
+        most: float,
+        request_by: NDArray[np.int64],
+        balanced: float,
+        balanced_by: NDArray[np.uint8],
+    ) -> DryRuns: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def r(self) -> int: ...
+    @property
+    def d(self) -> int: ...
+    @property
+    def n_shapes(self) -> int: ...
+    def add_shape(
+        self,
+        request: NDArray[np.int64],
+        feasible: NDArray[np.uint8] | None,
+        extra: NDArray[np.float64] | None,
+    ) -> int: ...
+    def set_topology(
+        self,
+        parent: NDArray[np.int32],
+        depth: NDArray[np.int32],
+        value: NDArray[np.float64],
+        top_value: float,
+        own_value: float,
+        weight: float,
+        roots_meet: bool,
+        update_record: bool,
+    ) -> None: ...
+    def ask(
+        self,
+        shapes: NDArray[np.int32],
+        names: NDArray[np.int32],
+        counts: NDArray[np.int64],
+        rule: int,
+        min_available: int,
+        counted: int,
+        minimums_count: bool,
+        scored: bool,
+        record: int,
+        tasks_on_leaf: NDArray[np.int64],
+        total_tasks: int,
+    ) -> None: ...
+    def try_each(
+        self,
+        domains: NDArray[np.int32],
+        sums: NDArray[np.float64],
+        first: NDArray[np.float64],
+        placed: NDArray[np.int64],
+        missing: NDArray[np.int64],
+        ready: NDArray[np.uint8],
+    ) -> None: ...
+    def settle(
+        self, domain: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]: ...

@@ -1,0 +1,565 @@
+"""Filling domain after domain as a trial, pod by pod in score order.
+
+The order of choice is that of ``domains.Fill``. What makes hundreds of trials cheap: a node's score for a shape is
+computed once and kept until a pod stays on the node, and no trial makes an object. In one trial the shapes come one
+after another, so that only the trees of one are alive:
+
+    outer   [ group 0 | group 1 | ... ]      key: total = node part + group's offset, node part, rank
+    inner   [ nodes of group 0 ] [ ... ]     key: node part, rank
+"""
+
+cimport cython
+from libc.math cimport INFINITY
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, qsort, realloc
+from libc.string cimport memcpy
+
+from workbench._core.node_score cimport binpack_sum, fits, grab, inner_beats, node_score, outer_beats
+
+import numpy as np
+
+
+cdef int compare_keys(const void* a, const void* b) noexcept nogil:
+    cdef int64_t x = (<const int64_t*>a)[0], y = (<const int64_t*>b)[0]
+    return (x > y) - (x < y)
+
+
+@cython.auto_pickle(False)
+cdef class DryRuns:
+    """See ``workbench.kernels.dry_runs.DryRuns`` for the contract; arguments are trusted."""
+
+    def __cinit__(
+        self,
+        const int64_t[:, ::1] idle not None,
+        const int64_t[:, ::1] used not None,
+        const int64_t[:, ::1] allocatable not None,
+        const int32_t[::1] rank not None,
+        const int32_t[::1] leaf not None,
+        const int64_t[::1] start not None,
+        const int32_t[::1] members not None,
+        double binpack,
+        const double[::1] binpack_by not None,
+        double least,
+        double most,
+        const int64_t[::1] request_by not None,
+        double balanced,
+        const uint8_t[::1] balanced_by not None,
+    ):
+        cdef int64_t n = idle.shape[0], r = idle.shape[1], d = start.shape[0] - 1, i
+        cdef size_t cells = n * r * sizeof(int64_t)
+        self.n = n
+        self.r = r
+        self.d = d
+        self.record = NO_RECORD
+        self.keep = [allocatable, rank, leaf, start, members]
+        self.allocatable = &allocatable[0, 0] if n and r else NULL
+        self.rank = &rank[0] if n else NULL
+        self.leaf = &leaf[0] if n else NULL
+        self.start = &start[0]
+        self.members = &members[0] if members.shape[0] else NULL
+        self.idle = <int64_t*>grab(cells)
+        self.used = <int64_t*>grab(cells)
+        if cells:
+            memcpy(self.idle, &idle[0, 0], cells)
+            memcpy(self.used, &used[0, 0], cells)
+        self.weights.r = r
+        self.weights.binpack = binpack
+        self.weights.least = least
+        self.weights.most = most
+        self.weights.balanced = balanced
+        self.weights.binpack_by = <double*>grab(r * sizeof(double))
+        self.weights.request_by = <int64_t*>grab(r * sizeof(int64_t))
+        self.weights.balanced_by = <uint8_t*>grab(r)
+        for i in range(r):
+            self.weights.binpack_by[i] = binpack_by[i]
+            self.weights.request_by[i] = request_by[i]
+            self.weights.balanced_by[i] = balanced_by[i]
+        self.version = <int32_t*>grab(n * sizeof(int32_t))
+        for i in range(n):
+            self.version[i] = 1
+        self.tasks_on_leaf = <int64_t*>grab(d * sizeof(int64_t))
+        self.touched = <int64_t*>grab(n * sizeof(int64_t))
+        self.met = <int64_t*>grab((d + 1) * sizeof(int64_t))
+        self.sort_keys = <int64_t*>grab(n * sizeof(int64_t))
+        self.node_of = <int32_t*>grab(n * sizeof(int32_t))
+        self.slot_of = <int32_t*>grab(n * sizeof(int32_t))
+        self.group_of = <int32_t*>grab(n * sizeof(int32_t))
+        self.first = <int64_t*>grab((n + 1) * sizeof(int64_t))
+        self.domain_of = <int32_t*>grab(n * sizeof(int32_t))
+        self.tasks = <int64_t*>grab(n * sizeof(int64_t))
+        self.base = <double*>grab(n * sizeof(double))
+        self.inner = <Inner*>grab(2 * n * sizeof(Inner))
+        self.outer = <Outer*>grab(2 * n * sizeof(Outer))
+        self.fitting = <int64_t*>grab(n * sizeof(int64_t))
+
+    def __dealloc__(self):
+        cdef int32_t k
+        for k in range(self.n_shapes):
+            free_shape(&self.shapes[k])
+        free(self.shapes)
+        free(self.idle)
+        free(self.used)
+        free(self.weights.binpack_by)
+        free(self.weights.request_by)
+        free(self.weights.balanced_by)
+        free(self.version)
+        free(self.tasks_on_leaf)
+        free(self.touched)
+        free(self.met)
+        free(self.sort_keys)
+        free(self.node_of)
+        free(self.slot_of)
+        free(self.group_of)
+        free(self.first)
+        free(self.domain_of)
+        free(self.tasks)
+        free(self.base)
+        free(self.inner)
+        free(self.outer)
+        free(self.fitting)
+        free(self.run_node)
+        free(self.run_entry)
+        free(self.run_score)
+        free(self.question.entries)
+
+    def add_shape(self, const int64_t[::1] request not None, const uint8_t[::1] feasible, const double[::1] extra):
+        """Number of the new shape; ``feasible`` and ``extra`` are by node."""
+        cdef int64_t k
+        cdef Shape* grown = <Shape*>realloc(self.shapes, (self.n_shapes + 1) * sizeof(Shape))
+        if grown == NULL:
+            raise MemoryError
+        self.shapes = grown
+        # Zeroed and counted first: if an allocation below fails, __dealloc__ frees what is there.
+        cdef Shape* new = &self.shapes[self.n_shapes]
+        new[0] = Shape(NULL, NULL, NULL, 0.0, NULL, NULL)
+        self.n_shapes += 1
+        new.request = <int64_t*>grab(self.r * sizeof(int64_t))
+        new.score = <double*>grab(self.n * sizeof(double))
+        new.version = <int32_t*>grab(self.n * sizeof(int32_t))
+        for k in range(self.r):
+            new.request[k] = request[k]
+        new.binpack_weights = binpack_sum(&self.weights, new.request)
+        if feasible is not None:
+            new.feasible = <uint8_t*>grab(self.n)
+            if self.n:
+                memcpy(new.feasible, &feasible[0], self.n)
+        if extra is not None:
+            new.extra = <double*>grab(self.n * sizeof(double))
+            if self.n:
+                memcpy(new.extra, &extra[0], self.n * sizeof(double))
+        return self.n_shapes - 1
+
+    def set_topology(
+        self,
+        const int32_t[::1] parent not None,
+        const int32_t[::1] depth not None,
+        const double[::1] value not None,
+        double top_value,
+        double own_value,
+        double weight,
+        bint roots_meet,
+        bint update_record,
+    ):
+        """How leaves score beside a record; the memoryviews are kept, not copied."""
+        self.keep += [parent, depth, value]
+        self.parent = &parent[0] if parent.shape[0] else NULL
+        self.depth = &depth[0] if depth.shape[0] else NULL
+        self.value = &value[0] if value.shape[0] else NULL
+        self.top_value = top_value
+        self.own_value = own_value
+        self.topology_weight = weight
+        self.roots_meet = roots_meet
+        self.update_record = update_record
+
+    cdef int make_room(self, int64_t pods) except -1:
+        cdef void* grown
+        if pods <= self.run_capacity:
+            return 0
+        grown = realloc(self.run_node, pods * sizeof(int32_t))
+        if grown == NULL:
+            raise MemoryError
+        self.run_node = <int32_t*>grown
+        grown = realloc(self.run_entry, pods * sizeof(int32_t))
+        if grown == NULL:
+            raise MemoryError
+        self.run_entry = <int32_t*>grown
+        grown = realloc(self.run_score, pods * sizeof(double))
+        if grown == NULL:
+            raise MemoryError
+        self.run_score = <double*>grown
+        self.run_capacity = pods
+        return 0
+
+    cdef int32_t meet(self, int32_t a, int32_t b) noexcept nogil:
+        while a != b and a >= 0 and b >= 0:
+            if self.depth[a] >= self.depth[b]:
+                a = self.parent[a]
+            else:
+                b = self.parent[b]
+        return a if a == b else -1
+
+    cdef void enter(self, int32_t domain, bint scored) noexcept nogil:
+        """Take the nodes of a domain, grouped by leaf where pods are scored by it."""
+        cdef int64_t i, g = -1, c
+        cdef const int32_t* nodes = NULL
+        cdef int32_t node, leaf, last = -2
+        cdef bint scattered = False
+        self.stamp += 1
+        if domain < 0:
+            c = self.n
+        else:
+            nodes = self.members + self.start[domain]
+            c = self.start[domain + 1] - self.start[domain]
+        self.c = c
+        if not scored:
+            for i in range(c):
+                node = <int32_t>i if nodes == NULL else nodes[i]
+                self.node_of[i] = node
+                self.slot_of[node] = <int32_t>i
+                self.group_of[i] = 0
+            self.g = 1 if c else 0
+            self.first[0] = 0
+            self.first[self.g] = c
+            if c:
+                self.domain_of[0] = -1
+                self.tasks[0] = 0
+            return
+        for i in range(c):
+            node = <int32_t>i if nodes == NULL else nodes[i]
+            leaf = self.leaf[node]
+            if leaf != last:
+                last = leaf
+                scattered |= self.met[leaf + 1] == self.stamp
+                self.met[leaf + 1] = self.stamp
+            self.node_of[i] = node
+            self.sort_keys[i] = (<int64_t>leaf + 1) << 32 | node
+        if scattered:
+            qsort(self.sort_keys, c, sizeof(int64_t), compare_keys)
+            for i in range(c):
+                self.node_of[i] = <int32_t>self.sort_keys[i]
+        last = -2
+        for i in range(c):
+            node = self.node_of[i]
+            leaf = self.leaf[node]
+            if leaf != last:
+                last = leaf
+                g += 1
+                self.first[g] = i
+                self.domain_of[g] = leaf
+                self.tasks[g] = self.tasks_on_leaf[leaf] if leaf >= 0 else 0
+            self.slot_of[node] = <int32_t>i
+            self.group_of[i] = <int32_t>g
+        self.g = g + 1
+        self.first[self.g] = c
+
+    cdef void widen(self, int32_t record) noexcept nogil:
+        cdef int64_t g
+        cdef int32_t domain, common
+        self.record = record
+        if record == NO_RECORD:
+            return
+        for g in range(self.g):
+            domain = self.domain_of[g]
+            if domain < 0:
+                self.base[g] = 0.0
+            elif domain == record:
+                self.base[g] = self.own_value
+            else:
+                common = self.meet(domain, record)
+                self.base[g] = self.value[common] if common >= 0 else self.top_value
+
+    cdef double score_now(self, const Shape* shape, int32_t node) noexcept nogil:
+        cdef int64_t at = node * self.r
+        cdef double score
+        if shape.feasible != NULL and not shape.feasible[node]:
+            return -INFINITY
+        if not fits(shape.request, self.idle + at, self.r):
+            return -INFINITY
+        score = node_score(&self.weights, shape.request, shape.binpack_weights, self.used + at, self.allocatable + at)
+        return score if shape.extra == NULL else score + shape.extra[node]
+
+    cdef double look(self, Shape* shape, int32_t node) noexcept nogil:
+        """The same, remembered unless this very run has changed the node."""
+        if self.touched[node] == self.stamp:
+            return self.score_now(shape, node)
+        if shape.version[node] != self.version[node]:
+            shape.score[node] = self.score_now(shape, node)
+            shape.version[node] = self.version[node]
+        return shape.score[node]
+
+    cdef void build(self, Shape* shape) noexcept nogil:
+        cdef int64_t g, i, n
+        cdef int32_t node
+        cdef Inner* tree
+        self.n_fitting = 0
+        for g in range(self.g):
+            n = self.first[g + 1] - self.first[g]
+            tree = self.inner + 2 * self.first[g]
+            self.fitting[g] = 0
+            for i in range(n):
+                node = self.node_of[self.first[g] + i]
+                tree[n + i].node = self.look(shape, node)
+                if tree[n + i].node == -INFINITY:
+                    tree[n + i].key = INT64_MAX
+                else:
+                    tree[n + i].key = <int64_t>self.rank[node] << 32 | node
+                    self.fitting[g] += 1
+            self.n_fitting += self.fitting[g]
+            for i in range(n - 1, 0, -1):
+                tree[i] = tree[2 * i] if inner_beats(&tree[2 * i], &tree[2 * i + 1]) else tree[2 * i + 1]
+        self.regroup()
+
+    cdef double offset(self, int64_t g) noexcept nogil:
+        cdef double base
+        if not self.topology or self.record == NO_RECORD:
+            return 0.0
+        base = self.base[g]
+        if self.n_best >= 2 and base == self.best_base and self.domain_of[g] >= 0:
+            base = base + <double>self.tasks[g] / self.total_tasks
+        return base * 100.0 * self.topology_weight
+
+    cdef void set_outer(self, int64_t g) noexcept nogil:
+        # A tree of n leaves has its root at 1, also for n = 1 where leaf and root are one.
+        cdef const Inner* root = self.inner + 2 * self.first[g] + 1
+        cdef Outer* leaf = self.outer + self.g + g
+        leaf.node = root.node
+        leaf.key = root.key
+        leaf.total = root.node + self.offset(g) if root.key != INT64_MAX else -INFINITY
+
+    cdef void regroup(self) noexcept nogil:
+        cdef int64_t g
+        cdef Outer* tree = self.outer
+        self.best_base = -INFINITY
+        self.n_best = 0
+        if self.topology and self.record != NO_RECORD:
+            for g in range(self.g):
+                if self.fitting[g]:
+                    if self.base[g] > self.best_base:
+                        self.best_base = self.base[g]
+                        self.n_best = self.fitting[g]
+                    elif self.base[g] == self.best_base:
+                        self.n_best += self.fitting[g]
+        for g in range(self.g):
+            self.set_outer(g)
+        for g in range(self.g - 1, 0, -1):
+            tree[g] = tree[2 * g] if outer_beats(&tree[2 * g], &tree[2 * g + 1]) else tree[2 * g + 1]
+
+    cdef void put(self, const Shape* shape, int32_t entry) noexcept nogil:
+        """Place one pod on the winner."""
+        cdef int32_t node = <int32_t>self.outer[1].key  # the low half of the key
+        cdef int64_t slot = self.slot_of[node], g = self.group_of[slot], k, i, n, at = node * self.r
+        cdef int32_t wider
+        cdef Inner* tree = self.inner + 2 * self.first[g]
+        cdef bint stale = False
+        for k in range(self.r):
+            self.idle[at + k] -= shape.request[k]
+            self.used[at + k] += shape.request[k]
+        self.touched[node] = self.stamp
+        self.run_node[self.n_run] = node
+        self.run_entry[self.n_run] = entry
+        self.n_run += 1
+        n = self.first[g + 1] - self.first[g]
+        i = n + slot - self.first[g]
+        tree[i].node = self.score_now(shape, node)
+        if tree[i].node == -INFINITY:
+            tree[i].key = INT64_MAX
+            self.fitting[g] -= 1
+            self.n_fitting -= 1
+            if self.topology and self.record != NO_RECORD and self.base[g] == self.best_base:
+                self.n_best -= 1
+                stale = self.n_best < 2
+        while i > 1:
+            i >>= 1
+            tree[i] = tree[2 * i] if inner_beats(&tree[2 * i], &tree[2 * i + 1]) else tree[2 * i + 1]
+        if self.topology and self.domain_of[g] >= 0:
+            self.tasks[g] += 1
+            if self.update_record:
+                if self.record == NO_RECORD:
+                    wider = self.domain_of[g]
+                else:
+                    wider = self.meet(self.domain_of[g], self.record)
+                    if wider < 0 and not self.roots_meet:
+                        wider = NO_RECORD
+                if wider != self.record:
+                    self.widen(wider)
+                    stale = True
+        if stale:
+            self.regroup()
+            return
+        self.set_outer(g)
+        i = self.g + g
+        while i > 1:
+            i >>= 1
+            self.outer[i] = (
+                self.outer[2 * i]
+                if outer_beats(&self.outer[2 * i], &self.outer[2 * i + 1])
+                else self.outer[2 * i + 1]
+            )
+
+    cdef int64_t place(self, Progress* now, int32_t entry, int64_t count) noexcept nogil:
+        """Place up to ``count`` pods of an entry; answers how many."""
+        cdef Shape* shape = &self.shapes[now.entries[entry].shape]
+        cdef int64_t done = 0
+        self.build(shape)
+        while done < count and self.n_fitting > 0:
+            # Volcano takes the only fitting node without scoring it.
+            self.run_score[self.n_run] = 0.0 if self.n_fitting == 1 else self.outer[1].total
+            self.put(shape, entry)
+            done += 1
+        return done
+
+    cdef bint may_go_on(self, const Progress* now, int32_t failed) noexcept nogil:
+        """Whether to try further pods after one of an entry fitted nowhere (volcano-topology.md 5.1, step 5)."""
+        cdef int32_t i
+        if now.rule != BY_MINIMUMS:
+            return now.rule == GO_ON
+        if not now.minimums_count:
+            return now.counted + now.rest >= now.min_available
+        # Those that failed before were asked for then, and their counts have not sunk since.
+        for i in range(now.n):
+            if now.entries[i].name == now.entries[failed].name and below_minimum(&now.entries[i]) > 0:
+                return False
+        return True
+
+    cdef void run(self, int32_t domain, bint scored, int32_t record, Progress* now) noexcept nogil:
+        """One pass over the entries in a domain, ending with the pod that makes the gang ready; pods stay."""
+        cdef int32_t i, other
+        cdef int64_t wanted, found
+        cdef Entry* entry
+        self.n_run = 0
+        self.topology = scored
+        self.enter(domain, scored)
+        self.record = NO_RECORD
+        if scored:
+            self.widen(record)
+        for i in range(now.n):
+            entry = &now.entries[i]
+            wanted = until_ready(now, entry)
+            if wanted == 0:
+                continue
+            found = self.place(now, i, wanted)
+            note_placed(now, entry, found)
+            if found < wanted:
+                # The role cache: pods of the same name are taken from the queue and skipped.
+                for other in range(now.n):
+                    if now.entries[other].name == entry.name:
+                        now.rest -= now.entries[other].left
+                        now.entries[other].left = 0
+                if not self.may_go_on(now, i):
+                    return
+            elif is_ready(now):
+                return
+
+    cdef void take_back_run(self, const Progress* now) noexcept nogil:
+        cdef int64_t i, k, at
+        cdef const int64_t* request
+        for i in range(self.n_run - 1, -1, -1):
+            request = self.shapes[now.entries[self.run_entry[i]].shape].request
+            at = self.run_node[i] * self.r
+            for k in range(self.r):
+                self.idle[at + k] += request[k]
+                self.used[at + k] -= request[k]
+        self.n_run = 0
+
+    def ask(
+        self,
+        const int32_t[::1] shapes not None,
+        const int32_t[::1] names not None,
+        const int64_t[:, ::1] counts not None,
+        int32_t rule,
+        int64_t min_available,
+        int64_t counted,
+        bint minimums_count,
+        bint scored,
+        int32_t record,
+        const int64_t[::1] tasks_on_leaf not None,
+        int64_t total_tasks,
+    ):
+        """What the next trials place: ``counts`` has left, present, minimum of each entry."""
+        cdef int32_t n = <int32_t>shapes.shape[0], e
+        cdef Progress* fresh = &self.question
+        cdef void* grown = realloc(fresh.entries, (2 * n + 1) * sizeof(Entry))
+        if grown == NULL:
+            raise MemoryError
+        fresh.entries = <Entry*>grown
+        fresh.n = n
+        fresh.rule = rule
+        fresh.minimums_count = minimums_count
+        fresh.min_available = min_available
+        fresh.counted = counted
+        fresh.short_of = fresh.rest = 0
+        for e in range(n):
+            fresh.entries[e] = Entry(shapes[e], names[e], counts[e, 0], counts[e, 1], counts[e, 2])
+            fresh.short_of += below_minimum(&fresh.entries[e])
+            fresh.rest += counts[e, 0]
+        self.make_room(fresh.rest)
+        self.asked_scored = scored
+        self.asked_record = record
+        self.total_tasks = <double>total_tasks
+        for e in range(self.d):
+            self.tasks_on_leaf[e] = tasks_on_leaf[e]
+
+    cdef Progress attempt(self) noexcept nogil:
+        cdef Progress now = self.question
+        now.entries = self.question.entries + now.n
+        memcpy(now.entries, self.question.entries, now.n * sizeof(Entry))
+        return now
+
+    def try_each(
+        self,
+        const int32_t[::1] domains not None,
+        double[::1] sums not None,
+        double[::1] first not None,
+        int64_t[::1] placed not None,
+        int64_t[::1] missing not None,
+        uint8_t[::1] ready not None,
+    ):
+        """Dry-run each domain; the sum of scores goes on from what ``sums`` holds."""
+        cdef int64_t i, k
+        cdef Progress now
+        cdef double total
+        with nogil:
+            for i in range(domains.shape[0]):
+                now = self.attempt()
+                self.run(domains[i], self.asked_scored, self.asked_record, &now)
+                total = sums[i]
+                for k in range(self.n_run):
+                    total += self.run_score[k]
+                sums[i] = total
+                first[i] = self.run_score[0] if self.n_run else 0.0
+                placed[i] = self.n_run
+                missing[i] = missing_of(&now)
+                ready[i] = is_ready(&now)
+                self.take_back_run(&now)
+
+    def settle(self, int32_t domain):
+        """The same in one domain, where the pods stay: entry, node and score of each, and what is left of each entry."""
+        cdef int64_t i
+        cdef Progress now = self.attempt()
+        with nogil:
+            self.run(domain, self.asked_scored, self.asked_record, &now)
+            for i in range(self.n_run):
+                self.version[self.run_node[i]] += 1
+        entries_array = np.empty(self.n_run, dtype=np.int32)
+        nodes_array = np.empty(self.n_run, dtype=np.int32)
+        scores_array = np.empty(self.n_run, dtype=np.float64)
+        left_array = np.empty(now.n, dtype=np.int64)
+        cdef int32_t[::1] entries = entries_array
+        cdef int32_t[::1] nodes = nodes_array
+        cdef double[::1] scores = scores_array
+        cdef int64_t[::1] left = left_array
+        for i in range(self.n_run):
+            entries[i] = self.run_entry[i]
+            nodes[i] = self.run_node[i]
+            scores[i] = self.run_score[i]
+        for i in range(now.n):
+            left[i] = now.entries[i].left
+        return entries_array, nodes_array, scores_array, left_array
+
+
+cdef void free_shape(Shape* shape) noexcept nogil:
+    free(shape.request)
+    free(shape.feasible)
+    free(shape.extra)
+    free(shape.score)
+    free(shape.version)

@@ -1,0 +1,137 @@
+"""The node score and its weights; shared so that a pod scores alike, bit by bit, in every kernel that places pods.
+
+The formula stands in ``workbench.kernels.domains.Fill``.
+"""
+
+from libc.math cimport INFINITY, sqrt
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc
+
+
+cdef struct Weights:
+    int64_t r              # resources
+    double binpack, least, most, balanced
+    double* binpack_by
+    int64_t* request_by
+    uint8_t* balanced_by
+
+
+cdef struct Inner:
+    double node
+    int64_t key        # name rank and position in one number: the smaller wins; INT64_MAX: does not fit
+
+
+cdef struct Outer:
+    double total
+    double node
+    int64_t key
+
+
+cdef inline bint inner_beats(const Inner* a, const Inner* b) noexcept nogil:
+    return a.node > b.node or (a.node == b.node and a.key < b.key)
+
+
+cdef inline bint outer_beats(const Outer* a, const Outer* b) noexcept nogil:
+    if a.total != b.total:
+        return a.total > b.total
+    return a.node > b.node or (a.node == b.node and a.key < b.key)
+
+
+cdef inline bint fits(const int64_t* request, const int64_t* idle, int64_t r) noexcept nogil:
+    cdef int64_t k
+    for k in range(r):
+        if request[k] > 0 and idle[k] < request[k]:
+            return False
+    return True
+
+
+cdef inline double binpack_sum(const Weights* w, const int64_t* request) noexcept nogil:
+    """Sum of the binpack weights over the requested resources."""
+    cdef double total = 0.0
+    cdef int64_t k
+    for k in range(w.r):
+        if request[k] > 0:
+            total += w.binpack_by[k]
+    return total
+
+
+cdef inline double node_score(
+    const Weights* w,
+    const int64_t* request,
+    double binpack_weights,
+    const int64_t* used,
+    const int64_t* allocatable,
+) noexcept nogil:
+    """All parts but the shape's extra number; ``binpack_weights`` is the `binpack_sum` of the request."""
+    cdef int64_t r = w.r, k, after, whole, weights
+    cdef double score = 0.0, part, spread
+    if w.binpack != 0.0:
+        part = 0.0
+        if binpack_weights > 0.0:
+            for k in range(r):
+                if request[k] > 0 and w.binpack_by[k] > 0.0:
+                    after = used[k] + request[k]
+                    if allocatable[k] > 0 and after <= allocatable[k]:
+                        part += w.binpack_by[k] * <double>after / <double>allocatable[k]
+            part = part / binpack_weights
+        score += part * (100.0 * w.binpack)
+    if w.least != 0.0:
+        whole = weights = 0
+        for k in range(r):
+            if w.request_by[k] > 0 and allocatable[k] > 0:
+                after = used[k] + request[k]
+                weights += w.request_by[k]
+                if after <= allocatable[k]:
+                    whole += (allocatable[k] - after) * 100 // allocatable[k] * w.request_by[k]
+        if weights:
+            score += <double>(whole // weights) * w.least
+    if w.most != 0.0:
+        whole = weights = 0
+        for k in range(r):
+            if w.request_by[k] > 0 and allocatable[k] > 0:
+                after = used[k] + request[k]
+                weights += w.request_by[k]
+                if after <= allocatable[k]:
+                    whole += after * 100 // allocatable[k] * w.request_by[k]
+        if weights:
+            score += <double>(whole // weights) * w.most
+    if w.balanced != 0.0:
+        spread = imbalance(w, request, used, allocatable)
+        score += <double>(<int64_t>((1.0 - spread) * 100.0)) * w.balanced
+    return score
+
+
+cdef inline double imbalance(
+    const Weights* w, const int64_t* request, const int64_t* used, const int64_t* allocatable
+) noexcept nogil:
+    """Standard deviation of the used fractions."""
+    cdef double low = 0.0, high = 0.0, total = 0.0, squares = 0.0, part, mean
+    cdef int64_t k, parts = 0
+    for k in range(w.r):
+        if w.balanced_by[k] and allocatable[k] > 0:
+            low = high
+            high = fraction(used[k] + request[k], allocatable[k])
+            total += high
+            parts += 1
+    if parts < 2:
+        return 0.0
+    if parts == 2:
+        return (high - low if high >= low else low - high) / 2.0
+    mean = total / <double>parts
+    for k in range(w.r):
+        if w.balanced_by[k] and allocatable[k] > 0:
+            part = fraction(used[k] + request[k], allocatable[k]) - mean
+            squares += part * part
+    return sqrt(squares / <double>parts)
+
+
+cdef inline double fraction(int64_t after, int64_t allocatable) noexcept nogil:
+    return 1.0 if after >= allocatable else <double>after / <double>allocatable
+
+
+cdef inline void* grab(size_t size) except NULL:
+    # calloc(0) may answer NULL, which would read as a failure.
+    cdef void* memory = calloc(size if size else 1, 1)
+    if memory == NULL:
+        raise MemoryError
+    return memory
