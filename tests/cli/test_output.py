@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,29 @@ def test_a_folder_as_target_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         output.emit("new", tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_name_as_target_is_bad_input() -> None:
+    with pytest.raises(InputError, match="cannot be written"):
+        output.emit("new", Path(""))
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    # As /dev/stdout, /dev/null and /dev/full: what is no file must not be replaced by one.
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    output.emit("new", pipe)
+    assert os.read(reader, 10) == b"new"
+    os.close(reader)
+    assert pipe.is_fifo() and list(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    target, link = tmp_path / "r.html", tmp_path / "latest.html"
+    link.symlink_to(target)
+    output.emit("new", link)
+    assert link.is_symlink() and target.read_text(encoding="utf-8") == "new"
 
 
 def test_json_refuses_what_json_cannot_say() -> None:
