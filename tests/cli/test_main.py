@@ -22,6 +22,13 @@ def test_help_has_examples_and_exits_0(run: Run, arguments: list[str]) -> None:
     assert result.status == 0 and re.search(r"Examples?:\n\n +workbench ", result.out)
 
 
+@pytest.mark.parametrize("arguments", [[], ["topology"]])
+def test_a_command_without_a_verb_shows_its_verbs_line_by_line_and_exits_2(run: Run, arguments: list[str]) -> None:
+    result = run(*arguments)
+    assert result.status == 2 and result.out == ""
+    assert result.err.startswith("Usage: workbench") and re.search(r"\nCommands:\n +\w+ ", result.err)
+
+
 def test_the_version_is_printed(run: Run) -> None:
     result = run("--version")
     assert result.status == 0 and re.fullmatch(r"workbench \S+\n", result.out)

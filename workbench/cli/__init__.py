@@ -70,6 +70,9 @@ def _run(argv: Sequence[str]) -> int:
         status = INTERRUPTED
     except usage_error as error:
         context = getattr(error, "ctx", None)
+        if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help, which keeps its lines
+            sys.stderr.write(error.format_message() + "\n")  # type: ignore[attr-defined]
+            return BAD_INPUT
         hint = f" (see '{context.command_path} --help')" if context is not None else ""
         return _fail(f"{error.format_message()}{hint}", BAD_INPUT)  # type: ignore[attr-defined]
     if status == INTERRUPTED:
