@@ -127,7 +127,14 @@ def test_an_interrupt_ends_cleanly_and_writes_nothing(tmp_path: Path) -> None:
     )
     arguments = ["compare", "-f", tmp_path, "--policies", "endless", "-o", "html", "--out", tmp_path / "r.html"]
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # A job in a script's background ignores the signal and so would its children: the command gets it back.
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     assert process.stdout is not None and process.stdout.readline() == "running\n"
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
