@@ -42,12 +42,18 @@ def commands() -> list[tuple[str, str]]:
 
 
 def run(command: str) -> str:
-    """What a command prints to both streams, on a terminal of 120 columns without colours."""
+    """What a command prints to both streams in its order, on a terminal of 120 columns without colours."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb"}
     done = subprocess.run(
-        ["bash", "-c", _PRELUDE + command], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
+        ["bash", "-c", _PRELUDE + command],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
     )
-    return done.stdout + done.stderr
+    return done.stdout
 
 
 def written_anew(text: str) -> str:

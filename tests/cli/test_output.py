@@ -38,7 +38,7 @@ def test_a_folder_as_target_is_bad_input(tmp_path: Path) -> None:
 
 def test_an_empty_name_as_target_is_bad_input() -> None:
     with pytest.raises(InputError, match="cannot be written"):
-        output.emit("new", Path(""))
+        output.emit("new", Path())
 
 
 def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:

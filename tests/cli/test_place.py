@@ -32,6 +32,15 @@ def test_a_job_that_does_not_fit_is_pending_with_the_tier_and_counts(run: Run, f
     assert "tier" in result.out and "2 of 3" in result.out
 
 
+@pytest.mark.parametrize("command", [("place",), ("compare", "--policies", "gang")])
+def test_what_the_input_leaves_open_or_contradicts_is_said(run: Run, files: Path, command: tuple[str, ...]) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: lost}\nspec: {nodeName: nowhere, containers: [{name: c}]}\n"
+    (files / "lost.yaml").write_text(pod, encoding="utf-8")
+    result = run(*command, "-f", files / "cluster.yaml", "-f", files / "fits.yaml", "-f", files / "lost.yaml")
+    assert result.status == 0
+    assert "note: 1 running pods are on nodes that are not in the input\n" in result.err
+
+
 def test_with_a_higher_tier_allowed_it_fits(run: Run, files: Path) -> None:
     (files / "wider.yaml").write_text(job_yaml("wider", 3, highest_tier=2), encoding="utf-8")
     result = run("place", "-f", files / "cluster.yaml", "-f", files / "wider.yaml", "-o", "json")

@@ -11,7 +11,7 @@ from workbench.errors import InputError
 if TYPE_CHECKING:
     from workbench.model.snapshot import Scenario
 
-__all__ = ["gpu_list", "key_values", "load_scenario", "tell_ignored"]
+__all__ = ["gpu_list", "key_values", "load_scenario", "tell_gaps", "tell_ignored"]
 
 
 def key_values(
@@ -64,3 +64,9 @@ def tell_ignored(scenario: Scenario) -> None:
         sys.stderr.write(f"ignored: {kinds}\n")
     for name, message in scenario.refused:
         sys.stderr.write(f"refused: {name}: {message}\n")
+
+
+def tell_gaps(scenario: Scenario) -> None:
+    """What the input does not say, or says twice in different ways, and what is taken instead."""
+    for gap in scenario.snapshot.gaps:
+        sys.stderr.write(f"note: {gap}\n")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.arguments import load_scenario
+from workbench.cli.arguments import load_scenario, tell_gaps
 from workbench.cli.options import Files, Matrices, Out, ShowOutput
 from workbench.cli.output import emit, no_table_in_file, print_tables, progress_bar, to_json
 from workbench.cli.place import require_jobs
@@ -45,6 +45,8 @@ def compare(
     require_jobs(scenario)
     with progress_bar("comparing") as step:
         comparison = run(scenario.gangs, scenario.snapshot, names, progress=step, inputs=scenario.inputs)
+    if output is not ShowOutput.html:  # the page shows them itself
+        tell_gaps(scenario)
     if output is ShowOutput.table:
         from workbench.report.tables import comparison_tables
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import key_values, load_scenario
+from workbench.cli.arguments import key_values, load_scenario, tell_gaps
 from workbench.cli.options import Files, Matrices, PlaceOutput
 from workbench.cli.output import emit, print_tables, to_json, to_yaml
 from workbench.errors import InputError
@@ -55,6 +55,7 @@ def place(
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot)
     metrics = measure_run(decisions, scenario.snapshot)
     explanations = _explanations(chosen, decisions, scenario) if explain else []
+    tell_gaps(scenario)
     if output is PlaceOutput.table:
         from workbench.report import tables
 
@@ -76,7 +77,10 @@ def require_jobs(scenario: Scenario) -> None:
     """Raises InputError where the input holds no job at all; jobs that admission refused are jobs."""
     if not scenario.gangs and not scenario.refused:
         raise InputError(
-            "no job to place", source=", ".join(scenario.inputs), expected="a Job, Deployment, PodGroup or pending Pod"
+            "no job to place",
+            source=", ".join(scenario.inputs),
+            got="no pod that waits for a node",
+            expected="a Job, Deployment or PodGroup with such pods, or a pending Pod",
         )
 
 
