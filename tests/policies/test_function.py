@@ -123,3 +123,18 @@ def test_parameters_are_those_with_defaults():
         parameters_of("mine", lambda gang, ledger, alpha: None)
     with pytest.raises(InputError):
         parameters_of("mine", lambda gang: None)
+
+
+def test_what_a_function_writes_into_the_arrays_of_its_ledger_is_forgotten():
+    def scribble(gang, ledger):
+        ledger.idle[:] = 0
+        ledger.gpu_free[:] = 0
+        return [0, 1]
+
+    assert place(scribble).node.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("entry", [0.5, [0], {}])
+def test_what_is_no_node_is_said_with_the_pod(entry):
+    with pytest.raises(InputError, match="pod 1: no such node"):
+        place(lambda gang, ledger: [0, entry])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,6 +48,14 @@ class Ledger:
         self.gpu_free = snapshot.gpu_free.copy()
         self._domain_idle: Longs | None = None
         self._log: list[tuple[Ints, Longs, Words | None]] = []
+
+    def copy(self) -> Ledger:
+        """A ledger of its own that starts as this one is now, with nothing to roll back."""
+        other = copy.copy(self)
+        other.used, other.idle, other.gpu_free = self.used.copy(), self.idle.copy(), self.gpu_free.copy()
+        other._domain_idle = None
+        other._log = []
+        return other
 
     def take(self, nodes: Ints, requests: Longs, gpu_words: Words | None = None) -> None:
         """Give pods their nodes.

@@ -46,8 +46,8 @@ def parameters_of(name: str, function: PlaceFunction) -> type:
 class FunctionPolicy(NodePolicy):
     """Calls a function and checks its answer.
 
-    The function gets the gang and the ledger (which it may use as scratch: it is rolled back) and returns one entry per
-    pod: a node's name or index, None or -1 for a pod left out; or None / a text / a `Refusal` to refuse.
+    The function gets the gang and a copy of the ledger, whose arrays it may change as it likes, and returns one entry
+    per pod: a node's name or index, None or -1 for a pod left out; or None / a text / a `Refusal` to refuse.
     """
 
     name: str
@@ -61,11 +61,7 @@ class FunctionPolicy(NodePolicy):
 
     def assign(self, request: Request) -> Assignment | Declined:
         """Raises InputError, naming the policy, for an answer that is no placement."""
-        mark = request.ledger.checkpoint()
-        try:
-            answer = self.function(request.gang, request.ledger, **self.values)
-        finally:
-            request.ledger.rollback(mark)
+        answer = self.function(request.gang, request.ledger.copy(), **self.values)
         if answer is None:
             return Declined((Reason("refused", f"{self.name} found no placement"),))
         if isinstance(answer, str):
@@ -111,8 +107,8 @@ class FunctionPolicy(NodePolicy):
                 known = topology.has_node(entry)
                 index = topology.node(entry) if known else 0
             else:
-                index = int(entry)
-                known = -1 <= index < topology.n_nodes
+                known = isinstance(entry, (int, np.integer)) and -1 <= int(entry) < topology.n_nodes
+                index = int(entry) if known else 0
             if not known:
                 raise InputError(
                     "no such node",
