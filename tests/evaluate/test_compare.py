@@ -73,6 +73,11 @@ def test_an_unknown_policy_is_said_before_anything_runs() -> None:
         run(Watched("w", []), "alocate", progress=lambda done, total, name: pytest.fail("ran"))
 
 
+def test_one_text_is_no_list_of_policies() -> None:
+    with pytest.raises(InputError, match="policies: no list of policies"):
+        compare(GANGS, SNAPSHOT, "gang")
+
+
 def test_progress_is_told_before_each_policy_and_at_the_end() -> None:
     calls: list[tuple[int, int, str]] = []
     run(Fixed("x", [0, 1]), Fixed("y", [0, 1]), progress=lambda *call: calls.append(call))

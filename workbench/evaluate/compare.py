@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from workbench.errors import InputError
 from workbench.evaluate.metrics import RunMetrics, measure_run
 from workbench.evaluate.provenance import Provenance, record_provenance
 from workbench.evaluate.records import session_record
@@ -170,7 +171,11 @@ def compare(
     ------
     UnknownNameError
         A policy is not registered; said before anything runs.
+    InputError
+        One text instead of a sequence.
     """
+    if isinstance(policies, str):
+        raise InputError("no list of policies", source="policies", got=repr(policies), expected='["gang", …]')
     chosen = [get_policy(policy) if isinstance(policy, str) else policy for policy in policies]
     rows = []
     for done, policy in enumerate(chosen):
