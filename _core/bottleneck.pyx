@@ -78,6 +78,7 @@ cdef class Solver:
     cdef double[::1] levels
     cdef int32_t[:, ::1] rank
     cdef int32_t[:, ::1] cls
+    cdef bint by_class
     cdef bint has_classes
     cdef uint64_t[:, :, ::1] level_adj
     cdef uint64_t[:, :, ::1] class_adj
@@ -104,7 +105,7 @@ cdef class Solver:
         self.words = (n + 63) >> 6
         self.default_budget = 12 * <int64_t>n * n
         self.full = (<uint64_t>1 << n) - 1 if n < 64 else ~<uint64_t>0
-        self.has_classes = link_class is not None
+        self.by_class = self.has_classes = link_class is not None
         weights = np.asarray(pair_weight)
         upper = np.triu_indices(n, 1)
         levels, inverse = np.unique(weights[upper], return_inverse=True)
@@ -140,6 +141,7 @@ cdef class Solver:
         s.n_levels = self.n_levels
         s.n_classes = self.n_classes
         s.rank = &self.rank[0, 0]
+        s.by_class = self.by_class
         s.cls = &self.cls[0, 0] if self.has_classes else NULL
         s.level_adj = &self.level_adj[0, 0, 0] if self.keeps_levels else NULL
         s.class_adj = &self.class_adj[0, 0, 0] if self.keeps_classes else NULL

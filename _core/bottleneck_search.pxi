@@ -68,7 +68,8 @@ cdef struct Search:
     int n_levels
     int n_classes
     const int32_t* rank       # (n, n): position of the pair's weight among the distinct weights
-    const int32_t* cls        # (n, n): position of the pair's class, or NULL
+    const int32_t* cls        # (n, n): position of the pair's class, or NULL when there is only one
+    bint by_class             # the class is the objective, be there one or many: the weight inside it has a budget
     const uint64_t* level_adj # (n_levels, n, w): pairs of at least that weight, or NULL when too many
     const uint64_t* class_adj # (n_classes, n, w), or NULL
     uint64_t* graph           # (n, w): the graph of the present threshold

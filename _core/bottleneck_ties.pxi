@@ -561,7 +561,7 @@ cdef int search(Ties* q, bint* proven) except -2 nogil:
         return YES
     s.graph = q.scratch
     s.limit = UNLIMITED
-    weight_limit = s.units + budget // 2 if s.cls != NULL and budget < UNLIMITED else UNLIMITED
+    weight_limit = s.units + budget // 2 if s.by_class and budget < UNLIMITED else UNLIMITED
     answer = best_value(s, q.free, q.require, q.k, weight_limit, &c, &q.t, witness)
     proven[0] = answer == YES
     if answer == CUT:

@@ -161,6 +161,16 @@ class TestLinkClasses:
             assert min(classes) == want
             assert best.exact
 
+    def test_the_weight_inside_the_only_class_has_a_budget_too(self):
+        # All links alike but for noise: the question after the weight alone may take for ever.
+        weight = both_directions(np.random.default_rng(0).uniform(90, 95, (72, 72)))
+        everyone = (1 << 72) - 1
+        one_class = BottleneckSolver(weight, np.zeros((72, 72), dtype=np.int32))
+        cut, proven = one_class.solve(everyone, 12, budget=0), BottleneckSolver(weight).solve(everyone, 12)
+        assert cut.bottleneck_gb_s < proven.bottleneck_gb_s
+        assert cut.exact and not cut.tie_break_complete
+        assert one_class.solve(everyone, 36).exact
+
 
 machines = st.tuples(
     st.integers(0, 2**32 - 1), st.integers(1, 9), st.sampled_from([1, 2, 3, 6, 50]), st.sampled_from([None, 2, 3])
