@@ -1,0 +1,66 @@
+"""Which HyperNodes are tried; the tree is the document's (drawn in tests/fabrics.py)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.fabrics import document_tree
+from workbench.kernels.domains import NO_RECORD
+from workbench.policies.volcano.gradients import Gradients, large_enough, reverse_and_cap
+
+TOPOLOGY = document_tree().topology
+
+
+def names(gradients):
+    return [(tier, [TOPOLOGY.domain_name(d) for d in domains.tolist()]) for tier, domains in gradients]
+
+
+def domain(name):
+    return TOPOLOGY.domain(name) if name else NO_RECORD
+
+
+TOP = "<cluster-top-hypernode>"
+
+CASES = {
+    "not hard: the given HyperNode alone": (TOP, "", None, [(4, [TOP])]),
+    "from the top, closest first": (TOP, "", 2, [(1, ["s0", "s1", "s2", "s3"]), (2, ["s4", "s5"])]),
+    "the top itself where its tier is allowed": (
+        TOP,
+        "",
+        4,
+        [(1, ["s0", "s1", "s2", "s3"]), (2, ["s4", "s5"]), (3, ["s6"]), (4, [TOP])],
+    ),
+    "inside a HyperNode": ("s5", "", 9, [(1, ["s2", "s3"]), (2, ["s5"])]),
+    "near the record": (TOP, "s2", 2, [(1, ["s2", "s3"]), (2, ["s5"])]),
+    "the record's own leaf": (TOP, "s2", 1, [(1, ["s2"])]),
+    "a HyperNode inside what the record allows": ("s2", "s3", 3, [(1, ["s2"])]),
+    "a HyperNode beside the record": ("s4", "s3", 2, []),
+    "a record above the allowed tier": (TOP, "s5", 1, []),
+    "a record at the top that is allowed": ("s0", TOP, 4, [(1, ["s0"])]),
+    "a record at the top that is not": ("s0", TOP, 3, []),
+    "no tier that low": (TOP, "", 0, []),
+}
+
+
+@pytest.mark.parametrize(("given", "record", "highest", "want"), CASES.values(), ids=CASES.keys())
+def test_gradients(given, record, highest, want):
+    assert names(Gradients(TOPOLOGY).of(domain(given), domain(record), highest)) == want
+
+
+def test_small_hypernodes_are_left_out_unless_there_is_a_record():
+    large = np.zeros(TOPOLOGY.n_domains + 1, dtype=np.bool_)
+    large[[domain("s1"), domain("s4")]] = True
+    gradients = Gradients(TOPOLOGY)
+    assert names(gradients.of(-1, NO_RECORD, 3, large)) == [(1, ["s1"]), (2, ["s4"])]
+    assert names(gradients.of(-1, domain("s2"), 1, large)) == [(1, ["s2"])]
+
+
+def test_large_enough_in_every_resource():
+    idle = np.array([[2, 5], [3, 1], [3, 2]], dtype=np.int64)
+    assert large_enough(idle, np.array([3, 2])).tolist() == [False, False, True]
+
+
+def test_eviction_tries_the_widest_first_and_not_many():
+    assert reverse_and_cap([["a", "b", "c"], ["d"], ["e"]], 3) == [["e"], ["d"], ["c"]]
+    assert reverse_and_cap([["a"], ["b"]], 9) == [["b"], ["a"]]

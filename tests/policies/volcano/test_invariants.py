@@ -1,0 +1,186 @@
+"""What both releases promise, on random trees, running pods and jobs.
+
+Asked of an answer alone, without an oracle: an error that the oracle shares would show here.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tests.fabrics import snapshot
+from tests.policies.newest_cases import random_newest_gang
+from tests.policies.random_cases import random_cluster, random_gang, seeds
+from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
+from workbench.model.placement import Placement
+from workbench.policies import get_policy
+
+BOTH = pytest.mark.parametrize("name", ["volcano-1.13", "volcano-1.15"])
+GANG = {"volcano-1.13": random_gang, "volcano-1.15": random_newest_gang}
+
+
+def tree(rng):
+    """A cluster whose HyperNodes are a tree: one root, children inside their parents, every level whole."""
+    n = rng.randint(4, 14)
+    names = [f"n{i}" for i in range(n)]
+    domains = [("root", 3, names, "")]
+    for tier in (2, 1):
+        for parent, above, members, _ in list(domains):
+            if above == tier + 1:
+                left = list(members)
+                while left:
+                    size = rng.randint(1, max(1, len(left) // 2 + 1))
+                    domains.append((f"h{tier}-{len(domains)}", tier, left[:size], parent))
+                    left = left[size:]
+    used = {name: (rng.choice([0, 0, 1000, 2000, 4000]), 0, 0, 0) for name in names}
+    return snapshot(names, domains, cpu=4000, memory=4 << 30, gpus=0, used=used)
+
+
+def identical(rng, mode, tier):
+    n = rng.randint(1, 8)
+    role = Role("w", n, {"cpu": rng.choice([1000, 2000, 3000])})
+    return Gang("d", "j", (role,), n, TopologyConstraint(mode, tier) if mode else None)
+
+
+@BOTH
+@settings(deadline=None, max_examples=80)
+@given(seed=seeds)
+def test_all_that_is_needed_or_nothing_and_no_node_over_its_capacity(name, seed):
+    rng = random.Random(seed)
+    cluster = random_cluster(rng)
+    gang = GANG[name](rng, cluster)
+    ledger = cluster.ledger()
+    result = get_policy(name).place(gang, ledger)
+    ledger.check()
+    if not isinstance(result, Placement):
+        assert np.array_equal(ledger.used, cluster.used)
+        return
+    assert result.n_placed + gang.ready >= gang.min_available
+    grown = (ledger.used > cluster.used).any(axis=1)
+    assert (ledger.used[grown] <= cluster.allocatable[grown]).all()
+    if name == "volcano-1.15":
+        ready = Counter()
+        for group in gang.sub_groups:
+            placed = sum(result.node[i] >= 0 for i in group.pods) + len(group.running)
+            ready[group.policy] += placed >= group.min_available
+            # A sub-group that is not ready got nothing: its own minimum holds, too.
+            new = [i for i in group.pods if result.node[i] >= 0 and not gang.pod(i).role.best_effort]
+            assert not new or placed >= group.min_available
+        assert all(ready[policy] >= wanted for policy, wanted in gang.min_subgroups.items())
+
+
+@BOTH
+@settings(deadline=None, max_examples=80)
+@given(seed=seeds)
+def test_a_hard_job_stays_inside_one_hypernode_of_an_allowed_tier(name, seed):
+    rng = random.Random(seed)
+    cluster = tree(rng)
+    tier = rng.randint(1, 3)
+    result = get_policy(name).place(identical(rng, "hard", tier), cluster.ledger())
+    if isinstance(result, Placement):
+        topology = cluster.topology
+        domains = [j for j in range(topology.n_domains) if topology.tier[j] <= tier]
+        assert any(np.isin(result.node, topology.nodes_of(j)).all() for j in domains)
+        assert result.tier <= tier
+
+
+@settings(deadline=None, max_examples=80)
+@given(seed=seeds)
+def test_every_sub_group_stays_inside_one_hypernode_of_its_own_tier(seed):
+    rng = random.Random(seed)
+    cluster = tree(rng)
+    gang = random_newest_gang(rng, cluster)
+    result = get_policy("volcano-1.15").place(gang, cluster.ledger())
+    if not isinstance(result, Placement):
+        return
+    topology = cluster.topology
+    for group in gang.sub_groups:
+        wish = group.constraint
+        if wish is None or wish.mode != "hard" or wish.highest_tier is None or wish.highest_tier > 3:
+            continue
+        nodes = [result.node[i] for i in group.pods if result.node[i] >= 0 and not gang.pod(i).role.best_effort]
+        domains = [j for j in range(topology.n_domains) if topology.tier[j] <= wish.highest_tier]
+        assert not nodes or any(np.isin(nodes, topology.nodes_of(j)).all() for j in domains)
+
+
+@BOTH
+@settings(deadline=None, max_examples=80)
+@given(seed=seeds)
+def test_a_soft_job_of_identical_pods_is_never_pending_where_a_plain_one_would_run(name, seed):
+    rng = random.Random(seed)
+    cluster = tree(rng)
+    plain = identical(rng, "", None)
+    soft = replace(plain, constraint=TopologyConstraint("soft"))
+    policy = get_policy(name)
+    assert isinstance(policy.place(soft, cluster.ledger()), Placement) == isinstance(
+        policy.place(plain, cluster.ledger()), Placement
+    )
+
+
+def test_the_newest_leaves_a_soft_job_pending_whose_pods_beyond_the_minimum_fit_nowhere():
+    """The pre-filter asks for room for all pending pods together: the exception to the rule above."""
+    cluster = snapshot(["n0", "n1"], [("s", 1, ["n0", "n1"], "")], cpu=4000, gpus=0)
+    soft = Gang("d", "j", (Role("w", 9, {"cpu": 1000}),), 4, TopologyConstraint("soft"))
+    outcome = {name: get_policy(name).place(soft, cluster.ledger()) for name in ("volcano-1.13", "volcano-1.15")}
+    assert outcome["volcano-1.13"].n_placed == 8
+    assert not isinstance(outcome["volcano-1.15"], Placement)
+    plain = replace(soft, constraint=None)
+    assert get_policy("volcano-1.15").place(plain, cluster.ledger()).n_placed == 8
+
+
+@BOTH
+@settings(deadline=None, max_examples=80)
+@given(seed=seeds)
+def test_the_record_contains_the_leaf_of_every_pod(name, seed):
+    rng = random.Random(seed)
+    cluster = tree(rng)
+    gang = replace(GANG[name](rng, cluster), record="")
+    result = get_policy(name).place(gang, cluster.ledger())
+    if not isinstance(result, Placement) or not result.has_record or gang.ready:
+        return
+    inside = cluster.topology.nodes_of(result.record)
+    for position in np.flatnonzero(result.node >= 0):
+        if not gang.pod(int(position)).role.best_effort:
+            assert result.node[position] in inside
+
+
+@BOTH
+@settings(deadline=None, max_examples=80)
+@given(seed=seeds)
+def test_more_capacity_never_refuses_identical_pods(name, seed):
+    rng = random.Random(seed)
+    cluster = tree(rng)
+    gang = identical(rng, rng.choice(["hard", "soft", ""]), rng.randint(1, 3))
+    if isinstance(get_policy(name).place(gang, cluster.ledger()), Placement):
+        larger = replace(cluster, used=np.where(rng.random() < 0.5, cluster.used // 2, 0))
+        assert isinstance(get_policy(name).place(gang, larger.ledger()), Placement)
+
+
+def test_more_capacity_can_refuse_sub_groups_in_the_newest():
+    """The exception: a single pod goes to the fullest leaf, where it may take the room of the group that follows.
+
+    Free CPUs: leaf a 4, b 3 + 2, c 2. The single pod goes to c and five fit b; with c idle it prefers b.
+    """
+    domains = [("a", 1, ["a0"], "t"), ("b", 1, ["b0", "b1"], "t"), ("c", 1, ["c0"], "t")]
+    domains.append(("t", 2, ["a0", "b0", "b1", "c0"], ""))
+    used = {"b0": (1000, 0, 0, 0), "b1": (2000, 0, 0, 0), "c0": (2000, 0, 0, 0)}
+    leaf = TopologyConstraint("hard", 1)
+    groups = (
+        SubGroup("v-0", (0,), leaf, 1, policy="v"),
+        SubGroup("v-1", (1, 2, 3, 4, 5), leaf, 5, policy="v", match_index=1),
+    )
+    role = Role("w", 6, {"cpu": 1000})
+    gang = Gang("d", "j", (role,), 6, TopologyConstraint("hard", 2), sub_groups=groups, sub_grouped=True)
+
+    def place(taken):
+        cluster = snapshot(["a0", "b0", "b1", "c0"], domains, cpu=4000, gpus=0, used=taken)
+        return get_policy("volcano-1.15").place(gang, cluster.ledger())
+
+    assert isinstance(place(used), Placement)
+    del used["c0"]
+    assert not isinstance(place(used), Placement)
