@@ -83,3 +83,21 @@ def test_a_value_imported_from_its_own_module_gets_its_picture_too() -> None:
     code = "from workbench.model.topology import Topology\nprint(Topology.build(['a'], [])._repr_html_()[:4])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("<svg\n", "")
+
+
+@pytest.mark.parametrize(
+    ("gang", "snapshot", "policy", "message"),
+    [
+        ("x", SNAPSHOT, "gang", "gang: not a gang"),
+        (gang_of("a", 1), None, "gang", "snapshot: not a snapshot"),
+        (gang_of("a", 1), SNAPSHOT, 3, "policy: not a policy"),
+    ],
+)
+def test_values_of_the_wrong_kind_are_named_by_argument(gang, snapshot, policy, message) -> None:
+    with pytest.raises(InputError, match=message):
+        workbench.place(gang, snapshot, policy)
+
+
+def test_a_text_is_no_list_of_gpus() -> None:
+    with pytest.raises(InputError, match="free: no such GPU"):
+        workbench.best_gpus([[0, 1], [1, 0]], 1, free="01")

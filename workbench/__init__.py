@@ -113,12 +113,27 @@ def schedule(
     gangs: Sequence[Gang], snapshot: ClusterSnapshot, policy: str | Policy = "volcano", **params: Any
 ) -> list[Decision]:
     """Place several gangs in one session, in the policy's own order; parameters as in `place`."""
+    _check_values(gangs, snapshot)
     return _policy_of(policy, params).schedule(gangs, snapshot)
 
 
 def explain(gang: Gang, snapshot: ClusterSnapshot, policy: str | Policy = "volcano", **params: Any) -> Explanation:
     """What the policy considers for one gang, and why it kept or dropped it; parameters as in `place`."""
+    _check_values([gang], snapshot)
     return _policy_of(policy, params).explain(gang, snapshot)
+
+
+def _check_values(gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> None:
+    from workbench.model.gang import Gang
+    from workbench.model.snapshot import ClusterSnapshot
+
+    for gang in gangs:
+        if not isinstance(gang, Gang):
+            expected = "a Gang, such as scenario.gang('name')"
+            raise InputError("not a gang", source="gang", got=repr(gang), expected=expected)
+    if not isinstance(snapshot, ClusterSnapshot):
+        expected = "a ClusterSnapshot, such as scenario.snapshot"
+        raise InputError("not a snapshot", source="snapshot", got=repr(snapshot), expected=expected)
 
 
 def _policy_of(policy: str | Policy, params: dict[str, Any]) -> Policy:
@@ -126,6 +141,12 @@ def _policy_of(policy: str | Policy, params: dict[str, Any]) -> Policy:
         from workbench.policies import get_policy
 
         return get_policy(policy, **params)
+    from workbench.policies import Policy
+
+    if not isinstance(policy, Policy):
+        raise InputError(
+            "not a policy", source="policy", got=repr(policy), expected="a name such as 'volcano', or a Policy"
+        )
     if params:
         raise InputError("a policy object has its parameters already", source="policy", got=", ".join(sorted(params)))
     return policy

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
@@ -162,8 +163,8 @@ def best_gpus(
 def _checked(name: str, gpus: Iterable[int], n: int) -> list[int]:
     numbers = list(gpus)
     for gpu in numbers:
-        if not 0 <= gpu < n:
-            raise InputError("no such GPU", source=name, got=str(gpu), expected=f"0 to {n - 1}")
+        if not isinstance(gpu, int | np.integer) or isinstance(gpu, bool) or not 0 <= gpu < n:
+            raise InputError("no such GPU", source=name, got=repr(gpu), expected=f"0 to {n - 1}")
     return numbers
 
 
