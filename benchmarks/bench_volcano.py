@@ -115,9 +115,7 @@ def cluster(name: str, n: int, sizes: list[int], rng: random.Random, singles: in
     tree = DomainTree(
         forest, walk, walk + below, start, members, node_start, owner[by_node], rank, leaf, spans=span, nested=True
     )
-    scores = TopologyScores(
-        forest, tier_scores(forest.tier, 1, tree.top_tier, flat=1.0), weight=SCALE, roots_meet=True
-    )
+    scores = TopologyScores(forest, tier_scores(forest.tier, 1, tree.top_tier, flat=1.0), weight=SCALE, roots_meet=True)
     allocatable = np.tile(TOTAL, (n, 1))
     made = Cluster(name, n, tree, scores, _nodes(tree, allocatable, np.zeros_like(allocatable)), domains, allocatable)
     occupy(made, rng)
@@ -295,7 +293,9 @@ def attempt(made: Cluster, ask: Ask, tiers: list[Ints], domain: int, spans: Ints
     return total, placed
 
 
-def cell(made: Cluster, groups: int, kind: str, goal_us: float | None, gangs: int = GANGS, pods: int = 0) -> Iterator[dict[str, object]]:
+def cell(
+    made: Cluster, groups: int, kind: str, goal_us: float | None, gangs: int = GANGS, pods: int = 0
+) -> Iterator[dict[str, object]]:
     rng = random.Random(f"{made.name} {groups} {kind}")
     asks, times, answers = [], [], []
     for i in range(gangs):
