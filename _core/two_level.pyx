@@ -1136,6 +1136,16 @@ cdef class TwoLevel(DryRuns):
     def n_placed(self):
         return self.log_settled
 
+    def room(self):
+        """Pods of each shape that all nodes hold, each node at most as many as the shape has."""
+        out_array = np.empty(self.n_shapes, dtype=np.int64)
+        cdef int64_t[::1] out = out_array
+        cdef int64_t i
+        for i in range(self.n_shapes):
+            self.catch_up(i)
+            out[i] = self.counts[i].per_domain[self.d]
+        return out_array
+
     def records(self):
         """Record of each sub-job."""
         out_array = np.empty(self.n_subs, dtype=np.int32)

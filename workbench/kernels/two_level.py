@@ -475,6 +475,10 @@ class TwoLevel:
         """Pods placed in all turns: what to hand to `placed` before the next one."""
         return self._c.n_placed
 
+    def room(self) -> NDArray[np.int64]:
+        """Pods of each shape that all nodes hold now, each node at most as many as the job has of it."""
+        return self._c.room()
+
     def records(self) -> NDArray[np.int32]:
         """Of each sub-job."""
         return self._c.records()

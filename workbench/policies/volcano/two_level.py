@@ -22,7 +22,7 @@ from workbench.policies.volcano.allocate import Pass
 from workbench.policies.volcano.board import Board
 from workbench.policies.volcano.gradients import Gradients, large_enough
 from workbench.policies.volcano.hypernode_scores import best, count_inside, share_of_ties, utilisation
-from workbench.policies.volcano.job_parts import JobProgress, SubJob, SubProgress
+from workbench.policies.volcano.job_parts import JobProgress, SubJob, SubProgress, cache_names
 from workbench.policies.volcano.recovery import join
 
 __all__ = ["State", "TwoLevelSearch"]
@@ -122,7 +122,8 @@ class TwoLevelSearch:
             job: Progress = JobProgress.start(self._gang, request.snapshot)
             return State(job, [job], records, record, [])
         job = request.progress()
-        subs: list[Progress] = [SubProgress.start(sub, self._gang, job) for sub in self.subs]
+        names = cache_names(self._gang)
+        subs: list[Progress] = [SubProgress.start(sub, names, job) for sub in self.subs]
         return State(job, subs, records, record, [])
 
     def ready(self, state: State) -> bool:

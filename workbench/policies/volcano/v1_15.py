@@ -132,7 +132,7 @@ class Volcano115(NodePolicy):
             told = TwoLevelSearch(self._board(request), subs, limits.job, packing, float(p.weight))
             state = told.start(records, record)
             told.take_over(search.tried(), state)
-            return _declined_by_search(request, told, state, limits)
+            return _declined_by_search(request, told, state, limits, search.room().tolist())
         node = nodes_of_pods(request, subs, search)
         answer = Assignment(node, _reasons(request, node, None), score=score, warnings=limits.warnings)
         if _has_topology(request.gang) and search.record != NO_RECORD:
@@ -156,7 +156,9 @@ class Volcano115(NodePolicy):
             state = found
             score += state.score
         if not search.ready(state):
-            return _declined_by_search(request, search, state, limits)
+            demand = request.demand
+            room = [int(demand.capacity(role, demand.idle, 1).sum()) for role in demand.order]
+            return _declined_by_search(request, search, state, limits, room)
         answer = _assignment(request, board, subs, state, limits)
         answer.score = score
         if _has_topology(request.gang) and state.record != NO_RECORD:
@@ -228,14 +230,17 @@ def _declined_flat(request: Request, done: Pass, idle: Longs, limits: Limits) ->
     return Declined(reasons, warnings=limits.warnings)
 
 
-def _declined_by_search(request: Request, search: TwoLevelSearch, state: State, limits: Limits) -> Declined:
-    """Why the gang waits: the HyperNode that came closest, beside the texts that Volcano would write."""
+def _declined_by_search(
+    request: Request, search: TwoLevelSearch, state: State, limits: Limits, room: list[int]
+) -> Declined:
+    """Why the gang waits: the HyperNode that came closest, beside the texts that Volcano would write.
+
+    `room`: pods of each role of the demand's order that the nodes hold, 0 for none.
+    """
     demand = request.demand
     needs = max(request.progress().missing, 1)
     reasons = [_no_domain(search, limits, needs)]
-    reasons += [
-        fit_reason(request, r, demand.idle) for r in demand.order if not demand.capacity(r, demand.idle, 1).any()
-    ]
+    reasons += [fit_reason(request, r, demand.idle) for r, pods in zip(demand.order, room, strict=True) if not pods]
     role, idle, nodes = search.last_fit(state)
     last = search.last_tried
     name = "" if last is None or last < 0 else request.snapshot.topology.domain_name(last)
