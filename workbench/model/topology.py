@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from workbench.errors import UnknownNameError
 from workbench.kernels.tiers import Forest
+from workbench.kernels.two_level import DomainTree
 from workbench.model.display import Displayed
 
 __all__ = ["VIRTUAL_TOP", "DomainSpec", "Problem", "Topology", "name_ranks"]
@@ -306,6 +307,21 @@ class Topology(Displayed):
             start = np.where(parents < 0, 0, place[parents] + 1)
             place[siblings] = start + before - before[first]
         return _frozen(place), _frozen(place + size)
+
+    @cached_property
+    def domain_tree(self) -> DomainTree:
+        """What the two-level search needs of it, checked once."""
+        return DomainTree(
+            self.forest,
+            *self.preorder,
+            self.member_start,
+            self.member_nodes,
+            *self.node_domains,
+            self.node_rank,
+            self.leaf_of_node,
+            spans=self.spans,
+            nested=self.nested,
+        )
 
     def domain_sums(self, amounts: Longs) -> Longs:
         """Amounts of nodes summed over each domain.

@@ -35,9 +35,6 @@ class Board:
     idle, used : ndarray of shape (n, r), int64
     domain_used : ndarray of shape (d + 1, r), int64
         Sums over nodes; the virtual top last.
-    capacity : dict of int to ndarray of shape (n,), int64
-        Per role with a request how many of its pods each node holds, each at most the pods of the role.
-    domain_capacity : dict of int to ndarray of shape (d + 1,), int64
     """
 
     def __init__(
@@ -49,16 +46,28 @@ class Board:
         self.idle = request.demand.idle.copy()
         self.used = request.ledger.used.copy()
         self.domain_used = self.topology.domain_sums(self.used)
-        self.capacity: dict[int, Longs] = {}
-        self.domain_capacity: dict[int, Longs] = {}
-        for role in request.demand.order:
-            self.capacity[role] = request.demand.capacity(role, self.idle, request.gang.roles[role].count)
-            self.domain_capacity[role] = self.topology.domain_sums(self.capacity[role][:, None])[:, 0]
+        # Counted when first asked for: the compiled search counts on its own.
+        self._capacity: dict[int, Longs] = {}
+        self._domain_capacity: dict[int, Longs] = {}
         self._weights = weights
         self._scores = scores
         self._normal = normal
         self._gpu_weight = gpu_weight
         self._log: list[tuple[int, Ints]] = []
+
+    @property
+    def domain_capacity(self) -> dict[int, Longs]:
+        """Per role with a request how many of its pods each HyperNode holds, int64 (d + 1,), the virtual top last.
+
+        Summed over the nodes, of which each counts at most the pods of the role.
+        """
+        if not self._capacity:
+            request = self.request
+            for role in request.demand.order:
+                per_node = request.demand.capacity(role, self.idle, request.gang.roles[role].count)
+                self._capacity[role] = per_node
+                self._domain_capacity[role] = self.topology.domain_sums(per_node[:, None])[:, 0]
+        return self._domain_capacity
 
     def put(self, role: int, nodes: Ints) -> None:
         """Pods of a role on their nodes."""
@@ -83,11 +92,11 @@ class Board:
             self.domain_used[domains[start[node] : start[node + 1]]] += row
         self.domain_used[-1] += row * len(nodes)
         touched = np.unique(nodes)
-        for other, capacity in self.capacity.items():
+        for other, capacity in self._capacity.items():
             fits = self.request.demand.capacity_of(touched, other, self.idle, self.request.gang.roles[other].count)
             change = fits - capacity[touched]
             capacity[touched] = fits
-            total = self.domain_capacity[other]
+            total = self._domain_capacity[other]
             for node, amount in zip(touched.tolist(), change.tolist(), strict=True):
                 if amount:
                     total[domains[start[node] : start[node + 1]]] += amount

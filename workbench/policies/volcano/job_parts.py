@@ -110,12 +110,13 @@ class SubProgress(Progress):
     all_needed: bool
 
     @classmethod
-    def start(cls, sub: SubJob, gang: Gang, job: Progress) -> SubProgress:
-        left = [0] * len(gang.roles)
+    def start(cls, sub: SubJob, names: list[str], job: Progress) -> SubProgress:
+        """Before anything of the sub-job is placed; `names` as of `cache_names`."""
+        left = [0] * len(names)
         for role, pods in sub.pods.items():
             left[role] = len(pods)
         self = cls(sub.min_available, sub.total, sub.counted, [0] * len(left), [0] * len(left), left)
-        self.names = cache_names(gang)
+        self.names = names
         self.all_needed = job.min_available == job.total or sub.min_available >= sub.total
         return self
 
@@ -149,15 +150,16 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
     by_name = {pod.name: pod for pod in running}
     subs = []
     role_of = gang.role_of_pod
+    place = {role: i for i, role in enumerate((*demand.order, *demand.best_effort))}
     taken = np.zeros(gang.n_pods, dtype=np.bool_)
     for group, limit in zip(gang.sub_groups, limits.sub_groups, strict=True):
         positions = np.array(group.pods, dtype=np.int64)
         taken[positions] = True
         mine = [by_name.pop(name) for name in group.running if name in by_name]
-        subs.append(_sub_job(gang, snapshot, demand, role_of, positions, mine, limit, group))
+        subs.append(_sub_job(gang, snapshot, demand, place, role_of, positions, mine, limit, group))
     rest = np.flatnonzero(~taken)
     if len(rest) or by_name or not gang.sub_grouped:
-        subs.append(_sub_job(gang, snapshot, demand, role_of, rest, list(by_name.values()), limits.job, None))
+        subs.append(_sub_job(gang, snapshot, demand, place, role_of, rest, list(by_name.values()), limits.job, None))
     return subs
 
 
@@ -165,6 +167,7 @@ def _sub_job(
     gang: Gang,
     snapshot: ClusterSnapshot,
     demand: Demand,
+    place: Mapping[int, int],
     role_of: Ints,
     positions: Longs,
     running: list[RunningPod],
@@ -173,8 +176,14 @@ def _sub_job(
 ) -> SubJob:
     roles = role_of[positions]
     count = np.bincount(roles, minlength=len(gang.roles))
-    pods = {role: positions[roles == role] for role in demand.order if count[role]}
-    pending = count @ demand.rows
+    here = np.flatnonzero(count)
+    mine = here.tolist()
+    pods = {
+        role: positions if len(mine) == 1 else positions[roles == role]
+        for role in sorted(mine, key=place.__getitem__)
+        if not gang.roles[role].best_effort
+    }
+    pending = count[here] @ demand.rows[here]
     request = pending
     if running:
         rows = [request_vector(snapshot.resources, pod.requests)[0] for pod in running]
@@ -192,11 +201,11 @@ def _sub_job(
         limit=limit,
         min_available=minimum,
         total=total,
-        counted=len(running) + int(sum(count[role] for role in demand.best_effort)),
+        counted=len(running) + int(sum(count[role] for role in mine if gang.roles[role].best_effort)),
         pods=pods,
         pending=pending,
         request=request,
         running_nodes=np.array([pod.node for pod in running], dtype=np.int32),
-        priority=max((gang.roles[role].priority for role in np.flatnonzero(count)), default=0),
+        priority=max((gang.roles[role].priority for role in mine), default=0),
         match_index=0 if group is None else group.match_index,
     )

@@ -51,10 +51,12 @@ def recover(running_nodes: Ints, topology: Topology, before: int = NO_RECORD) ->
         holds every node of the snapshot. `NO_RECORD` without a running pod, or where a pod's node is not in the
         snapshot (-1): no HyperNode holds it.
     """
-    nodes = np.unique(running_nodes)
-    if len(nodes) and before != NO_RECORD:
+    if len(running_nodes) == 0:
+        return NO_RECORD
+    if before != NO_RECORD:
         return before
-    if len(nodes) == 0 or nodes[0] < 0:
+    nodes = np.unique(running_nodes)
+    if nodes[0] < 0:
         return NO_RECORD
     start, domains = topology.node_domains
     common = domains[start[nodes[0]] : start[nodes[0] + 1]]

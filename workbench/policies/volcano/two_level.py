@@ -15,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD
+from workbench.kernels.two_level import Tried
 from workbench.model.placement import NearestMiss
 from workbench.policies.progress import Progress
 from workbench.policies.volcano.allocate import Pass
 from workbench.policies.volcano.board import Board
 from workbench.policies.volcano.gradients import Gradients, large_enough
 from workbench.policies.volcano.hypernode_scores import best, count_inside, share_of_ties, utilisation
-from workbench.policies.volcano.job_parts import JobProgress, SubJob, SubProgress
+from workbench.policies.volcano.job_parts import JobProgress, SubJob, SubProgress, cache_names
 from workbench.policies.volcano.recovery import join
 
 __all__ = ["State", "TwoLevelSearch"]
@@ -121,7 +122,8 @@ class TwoLevelSearch:
             job: Progress = JobProgress.start(self._gang, request.snapshot)
             return State(job, [job], records, record, [])
         job = request.progress()
-        subs: list[Progress] = [SubProgress.start(sub, self._gang, job) for sub in self.subs]
+        names = cache_names(self._gang)
+        subs: list[Progress] = [SubProgress.start(sub, names, job) for sub in self.subs]
         return State(job, subs, records, record, [])
 
     def ready(self, state: State) -> bool:
@@ -168,6 +170,26 @@ class TwoLevelSearch:
                 chosen.record = join(state.record, domain, board.topology)
                 return chosen
         return None
+
+    def take_over(self, tried: Tried, state: State) -> None:
+        """Enter what a turn of the compiled search from the same state found without a solution."""
+        self.misses, self.obstacles, self.last_tried = {}, {}, None
+        needs = max(state.job.missing, 1)
+        topology = self.board.topology
+        tiers = [topology.domain_tier(domain) for domain in tried.domains.tolist()]
+        # As the turn here goes: tier by tier, in byte order of the names.
+        order = sorted(range(len(tiers)), key=lambda i: (tiers[i], int(tried.domains[i])))
+        nearest: dict[int, int] = {}
+        for i in order:
+            best = nearest.get(tiers[i])
+            if best is None or min(int(tried.holds[i]), needs) > min(int(tried.holds[best]), needs):
+                nearest[tiers[i]] = i
+        for i in nearest.values():
+            domain, holds = int(tried.domains[i]), int(tried.holds[i])
+            self._stuck = int(tried.stuck[i])
+            self._miss(tiers[i], domain, holds, needs, self._why_stuck(state, domain) if holds >= needs else "")
+        if order:
+            self.last_tried = int(tried.domains[order[-1]])
 
     def _try(self, state: State, domain: int) -> State:
         """Place the sub-jobs inside one HyperNode until the job is ready; the pods stay on the board."""

@@ -17,6 +17,7 @@ from workbench.policies.demand import node_reasons
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.volcano.allocate import Pass
 from workbench.policies.volcano.board import Board
+from workbench.policies.volcano.compiled_search import compiled_search, nodes_of_pods
 from workbench.policies.volcano.constraints import Limits, limits_of
 from workbench.policies.volcano.hypernode_scores import (
     HyperNodeParameters,
@@ -36,7 +37,7 @@ Longs = npt.NDArray[np.int64]
 
 
 class Volcano115(NodePolicy):
-    """Jobs with a tier or with sub-groups by `TwoLevelSearch`, all others on the whole cluster.
+    """Jobs with a tier or with sub-groups by the two-level search, all others on the whole cluster.
 
     Within one call of `place` a gang gets its minimum first and then its other pods, one per turn.
 
@@ -64,10 +65,13 @@ class Volcano115(NodePolicy):
         limits = limits_of(gang, topology)
         subs = split(gang, request.snapshot, request.demand, limits)
         records = [recover(sub.running_nodes, topology) if sub.topology else NO_RECORD for sub in subs]
-        board = self._board(request)
         if limits.job is None and not gang.sub_grouped:
-            return self._flat(request, board, subs[0], records[0], limits)
-        return self._two_level(request, board, subs, records, limits)
+            return self._flat(request, self._board(request), subs[0], records[0], limits)
+        # The kernel does not know the score of pods without a topology, and an explanation wants every step.
+        normal = self._parameters.normal_pod_enable and not all(sub.topology for sub in subs)
+        if normal or request.recorder is not None:
+            return self._two_level(request, self._board(request), subs, records, limits)
+        return self._compiled(request, subs, records, limits)
 
     def _board(self, request: Request) -> Board:
         p, snapshot = self._parameters, request.snapshot
@@ -102,6 +106,39 @@ class Volcano115(NodePolicy):
             answer.record, answer.has_record = fill.record, True
         return answer
 
+    def _compiled(
+        self, request: Request, subs: list[SubJob], records: list[int], limits: Limits
+    ) -> Assignment | Declined:
+        """The same as `_two_level` by the kernel."""
+        p, topology = self._parameters, request.snapshot.topology
+        packing = weights_of_resources(p, request.snapshot.resources)
+        record = joined(records, topology)
+        search = compiled_search(
+            request,
+            subs,
+            records,
+            record,
+            limits.job,
+            weights=score_weights(p, request.snapshot.resources),
+            scores=topology_scores_newest(topology, p.weight),
+            packing=packing,
+            scale=float(p.weight),
+            gpu_weight=p.gpu_weight,
+        )
+        score = 0.0
+        while search.pods_left and search.turn():
+            score += search.score
+        if not search.ready:
+            told = TwoLevelSearch(self._board(request), subs, limits.job, packing, float(p.weight))
+            state = told.start(records, record)
+            told.take_over(search.tried(), state)
+            return _declined_by_search(request, told, state, limits, search.room().tolist())
+        node = nodes_of_pods(request, subs, search)
+        answer = Assignment(node, _reasons(request, node, None), score=score, warnings=limits.warnings)
+        if _has_topology(request.gang) and search.record != NO_RECORD:
+            answer.record, answer.has_record = search.record, True
+        return answer
+
     def _two_level(
         self, request: Request, board: Board, subs: list[SubJob], records: list[int], limits: Limits
     ) -> Assignment | Declined:
@@ -119,7 +156,9 @@ class Volcano115(NodePolicy):
             state = found
             score += state.score
         if not search.ready(state):
-            return _declined_by_search(request, search, state, limits)
+            demand = request.demand
+            room = [int(demand.capacity(role, demand.idle, 1).sum()) for role in demand.order]
+            return _declined_by_search(request, search, state, limits, room)
         answer = _assignment(request, board, subs, state, limits)
         answer.score = score
         if _has_topology(request.gang) and state.record != NO_RECORD:
@@ -158,14 +197,25 @@ def _assignment(request: Request, board: Board, subs: list[SubJob], state: State
         first = given.get((number, role), 0)
         node[subs[number].pods[role][first : first + len(nodes)]] = nodes
         given[number, role] = first + len(nodes)
+    return Assignment(node, _reasons(request, node, board.idle), warnings=limits.warnings)
+
+
+def _reasons(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Reason, ...]]:
+    """Why pods of a role have no node; `idle` is what the placed ones leave, None: not known yet."""
+    demand, role_of = request.demand, request.gang.role_of_pod
+    waiting = np.unique(role_of[node < 0])
     reasons = {}
     everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
-    role_of = request.gang.role_of_pod
-    for role in request.demand.order:
-        if (node[role_of == role] < 0).any():
-            causes = node_reasons(request.demand, role, board.idle, everywhere)
-            reasons[role] = causes or (Reason("no-domain", "no HyperNode near the record holds one more pod"),)
-    return Assignment(node, reasons, warnings=limits.warnings)
+    for role in demand.order:
+        if role not in waiting:
+            continue
+        if idle is None:
+            idle = demand.idle.copy()
+            placed = node >= 0
+            np.subtract.at(idle, node[placed], demand.rows[role_of[placed]])
+        causes = node_reasons(demand, role, idle, everywhere)
+        reasons[role] = causes or (Reason("no-domain", "no HyperNode near the record holds one more pod"),)
+    return reasons
 
 
 def _declined_flat(request: Request, done: Pass, idle: Longs, limits: Limits) -> Declined:
@@ -180,14 +230,17 @@ def _declined_flat(request: Request, done: Pass, idle: Longs, limits: Limits) ->
     return Declined(reasons, warnings=limits.warnings)
 
 
-def _declined_by_search(request: Request, search: TwoLevelSearch, state: State, limits: Limits) -> Declined:
-    """Why the gang waits: the HyperNode that came closest, beside the texts that Volcano would write."""
+def _declined_by_search(
+    request: Request, search: TwoLevelSearch, state: State, limits: Limits, room: list[int]
+) -> Declined:
+    """Why the gang waits: the HyperNode that came closest, beside the texts that Volcano would write.
+
+    `room`: pods of each role of the demand's order that the nodes hold, 0 for none.
+    """
     demand = request.demand
     needs = max(request.progress().missing, 1)
     reasons = [_no_domain(search, limits, needs)]
-    reasons += [
-        fit_reason(request, r, demand.idle) for r in demand.order if not demand.capacity(r, demand.idle, 1).any()
-    ]
+    reasons += [fit_reason(request, r, demand.idle) for r, pods in zip(demand.order, room, strict=True) if not pods]
     role, idle, nodes = search.last_fit(state)
     last = search.last_tried
     name = "" if last is None or last < 0 else request.snapshot.topology.domain_name(last)

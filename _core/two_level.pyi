@@ -1,0 +1,76 @@
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench._core.dry_runs import DryRuns
+
+@final
+class TwoLevel(DryRuns):
+    @property
+    def last_score(self) -> float: ...
+    @property
+    def ready(self) -> bool: ...
+    @property
+    def pods_left(self) -> int: ...
+    @property
+    def record(self) -> int: ...
+    @property
+    def n_placed(self) -> int: ...
+    def set_tree(
+        self,
+        parent: NDArray[np.int32],
+        tiers: NDArray[np.int64],
+        tier_start: NDArray[np.int64],
+        tier_domains: NDArray[np.int32],
+        tier_of: NDArray[np.int32],
+        place_of: NDArray[np.int32],
+        end_of: NDArray[np.int32],
+        node_start: NDArray[np.int64],
+        node_domains: NDArray[np.int32],
+        top_tier: int,
+        nested: bool,
+    ) -> None: ...
+    def set_totals(
+        self,
+        used: NDArray[np.int64],
+        allocatable: NDArray[np.int64],
+        idle_at_open: NDArray[np.int64],
+        packing: NDArray[np.float64],
+        scale: float,
+        caps: NDArray[np.int64],
+        spans: NDArray[np.int32] | None,
+    ) -> None: ...
+    def set_job(
+        self,
+        grouped: bool,
+        limited: bool,
+        limit: int,
+        minimum: NDArray[np.int64] | None,
+        names: NDArray[np.int32],
+        counts: NDArray[np.int64],
+        rule: int,
+        min_available: int,
+        counted: int,
+        minimums_count: bool,
+        record: int,
+        wanted: NDArray[np.int64],
+    ) -> None: ...
+    def set_subs(
+        self,
+        entry_start: NDArray[np.int64],
+        shapes: NDArray[np.int32],
+        left: NDArray[np.int64],
+        fixed: NDArray[np.int32],
+        numbers: NDArray[np.int64],
+        amounts: NDArray[np.int64],
+        running_start: NDArray[np.int64],
+        running: NDArray[np.int32],
+    ) -> None: ...
+    def turn(self) -> bool: ...
+    def room(self) -> NDArray[np.int64]: ...
+    def records(self) -> NDArray[np.int32]: ...
+    def placed(self, first: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]: ...
+    def rows(
+        self,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.bool_], NDArray[np.float64], NDArray[np.int32]]: ...

@@ -1,0 +1,359 @@
+"""Volcano's searches: the two-level search over arrays, and a small hard job of 1.13.
+
+Goals of issue 3: at 6,000 nodes / 9,600 HyperNodes at most 3 ms for identical pods, 6 ms for three roles, 15 ms for 100
+sub-groups of 100 shapes, p99 over 200 random gangs; 1,000 nodes / 100 leaves / 100 sub-groups of ten 3 ms; 100,000
+nodes 25 / 80 / 150 ms. A row times everything from arrays to the placed pods: checks, copies, counting, the search.
+
+The baseline asks the same compiled dry run (`DryRuns`) for every HyperNode of every tier in which a sub-group might go,
+remembers nothing, and counts nothing before; it is run on few gangs where one takes long.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from measure import row
+from numpy.typing import NDArray
+
+from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
+from workbench.kernels.dry_runs import Counts, DryRuns
+from workbench.kernels.tiers import Forest, tier_scores
+from workbench.kernels.two_level import DomainTree, Job, Nodes, Shape, SubJobs, TwoLevel
+
+GI = 1 << 30
+TOTAL = np.array([96_000, 1024 * GI, 8], dtype=np.int64)
+POD = np.array([10_000, 100 * GI, 1], dtype=np.int64)
+"""Of one GPU."""
+WEIGHTS = ScoreWeights(
+    binpack=1.0,
+    binpack_resources=np.array([1.0, 1.0, 0.0]),
+    least_requested=1.0,
+    balanced=1.0,
+    request_resources=np.array([1, 1, 0], dtype=np.int64),
+    balanced_resources=np.array([1, 1, 0], dtype=np.uint8),
+)
+PACKING = np.array([1.0, 1.0, 1.0])
+SCALE = 10.0
+GANGS = 200
+BASELINE_S = 4.0
+"""The baseline stops after so many seconds in a cell."""
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class Cluster:
+    """Nodes in nested tiers; ``starts[t]`` are the first nodes of the domains of tier t + 1."""
+
+    name: str
+    n: int
+    tree: DomainTree
+    scores: TopologyScores
+    nodes: Nodes
+    domains: list[Ints]
+    allocatable: Longs
+
+
+def even(n: int, parts: int) -> Longs:
+    return (np.arange(parts, dtype=np.int64) * n) // parts
+
+
+def cluster(name: str, n: int, sizes: list[int], rng: random.Random, singles: int = 0) -> Cluster:
+    """Tiers of so many domains, closest first; the lowest may leave out nodes: ``singles`` of them are covered."""
+    firsts: list[Longs] = []
+    for size in reversed(sizes):
+        # Each tier cuts where the next wider one cuts, so that domains nest.
+        wider = firsts[-1] if firsts else np.array([0], dtype=np.int64)
+        cuts = set(wider.tolist())
+        wish = iter(even(n, size).tolist())
+        while len(cuts) < size:
+            cut = next(wish, None)
+            cuts.add(rng.randrange(n) if cut is None else cut)
+        firsts.append(np.array(sorted(cuts), dtype=np.int64))
+    firsts.reverse()
+    if singles:
+        firsts[0] = np.arange(n, dtype=np.int64)
+    spans, parent, tier, domains = [], [], [], []
+    offset = 0
+    for t, first in enumerate(firsts):
+        end = np.append(first[1:], n)
+        if t == 0 and singles:
+            first, end = first[:singles], end[:singles]
+        spans.append(np.stack([first, end], axis=1))
+        domains.append(np.arange(offset, offset + len(first), dtype=np.int32))
+        offset += len(first)
+        tier += [t + 1] * len(first)
+        if t + 1 < len(firsts):
+            parent.append(np.searchsorted(firsts[t + 1], first, side="right") - 1 + offset)
+        else:
+            parent.append(np.full(len(first), -1))
+    span = np.concatenate(spans).astype(np.int32)
+    forest = Forest(np.concatenate(parent).astype(np.int32), np.array(tier, dtype=np.int32))
+    d = len(forest)
+    order = np.lexsort((-forest.tier, span[:, 0]))
+    walk = np.empty(d, dtype=np.int32)
+    walk[order] = np.arange(d, dtype=np.int32)
+    below = np.ones(d, dtype=np.int32)
+    for domain in range(d):
+        if forest.parent[domain] >= 0:
+            below[forest.parent[domain]] += below[domain]
+    lengths = (span[:, 1] - span[:, 0]).astype(np.int64)
+    start = np.concatenate([[0], np.cumsum(lengths)])
+    members = (np.arange(start[-1]) - np.repeat(start[:-1], lengths) + np.repeat(span[:, 0], lengths)).astype(np.int32)
+    owner = np.repeat(np.arange(d, dtype=np.int32), lengths)
+    by_node = np.lexsort((owner, members))
+    node_start = np.concatenate([[0], np.cumsum(np.bincount(members, minlength=n))]).astype(np.int64)
+    leaf = np.full(n, -1, dtype=np.int32)
+    for domain in domains[0].tolist():
+        leaf[span[domain, 0] : span[domain, 1]] = domain
+    rank = np.arange(n, dtype=np.int32)
+    tree = DomainTree(
+        forest, walk, walk + below, start, members, node_start, owner[by_node], rank, leaf, spans=span, nested=True
+    )
+    scores = TopologyScores(forest, tier_scores(forest.tier, 1, tree.top_tier, flat=1.0), weight=SCALE, roots_meet=True)
+    allocatable = np.tile(TOTAL, (n, 1))
+    made = Cluster(name, n, tree, scores, _nodes(tree, allocatable, np.zeros_like(allocatable)), domains, allocatable)
+    occupy(made, rng)
+    return made
+
+
+def occupy(made: Cluster, rng: random.Random, full: float = 0.4, partly: float = 0.2) -> None:
+    """Runs of one to 16 nodes are full, partly used or free."""
+    gpus = np.zeros(made.n, dtype=np.int64)
+    first = 0
+    while first < made.n:
+        end = min(made.n, first + rng.randint(1, 16))
+        kind = rng.random()
+        if kind < full:
+            gpus[first:end] = 8
+        elif kind < full + partly:
+            gpus[first:end] = [rng.randint(1, 7) for _ in range(first, end)]
+        first = end
+    made.nodes = _nodes(made.tree, made.allocatable, gpus[:, None] * POD)
+
+
+def _nodes(tree: DomainTree, allocatable: Longs, used: Longs) -> Nodes:
+    sums = [_sums(tree, amounts) for amounts in (used, allocatable)]
+    return Nodes(allocatable - used, used, allocatable, sums[0], sums[1], sums[1] - sums[0])
+
+
+def _sums(tree: DomainTree, amounts: Longs) -> Longs:
+    prefix = np.concatenate([np.zeros((1, amounts.shape[1]), dtype=np.int64), np.cumsum(amounts, axis=0)])
+    spans = tree.spans
+    assert spans is not None
+    return np.concatenate([prefix[spans[:, 1]] - prefix[spans[:, 0]], prefix[-1:]])
+
+
+@dataclass(eq=False)
+class Ask:
+    """A gang as arrays; ``pods`` per sub-group: shape and count of each role."""
+
+    shapes: list[Shape]
+    job: Job
+    subs: SubJobs
+    pods: list[list[tuple[int, int]]]
+    sub_limit: int
+
+
+def gang(made: Cluster, rng: random.Random, groups: int, kind: str, pods: int = 0) -> Ask:
+    """All needed: ``identical`` pods, three ``roles``, or another shape in every sub-group (``distinct``)."""
+    top = made.tree.top_tier
+    job_limit = rng.randint(min(3, top), top)
+    sub_limit = min(rng.randint(min(2, top - 1), top - 1), job_limit)
+    size = pods or rng.randint(2, 32)
+    if kind == "distinct":
+        rows = [POD * rng.choice([2, 4, 8]) for _ in range(groups)]
+        for i, request in enumerate(rows):
+            request[0] -= i * 10
+        table = [[(i, pods or rng.randint(2, 32))] for i in range(groups)]
+    elif kind == "roles":
+        rows = [POD * gpus for gpus in rng.sample([1, 2, 4, 8], 3)]
+        share = max(size // 3, 1)
+        table = [[(0, share), (1, share), (2, max(size - 2 * share, 1))]] * groups
+    else:
+        rows = [POD * rng.choice([2, 4, 8])]
+        table = [[(0, size)]] * groups
+    left = np.zeros(len(rows), dtype=np.int64)
+    for mine in table:
+        for shape, count in mine:
+            left[shape] += count
+    zero = np.zeros(len(rows), dtype=np.int64)
+    total = int(left.sum())
+    names = np.arange(len(rows), dtype=np.int32)
+    job = Job(
+        left=left, present=zero, minimums=zero, names=names, min_available=total, limit=job_limit,
+        minimum=np.sum([left[i] * request for i, request in enumerate(rows)], axis=0, dtype=np.int64),
+        wanted=np.array([groups], dtype=np.int64),
+    )  # fmt: skip
+    counts = np.array([sum(count for _, count in mine) for mine in table], dtype=np.int64)
+    asked = np.array([sum(rows[shape] * count for shape, count in mine) for mine in table], dtype=np.int64)
+    columns = SubJobs(
+        start=np.concatenate([[0], np.cumsum([len(mine) for mine in table])]).astype(np.int64),
+        shapes=np.array([shape for mine in table for shape, _ in mine], dtype=np.int32),
+        left=np.array([count for mine in table for _, count in mine], dtype=np.int64),
+        min_available=counts,
+        counted=np.zeros(groups, dtype=np.int64),
+        total=counts,
+        stop_after_failure=np.ones(groups, dtype=np.bool_),
+        limit=np.full(groups, sub_limit, dtype=np.int64),
+        limited=np.ones(groups, dtype=np.bool_),
+        scored=np.ones(groups, dtype=np.bool_),
+        policy=np.zeros(groups, dtype=np.int32),
+        rank=np.arange(groups, dtype=np.int32),
+        record=np.full(groups, NO_RECORD, dtype=np.int32),
+        request=asked,
+        pending=asked,
+        running_start=np.zeros(groups + 1, dtype=np.int64),
+        running=np.zeros(0, dtype=np.int32),
+    )
+    return Ask([Shape(request) for request in rows], job, columns, table, sub_limit)
+
+
+def search(made: Cluster, ask: Ask) -> tuple[float, list[int]] | None:
+    """Sum of scores and nodes in the order of placement; None: pending."""
+    run = TwoLevel(
+        made.tree, made.nodes, ask.shapes, ask.job, ask.subs,
+        weights=WEIGHTS, scores=made.scores, packing=PACKING, scale=SCALE,
+    )  # fmt: skip
+    if not run.turn():
+        return None
+    return run.score, run.placed()[2].tolist()
+
+
+def naive(made: Cluster, ask: Ask) -> tuple[float, list[int]] | None:
+    """Every HyperNode for the job, every HyperNode in it for each sub-group, each dry-run; nothing remembered."""
+    spans = made.tree.spans
+    assert spans is not None
+    tiers = [*made.domains, np.array([-1], dtype=np.int32)]
+    limit = ask.job.limit
+    assert limit is not None
+    for outer in tiers[:limit]:
+        best: tuple[float, list[int]] | None = None
+        for domain in outer[(made.nodes.idle_at_open[outer] >= ask.job.minimum).all(axis=1)].tolist():
+            found = attempt(made, ask, tiers, domain, spans)
+            if found is not None and (best is None or found[0] > best[0]):
+                best = found
+        if best is not None:
+            return best
+    return None
+
+
+def attempt(made: Cluster, ask: Ask, tiers: list[Ints], domain: int, spans: Ints) -> tuple[float, list[int]] | None:
+    n, total, placed = made.nodes, 0.0, []
+    used = n.domain_used.copy()
+    low, high = (0, made.n) if domain < 0 else spans[domain].tolist()
+    runs = DryRuns(
+        n.idle, n.used, n.allocatable, made.tree.name_rank, made.tree.leaf, made.tree.member_start, made.tree.members,
+        weights=WEIGHTS, scores=made.scores, update_record=True,
+    )  # fmt: skip
+    for shape in ask.shapes:
+        runs.add_shape(shape.request)
+    for number, mine in enumerate(ask.pods):
+        request = ask.subs.request[number]
+        count = sum(pods for _, pods in mine)
+        asked = Counts(
+            shapes=np.array([shape for shape, _ in mine], dtype=np.int32),
+            left=np.array([pods for _, pods in mine], dtype=np.int64),
+            min_available=count,
+            after_failure="stop",
+        )
+        runs.ask(asked, total_tasks=count)
+        for inner in tiers[: ask.sub_limit]:
+            if inner[0] < 0:
+                here = inner if domain < 0 else inner[:0]
+            else:
+                here = inner[(spans[inner, 0] >= low) & (spans[inner, 1] <= high)]
+                if domain >= 0:
+                    here = here[made.tree.forest.tier[here] <= made.tree.forest.tier[domain]]
+            here = here[(n.idle_at_open[here] >= request).all(axis=1)]
+            here = here[runs.try_each(here).ready]
+            if len(here) == 0:
+                continue
+            after = used[here] + request
+            full = after[:, 0] / n.domain_allocatable[here, 0] * PACKING[0]
+            full = full + after[:, 1] / n.domain_allocatable[here, 1] * PACKING[1]
+            full = (full + after[:, 2] / n.domain_allocatable[here, 2] * PACKING[2]) / PACKING.sum()
+            full[(after > n.domain_allocatable[here]).any(axis=1)] = 0.0
+            chosen = int(here[np.argmax(full)])
+            total += float(full.max()) * 100.0 * SCALE
+            nodes = runs.settle(chosen).nodes
+            placed += nodes.tolist()
+            for node, entry in zip(nodes.tolist(), np.repeat(asked.shapes, asked.left).tolist(), strict=True):
+                mine_domains = made.tree.node_domains[made.tree.node_start[node] : made.tree.node_start[node + 1]]
+                used[mine_domains] += ask.shapes[entry].request
+                used[-1] += ask.shapes[entry].request
+            break
+        else:
+            return None
+    return total, placed
+
+
+def cell(
+    made: Cluster, groups: int, kind: str, goal_us: float | None, gangs: int = GANGS, pods: int = 0
+) -> Iterator[dict[str, object]]:
+    rng = random.Random(f"{made.name} {groups} {kind}")
+    asks, times, answers = [], [], []
+    for i in range(gangs):
+        if i % 20 == 0:
+            occupy(made, rng, *rng.choice([(0.4, 0.2), (0.2, 0.2), (0.6, 0.3)]))
+            search(made, gang(made, rng, groups, kind, pods))
+        ask = gang(made, rng, groups, kind, pods)
+        begin = time.perf_counter()
+        answers.append(search(made, ask))
+        times.append((time.perf_counter() - begin) * 1e6)
+        asks.append((ask, made.nodes))
+    naive_us, spent = [], 0.0
+    for (ask, nodes), answer in zip(asks, answers, strict=True):
+        made.nodes = nodes
+        begin = time.perf_counter()
+        if naive(made, ask) != answer:
+            raise RuntimeError("benchmark: the search and the naive one differ")
+        took = time.perf_counter() - begin
+        naive_us.append(took * 1e6)
+        spent += took
+        if spent > BASELINE_S:
+            break
+    pending = sum(answer is None for answer in answers)
+    yield row(
+        f"volcano.TwoLevel {kind}",
+        f"{made.name}, {groups} sub-groups",
+        times,
+        f"every HyperNode dry-run, p50 of {len(naive_us)} gangs",
+        float(np.percentile(naive_us, 50)),
+        goal_us,
+        f"{gangs} gangs, {pending} pending",
+    )
+
+
+def clusters(scale: int, rng: random.Random) -> Iterator[Cluster]:
+    n = 6_000 * scale
+    name = f"{n:,} nodes"
+    yield cluster(f"{name} (a)", n, [n, 3_000 * scale, 560 * scale, 40 * scale], rng, singles=n)
+    sizes = [n, 3_000 * scale, 750 * scale, 45 * scale, 5 * scale]
+    yield cluster(f"{name} (b)", n, sizes, rng, singles=5_800 * scale)
+
+
+def rows() -> Iterator[dict[str, object]]:
+    """The rows of this file."""
+    rng = random.Random(3)
+    for made in clusters(1, rng):
+        for kind, goal in (("identical", 3e3), ("roles", 6e3), ("distinct", 15e3)):
+            for groups in (1, 10, 100) if kind != "distinct" else (10, 100):
+                yield from cell(made, groups, kind, goal)
+    leaves = cluster("1,000 nodes, 100 leaves", 1_000, [100], rng)
+    for kind in ("identical", "roles", "distinct"):
+        yield from cell(leaves, 100, kind, 3e3, pods=10)
+    large = cluster("100,000 nodes", 100_000, [100_000, 50_000, 9_333, 667], rng, singles=100_000)
+    for kind, goal in (("identical", 25e3), ("roles", 80e3), ("distinct", 150e3)):
+        for groups in (1, 10, 100) if kind != "distinct" else (100,):
+            yield from cell(large, groups, kind, goal)
+
+
+if __name__ == "__main__":
+    for line in rows():
+        print(line)

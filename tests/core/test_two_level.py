@@ -1,0 +1,288 @@
+"""Behaviour of the ``two_level`` kernel against a search that remembers and leaves out nothing."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from tests.reference import domains as slow
+from tests.reference.dry_runs import Ask
+from tests.reference.two_level import NO_RECORD, Search, Sub, Tree
+from workbench.kernels.domains import ScoreWeights, TopologyScores
+from workbench.kernels.tiers import Forest, tier_scores
+from workbench.kernels.two_level import DomainTree, Job, Nodes, Shape, SubJobs, TwoLevel
+
+RULES = ("by-minimums", "stop")
+
+
+def int32(values: object) -> np.ndarray:
+    return np.array(values, dtype=np.int32)
+
+
+def int64(values: object) -> np.ndarray:
+    return np.array(values, dtype=np.int64)
+
+
+def starts(lists: list[list[int]]) -> np.ndarray:
+    return np.cumsum([0, *map(len, lists)]).astype(np.int64)
+
+
+def flat(lists: list[list[int]]) -> list[int]:
+    return [entry for entries in lists for entry in entries]
+
+
+def random_tree(rng: random.Random) -> Tree:
+    """A forest in which each domain holds the nodes of those below; siblings may overlap."""
+    n, d = rng.randint(1, 10), rng.randint(0, 7)
+    parent = [rng.choice([-1, *range(i + 1, d)]) for i in range(d)]
+    tier, nodes = [rng.randint(0, 1)] * d, [sorted(rng.sample(range(n), rng.randint(0, min(n, 4)))) for _ in range(d)]
+    for i in range(d):
+        if parent[i] >= 0:
+            tier[parent[i]] = max(tier[parent[i]], tier[i] + rng.choice([1, 1, 1, 2, 0]))
+            nodes[parent[i]] = sorted({*nodes[parent[i]], *nodes[i]})
+    lowest = min(tier, default=0)
+    leaf = [next((i for i in range(d) if tier[i] == lowest and node in nodes[i]), -1) for node in range(n)]
+    return Tree(parent, tier, nodes, leaf, rng.sample(range(n), n))
+
+
+def domain_tree(tree: Tree) -> DomainTree:
+    d, n = len(tree.parent), len(tree.leaf)
+    walk, end = [0] * d, [0] * d
+    clock = 0
+
+    def visit(domain: int) -> None:
+        nonlocal clock
+        walk[domain] = clock
+        clock += 1
+        for child in range(d):
+            if tree.parent[child] == domain:
+                visit(child)
+        end[domain] = clock
+
+    for root in range(d):
+        if tree.parent[root] < 0:
+            visit(root)
+    holders = [[i for i in range(d) if node in tree.nodes[i]] for node in range(n)]
+    return DomainTree(
+        Forest(int32(tree.parent), int32(tree.tier)),
+        int32(walk),
+        int32(end),
+        starts(tree.nodes),
+        int32(flat(tree.nodes)),
+        starts(holders),
+        int32(flat(holders)),
+        int32(tree.rank),
+        int32(tree.leaf),
+    )
+
+
+def random_search(rng: random.Random) -> Search:
+    tree = random_tree(rng)
+    n, r, m = len(tree.leaf), rng.randint(1, 3), rng.randint(1, 3)
+    allocatable = [[rng.randint(3, 12) for _ in range(r)] for _ in range(n)]
+    used = [[rng.randint(0, a) if rng.random() < 0.3 else 0 for a in row] for row in allocatable]
+    idle = [[a - u for a, u in zip(*rows, strict=True)] for rows in zip(allocatable, used, strict=True)]
+    idle_at_open = [[i + rng.choice([0, 0, 0, 1]) for i in row] for row in idle]
+    weights = slow.Weights(
+        rng.choice([0.0, 1.0]),
+        [float(rng.randint(0, 2)) for _ in range(r)],
+        rng.choice([0.0, 1.0]),
+        0.0,
+        [1] * r,
+        rng.choice([0.0, 1.0]),
+        [1] * r,
+    )
+    shapes: list[tuple[list[int], list[int], list[float] | None]] = [
+        (
+            [rng.randint(0, 2) for _ in range(r)],
+            [int(rng.random() < 0.95) for _ in range(n)],
+            rng.choice([None, None, [float(rng.randint(0, 2)) for _ in range(n)]]),
+        )
+        for _ in range(m)
+    ]
+    names = [rng.randint(0, m) for _ in range(m)]
+    grouped = rng.random() < 0.8
+    limits = [None, *range(tree.top_tier + 1), *[tree.top_tier] * 3]
+    limit, lowest = rng.choice(limits), NO_RECORD
+    records = [NO_RECORD] * 3 + list(range(-1, len(tree.parent)))
+    subs, policies = [], rng.randint(1, 2)
+    kinds = [
+        (
+            [rng.choice([0, rng.randint(1, 3)]) for _ in range(m)],
+            rng.choice(limits),
+            rng.random() < 0.8,
+            rng.randint(0, 4),
+            rng.choice(["stop", "go-on"]),
+        )
+        for _ in range(rng.randint(1, 2))
+    ]
+    count = rng.randint(1, 5) if grouped else 1
+    ranks = rng.sample(range(count), count)
+    for i in range(count):
+        left, sub_limit, scored, minimum, rule = rng.choice(kinds)
+        if not grouped:
+            left, rule = [rng.randint(0, 5) for _ in range(m)], rng.choice(RULES)
+        running = [rng.randint(-1, n - 1) for _ in range(rng.randint(1, 2))] if rng.random() < 0.2 else []
+        entries = [shape for shape in range(m) if left[shape]] if grouped else list(range(m))
+        ask = Ask(
+            shapes=entries,
+            left=[left[shape] for shape in entries],
+            present=[0] * len(entries),
+            minimums=[0] * len(entries),
+            names=[names[shape] for shape in entries],
+            min_available=minimum,
+            counted=len(running),
+            after_failure=rule,
+        )
+        if not grouped:
+            ask.minimums = [rng.choice([0, 0, 1, 2]) for _ in range(m)]
+            ask.present = [rng.choice([0, 0, 1]) for _ in range(m)]
+        pending = [sum(left[s] * shapes[s][0][k] for s in range(m)) for k in range(r)]
+        request = [p + rng.choice([0, 0, 1]) * bool(running) for p in pending]
+        record = rng.choice(records) if rng.random() < 0.2 else lowest
+        policy = rng.randint(-1, policies - 1)
+        total = max(sum(left) + len(running), 1)
+        subs.append(Sub(ask, policy, ranks[i], scored, sub_limit, total, record, request, pending, running))
+    job = subs[0].ask
+    if grouped:
+        per_role = [sum(s.ask.left[s.ask.shapes.index(k)] for s in subs if k in s.ask.shapes) for k in range(m)]
+        job = Ask(
+            list(range(m)),
+            per_role,
+            [rng.choice([0, 1]) for _ in range(m)],
+            [rng.choice([0, 0, 0, rng.randint(0, 3)]) for _ in range(m)],
+            names,
+            rng.randint(0, sum(per_role) // rng.randint(1, 3)),
+            rng.randint(0, 2),
+            "by-minimums",
+        )
+    top = tree.top_tier
+    flat_value = [1.0] * len(tree.tier)
+    low = min(tree.tier, default=top)
+    value = [(top - t) / (top - low) for t in tree.tier] if top > low else flat_value
+    return Search(
+        tree,
+        idle,
+        used,
+        allocatable,
+        idle_at_open,
+        shapes,
+        weights,
+        value,
+        rng.choice([0.0, 1.0, 10.0]),
+        [float(rng.randint(0, 2)) for _ in range(r)],
+        rng.choice([1.0, 10.0]),
+        job,
+        grouped,
+        limit,
+        rng.choice([None, None, [rng.randint(0, 5) for _ in range(r)]]),
+        [rng.choice([0, 0, 1, 2]) for _ in range(policies)],
+        rng.choice(records) if rng.random() < 0.2 else NO_RECORD,
+        subs,
+    )
+
+
+def sums(tree: Tree, rows: list[list[int]]) -> np.ndarray:
+    """Of each domain; the virtual top last."""
+    domains = [*range(len(tree.parent)), -1]
+    return int64([[sum(rows[n][k] for n in tree.nodes_of(d)) for k in range(len(rows[0]))] for d in domains])
+
+
+def compiled(s: Search) -> TwoLevel:
+    w, m = s.weights, len(s.shapes)
+    weights = ScoreWeights(
+        binpack=w.binpack,
+        binpack_resources=np.array(w.binpack_by),
+        least_requested=w.least,
+        request_resources=int64(w.request_by),
+        balanced=w.balanced,
+        balanced_resources=np.array(w.balanced_by, dtype=np.uint8),
+    )
+    tree = domain_tree(s.tree)
+    assert tree.top_tier == s.tree.top_tier
+    lowest = min(s.tree.tier, default=s.tree.top_tier)
+    value = tier_scores(tree.forest.tier, lowest, tree.top_tier, flat=1.0)
+    scores = TopologyScores(tree.forest, value, weight=s.topology_weight, roots_meet=True)
+    nodes = Nodes(
+        int64(s.idle),
+        int64(s.used),
+        int64(s.allocatable),
+        sums(s.tree, s.used),
+        sums(s.tree, s.allocatable),
+        sums(s.tree, s.idle_at_open),
+    )
+    job = Job(
+        left=int64(s.job.left),
+        present=int64(s.job.present),
+        minimums=int64(s.job.minimums),
+        names=int32(s.job.names),
+        min_available=s.job.min_available,
+        counted=s.job.counted,
+        after_failure=s.job.after_failure,
+        grouped=s.grouped,
+        limit=s.limit,
+        minimum=None if s.minimum is None else int64(s.minimum),
+        record=s.record,
+        wanted=int64(s.wanted),
+    )
+    assert not s.grouped or len(s.job.left) == m
+    subs = SubJobs(
+        start=starts([sub.ask.shapes for sub in s.subs]),
+        shapes=int32(flat([sub.ask.shapes for sub in s.subs])),
+        left=int64(flat([sub.ask.left for sub in s.subs])),
+        min_available=int64([sub.ask.min_available for sub in s.subs]),
+        counted=int64([sub.ask.counted for sub in s.subs]),
+        total=int64([sub.total for sub in s.subs]),
+        stop_after_failure=np.array([sub.ask.after_failure == "stop" for sub in s.subs]),
+        limit=int64([-1 if sub.limit is None else sub.limit for sub in s.subs]),
+        limited=np.array([sub.limit is not None for sub in s.subs]),
+        scored=np.array([sub.scored for sub in s.subs]),
+        policy=int32([sub.policy for sub in s.subs]),
+        rank=int32([sub.rank for sub in s.subs]),
+        record=int32([sub.record for sub in s.subs]),
+        request=int64([sub.request for sub in s.subs]),
+        pending=int64([sub.pending for sub in s.subs]),
+        running_start=starts([sub.on_nodes for sub in s.subs]),
+        running=int32(flat([sub.on_nodes for sub in s.subs])),
+    )
+    shapes = [
+        Shape(int64(q), np.array(f, dtype=np.uint8), None if extra is None else np.array(extra))
+        for q, f, extra in s.shapes
+    ]
+    return TwoLevel(
+        tree, nodes, shapes, job, subs, weights=weights, scores=scores, packing=np.array(s.packing), scale=s.scale
+    )
+
+
+def check(seed: int) -> int:
+    """Every turn until nothing is left or none has a solution; the number of pods placed."""
+    state = random_search(random.Random(seed))
+    run = compiled(state)
+    while state.pods_left():
+        before = run.n_placed
+        assert run.pods_left == state.pods_left()
+        following = state.turn()
+        assert run.turn() == (following is not None)
+        if following is None:
+            break
+        state = following
+        assert list(zip(*(a.tolist() for a in run.placed(before)), strict=True)) == state.placed[before:]
+        assert run.score == state.score
+        assert run.record == state.record
+        assert run.records().tolist() == [sub.record for sub in state.subs]
+        assert run.ready == state.ready()
+    return len(state.placed)
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_every_turn_agrees_with_the_search_that_leaves_out_nothing(block: int) -> None:
+    placed = [check(seed) for seed in range(block * 120, (block + 1) * 120)]
+    assert sum(n > 0 for n in placed) > 15
+
+
+@pytest.mark.slow
+def test_many_more_turns_agree_with_the_search_that_leaves_out_nothing() -> None:
+    for seed in range(1_000, 11_000):
+        check(seed)

@@ -1,0 +1,172 @@
+"""What the ``two_level`` kernel accepts and refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from workbench.errors import CapacityError, InputError
+from workbench.kernels.domains import MAX_QUANTITY, NO_RECORD, ScoreWeights, TopologyScores
+from workbench.kernels.tiers import Forest
+from workbench.kernels.two_level import DomainTree, Job, Nodes, Shape, SubJobs, TwoLevel
+
+
+def int32(values: object) -> np.ndarray:
+    return np.array(values, dtype=np.int32)
+
+
+def int64(values: object) -> np.ndarray:
+    return np.array(values, dtype=np.int64)
+
+
+FOREST = Forest(int32([2, 2, -1]), int32([1, 1, 2]))
+TREE: dict[str, Any] = {
+    "walk": int32([1, 2, 0]),
+    "end": int32([2, 3, 3]),
+    "member_start": int64([0, 2, 3, 6]),
+    "members": int32([0, 1, 2, 0, 1, 2]),
+    "node_start": int64([0, 2, 4, 6]),
+    "node_domains": int32([0, 2, 0, 2, 1, 2]),
+    "name_rank": int32([0, 1, 2]),
+    "leaf": int32([0, 0, 1]),
+}
+
+
+def tree(**changes: Any) -> DomainTree:
+    """Three nodes: two under s0, one under s1, both under s2."""
+    return DomainTree(FOREST, **(TREE | changes))
+
+
+IDLE = int64([[4], [4], [4]])
+SUMS = int64([[8], [4], [12], [12]])
+NODES = Nodes(IDLE, np.zeros_like(IDLE), IDLE.copy(), np.zeros_like(SUMS), SUMS, SUMS.copy())
+JOB = Job(left=int64([6]), present=int64([0]), minimums=int64([0]), names=int32([0]), min_available=6, limit=2)
+SUBS = SubJobs(
+    start=int64([0, 1, 2]),
+    shapes=int32([0, 0]),
+    left=int64([3, 3]),
+    min_available=int64([3, 3]),
+    counted=int64([0, 0]),
+    total=int64([3, 3]),
+    stop_after_failure=np.array([True, True]),
+    limit=int64([1, 1]),
+    limited=np.array([True, True]),
+    scored=np.array([True, True]),
+    policy=int32([-1, -1]),
+    rank=int32([0, 1]),
+    record=int32([NO_RECORD, NO_RECORD]),
+    request=int64([[3], [3]]),
+    pending=int64([[3], [3]]),
+    running_start=int64([0, 0, 0]),
+    running=int32([]),
+)
+
+
+def build(**changes: Any) -> TwoLevel:
+    given: dict[str, Any] = {"tree": tree(), "nodes": NODES, "shapes": [Shape(int64([1]))], "job": JOB, "subs": SUBS}
+    options: dict[str, Any] = {
+        "weights": ScoreWeights(),
+        "scores": TopologyScores(FOREST, np.array([1.0, 1.0, 0.5]), roots_meet=True),
+        "packing": np.ones(1),
+    }
+    for name, value in changes.items():
+        (given if name in given else options)[name] = value
+    return TwoLevel(*given.values(), **options)
+
+
+def test_two_sub_jobs_share_the_leaf_that_holds_both() -> None:
+    search = build()
+    assert (search.ready, search.pods_left, search.n_placed) == (False, 6, 0)
+    assert search.turn()
+    assert search.score == 100 * (3 / 8) + 100 * (6 / 8)
+    owner, shape, nodes = search.placed()
+    assert (owner.tolist(), shape.tolist(), nodes.tolist()) == ([0] * 3 + [1] * 3, [0] * 6, [0, 0, 0, 0, 1, 1])
+    assert (search.ready, search.pods_left, search.record, search.records().tolist()) == (True, 0, 0, [0, 0])
+    tried = search.tried()
+    assert (tried.domains.tolist(), tried.holds.tolist()) == ([0, 1], [6, 4])
+    assert (tried.kept.tolist(), tried.stuck.tolist()) == ([True, False], [-1, -2])
+    assert search.room().tolist() == [6]
+    assert not search.turn()
+
+
+def test_the_sub_job_without_a_place_is_named_and_nothing_is_placed() -> None:
+    search = build(subs=replace(SUBS, left=int64([3, 5]), pending=int64([[3], [9]])), job=replace(JOB, left=int64([8])))
+    assert not search.turn()
+    assert (search.tried().domains.tolist(), search.tried().stuck.tolist()) == ([0, 1, 2], [1, -2, 1])
+    assert (search.n_placed, search.record, search.pods_left) == (0, NO_RECORD, 8)
+
+
+def test_arrays_given_stay_as_they_are() -> None:
+    before = [array.copy() for array in (NODES.idle, NODES.used, NODES.domain_used)]
+    build().turn()
+    for array, copy in zip((NODES.idle, NODES.used, NODES.domain_used), before, strict=True):
+        assert np.array_equal(array, copy)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"walk": int32([0, 0, 1])},
+        {"end": int32([2, 3, 4])},
+        {"member_start": int64([0, 2, 3])},
+        {"members": int32([0, 1, 3, 0, 1, 2])},
+        {"node_domains": int32([0, 2, 0, 2, 1, 3])},
+        {"name_rank": int32([0, 1, 3])},
+        {"leaf": int32([0, 0, 3])},
+        {"leaf": int64([0, 0, 1])},
+        {"spans": int32([[0, 2], [2, 3]])},
+    ],
+)
+def test_a_tree_that_does_not_fit_together_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        tree(**changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"nodes": replace(NODES, idle=IDLE[:2])},
+        {"nodes": replace(NODES, used=-IDLE)},
+        {"nodes": replace(NODES, allocatable=IDLE + MAX_QUANTITY)},
+        {"nodes": replace(NODES, domain_used=SUMS[:3])},
+        {"shapes": [Shape(int64([-1]))]},
+        {"shapes": [Shape(int64([1]), feasible=np.ones(2, dtype=np.uint8))]},
+        {"shapes": [Shape(int64([1]), extra=np.array([0.0, np.nan, 0.0]))]},
+        {"shapes": []},
+        {"packing": np.ones(2)},
+        {"packing": np.array([-1.0])},
+        {"scale": float("nan")},
+        {"scores": TopologyScores(Forest(int32([-1]), int32([1])), np.zeros(1))},
+        {"job": replace(JOB, record=3)},
+        {"job": replace(JOB, names=int32([0, 1]))},
+        {"job": replace(JOB, after_failure="never")},
+        {"job": replace(JOB, minimum=int64([1, 1]))},
+        {"job": replace(JOB, min_available=-1)},
+        {"job": replace(JOB, grouped=False)},
+        {"subs": replace(SUBS, rank=int32([0, 2]))},
+        {"subs": replace(SUBS, shapes=int32([0, 1]))},
+        {"subs": replace(SUBS, start=int64([0, 2, 1]))},
+        {"subs": replace(SUBS, left=int64([3]))},
+        {"subs": replace(SUBS, policy=int32([0, -1]))},
+        {"subs": replace(SUBS, record=int32([3, -1]))},
+        {"subs": replace(SUBS, total=int64([0, 3]))},
+        {"subs": replace(SUBS, request=int64([[3]]))},
+        {"subs": replace(SUBS, running_start=int64([0, 0, 1]), running=int32([3]))},
+    ],
+)
+def test_a_question_that_does_not_fit_together_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        build(**changes)
+
+
+def test_the_pods_of_one_search_are_bounded() -> None:
+    with pytest.raises(CapacityError):
+        build(job=replace(JOB, left=int64([10_000_001])))
+
+
+def test_placed_refuses_a_mark_that_is_none() -> None:
+    with pytest.raises(InputError):
+        build().placed(1)

@@ -1,0 +1,519 @@
+"""The newest Volcano's two-level search over arrays (face of ``_core.two_level``).
+
+Owns the checks. What a sub-job is, which limits hold and how records are recovered is decided in ``policies``; here all
+of that arrives as numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench._core import two_level as _core
+from workbench.errors import CapacityError, InputError
+from workbench.kernels.checks import as_array, check_length, check_number, check_range
+from workbench.kernels.domains import (
+    MAX_PODS_PER_CALL,
+    MAX_QUANTITY,
+    MAX_SCORE,
+    MAX_WEIGHT,
+    NO_RECORD,
+    ScoreWeights,
+    TopologyScores,
+)
+from workbench.kernels.tiers import VIRTUAL_TOP, Forest
+
+__all__ = ["DomainTree", "Job", "Nodes", "Shape", "SubJobs", "Tried", "TwoLevel"]
+
+_RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
+
+
+class DomainTree:
+    """The HyperNodes and their nodes; checked once, used by any number of searches.
+
+    Parameters
+    ----------
+    forest : Forest
+        Of d domains; their numbers are the order of their names.
+    walk, end : ndarray of shape (d,), int32
+        Place of each domain in a walk over the forest, parents first, and one past the last place of its subtree.
+    member_start : ndarray of shape (d + 1,), int64
+    members : ndarray of int32
+        Nodes of domain j, each once, ascending: ``members[member_start[j]:member_start[j + 1]]``.
+    node_start : ndarray of shape (n + 1,), int64
+    node_domains : ndarray of int32
+        The same the other way: the domains that hold node i.
+    name_rank, leaf : ndarray of shape (n,), int32
+        Rank of each node's name; leaf domain of each node, -1 for none.
+    spans : ndarray of shape (d, 2), int32, optional
+        Where every domain is an interval of nodes: first node and one past the last.
+    nested : bool
+        Every domain holds the nodes of the domains below it; False: how many pods a domain holds says nothing about
+        those below.
+    """
+
+    def __init__(
+        self,
+        forest: Forest,
+        walk: NDArray[np.int32],
+        end: NDArray[np.int32],
+        member_start: NDArray[np.int64],
+        members: NDArray[np.int32],
+        node_start: NDArray[np.int64],
+        node_domains: NDArray[np.int32],
+        name_rank: NDArray[np.int32],
+        leaf: NDArray[np.int32],
+        *,
+        spans: NDArray[np.int32] | None = None,
+        nested: bool = True,
+    ) -> None:
+        d = len(forest)
+        self.forest = forest
+        self.walk = as_array("walk", walk, np.int32, 1)
+        check_length("walk", walk, d)
+        if not np.array_equal(np.sort(walk), np.arange(d)):
+            raise InputError("no order", source="walk", expected=f"each of 0..{d - 1} once")
+        self.end = as_array("end", end, np.int32, 1)
+        check_length("end", end, d)
+        check_range("end", end, 1, d)
+        self.name_rank = as_array("name_rank", name_rank, np.int32, 1)
+        self.n = n = self.name_rank.shape[0]
+        check_range("name_rank", self.name_rank, 0, n - 1)
+        self.leaf = as_array("leaf", leaf, np.int32, 1)
+        check_length("leaf", leaf, n)
+        check_range("leaf", leaf, VIRTUAL_TOP, d - 1)
+        self.member_start, self.members = _csr("member", member_start, members, d, n)
+        self.node_start, self.node_domains = _csr("node", node_start, node_domains, n, d)
+        self.spans = None
+        if spans is not None:
+            self.spans = as_array("spans", spans, np.int32, 2)
+            if self.spans.shape != (d, 2):
+                raise InputError("wrong shape", source="spans", got=str(self.spans.shape), expected=f"({d}, 2)")
+            check_range("spans", self.spans, 0, n)
+        self.nested = nested
+        tiers, tier_of = np.unique(forest.tier, return_inverse=True)
+        self.tiers = tiers.astype(np.int64)
+        self.tier_of = tier_of.reshape(-1).astype(np.int32)
+        self.tier_domains = np.lexsort((self.walk, self.tier_of)).astype(np.int32)
+        counts = np.bincount(self.tier_of, minlength=len(tiers))
+        self.tier_start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.top_tier = max(int(tiers[-1]) + 1, 1) if d else 1
+        """The largest tier plus one, at least 1."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nodes:
+    """What is on the nodes and, summed, in the domains; the virtual top is the last row of the sums.
+
+    Parameters
+    ----------
+    idle, used, allocatable : ndarray of shape (n, r), int64
+        In base units, at most 2**53; idle may be negative.
+    domain_used, domain_allocatable : ndarray of shape (d + 1, r), int64
+    idle_at_open : ndarray of shape (d + 1, r), int64
+        When the session began: what "large enough" is measured by.
+    """
+
+    idle: NDArray[np.int64]
+    used: NDArray[np.int64]
+    allocatable: NDArray[np.int64]
+    domain_used: NDArray[np.int64]
+    domain_allocatable: NDArray[np.int64]
+    idle_at_open: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """Pods that ask for the same: request (r,) int64, feasible (n,) uint8 or None, extra score (n,) float64 or None."""
+
+    request: NDArray[np.int64]
+    feasible: NDArray[np.uint8] | None = None
+    extra: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Job:
+    """The job as a whole.
+
+    Parameters
+    ----------
+    left, present, minimums : ndarray of shape (m,), int64
+        Per role its pods to place, those that count already, its own minimum. Role i has shape i; roles beyond the
+        shapes have nothing to place and count for the minimums alone.
+    names : ndarray of shape (m,), int32
+        Roles of one number are given up together.
+    min_available, counted : int
+        Ready when so many pods count, every minimum is met (looked at only while they do not exceed ``min_available``
+        together) and of each policy ``wanted`` sub-jobs are ready.
+    after_failure : {"by-minimums", "stop", "go-on"}
+        Of a job that is not grouped, see `workbench.kernels.dry_runs.Counts`.
+    grouped : bool
+        False: its one sub-job's progress is its own.
+    limit : int, optional
+        Highest tier of its HyperNode; None: the virtual top is tried alone.
+    minimum : ndarray of shape (r,), int64, optional
+        A HyperNode that was smaller when the session began is not tried; None: all are.
+    record : int
+        `NO_RECORD`, -1 the virtual top, or a domain.
+    wanted : ndarray of shape (policies,), int64
+    """
+
+    left: NDArray[np.int64]
+    present: NDArray[np.int64]
+    minimums: NDArray[np.int64]
+    names: NDArray[np.int32]
+    min_available: int
+    counted: int = 0
+    after_failure: str = "by-minimums"
+    grouped: bool = True
+    limit: int | None = None
+    minimum: NDArray[np.int64] | None = None
+    record: int = NO_RECORD
+    wanted: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SubJobs:
+    """The s sub-jobs of a job, as columns.
+
+    Parameters
+    ----------
+    start : ndarray of shape (s + 1,), int64
+    shapes : ndarray of int32
+        Roles of sub-job i in the order in which they are tried: ``shapes[start[i]:start[i + 1]]``. Not looked at for a
+        job that is not grouped.
+    left : ndarray of int64
+        Their pods to place.
+    min_available, counted, total : ndarray of shape (s,), int64
+        ``total``: all its tasks, running ones included.
+    stop_after_failure : ndarray of shape (s,), bool
+        Nothing more of it is tried after a pod that fits nowhere.
+    limit : ndarray of shape (s,), int64
+        Highest tier; -1: none, then the job's HyperNode is taken as it is.
+    limited : ndarray of shape (s,), bool
+        Whether it has a limit at all.
+    scored : ndarray of shape (s,), bool
+        Its pods are scored by its record.
+    policy : ndarray of shape (s,), int32
+        Which of ``Job.wanted`` it counts for; -1: none.
+    rank : ndarray of shape (s,), int32
+        Its place in the order of sub-jobs, each once.
+    record : ndarray of shape (s,), int32
+    request, pending : ndarray of shape (s, r), int64
+        What all its tasks ask for, and the pending ones: the score of a HyperNode and its size go by them.
+    running_start : ndarray of shape (s + 1,), int64
+    running : ndarray of int32
+        Nodes of its running pods, -1 for a node that is not there.
+    """
+
+    start: NDArray[np.int64]
+    shapes: NDArray[np.int32]
+    left: NDArray[np.int64]
+    min_available: NDArray[np.int64]
+    counted: NDArray[np.int64]
+    total: NDArray[np.int64]
+    stop_after_failure: NDArray[np.bool_]
+    limit: NDArray[np.int64]
+    limited: NDArray[np.bool_]
+    scored: NDArray[np.bool_]
+    policy: NDArray[np.int32]
+    rank: NDArray[np.int32]
+    record: NDArray[np.int32]
+    request: NDArray[np.int64]
+    pending: NDArray[np.int64]
+    running_start: NDArray[np.int64]
+    running: NDArray[np.int32]
+
+
+class Tried(NamedTuple):
+    """The HyperNodes of the last turn's gradients in the order of tier and walk, up to the tier that decided."""
+
+    domains: NDArray[np.int32]
+    holds: NDArray[np.int64]
+    """Pods that the HyperNode holds at most of those left."""
+    kept: NDArray[np.bool_]
+    """Whether the job can start in it."""
+    scores: NDArray[np.float64]
+    """Sum of its sub-jobs' scores; 0 where it is not kept."""
+    stuck: NDArray[np.int32]
+    """The first sub-job that found no place; -1: none; -2: not tried, it holds too few pods."""
+
+
+class TwoLevel:
+    """The turns of one job.
+
+    Parameters
+    ----------
+    tree : DomainTree
+    nodes : Nodes
+        Copied where the search changes it; allocatable and idle_at_open must stay as they are.
+    shapes : sequence of Shape
+    job : Job
+    subs : SubJobs
+    weights : ScoreWeights
+        Of the node score.
+    scores : TopologyScores
+        Of sub-jobs that are scored by a record.
+    packing : ndarray of shape (r,), float64
+        Weight of each resource in the score of a HyperNode.
+    scale : float
+        What that score, 0 to 1, is multiplied by, after 100.
+
+    Notes
+    -----
+    **A turn** tries every HyperNode of the job's gradients, tier by tier, and stops after the first tier with a
+    solution. In each the sub-jobs come one after another (those first that are needed for ``wanted``; ready ones last;
+    then by rank) until the job is ready; each goes to the best HyperNode of its own closest tier that has a solution,
+    its pods to nodes as in `workbench.kernels.dry_runs.DryRuns`. A sub-job without a place is dropped. The greatest sum
+    of the sub-jobs' scores decides, each sum added up in the order of placement.
+
+    **Score of a HyperNode**: weighted mean of ``(used + request) / allocatable`` over the resources that are requested
+    and have a weight; 0 where one overflows; where several of a tier share the greatest, each that the sub-job already
+    has pods in gains their share of its tasks.
+
+    **Ties**: the smallest domain number, that is, name; among nodes as in ``Fill``. The search is exhaustive: what it
+    leaves out cannot have a solution or cannot win. Source: volcano-topology.md 5.5, 5.6, 7.2.
+
+    Not for several threads at once.
+
+    Raises
+    ------
+    InputError
+        Wrong dtype or shape, a number out of range.
+    """
+
+    def __init__(
+        self,
+        tree: DomainTree,
+        nodes: Nodes,
+        shapes: Sequence[Shape],
+        job: Job,
+        subs: SubJobs,
+        *,
+        weights: ScoreWeights,
+        scores: TopologyScores,
+        packing: NDArray[np.float64],
+        scale: float = 1.0,
+    ) -> None:
+        n, d, r = tree.n, len(tree.forest), _columns(nodes.idle)
+        idle = _amounts("idle", nodes.idle, (n, r), -MAX_QUANTITY)
+        used = _amounts("used", nodes.used, (n, r), 0)
+        allocatable = _amounts("allocatable", nodes.allocatable, (n, r), 0)
+        largest = 2**62
+        domain_used = _amounts("domain_used", nodes.domain_used, (d + 1, r), 0, largest)
+        domain_allocatable = _amounts("domain_allocatable", nodes.domain_allocatable, (d + 1, r), 0, largest)
+        idle_at_open = _amounts("idle_at_open", nodes.idle_at_open, (d + 1, r), -largest, largest)
+        packing = as_array("packing", packing, np.float64, 1)
+        check_length("packing", packing, r)
+        check_range("packing", packing, 0, MAX_WEIGHT)
+        if not abs(scale) <= MAX_SCORE:
+            raise InputError("not finite or too large", source="scale", expected=f"-{MAX_SCORE:g}..{MAX_SCORE:g}")
+        check_length("scores", scores.value, d)
+        self._c = c = _core.TwoLevel(
+            idle,
+            used,
+            allocatable,
+            tree.name_rank,
+            tree.leaf,
+            tree.member_start,
+            tree.members,
+            *weights.checked(r),
+        )
+        c.set_topology(
+            scores.forest.parent,
+            scores.forest.depth,
+            scores.value,
+            scores.top,
+            scores.own,
+            scores.weight,
+            scores.roots_meet,
+            True,
+        )
+        for shape in shapes:
+            self._add(shape, n, r)
+        c.set_tree(
+            tree.forest.parent,
+            tree.tiers,
+            tree.tier_start,
+            tree.tier_domains,
+            tree.tier_of,
+            tree.walk,
+            tree.end,
+            tree.node_start,
+            tree.node_domains,
+            tree.top_tier,
+            tree.nested,
+        )
+        roles = self._job_counts(job, len(shapes))
+        c.set_totals(
+            domain_used,
+            domain_allocatable,
+            idle_at_open,
+            packing,
+            float(scale),
+            roles[: len(shapes), 0].copy(),
+            tree.spans,
+        )
+        self._set_job(job, roles, d, r)
+        self._set_subs(subs, job, len(shapes), d, r, n)
+
+    def _add(self, shape: Shape, n: int, r: int) -> None:
+        request = _amounts("request", shape.request, (r,), 0)
+        if shape.feasible is not None:
+            check_length("feasible", as_array("feasible", shape.feasible, np.uint8, 1), n)
+        if shape.extra is not None:
+            check_length("extra", as_array("extra", shape.extra, np.float64, 1), n)
+            if not bool((np.abs(shape.extra) <= MAX_SCORE).all()):
+                raise InputError("not finite or too large", source="extra", expected=f"-{MAX_SCORE:g}..{MAX_SCORE:g}")
+        self._c.add_shape(request, shape.feasible, shape.extra)
+
+    def _job_counts(self, job: Job, n_shapes: int) -> NDArray[np.int64]:
+        m = as_array("left", job.left, np.int64, 1).shape[0]
+        if m < n_shapes:
+            raise InputError("fewer roles than shapes", source="left", got=str(m), expected=f">= {n_shapes}")
+        columns = [
+            _amounts(name, array, (m,), 0)
+            for name, array in (("left", job.left), ("present", job.present), ("minimums", job.minimums))
+        ]
+        counts = np.stack(columns, axis=1)
+        if counts[n_shapes:, 0].any():
+            raise InputError("a role without a shape has pods left", source="left", expected="0")
+        if int(counts[:, 0].sum()) > MAX_PODS_PER_CALL:
+            raise CapacityError(f"left: {int(counts[:, 0].sum())} pods, at most {MAX_PODS_PER_CALL}")
+        return counts
+
+    def _set_job(self, job: Job, counts: NDArray[np.int64], d: int, r: int) -> None:
+        names = as_array("names", job.names, np.int32, 1)
+        check_length("names", names, counts.shape[0])
+        if job.after_failure not in _RULES:
+            raise InputError("no such rule", source="after_failure", got=job.after_failure, expected=", ".join(_RULES))
+        wanted = as_array("wanted", job.wanted, np.int64, 1)
+        check_range("wanted", wanted, 0, MAX_QUANTITY)
+        self._c.set_job(
+            job.grouped,
+            job.limit is not None,
+            0 if job.limit is None else job.limit,
+            None if job.minimum is None else _amounts("minimum", job.minimum, (r,), 0),
+            names,
+            counts,
+            _RULES[job.after_failure],
+            check_number("min_available", job.min_available, 0, MAX_QUANTITY),
+            check_number("counted", job.counted, 0, MAX_QUANTITY),
+            job.min_available >= int(counts[:, 2].sum()),
+            check_number("record", job.record, NO_RECORD, d - 1),
+            wanted,
+        )
+
+    def _set_subs(self, subs: SubJobs, job: Job, n_shapes: int, d: int, r: int, n: int) -> None:
+        s = as_array("rank", subs.rank, np.int32, 1).shape[0]
+        if not np.array_equal(np.sort(subs.rank), np.arange(s)):
+            raise InputError("no order", source="rank", expected=f"each of 0..{s - 1} once")
+        if not job.grouped and s != 1:
+            raise InputError("a job that is not grouped has one sub-job", source="rank", got=str(s), expected="1")
+        start, shapes = _csr("", subs.start, subs.shapes, s, n_shapes)
+        left = _amounts("left", subs.left, shapes.shape, 0)
+        if job.grouped and int(left.sum()) > MAX_PODS_PER_CALL:
+            raise CapacityError(f"left: {int(left.sum())} pods, at most {MAX_PODS_PER_CALL}")
+        running_start, running = _csr("running", subs.running_start, subs.running, s, n, lowest=-1)
+        check_range("policy", as_array("policy", subs.policy, np.int32, 1), -1, len(job.wanted) - 1)
+        check_range("record", as_array("record", subs.record, np.int32, 1), NO_RECORD, d - 1)
+        numbers = np.stack(
+            [
+                as_array("limit", subs.limit, np.int64, 1),
+                _amounts("total", subs.total, (s,), 1),
+                _amounts("min_available", subs.min_available, (s,), 0),
+                _amounts("counted", subs.counted, (s,), 0),
+            ],
+            axis=1,
+        )
+        amounts = np.stack(
+            [_amounts("request", subs.request, (s, r), 0), _amounts("pending", subs.pending, (s, r), 0)], axis=1
+        )
+        rule = np.where(subs.stop_after_failure, _RULES["stop"], _RULES["go-on"])
+        fixed = np.stack(
+            [subs.policy, np.zeros(s), subs.rank, subs.scored, subs.limited, subs.record, rule], axis=1
+        ).astype(np.int32)
+        # Alike in every number that a search reads, name and policy apart: sub-jobs of one kind.
+        alike = np.concatenate([fixed[:, 3:], numbers, amounts.reshape(s, -1)], axis=1)
+        kinds: dict[tuple[bytes, ...], int] = {}
+        for i in range(s):
+            mine = slice(int(start[i]), int(start[i + 1]))
+            key = (alike[i].tobytes(), shapes[mine].tobytes(), left[mine].tobytes())
+            fixed[i, 1] = kinds.setdefault(key, len(kinds))
+        self._c.set_subs(start, shapes, left, fixed, numbers, amounts, running_start, running)
+
+    def turn(self) -> bool:
+        """One turn; False: no HyperNode has a solution, and everything is as before."""
+        return self._c.turn()
+
+    @property
+    def ready(self) -> bool:
+        """May the job start?"""
+        return self._c.ready
+
+    @property
+    def pods_left(self) -> int:
+        """Pods that a further turn would try: without those of dropped sub-jobs and those given up."""
+        return self._c.pods_left
+
+    @property
+    def record(self) -> int:
+        """Of the job: `NO_RECORD`, -1 the virtual top, or a domain."""
+        return self._c.record
+
+    @property
+    def score(self) -> float:
+        """Sum of the sub-jobs' scores in the last turn."""
+        return self._c.last_score
+
+    @property
+    def n_placed(self) -> int:
+        """Pods placed in all turns: what to hand to `placed` before the next one."""
+        return self._c.n_placed
+
+    def room(self) -> NDArray[np.int64]:
+        """Pods of each shape that all nodes hold now, each node at most as many as the job has of it."""
+        return self._c.room()
+
+    def records(self) -> NDArray[np.int32]:
+        """Of each sub-job."""
+        return self._c.records()
+
+    def placed(self, first: int = 0) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        """Sub-job, shape and node of each pod from the ``first``-th on, in the order of placement."""
+        return self._c.placed(check_number("first", first, 0, self.n_placed))
+
+    def tried(self) -> Tried:
+        """What the last turn looked at."""
+        return Tried(*self._c.rows())
+
+
+def _columns(array: NDArray[np.int64]) -> int:
+    return int(as_array("idle", array, np.int64, 2).shape[1])
+
+
+def _amounts(
+    name: str, value: NDArray[np.int64], shape: tuple[int, ...], low: int, high: int = MAX_QUANTITY
+) -> NDArray[np.int64]:
+    array: NDArray[np.int64] = as_array(name, value, np.int64, len(shape))
+    if array.shape != shape:
+        raise InputError("wrong shape", source=name, got=str(array.shape), expected=str(shape))
+    check_range(name, array, low, high)
+    return array
+
+
+def _csr(
+    name: str, start: NDArray[np.int64], entries: NDArray[np.int32], rows: int, size: int, lowest: int = 0
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    source = f"{name}_start".lstrip("_")
+    start = as_array(source, start, np.int64, 1)
+    check_length(source, start, rows + 1)
+    entries = as_array(source.replace("start", "entries"), entries, np.int32, 1)
+    if int(start[0]) != 0 or int(start[-1]) != entries.shape[0] or bool((start[1:] < start[:-1]).any()):
+        raise InputError("no CSR offsets", source=source, expected=f"ascending from 0 to {entries.shape[0]}")
+    check_range(source.replace("start", "entries"), entries, lowest, size - 1)
+    return start, entries
