@@ -62,6 +62,8 @@ class _Job:
         Set when its turns are over.
     words : ndarray of shape (n_pods, w), uint64, optional
         GPUs of its pods; None: no pod has any.
+    deals : int
+        Turns in which it was given GPUs.
     left_out : tuple of Reason
         Why its queue gets no further turn.
     """
@@ -76,6 +78,7 @@ class _Job:
         self.declined: Declined | None = None
         self.answer: Assignment | None = None
         self.words: Words | None = None
+        self.deals = 0
         self.left_out: tuple[Reason, ...] = ()
         self.warnings: tuple[str, ...] = ()
 
@@ -212,7 +215,7 @@ class Session:
                 n_waiting += 1
             if not waiting[name]:
                 del waiting[name]
-        for job in self._jobs:
+        for job in sorted(self._jobs, key=lambda job: (job.gang.namespace.encode(), job.gang.name.encode())):
             if job.turns is not None and job.declined is None:
                 self._settle(job, job.turns)
 
@@ -250,7 +253,8 @@ class Session:
                 job.declined = Declined((reason,), warnings=turns.answer(request, None).warnings)
             return
         self._take(job, request, turns.node, new, dealt.words)
-        job.warnings += tuple(text for text in dealt.warnings if text not in job.warnings)
+        job.warnings = dealt.warnings
+        job.deals += dealt.words is not None
         progress = turns.progress
         job.ready = progress.counted >= progress.min_available
 
@@ -258,6 +262,7 @@ class Session:
         rows = request.demand.rows[job.gang.role_of_pod[pods]]
         self._ledger.take(node[pods], rows, None if words is None else words[pods])
         if words is not None:
+            # New rows where GPUs of several turns meet: the ledger keeps the old ones for its way back.
             job.words = words if job.words is None else job.words | words
         amount = self._queues.counted(rows.sum(axis=0))
         job.allocated += amount
@@ -284,7 +289,26 @@ class Session:
                 found.append(Reason("queue-limit", text, role.count - fits))
         return tuple(found)
 
+    def _deal_again(self, job: _Job, node: Ints) -> None:
+        """Choose the GPUs of all pods together, once they are known: turn by turn the best sets are torn apart.
+
+        The GPUs of other jobs stay as they are; where the pods cannot be served together, so do its own.
+        """
+        assert job.words is not None
+        held = np.flatnonzero(node >= 0)
+        nothing = np.zeros(len(self._snapshot.resources), dtype=np.int64)
+        mark = self._ledger.checkpoint()
+        self._ledger.give_back(node[held], nothing, job.words[held])
+        dealt = GpuQuestions(self._whole.gpu, self._ledger).deal(job.gang, node)
+        if dealt.words is None or dealt.unserved >= 0:
+            self._ledger.rollback(mark)
+            return
+        self._ledger.take_gpus(node[held], dealt.words[held])
+        job.words, job.warnings = dealt.words, dealt.warnings
+
     def _settle(self, job: _Job, turns: Turns) -> None:
+        if job.deals > 1:
+            self._deal_again(job, turns.node)
         request = self._request(job)
         answer = turns.answer(request, request.demand.idle)
         assert isinstance(answer, Assignment)
