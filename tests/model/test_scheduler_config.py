@@ -43,7 +43,8 @@ def test_an_argument_of_another_type_counts_as_not_written() -> None:
     option = PluginOption("x", {}, {"i": "3", "f": "0.5", "b": "true", "t": 7, "on": True, "n": 2.0})
     assert option.integer("i", 1) == option.integer("on", 1) == option.integer("n", 1) == 1
     assert option.number("f", 0.8) == option.number("on", 0.8) == 0.8
-    assert option.flag("b", False) is False
+    assert option.flag("b", False) is True
+    assert option.flag("i", True) is option.flag("missing", True) is True
     assert option.text("t") == ""
     assert PluginOption("x", {}, {"names": " a, ,b "}).names("names") == ("a", "b")
 

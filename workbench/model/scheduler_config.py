@@ -46,6 +46,10 @@ SWITCHES: Mapping[str, str] = MappingProxyType(
     }
 )
 
+# What Go's ParseBool takes.
+_TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+_FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
+
 _SWITCH = re.compile("enabled?([A-Z][A-Za-z]*)")
 
 
@@ -87,8 +91,10 @@ class PluginOption:
         return float(value) if type(value) is int or type(value) is float else default
 
     def flag(self, key: str, default: bool) -> bool:
-        """A truth value; anything else counts as not written."""
+        """A truth value, or a text that Go reads as one; anything else counts as not written."""
         value = self.arguments.get(key)
+        if type(value) is str:
+            return value in _TRUE if value in _TRUE | _FALSE else default
         return value if type(value) is bool else default
 
     def text(self, key: str, default: str = "") -> str:

@@ -9,7 +9,6 @@ from tests.conformance.registry import Runners
 from tests.conformance.runners import (
     volcano_admission,
     volcano_allocate,
-    volcano_config,
     volcano_e2e,
     volcano_gradients,
     volcano_scores,
@@ -24,7 +23,6 @@ from workbench.topology.build import build_topology
 RUNNERS = Runners("volcano-topology")
 volcano_tree.register(RUNNERS)
 volcano_admission.register(RUNNERS)
-volcano_config.register(RUNNERS)
 volcano_sub_groups.register(RUNNERS)
 volcano_allocate.register(RUNNERS)
 volcano_e2e.register(RUNNERS)

@@ -350,7 +350,7 @@ def contents(result):
     return {k: v.tobytes() if isinstance(v, np.ndarray) else v for k, v in fields.items()}
 
 
-@pytest.mark.parametrize("name", ["allocate", "volcano-1.13"])
+@pytest.mark.parametrize("name", ["allocate", "volcano-1.13", "volcano-1.15"])
 @settings(deadline=None, max_examples=150)
 @given(seed=seeds)
 @example(seed=2137)  # a queue that becomes full between two turns of a hard job
@@ -403,7 +403,7 @@ def test_sessions_hold_on_random_clusters(name, seed):
                 assert held[queue.name][cluster.resources.index(resource)] <= limit
 
 
-@pytest.mark.parametrize("name", ["allocate", "volcano-1.13"])
+@pytest.mark.parametrize("name", ["allocate", "volcano-1.13", "volcano-1.15"])
 @settings(deadline=None, max_examples=100)
 @given(seed=seeds)
 def test_a_session_of_one_job_is_what_place_says(name, seed):

@@ -146,7 +146,7 @@ def _about(option: PluginOption, release: Release) -> Iterator[str]:
         if key not in known and not any(key.startswith(prefix) for prefix in known if prefix.endswith(".")):
             reads = " by 1.13" if option.name == TOPOLOGY and key in _TOPOLOGY_NEWEST else ""
             yield f"argument {key} of plugin {option.name} is not {'read' if reads else 'modelled'}{reads}"
-        elif type(value) not in (int, float, bool) and not key.endswith(".resources"):
+        elif type(value) not in (int, float, bool) and not key.endswith((".resources", ".enable")):
             yield f"argument {key} of plugin {option.name} is no number: its default applies, as in Volcano"
         elif _negative(key, value) and (option.name != TOPOLOGY or release is Release.V1_13):
             yield f"argument {key} of plugin {option.name} is negative: it counts as 0 here"

@@ -127,11 +127,7 @@ class HardSearch:
 
     def _same_question(self, progress: Progress, record: int) -> None:
         """Forget every answer unless this turn asks what the last one asked: one pod of the same roles, same record."""
-        room = self.workplace.room
-        allowed = (
-            progress.left if room is None else [room.pods(i, min(left, 1)) for i, left in enumerate(progress.left)]
-        )
-        question = (record, tuple(left > 0 for left in allowed)) if progress.ready else None
+        question = (record, tuple(left > 0 for left in progress.left)) if progress.ready else None
         if question is None or question != self._question:
             self._known[:] = False
         self._question = question

@@ -236,9 +236,9 @@ class Session:
         before = turns.node >= 0
         turns.take(request, room, every=every)
         if turns.declined is not None:
+            answer = turns.answer(request, None)
             short = self._too_large(job, room)
-            job.declined = turns.declined
-            job.declined.reasons = (*short, *turns.declined.reasons)
+            job.declined = Declined((*short, *turns.declined.reasons), turns.declined.nearest_misses, answer.warnings)
             return
         new = np.flatnonzero((turns.node >= 0) & ~before)
         if len(new) == 0:

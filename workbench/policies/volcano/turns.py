@@ -193,5 +193,5 @@ class AllAtOnce(Turns):
             self.progress.place(role, int((self.node[request.gang.role_of_pod == role] >= 0).sum()))
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
-        assert self._answer is not None
-        return self._answer
+        # Without a turn the job keeps what it has.
+        return self._answer or Assignment(self.node)
