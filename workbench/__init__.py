@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from workbench.evaluate.metrics import measure as measure
     from workbench.formats.load import load as load
     from workbench.formats.matrix import load_matrix as load_matrix
+    from workbench.formats.scheduler_conf import load_config as load_config
     from workbench.model.bandwidth import BandwidthMatrix as BandwidthMatrix
     from workbench.model.best_gpus import BestGpus as BestGpus
     from workbench.model.best_gpus import best_gpus as best_gpus
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from workbench.model.placement import Decision as Decision
     from workbench.model.placement import Placement as Placement
     from workbench.model.placement import Refusal as Refusal
+    from workbench.model.scheduler_config import SchedulerConfig as SchedulerConfig
     from workbench.model.snapshot import ClusterSnapshot as ClusterSnapshot
     from workbench.model.snapshot import Scenario as Scenario
     from workbench.model.topology import Topology as Topology
@@ -55,6 +57,7 @@ _HOME = {
     "Refusal": "workbench.model.placement",
     "Role": "workbench.model.gang",
     "Scenario": "workbench.model.snapshot",
+    "SchedulerConfig": "workbench.model.scheduler_config",
     "Topology": "workbench.model.topology",
     "TopologyConstraint": "workbench.model.gang",
     "best_gpus": "workbench.model.best_gpus",
@@ -63,6 +66,7 @@ _HOME = {
     "get_policy": "workbench.policies",
     "list_policies": "workbench.policies",
     "load": "workbench.formats.load",
+    "load_config": "workbench.formats.scheduler_conf",
     "load_matrix": "workbench.formats.matrix",
     "measure": "workbench.evaluate.metrics",
     "policy": "workbench.policies",

@@ -58,3 +58,9 @@ def test_contradictions_are_named() -> None:
         "running pods hold GPUs that their node does not have or that another pod holds",
         "running pods are on nodes that are not in the input",
     ]
+
+
+def test_a_pod_is_in_the_queue_of_its_gang() -> None:
+    pods = [(pod("a", "n0", 0)[0], "default/j"), (pod("b", "n0", 0)[0], "")]
+    running, _, _ = running_pods(pods, INDEX, [0, 0], {"default/j": "blue"})
+    assert [p.queue for p in running] == ["blue", ""]

@@ -6,12 +6,16 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import InputError
+from workbench.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from workbench.model.snapshot import Scenario
+    from workbench.policies import Policy
 
-__all__ = ["gpu_list", "key_values", "load_scenario", "tell_gaps", "tell_ignored"]
+#: Parameters that `--set` may not name: they are arguments of `get_policy` itself.
+_RESERVED = ("spec", "gpu")
+
+__all__ = ["gpu_list", "key_values", "load_scenario", "policies_with", "policy_with", "tell_gaps", "tell_ignored"]
 
 
 def key_values(
@@ -27,6 +31,42 @@ def key_values(
             raise InputError("not a parameter", source=option, got=repr(text))
         pairs[key.strip()] = value.strip()
     return pairs
+
+
+def policy_with(spec: str, given: Sequence[str]) -> Policy:
+    """The policy with the parameters of ``--set``; of a configuration the file is read."""
+    from workbench.policies import get_policy
+
+    return get_policy(spec, **_read(get_policy(spec), key_values("--set", given, reserved=_RESERVED)))
+
+
+def policies_with(specs: Sequence[str], given: Sequence[str]) -> list[Policy]:
+    """Several policies, each with those parameters that it has.
+
+    Raises
+    ------
+    UnknownNameError
+        A parameter that none of them has.
+    """
+    from workbench.policies import get_policy
+
+    values = key_values("--set", given, reserved=_RESERVED)
+    bare = [get_policy(spec) for spec in specs]
+    known = {name for policy in bare for name in policy.parameters}
+    for name in values:
+        if name not in known:
+            raise UnknownNameError("parameter of the policies compared", name, known)
+    own = [{name: value for name, value in values.items() if name in policy.parameters} for policy in bare]
+    return [get_policy(spec, **_read(policy, mine)) for spec, policy, mine in zip(specs, bare, own, strict=True)]
+
+
+def _read(policy: Policy, values: dict[str, Any]) -> dict[str, Any]:
+    """The values with files in place of their names."""
+    from workbench.formats.scheduler_conf import load_config
+
+    # Only a configuration has None for its default.
+    files = [name for name in values if policy.parameters.get(name, "") is None]
+    return {**values, **{name: load_config(values[name]) for name in files}}
 
 
 def gpu_list(option: str, text: str | None) -> list[int] | None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.arguments import load_scenario, tell_gaps
+from workbench.cli.arguments import load_scenario, policies_with, tell_gaps
 from workbench.cli.options import Files, Matrices, Out, ShowOutput
 from workbench.cli.output import emit, no_table_in_file, print_tables, progress_bar, to_json
 from workbench.cli.place import require_jobs
@@ -21,6 +21,14 @@ def compare(
         list[str],
         typer.Option("--policies", metavar="P,P,…", help="Policies, separated by commas; see 'workbench policies'."),
     ],
+    set_: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Parameter, for every policy that has it; config=FILE for a volcano-scheduler.conf. Repeatable.",
+        ),
+    ] = [],  # noqa: B006
     matrix: Matrices = [],  # noqa: B006 - typer reads the default, nobody changes it
     output: Annotated[ShowOutput, typer.Option("-o", "--output", help="Form of the result.")] = ShowOutput.table,
     out: Out = None,
@@ -34,6 +42,7 @@ def compare(
     \b
       workbench compare -f datasets/demo --policies allocate,binpack,volcano-1.13
       workbench compare -f datasets/demo --policies spread,volcano+gpu-bottleneck -o html --out report.html
+      workbench compare -f datasets/demo --policies allocate,volcano-1.13 --set config=volcano-scheduler.conf
     """
     from workbench.evaluate.compare import compare as run
 
@@ -41,10 +50,11 @@ def compare(
     if not names:
         raise InputError("no policy given", source="--policies", expected="names separated by commas")
     no_table_in_file(output, out)
+    chosen = policies_with(names, set_)
     scenario = load_scenario(file, matrix)
     require_jobs(scenario)
     with progress_bar("comparing") as step:
-        comparison = run(scenario.gangs, scenario.snapshot, names, progress=step, inputs=scenario.inputs)
+        comparison = run(scenario.gangs, scenario.snapshot, chosen, progress=step, inputs=scenario.inputs)
     if output is not ShowOutput.html:  # the page shows them itself
         tell_gaps(scenario)
     if output is ShowOutput.table:

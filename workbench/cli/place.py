@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import key_values, load_scenario, tell_gaps
+from workbench.cli.arguments import load_scenario, policy_with, tell_gaps
 from workbench.cli.options import Files, Matrices, PlaceOutput
 from workbench.cli.output import emit, print_tables, to_json, to_yaml
 from workbench.errors import InputError
@@ -28,7 +28,11 @@ def place(
     ] = "volcano",
     set_: Annotated[
         list[str],
-        typer.Option("--set", metavar="KEY=VALUE", help="Policy parameter; gpu.KEY for the GPU part. Repeatable."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Policy parameter; gpu.KEY for the GPU part; config=FILE for a volcano-scheduler.conf. Repeatable.",
+        ),
     ] = [],  # noqa: B006 - typer reads the default, nobody changes it
     matrix: Matrices = [],  # noqa: B006
     output: Annotated[PlaceOutput, typer.Option("-o", "--output", help="Form of the result.")] = PlaceOutput.table,
@@ -44,12 +48,12 @@ def place(
       workbench place -f cluster.yaml -f job.yaml
       workbench place -f datasets/demo --policy volcano-1.13+gpu-bottleneck -o json
       workbench place -f datasets/demo --policy random --set seed=7 --explain
+      workbench place -f datasets/demo --set config=volcano-scheduler.conf
     """
     from workbench.evaluate.metrics import measure_run
     from workbench.evaluate.records import session_record
-    from workbench.policies import get_policy
 
-    chosen = get_policy(policy, **key_values("--set", set_, reserved=("spec", "gpu")))
+    chosen = policy_with(policy, set_)
     scenario = load_scenario(file, matrix)
     require_jobs(scenario)
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot)

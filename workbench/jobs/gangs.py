@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from workbench.jobs.deployment import gang_of_deployment
 from workbench.jobs.membership import Membership, sort_pods
@@ -11,6 +12,7 @@ from workbench.jobs.roles import Priorities, read_gpu_group
 from workbench.jobs.volcano_job import gang_of_job
 from workbench.model.gang import Gang
 from workbench.objects.admission import refuse_job, refuse_pod_group
+from workbench.objects.deployment import QUEUE_ANNOTATION
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod
 
@@ -29,11 +31,14 @@ class Workload:
         Objects that admission refuses (``kind namespace/name``), with its text; none of their pods is pending.
     holding : tuple of (Pod, str)
         Pods that hold resources with the key of their gang (empty: none), sorted by namespace and name.
+    queues : mapping of str to str
+        Queue of each gang, be it pending or running, by its key.
     """
 
     gangs: tuple[Gang, ...]
     refused: tuple[tuple[str, str], ...]
     holding: tuple[tuple[Pod, str], ...]
+    queues: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_workload(cluster: ClusterObjects) -> Workload:
@@ -61,7 +66,20 @@ def read_workload(cluster: ClusterObjects) -> Workload:
     gangs += gangs_of_lone_pods(members.alone, priorities)
     pending = [gang for gang in gangs if gang is not None]
     pending.sort(key=lambda gang: (gang.namespace.encode(), gang.name.encode(), gang.kind))
-    return Workload(tuple(pending), tuple(sorted(refused)), tuple(_holding(members)))
+    queues = _queues(cluster, members) | {gang.key: gang.queue for gang in pending}
+    return Workload(tuple(pending), tuple(sorted(refused)), tuple(_holding(members)), queues)
+
+
+def _queues(cluster: ClusterObjects, members: Membership) -> dict[str, str]:
+    """Queues of the objects that own pods, also where none is pending."""
+    queues = {
+        key: deployment.template.annotations.get(QUEUE_ANNOTATION) or "default"
+        for key, deployment in cluster.deployments.items()
+    }
+    for key in members.of_pod_group:
+        group = cluster.pod_groups.get(key)
+        queues[key] = group.queue if group else "default"
+    return queues | {key: job.queue for key, job in cluster.jobs.items()}
 
 
 def _holding(members: Membership) -> list[tuple[Pod, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from workbench.jobs.membership import role_of
 from workbench.model.resources import is_gpu_resource
@@ -17,7 +18,10 @@ GPU_ANNOTATION = "topology.scheduling.koordinator.sh/gpu"
 
 
 def running_pods(
-    pods: Iterable[tuple[Pod, str]], node_index: Mapping[str, int], gpu_masks: Sequence[int]
+    pods: Iterable[tuple[Pod, str]],
+    node_index: Mapping[str, int],
+    gpu_masks: Sequence[int],
+    queues: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[tuple[RunningPod, ...], list[int], list[str]]:
     """The running pods, the GPUs they leave free, and what had to be assumed.
 
@@ -28,6 +32,8 @@ def running_pods(
     node_index : mapping of str to int
     gpu_masks : sequence of int
         Healthy GPUs of each node.
+    queues : mapping of str to str
+        Queue of each gang; none for a gang that is not there.
 
     Returns
     -------
@@ -70,6 +76,7 @@ def running_pods(
             gpu_mask=mask or 0,
             labels=pod.metadata.labels,
             annotations=pod.metadata.annotations,
+            queue=queues.get(gang, ""),
         )
         for (pod, gang, node), mask in zip(placed, masks, strict=True)
     )

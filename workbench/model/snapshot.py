@@ -28,11 +28,29 @@ Words = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Queue:
-    """A Volcano queue; amounts in base units, None: no limit given."""
+    """A Volcano queue; amounts in base units.
+
+    Attributes
+    ----------
+    name : str
+    weight : int
+        Its part of the cluster, for the plugin proportion.
+    capability : mapping of str to int, optional
+        What it may hold at most; None, or a resource that is not there: no limit given.
+    deserved : mapping of str to int, optional
+        What it deserves, for the plugin capacity.
+    guarantee : mapping of str to int, optional
+        What is kept for it.
+    priority : int
+        Higher first.
+    """
 
     name: str
     weight: int = 1
     capability: Mapping[str, int] | None = None
+    deserved: Mapping[str, int] | None = None
+    guarantee: Mapping[str, int] | None = None
+    priority: int = 0
 
 
 @dataclass(frozen=True)
@@ -48,6 +66,8 @@ class RunningPod:
         Node index, -1 where its node is not in the snapshot.
     gpu_mask : int
         Host GPUs it holds.
+    queue : str
+        Queue of its gang; empty: none.
     """
 
     namespace: str
@@ -59,6 +79,7 @@ class RunningPod:
     gpu_mask: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+    queue: str = ""
 
 
 def gpu_words(masks: list[int]) -> Words:
@@ -200,6 +221,7 @@ class ClusterSnapshot(Displayed):
                     gpu_mask=placement.gpu_mask(int(position)),
                     labels=ref.role.labels,
                     annotations=ref.role.annotations,
+                    queue=placement.gang.queue,
                 )
             )
         return dataclasses.replace(self, used=used, gpu_free=gpu_free, running=(*self.running, *started))

@@ -24,11 +24,19 @@ class PriorityClass:
 
 
 def read_queue(data: Mapping[str, Any]) -> Queue:
-    """A Queue from a parsed manifest; weight 1 by default."""
+    """A Queue from a parsed manifest; weight 1 and priority 0 by default."""
     spec = get_map(data, "spec", "")
     weight = get_int(spec, "weight", "spec")
     capability = read_resources(spec, "capability", "spec")
-    return Queue(read_metadata(data, namespaced=False).name, 1 if weight is None else weight, capability or None)
+    guarantee = get_map(spec, "guarantee", "spec")
+    return Queue(
+        read_metadata(data, namespaced=False).name,
+        1 if weight is None else weight,
+        capability or None,
+        deserved=read_resources(spec, "deserved", "spec") or None,
+        guarantee=read_resources(guarantee, "resource", "spec.guarantee") or None,
+        priority=get_int(spec, "priority", "spec") or 0,
+    )
 
 
 def read_priority_class(data: Mapping[str, Any]) -> PriorityClass:

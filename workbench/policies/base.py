@@ -20,12 +20,22 @@ from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Decision, NearestMiss, Placement, Reason, Refusal, Unplaced
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.topology import Topology
 from workbench.policies.demand import Demand, node_reasons
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
 from workbench.policies.progress import Progress, invalid_gang, invalid_sub_groups
 from workbench.policies.reasons import gang_text, gpus_unserved, not_enough_pods, topology_not_ready
 
-__all__ = ["Assignment", "Composed", "Declined", "NodePolicy", "Policy", "Request", "session_order"]
+__all__ = [
+    "Assignment",
+    "Composed",
+    "Declined",
+    "NodePolicy",
+    "Policy",
+    "Request",
+    "place_best_effort",
+    "session_order",
+]
 
 Ints = npt.NDArray[np.int32]
 
@@ -159,6 +169,8 @@ class NodePolicy(ABC):
         Then a topology that is not ready is a refusal (DESIGN decision 14), given before `assign` is asked.
     sub_groups : bool
         It places sub-groups by themselves; otherwise the gang is placed as one and the answer warns.
+    warnings : tuple of str
+        Part of every answer, such as what of a configuration is not modelled.
     monotone : bool
         Promises that more capacity never turns a placement of identical pods into a refusal. (Of several roles or
         sub-groups one can take the room that the other needs: no policy here promises it for them.)
@@ -168,11 +180,20 @@ class NodePolicy(ABC):
     reads_topology: bool = False
     sub_groups: bool = False
     monotone: bool = False
+    warnings: tuple[str, ...] = ()
 
     @property
     @abstractmethod
     def parameters(self) -> Mapping[str, Any]:
         """Parameters with their values."""
+
+    def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
+        """What `assign` is asked about a gang; a policy may see it through its own configuration."""
+        return Request(gang, ledger, Demand(gang, ledger, gpus), gpus, recorder)
+
+    def schedule(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
+        """One session of the policy that this is the node part of; a scheduler with a session of its own runs that."""
+        return Policy.schedule(whole, gangs, snapshot)
 
     @abstractmethod
     def assign(self, request: Request) -> Assignment | Declined:
@@ -201,7 +222,7 @@ class Composed(Policy):
 
     def decide(self, gang: Gang, ledger: Ledger, recorder: Recorder | None) -> Placement | Refusal:
         gpus = GpuQuestions(self.gpu, ledger)
-        request = Request(gang, ledger, Demand(gang, ledger, gpus), gpus, recorder)
+        request = self.node.request(gang, ledger, gpus, recorder)
         progress = request.progress()
         answer: Assignment | Declined
         text = invalid_gang(progress) or (invalid_sub_groups(gang) if self.node.sub_groups else "")
@@ -213,61 +234,83 @@ class Composed(Policy):
             answer = self.node.assign(request)
         else:
             answer = Assignment(np.full(gang.n_pods, -1, dtype=np.int32))
-        if gang.sub_groups and not self.node.sub_groups:
-            answer.warnings = (
-                *answer.warnings,
-                f"{self.node.name} knows no sub-groups: the pods are placed as one group",
-            )
-        if isinstance(answer, Assignment):
-            answer = _with_best_effort(request, answer)
+        if isinstance(answer, Assignment) and request.demand.best_effort:
+            idle = ledger.idle.copy()
+            placed = answer.node >= 0
+            np.subtract.at(idle, answer.node[placed], request.demand.rows[gang.role_of_pod[placed]])
+            answer = place_best_effort(request, answer, idle)
         if isinstance(answer, Assignment):
             dealt = gpus.deal(gang, answer.node)
             if dealt.unserved >= 0:
                 answer = Declined((gpus_unserved(request, self.gpu.name, dealt.unserved),), warnings=answer.warnings)
         if isinstance(answer, Declined):
-            return Refusal(
-                gang,
-                self.name,
-                self.parameters,
-                reasons=answer.reasons,
-                nearest_misses=answer.nearest_misses,
-                warnings=(*gang.notes, *answer.warnings),
-            )
-        placed = np.flatnonzero(answer.node >= 0)
-        if len(placed):
+            return self.refusal(gang, answer)
+        taken = np.flatnonzero(answer.node >= 0)
+        if len(taken):
             ledger.take(
-                answer.node[placed],
-                request.demand.rows[gang.role_of_pod[placed]],
-                None if dealt.words is None else dealt.words[placed],
+                answer.node[taken],
+                request.demand.rows[gang.role_of_pod[taken]],
+                None if dealt.words is None else dealt.words[taken],
             )
+        return self.placement(gang, ledger.topology, answer, dealt.words, dealt.warnings)
+
+    def refusal(self, gang: Gang, answer: Declined) -> Refusal:
+        """The answer to the user where the node policy says no."""
+        return Refusal(
+            gang,
+            self.name,
+            self.parameters,
+            reasons=answer.reasons,
+            nearest_misses=answer.nearest_misses,
+            warnings=(*gang.notes, *self.node.warnings, *answer.warnings, *self._notices(gang)),
+        )
+
+    def placement(
+        self,
+        gang: Gang,
+        topology: Topology,
+        answer: Assignment,
+        gpu_words: npt.NDArray[np.uint64] | None,
+        warnings: tuple[str, ...],
+    ) -> Placement:
+        """The answer to the user where it says yes; `warnings` are those of the GPU policy."""
         unplaced = np.flatnonzero(answer.node < 0)
         return Placement(
             gang,
-            ledger.topology,
+            topology,
             self.name,
             self.parameters,
             node=answer.node,
-            gpu_words=dealt.words,
+            gpu_words=gpu_words,
             record=answer.record,
             has_record=answer.has_record,
             unplaced=tuple(Unplaced(int(i), answer.reasons.get(int(gang.role_of_pod[i]), ())) for i in unplaced),
             score=answer.score,
-            warnings=(*gang.notes, *answer.warnings, *dealt.warnings),
+            warnings=(*gang.notes, *self.node.warnings, *answer.warnings, *self._notices(gang), *warnings),
         )
 
+    def _notices(self, gang: Gang) -> tuple[str, ...]:
+        if not gang.sub_groups or self.node.sub_groups:
+            return ()
+        return (f"{self.node.name} knows no sub-groups: the pods are placed as one group",)
 
-def _with_best_effort(request: Request, answer: Assignment) -> Assignment | Declined:
-    """Pods without a request come last, blind to topology, as in backfill: each on the first feasible node by name."""
+    def schedule(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
+        return self.node.schedule(self, gangs, snapshot)
+
+
+def place_best_effort(request: Request, answer: Assignment, idle: npt.NDArray[np.int64]) -> Assignment | Declined:
+    """Pods without a request come last, blind to topology, as in backfill: each on the first feasible node by name.
+
+    Parameters
+    ----------
+    idle : ndarray of shape (n, r), int64
+        With the pods of `answer` placed; changed.
+    """
     demand, gang = request.demand, request.gang
-    if not demand.best_effort:
-        return answer
     answer.warnings = (
         *answer.warnings,
         f"{sum(gang.roles[i].count for i in demand.best_effort)} pods ask for nothing: placed blind to topology",
     )
-    idle = demand.ledger.idle.copy()
-    placed = answer.node >= 0
-    np.subtract.at(idle, answer.node[placed], demand.rows[gang.role_of_pod[placed]])
     by_name = np.argsort(request.ledger.topology.node_rank)
     reasons = dict(answer.reasons)
     for role in demand.best_effort:

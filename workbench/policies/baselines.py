@@ -19,7 +19,8 @@ from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.demand import node_reasons
 from workbench.policies.parameters import NoParameters, gpu_weight, parameter
 from workbench.policies.reasons import fit_reason, gang_text
-from workbench.policies.volcano.allocate import Workplace, allocate_flat
+from workbench.policies.volcano.allocate import Workplace
+from workbench.policies.volcano.turns import FlatTurns
 
 __all__ = ["BinPack", "GangFirstFit", "Random", "RandomParameters", "ScoreParameters", "Spread"]
 
@@ -59,8 +60,9 @@ class _Scored(NodePolicy):
             request.demand.idle,
             request.ledger.used,
         )
-        everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
-        return allocate_flat(workplace, *workplace.fill(everywhere))
+        turns = FlatTurns(request, lambda _: workplace)
+        turns.take(request, None, every=True)
+        return turns.answer(request, None)
 
 
 class BinPack(_Scored):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from workbench.errors import InputError, UnknownNameError
+from workbench.model.scheduler_config import SchedulerConfig
 
 __all__ = ["NoParameters", "ParameterInfo", "gpu_weight", "parameter", "parameter_infos", "read_parameters"]
 
@@ -27,8 +28,9 @@ class ParameterInfo:
     Attributes
     ----------
     name : str
-    type : {"integer", "number", "flag", "text", "table"}
-        A table maps names to whole numbers; as text ``name=1,other=2``.
+    type : {"integer", "number", "flag", "text", "table", "configuration"}
+        A table maps names to whole numbers; as text ``name=1,other=2``. A configuration is a `SchedulerConfig`; on the
+        command line a file.
     default : object
     meaning : str
     low, high : float, optional
@@ -55,6 +57,8 @@ class ParameterInfo:
             return " or ".join(self.choices)
         if self.type == "table":
             return "name=whole number, ..."
+        if self.type == "configuration":
+            return "a SchedulerConfig, as workbench.load_config(path) reads it"
         low = "" if self.low is None else f" >= {self.low:g}"
         high = "" if self.high is None else f" <= {self.high:g}"
         return f"{self.type}{low}{high}"
@@ -142,6 +146,8 @@ def type_name(default: object) -> str:
         return "integer"
     if isinstance(default, float):
         return "number"
+    if default is None:
+        return "configuration"
     return "table" if isinstance(default, Mapping) else "text"
 
 
@@ -184,4 +190,17 @@ def _table(value: object) -> dict[str, int]:
     return {_text(name): _integer(amount) for name, amount in value.items()}
 
 
-_READERS = {"integer": _integer, "number": _number, "flag": _flag, "text": _text, "table": _table}
+def _configuration(value: object) -> SchedulerConfig:
+    if not isinstance(value, SchedulerConfig):
+        raise TypeError
+    return value
+
+
+_READERS = {
+    "configuration": _configuration,
+    "integer": _integer,
+    "number": _number,
+    "flag": _flag,
+    "text": _text,
+    "table": _table,
+}

@@ -19,8 +19,8 @@ from workbench.policies.gpu.base import GpuPolicy
 from workbench.policies.gpu.bottleneck import BottleneckParameters, GpuBottleneck
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters, ParameterInfo, parameter_infos, read_parameters
-from workbench.policies.volcano.allocate import Allocate
 from workbench.policies.volcano.hypernode_scores import HyperNodeParameters
+from workbench.policies.volcano.plain import Allocate
 from workbench.policies.volcano.scores import NodeOrderParameters, TopologyParameters
 from workbench.policies.volcano.v1_13 import Volcano113
 from workbench.policies.volcano.v1_15 import Volcano115

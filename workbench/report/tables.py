@@ -246,7 +246,11 @@ def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
         for parameter in info["parameters"]:
             default = parameter["default"]
             _row(
-                parameters, info["name"], parameter["name"], str(default) if default != "" else "", parameter["meaning"]
+                parameters,
+                info["name"],
+                parameter["name"],
+                "" if default is None else str(default),
+                parameter["meaning"],
             )
     return [table, parameters]
 

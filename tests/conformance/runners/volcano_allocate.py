@@ -8,12 +8,12 @@ from typing import Any
 from tests.conformance.registry import NotUnderstood, Runners
 from tests.conformance.runners.volcano_sessions import after, binds, session
 from workbench.model.release import Release
+from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.policies import get_policy
 from workbench.policies.base import Policy
+from workbench.policies.volcano.plugins import config_warnings
 
 POLICY = {Release.V1_13: "volcano-1.13", Release.NEWEST: "volcano-1.15"}
-
-_PLUGINS = {"gang", "predicates", "network-topology-aware", "binpack", "nodeorder", "drf", "proportion"}
 
 
 def register(runners: Runners) -> None:
@@ -35,25 +35,19 @@ def register(runners: Runners) -> None:
     )(allocate)
 
 
-def policy_of(plugins: list[str], release: Release) -> Policy:
-    """The policy with the plugins of a case, at their default arguments."""
-    if set(plugins) - _PLUGINS:
-        raise NotUnderstood(f"plugins {sorted(set(plugins) - _PLUGINS)}")
-    parameters: dict[str, Any] = {}
-    if "binpack" not in plugins:
-        parameters["binpack_weight"] = 0
-    if "nodeorder" not in plugins:
-        parameters |= {"least_weight": 0, "balanced_weight": 0}
-    if "network-topology-aware" not in plugins:
-        return get_policy("allocate", **parameters)
-    return get_policy(POLICY[release], weight=1, **parameters)
+def policy_of(plugins: list[str], action: str, release: Release) -> Policy:
+    """The policy with the action and the plugins of a case in one tier, at their default arguments."""
+    config = SchedulerConfig((action,), (tuple(PluginOption(name) for name in plugins),))
+    policy = get_policy(POLICY[release] if "network-topology-aware" in plugins else "allocate", config=config)
+    unknown = config_warnings(config, release)
+    if unknown:
+        raise NotUnderstood("; ".join(unknown))
+    return policy
 
 
 def allocate(given: dict[str, Any], want: dict[str, Any], release: Release) -> None:
-    if given["action"] != "allocate":
-        raise NotUnderstood(f"action {given['action']!r}")
     snapshot, gangs = session(given, release)
-    decisions = policy_of(given["plugins"], release).schedule(gangs, snapshot)
+    decisions = policy_of(given["plugins"], given["action"], release).schedule(gangs, snapshot)
     bound = binds(decisions)
     after(snapshot, decisions)
     assert len(bound) == want["bind_count"], bound

@@ -10,10 +10,11 @@ import numpy as np
 from tests.conformance.registry import NotUnderstood, Runners
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.gang import TopologyConstraint
+from workbench.model.release import Release
+from workbench.model.scheduler_config import PluginOption, TopologyArguments
 from workbench.model.topology import VIRTUAL_TOP, DomainSpec, Topology
 from workbench.policies.volcano.gradients import Gradients, large_enough, reverse_and_cap
 from workbench.policies.volcano.recovery import join, recover
-from workbench.policies.volcano.topology_arguments import read_topology_arguments
 from workbench.policies.volcano.topology_spec import hard_tier
 
 Json = Mapping[str, Any]
@@ -120,7 +121,8 @@ def sub_job_gradients(given: dict[str, Any], want: dict[str, Any]) -> None:
     found = Gradients(topology).of(topology.domain(given["start"]), NO_RECORD, limit, large)
     names = [[topology.domain_name(domain) for domain in domains.tolist()] for _, domains in found]
     if given["purpose"] == "evict":
-        names = reverse_and_cap(names, read_topology_arguments(given["plugin_arguments"]).max_hypernodes_for_eviction)
+        option = PluginOption("network-topology-aware", {}, given["plugin_arguments"])
+        names = reverse_and_cap(names, TopologyArguments.of(option, Release.NEWEST).max_hypernodes_for_eviction)
     assert [set(gradient) for gradient in names] == [set(gradient) for gradient in want["gradients"]]
 
 

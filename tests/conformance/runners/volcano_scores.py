@@ -14,6 +14,7 @@ from tests.conformance.runners.volcano_sessions import session
 from workbench.kernels.domains import NO_RECORD, Fill, ScoreWeights, TopologyScores
 from workbench.model.gang import Gang
 from workbench.model.release import Release
+from workbench.model.scheduler_config import PluginOption, SchedulerConfig, TopologyArguments
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import DomainSpec, Topology
 from workbench.policies.demand import Demand
@@ -32,8 +33,8 @@ from workbench.policies.volcano.hypernode_scores import (
 )
 from workbench.policies.volcano.job_parts import SubJob, split
 from workbench.policies.volcano.normal_pods import NormalPods, normal_scores
+from workbench.policies.volcano.plugins import score_parameters
 from workbench.policies.volcano.scores import topology_scores_1_13
-from workbench.policies.volcano.topology_arguments import read_topology_arguments
 
 RESOURCE = {"milli_cpu": "cpu", "memory_bytes": "memory"}
 
@@ -52,12 +53,12 @@ def register(runners: Runners) -> None:
     runners.op("helper", "count-tasks-in-hypernode", asked, ("count",))(count_tasks)
     values = ("weight", "cpu", "memory", "resources", "normal_pod_enable", "normal_pod_fading")
     values += ("max_hypernodes_for_eviction",)
-    runners.op("plugin-config", "plugin-config", ("arguments",), values)(plugin_config)
+    runners.op("plugin-config", "plugin-config", ("arguments",), values, per_release=True)(plugin_config)
 
 
 def parameters_of(arguments: dict[str, Any]) -> HyperNodeParameters:
-    given = read_topology_arguments(arguments).parameters()
-    return read_parameters("volcano-1.15", HyperNodeParameters, given)
+    config = SchedulerConfig((), ((PluginOption("network-topology-aware", {}, arguments),),))
+    return read_parameters("volcano-1.15", HyperNodeParameters, score_parameters(config, Release.NEWEST))
 
 
 def sub_jobs(gang: Gang, snapshot: ClusterSnapshot) -> list[SubJob]:
@@ -181,8 +182,9 @@ def best_of_scores(given: dict[str, Any], want: dict[str, Any]) -> None:
     assert score == want["score"]
 
 
-def plugin_config(given: dict[str, Any], want: dict[str, Any]) -> None:
-    found = dataclasses.asdict(read_topology_arguments(given["arguments"]))
+def plugin_config(given: dict[str, Any], want: dict[str, Any], release: Release) -> None:
+    option = PluginOption("network-topology-aware", {}, given["arguments"])
+    found = dataclasses.asdict(TopologyArguments.of(option, release))
     pinned = {key: value for key, value in want.items() if value is not None}
     if not pinned:
         raise NotUnderstood("nothing is pinned")

@@ -1,4 +1,4 @@
-"""Placing a gang's pods on a list of nodes: Volcano's inner routine, and `allocate`, which is nothing else.
+"""Placing a gang's pods on a list of nodes: Volcano's inner routine.
 
 Each pod in turn goes to the node with the highest sum of node scores among those that fit; a sole candidate is taken
 unscored; ties: the smallest name (upstream: at random). Source: volcano-topology.md 5.1.
@@ -7,22 +7,19 @@ unscored; ties: the smallest name (upstream: at random). Source: volcano-topolog
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import Fill, Placed, ScoreWeights, TopologyScores
 from workbench.kernels.dry_runs import DryRuns
-from workbench.model.placement import Reason
-from workbench.policies.base import Assignment, Declined, NodePolicy, Request
+from workbench.policies.base import Request
 from workbench.policies.demand import node_reasons
 from workbench.policies.progress import Progress
-from workbench.policies.reasons import fit_reason, gang_text
-from workbench.policies.volcano.scores import NodeOrderParameters, score_weights
 
-__all__ = ["Allocate", "Filler", "Pass", "Workplace", "allocate_flat", "record_nodes"]
+__all__ = ["Filler", "Pass", "Workplace", "record_nodes"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -157,29 +154,6 @@ class Pass:
         return done
 
 
-def allocate_flat(workplace: Workplace, fill: Fill, shapes: Mapping[int, int]) -> Assignment | Declined:
-    """The inner routine on the nodes of the whole cluster, without topology or with it as a score only."""
-    request = workplace.request
-    gang = request.gang
-    if request.recorder is not None:
-        record_nodes(workplace, fill, shapes)
-    done = Pass.run(fill, shapes, fill.nodes, request.progress(), stop_when_ready=False)
-    if not done.progress.ready:
-        idle = fill.idle
-        start = request.progress()
-        role = done.failed[0]
-        held = Reason(
-            "gang-incomplete", f"{done.n_placed} of the {start.missing} pods needed find a node", start.missing
-        )
-        return Declined((fit_reason(request, role, idle), held, gang_text(request, start.missing, role, idle)))
-    node = np.full(gang.n_pods, -1, dtype=np.int32)
-    for role, nodes in done.placed:
-        first = int(gang.role_start[role])
-        node[first : first + len(nodes)] = nodes
-    reasons = {role: node_reasons(request.demand, role, fill.idle, fill.nodes) for role in done.failed}
-    return Assignment(node, reasons, score=float(sum(float(s.sum()) for s in done.scores)))
-
-
 def record_nodes(workplace: Workplace, fill: Filler, shapes: Mapping[int, int]) -> None:
     """Tell the recorder how every node looks to the first pod: its score parts, or what excludes it."""
     request = workplace.request
@@ -201,31 +175,3 @@ def record_nodes(workplace: Workplace, fill: Filler, shapes: Mapping[int, int]) 
         if workplace.leaf is not None:
             shown["network-topology-aware"] = topology
         recorder.node(name, True, f"fits a pod of {request.gang.roles[role].name}", float(totals[position]), **shown)
-
-
-class Allocate(NodePolicy):
-    """Volcano without topology: binpack and nodeorder scores, gang semantics, nothing else.
-
-    Source: Volcano, allocate action with the plugins gang, predicates, nodeorder and binpack.
-    """
-
-    name = "allocate"
-    monotone = True
-
-    def __init__(self, parameters: NodeOrderParameters) -> None:
-        self._parameters = parameters
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return asdict(self._parameters)
-
-    def assign(self, request: Request) -> Assignment | Declined:
-        workplace = Workplace(
-            request,
-            score_weights(self._parameters, request.snapshot.resources),
-            self._parameters.gpu_weight,
-            request.demand.idle,
-            request.ledger.used,
-        )
-        everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
-        return allocate_flat(workplace, *workplace.fill(everywhere))

@@ -13,6 +13,7 @@ import numpy as np
 from workbench.kernels.domains import ScoreWeights, TopologyScores
 from workbench.kernels.tiers import tier_scores
 from workbench.model.resources import CPU, MEMORY
+from workbench.model.scheduler_config import SchedulerConfig
 from workbench.model.topology import Topology
 from workbench.policies.parameters import gpu_weight, parameter
 
@@ -36,6 +37,9 @@ class NodeOrderParameters:
     most_weight: int = parameter(0, "weight of most requested in nodeorder", low=0, source=_NODEORDER)
     balanced_weight: int = parameter(1, "weight of balanced resources in nodeorder", low=0, source=_NODEORDER)
     gpu_weight: float = gpu_weight()
+    config: SchedulerConfig | None = parameter(  # noqa: RUF009 - it makes a dataclass field
+        None, "volcano-scheduler.conf: actions, plugins and their weights; on the command line a file"
+    )
 
 
 @dataclass(frozen=True)

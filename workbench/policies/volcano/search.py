@@ -75,6 +75,12 @@ class HardSearch:
         self._roles = (*demand.order, *demand.best_effort)
         self._runs = workplace.dry_runs(self._roles, scores)
 
+    def look_again(self, workplace: Workplace) -> None:
+        """Go on with another state of the cluster: other jobs took their turns meanwhile."""
+        self.workplace = workplace
+        self._question = None
+        self._runs = workplace.dry_runs(self._roles, self._scores)
+
     def turn(self, progress: Progress, record: int, recorder: Recorder | None = None) -> Turn | None:
         """One turn: the domain chosen from the lowest tier that has a solution, or None; tells the recorder of each."""
         topology = self.workplace.request.snapshot.topology

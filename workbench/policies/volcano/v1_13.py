@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from workbench.kernels.domains import Fill
 from workbench.model.placement import Reason
 from workbench.model.topology import Topology
-from workbench.policies.base import Assignment, Declined, NodePolicy, Request
+from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.demand import node_reasons
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
-from workbench.policies.volcano.allocate import Pass, Workplace, allocate_flat, record_nodes
+from workbench.policies.volcano.allocate import Pass, Workplace, record_nodes
+from workbench.policies.volcano.policy import VolcanoPolicy
+from workbench.policies.volcano.queues import Room
 from workbench.policies.volcano.record import NO_RECORD, UNKNOWN_RECORD, read_record, widen
-from workbench.policies.volcano.scores import TopologyParameters, score_weights, topology_scores_1_13
+from workbench.policies.volcano.scores import TopologyParameters, topology_scores_1_13
 from workbench.policies.volcano.search import HardSearch, Turn
+from workbench.policies.volcano.turns import FlatTurns, Turns, WorkplaceOf, idle_after
 
 __all__ = ["Volcano113"]
 
@@ -27,11 +27,11 @@ Longs = npt.NDArray[np.int64]
 DEFAULT_HIGHEST_TIER = 1
 
 
-class Volcano113(NodePolicy):
+class Volcano113(VolcanoPolicy):
     """Hard jobs by `HardSearch`, soft jobs by scores and record, plain jobs as `allocate`.
 
-    Within one call of `place` a gang gets its minimum first and then its other pods, one per turn. In Volcano turns of
-    different jobs may alternate.
+    Within one call of `place` a gang gets its minimum first and then its other pods, one per turn; in a session the
+    turns of different jobs alternate.
 
     Notes
     -----
@@ -40,108 +40,159 @@ class Volcano113(NodePolicy):
 
     name = "volcano-1.13"
     monotone = True
+    _parameters: TopologyParameters
 
     def __init__(self, parameters: TopologyParameters) -> None:
-        self._parameters = parameters
+        super().__init__(parameters)
 
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return asdict(self._parameters)
-
-    def assign(self, request: Request) -> Assignment | Declined:
+    def turns(self, request: Request) -> Turns:
         constraint = request.gang.constraint
         if constraint is None:
-            return self._plain(request)
+            return FlatTurns(request, self.workplace)
         if constraint.mode == "soft":
-            return self._soft(request)
+            return _SoftTurns(request, self._with_leaves, self._parameters.weight)
         if constraint.mode == "hard":
-            return self._hard(request)
-        answer = self._plain(request)
+            return _HardTurns(request, self._with_leaves, self._parameters.weight)
+        return _UnknownMode(request, self.workplace)
+
+    def _with_leaves(self, request: Request) -> Workplace:
+        workplace = self.workplace(request)
+        workplace.leaf = request.snapshot.topology.leaf_of_node
+        return workplace
+
+
+class _UnknownMode(FlatTurns):
+    def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
+        answer = super().answer(request, idle)
         answer.warnings = (*answer.warnings, "networkTopology has no mode: volcano-1.13 takes the job as a plain one")
         return answer
 
-    def _workplace(self, request: Request, *, topology: bool) -> Workplace:
-        return Workplace(
-            request,
-            score_weights(self._parameters, request.snapshot.resources),
-            self._parameters.gpu_weight,
-            request.demand.idle,
-            request.ledger.used,
-            request.snapshot.topology.leaf_of_node if topology else None,
-        )
 
-    def _plain(self, request: Request) -> Assignment | Declined:
-        workplace = self._workplace(request, topology=False)
-        return allocate_flat(workplace, *workplace.fill(_all_nodes(request)))
+class _SoftTurns(FlatTurns):
+    """Turns of a soft job: the whole cluster, with scores by the running record."""
 
-    def _soft(self, request: Request) -> Assignment | Declined:
+    def __init__(self, request: Request, workplace_of: WorkplaceOf, weight: float) -> None:
+        super().__init__(request, workplace_of)
         topology = request.snapshot.topology
-        workplace = self._workplace(request, topology=True)
-        fill, shapes = workplace.fill(_all_nodes(request))
+        self._scores = topology_scores_1_13(topology, weight)
+        self._record = self._first_record = read_record(request.gang.record, topology)
+        self._on_leaf = _running_on_leaf(request)
+        self._total = self.progress.total
+
+    def fill(self, workplace: Workplace) -> tuple[Fill, dict[int, int]]:
+        fill, shapes = super().fill(workplace)
         leaves = fill.groups
-        record = read_record(request.gang.record, topology)
         fill.set_topology(
-            topology_scores_1_13(topology, self._parameters.weight),
-            record=record,
-            tasks_in_group=np.where(leaves >= 0, _running_on_leaf(request)[leaves], 0),
-            total_tasks=request.progress().total,
+            self._scores,
+            record=self._record,
+            tasks_in_group=np.where(leaves >= 0, self._on_leaf[leaves], 0),
+            total_tasks=self._total,
             update_record=True,
         )
-        answer = allocate_flat(workplace, fill, shapes)
-        answer.warnings = (*answer.warnings, *_record_warnings(request, record))
-        if isinstance(answer, Assignment) and fill.record >= 0:
-            answer.record, answer.has_record = fill.record, True
+        return fill, shapes
+
+    def noted(self, fill: Fill) -> None:
+        self._record = fill.record
+        leaves = fill.groups
+        self._on_leaf[leaves[leaves >= 0]] = fill.tasks_in_group[leaves >= 0]
+
+    def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
+        answer = super().answer(request, idle)
+        answer.warnings = (*answer.warnings, *_record_warnings(request, self._first_record))
+        if isinstance(answer, Assignment) and self._record >= 0:
+            answer.record, answer.has_record = self._record, True
         return answer
 
-    def _hard(self, request: Request) -> Assignment | Declined:
-        gang, topology = request.gang, request.snapshot.topology
-        if not topology.ready:
-            return Declined((topology_not_ready(topology),))
-        highest, warnings = _highest_tier(request)
-        workplace = self._workplace(request, topology=True)
-        record = read_record(gang.record, topology)
-        warnings += _record_warnings(request, record)
-        on_leaf = _running_on_leaf(request)
-        scores = topology_scores_1_13(topology, self._parameters.weight)
-        progress = request.progress()
-        search = HardSearch(workplace, scores, highest, on_leaf, progress.total)
-        node = np.full(gang.n_pods, -1, dtype=np.int32)
-        score = 0.0
+
+class _HardTurns(Turns):
+    """Turns of a hard job: in each the best HyperNode of the lowest tier that has a solution."""
+
+    def __init__(self, request: Request, workplace_of: WorkplaceOf, weight: float) -> None:
+        super().__init__(request)
+        topology = request.snapshot.topology
+        self._workplace_of = workplace_of
+        self._weight = weight
+        self._ready = topology.ready
+        self._highest, self._warnings = _highest_tier(request)
+        self._record = read_record(request.gang.record, topology)
+        self._warnings += _record_warnings(request, self._record)
+        self._on_leaf = _running_on_leaf(request)
+        self._search: HardSearch | None = None
+        self._turns = 0
+
+    def take(self, request: Request, room: Room | None, *, every: bool) -> None:
+        topology = request.snapshot.topology
+        if not self._ready:
+            # Upstream does not put the queue back either.
+            self.declined, self.over, self.blocks_queue = Declined((topology_not_ready(topology),)), True, True
+            return
+        self.cap(request, room)
+        workplace = self._workplace_of(request)
+        search = self._searching(workplace)
         recorder = request.recorder
-        turns = 0
-        while sum(progress.left):
-            turns += 1
+        while not self.over:
+            self._turns += 1
             # Later turns ask the same domains for one pod more: a note each says enough.
-            turn = search.turn(progress, record, recorder if turns == 1 else None)
+            turn = search.turn(self.progress, self._record, recorder if self._turns == 1 else None)
             if recorder is not None:
-                recorder.note(_turn_note(turns, turn, topology))
-                if turns == 1 and turn is not None:
+                recorder.note(_turn_note(self._turns, turn, topology))
+                if self._turns == 1 and turn is not None:
                     record_nodes(workplace, *workplace.fill(topology.nodes_of(turn.domain)))
             if turn is None:
+                self.over = True
                 break
-            if workplace.idle is request.demand.idle:
-                workplace.idle, workplace.used = workplace.idle.copy(), workplace.used.copy()
-            _write(turn.done, request, node, workplace, on_leaf)
-            progress = turn.done.progress
-            record = widen(record, turn.domain, topology)
-            score += float(sum(float(s.sum()) for s in turn.done.scores))
-        if not progress.ready:
-            return _declined(request, search, highest, record, warnings)
-        everywhere = _all_nodes(request)
+            self.enter(request, turn.done)
+            self._record = widen(self._record, turn.domain, topology)
+            self._count(turn.done, topology)
+            if not every:
+                break
+            if sum(self.progress.left):
+                self._put(turn.done, request, workplace)
+        if not self.progress.ready:
+            self.declined = _declined(request, search, self._highest, self._record, self._warnings)
+            self.over = True
+
+    def _searching(self, workplace: Workplace) -> HardSearch:
+        if self._search is None:
+            scores = topology_scores_1_13(workplace.request.snapshot.topology, self._weight)
+            self._search = HardSearch(workplace, scores, self._highest, self._on_leaf, self.progress.total)
+        else:
+            self._search.look_again(workplace)
+        return self._search
+
+    def _count(self, done: Pass, topology: Topology) -> None:
+        for _, nodes in done.placed:
+            leaves = topology.leaf_of_node[nodes]
+            np.add.at(self._on_leaf, leaves[leaves >= 0], 1)
+
+    @staticmethod
+    def _put(done: Pass, request: Request, workplace: Workplace) -> None:
+        """Take what the pods of a turn ask for from the workplace, which is a copy from then on."""
+        if workplace.idle is request.demand.idle:
+            workplace.idle, workplace.used = workplace.idle.copy(), workplace.used.copy()
+        for role, nodes in done.placed:
+            np.subtract.at(workplace.idle, nodes, request.demand.rows[role])
+            np.add.at(workplace.used, nodes, request.demand.rows[role])
+
+    def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
+        if self.declined is not None:
+            return self.declined
         reasons = {}
-        for role in request.demand.order:
-            first = int(gang.role_start[role])
-            if (node[first : first + gang.roles[role].count] < 0).any():
-                causes = node_reasons(request.demand, role, workplace.idle, everywhere)
-                inside = Reason("no-domain", f"no HyperNode of tier <= {highest} near the record holds one more pod")
-                reasons[role] = (inside, *causes)
+        role_of = request.gang.role_of_pod
+        short = [role for role in request.demand.order if (self.node[role_of == role] < 0).any()]
+        if short:
+            left = idle_after(request, self.node, idle)
+            text = f"no HyperNode of tier <= {self._highest} near the record holds one more pod"
+            for role in short:
+                causes = node_reasons(request.demand, role, left, _all_nodes(request))
+                reasons[role] = (Reason("no-domain", text), *causes)
         return Assignment(
-            node,
+            self.node,
             reasons,
-            record=record if record >= 0 else -1,
-            has_record=record >= 0,
-            score=score,
-            warnings=warnings,
+            record=self._record if self._record >= 0 else -1,
+            has_record=self._record >= 0,
+            score=self.score,
+            warnings=self._warnings,
         )
 
 
@@ -167,20 +218,6 @@ def _running_on_leaf(request: Request) -> Longs:
                 if leaf >= 0:
                     counts[leaf] += 1
     return counts
-
-
-def _write(done: Pass, request: Request, node: npt.NDArray[np.int32], workplace: Workplace, on_leaf: Longs) -> None:
-    """Enter the pods of a turn: their nodes, what they take, and that their leaves hold them."""
-    leaf_of = request.snapshot.topology.leaf_of_node
-    for role, nodes in done.placed:
-        first = int(request.gang.role_start[role])
-        count = request.gang.roles[role].count
-        first += int((node[first : first + count] >= 0).sum())
-        node[first : first + len(nodes)] = nodes
-        np.subtract.at(workplace.idle, nodes, request.demand.rows[role])
-        np.add.at(workplace.used, nodes, request.demand.rows[role])
-        leaves = leaf_of[nodes]
-        np.add.at(on_leaf, leaves[leaves >= 0], 1)
 
 
 def _highest_tier(request: Request) -> tuple[int, tuple[str, ...]]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD, Fill
 from workbench.model.gang import Gang
 from workbench.model.placement import Reason
-from workbench.policies.base import Assignment, Declined, NodePolicy, Request
+from workbench.model.release import Release
+from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.demand import node_reasons
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.volcano.allocate import Pass
@@ -26,8 +23,10 @@ from workbench.policies.volcano.hypernode_scores import (
 )
 from workbench.policies.volcano.job_parts import JobProgress, SubJob, split
 from workbench.policies.volcano.normal_pods import NormalPods
+from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.recovery import joined, recover
 from workbench.policies.volcano.scores import score_weights
+from workbench.policies.volcano.turns import AllAtOnce, Turns
 from workbench.policies.volcano.two_level import State, TwoLevelSearch
 
 __all__ = ["Volcano115"]
@@ -36,7 +35,7 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
 
-class Volcano115(NodePolicy):
+class Volcano115(VolcanoPolicy):
     """Jobs with a tier or with sub-groups by the two-level search, all others on the whole cluster.
 
     Within one call of `place` a gang gets its minimum first and then its other pods, one per turn.
@@ -51,12 +50,14 @@ class Volcano115(NodePolicy):
     monotone = True
     sub_groups = True
 
-    def __init__(self, parameters: HyperNodeParameters) -> None:
-        self._parameters = parameters
+    release = Release.NEWEST
+    _parameters: HyperNodeParameters
 
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return asdict(self._parameters)
+    def __init__(self, parameters: HyperNodeParameters) -> None:
+        super().__init__(parameters)
+
+    def turns(self, request: Request) -> Turns:
+        return AllAtOnce(request, self)
 
     def assign(self, request: Request) -> Assignment | Declined:
         gang, topology = request.gang, request.snapshot.topology

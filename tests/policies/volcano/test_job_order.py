@@ -1,0 +1,73 @@
+"""The order of jobs, and the gang as the plugins see it."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from workbench.model.gang import Gang, Role
+from workbench.model.scheduler_config import PluginOption, SchedulerConfig
+from workbench.policies.volcano.job_order import job_key, seen_by
+
+TOTAL = np.array([100.0, 100.0])
+
+
+def config(*plugins):
+    return SchedulerConfig(
+        ("allocate",), (tuple(p if isinstance(p, PluginOption) else PluginOption(p) for p in plugins),)
+    )
+
+
+def key(cfg, name, priority=0, ready=False, share=0.0, namespace="d"):
+    gang = Gang(namespace, name, (Role("w", 1, {"cpu": 1}),), 1, priority=priority)
+    return job_key(cfg, gang, ready, TOTAL * [share, 0], TOTAL)
+
+
+ORDER = {
+    "priority, then readiness, then share, then name": (
+        ("priority", "gang", "drf"),
+        [
+            {"name": "z", "priority": 5, "ready": True, "share": 0.9},
+            {"name": "y", "share": 0.1},
+            {"name": "b", "share": 0.2},
+            {"name": "c", "share": 0.2},
+            {"name": "a", "ready": True},
+        ],
+    ),
+    "the first plugin decides": (
+        ("drf", "priority"),
+        [{"name": "b", "share": 0.1}, {"name": "a", "share": 0.2, "priority": 9}],
+    ),
+    "a plugin whose job order is off says nothing": (
+        (PluginOption("priority", {"JobOrder": False}), "gang"),
+        [{"name": "a"}, {"name": "b", "priority": 9}],
+    ),
+    "namespaces come before names": ((), [{"name": "b", "namespace": "a"}, {"name": "a", "namespace": "b"}]),
+}
+
+
+@pytest.mark.parametrize(("plugins", "want"), ORDER.values(), ids=ORDER.keys())
+def test_order(plugins, want):
+    keys = [key(config(*plugins), **job) for job in want]
+    for jumbled in itertools.permutations(keys):
+        assert sorted(jumbled) == keys
+
+
+GANG = Gang("d", "j", (Role("a", 2, {"cpu": 1}, min_available=1, priority=1), Role("b", 1, {"cpu": 1}, priority=9)), 3)
+
+
+def test_with_gang_and_priority_the_gang_is_seen_as_it_is():
+    assert seen_by(config("priority", "gang"), GANG) is GANG
+
+
+@pytest.mark.parametrize("plugins", [("priority",), ("priority", PluginOption("gang", {"JobReady": False}))])
+def test_without_gang_no_minimum_holds_a_pod_back(plugins):
+    seen = seen_by(config(*plugins), GANG)
+    assert (seen.min_available, [role.min_available for role in seen.roles]) == (0, [None, None])
+
+
+@pytest.mark.parametrize("plugins", [("gang",), (PluginOption("priority", {"TaskOrder": False}), "gang")])
+def test_without_the_order_of_tasks_roles_keep_their_own(plugins):
+    assert [role.priority for role in seen_by(config(*plugins), GANG).roles] == [0, 0]

@@ -1,0 +1,113 @@
+"""What of a configuration is modelled."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.model.release import Release
+from workbench.model.scheduler_config import PluginOption, SchedulerConfig
+from workbench.policies.volcano.plugins import DEFAULT_CONFIG, config_warnings, score_parameters
+
+
+def config(*plugins, actions=("allocate",), **options):
+    return SchedulerConfig(actions, (plugins,), **options)
+
+
+def test_plugins_that_are_missing_or_off_weigh_nothing():
+    found = score_parameters(config(PluginOption("nodeorder", {"NodeOrder": False})), Release.V1_13)
+    weights = ("least_weight", "most_weight", "balanced_weight", "binpack_weight", "weight")
+    assert [found[name] for name in weights] == [0] * 5
+
+
+def test_defaults_are_the_plugins_own():
+    found = score_parameters(DEFAULT_CONFIG, Release.NEWEST)
+    assert found == {
+        "least_weight": 1,
+        "most_weight": 0,
+        "balanced_weight": 1,
+        "binpack_weight": 1,
+        "binpack_cpu": 1,
+        "binpack_memory": 1,
+        "binpack_resources": {},
+        "weight": 1,
+        "hypernode_binpack_cpu": 1,
+        "hypernode_binpack_memory": 1,
+        "hypernode_binpack_resources": {},
+        "normal_pod_enable": True,
+        "normal_pod_fading": 0.8,
+    }
+
+
+def test_arguments_are_read():
+    arguments = {"binpack.weight": 5, "binpack.cpu": -1, "binpack.memory": 0, "binpack.resources": "a, b"}
+    found = score_parameters(
+        config(
+            PluginOption("binpack", {}, {**arguments, "binpack.resources.b": 7, "binpack.resources.c": 8}),
+            PluginOption("nodeorder", {}, {"leastrequested.weight": 0, "mostrequested.weight": 2}),
+            PluginOption("network-topology-aware", {}, {"weight": 10}),
+        ),
+        Release.V1_13,
+    )
+    assert (found["binpack_weight"], found["binpack_cpu"], found["binpack_memory"]) == (5, 1, 0)
+    assert found["binpack_resources"] == {"a": 1, "b": 7}
+    assert (found["least_weight"], found["most_weight"], found["balanced_weight"], found["weight"]) == (0, 2, 1, 10)
+
+
+def test_a_configuration_that_is_modelled_whole_warns_of_nothing():
+    arguments = {"overcommit-factor": 1.2, "overcommit-factor.cpu": 2}
+    known = [
+        PluginOption(n) for n in ("priority", "gang", "conformance", "drf", "predicates", "proportion", "capacity")
+    ]
+    whole = config(
+        *known,
+        PluginOption("overcommit", {}, arguments),
+        PluginOption("binpack", {}, {"binpack.weight": 1, "binpack.resources": "a", "binpack.resources.a": 2}),
+        PluginOption("network-topology-aware", {"NodeOrder": False}, {"weight": 2}),
+        actions=("enqueue", "allocate", "backfill"),
+    )
+    assert config_warnings(whole, Release.V1_13) == config_warnings(whole, Release.NEWEST) == ()
+
+
+TOPOLOGY = "network-topology-aware"
+NAMED = {
+    "an unknown plugin": (config(PluginOption("sla")), "plugin sla is not modelled: it has no effect here"),
+    "an action": (config(actions=("preempt",)), "action preempt is not modelled: it does nothing here"),
+    "an argument of an action": (
+        config(action_arguments={"allocate": {"x": 1}}),
+        "argument x of action allocate is not modelled",
+    ),
+    "an argument": (
+        config(PluginOption("predicates", {}, {"predicate.CacheEnable": True})),
+        "argument predicate.CacheEnable of plugin predicates is not modelled",
+    ),
+    "an argument that 1.13 does not know": (
+        config(PluginOption(TOPOLOGY, {}, {"hypernode.binpack.cpu": 1})),
+        "argument hypernode.binpack.cpu of plugin network-topology-aware is not read by 1.13",
+    ),
+    "an argument that is no number": (
+        config(PluginOption("binpack", {}, {"binpack.cpu": "5"})),
+        "argument binpack.cpu of plugin binpack is no number: its default applies, as in Volcano",
+    ),
+    "a negative weight": (
+        config(PluginOption(TOPOLOGY, {}, {"weight": -1})),
+        "argument weight of plugin network-topology-aware is negative: it counts as 0 here",
+    ),
+    "hierarchical queues": (
+        config(PluginOption("capacity", {"Hierarchy": True})),
+        "enableHierarchy of plugin capacity is not modelled: its queues stand side by side",
+    ),
+    "what the reader noted": (config(notes=("as read",)), "as read"),
+}
+
+
+@pytest.mark.parametrize(("given", "want"), NAMED.values(), ids=NAMED.keys())
+def test_what_is_not_modelled_is_named(given, want):
+    assert config_warnings(given, Release.V1_13) == (want,)
+
+
+def test_the_newest_release_names_the_switches_of_its_search():
+    given = config(PluginOption(TOPOLOGY, {"HyperNodeGradient": False}))
+    assert config_warnings(given, Release.NEWEST) == (
+        "enabledHyperNodeGradient: false of plugin network-topology-aware is not modelled",
+    )
+    assert config_warnings(given, Release.V1_13) == ()

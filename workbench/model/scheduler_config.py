@@ -1,0 +1,197 @@
+"""Volcano's scheduler configuration as a value: actions, tiers of plugins, their switches and arguments.
+
+Reading it from a file is in `workbench.formats.scheduler_conf`; what the plugins do is in `workbench.policies.volcano`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from workbench.model.release import Release
+
+__all__ = ["SWITCHES", "PluginOption", "SchedulerConfig", "TopologyArguments", "switch_of"]
+
+#: Switches of a plugin, by the function that they turn off, with the spelling that Volcano reads.
+SWITCHES: Mapping[str, str] = MappingProxyType(
+    {
+        "JobOrder": "enableJobOrder",
+        "Hierarchy": "enableHierarchy",
+        "JobReady": "enableJobReady",
+        "JobPipelined": "enableJobPipelined",
+        "TaskOrder": "enableTaskOrder",
+        "Preemptable": "enablePreemptable",
+        "Reclaimable": "enableReclaimable",
+        "Preemptive": "enablePreemptive",
+        "QueueOrder": "enableQueueOrder",
+        "ClusterOrder": "enabledClusterOrder",
+        "Predicate": "enablePredicate",
+        "BestNode": "enableBestNode",
+        "NodeOrder": "enableNodeOrder",
+        "TargetJob": "enableTargetJob",
+        "ReservedNodes": "enableReservedNodes",
+        "JobEnqueued": "enableJobEnqueued",
+        "Victim": "enabledVictim",
+        "JobStarving": "enableJobStarving",
+        "Overused": "enabledOverused",
+        "Allocatable": "enabledAllocatable",
+        "HyperNodeOrder": "enabledHyperNodeOrder",
+        "SubJobReady": "enabledSubJobReady",
+        "SubJobPipelined": "enabledSubJobPipelined",
+        "SubJobOrder": "enabledSubJobOrder",
+        "HyperNodeGradient": "enabledHyperNodeGradient",
+    }
+)
+
+# What Go's ParseBool takes.
+_TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+_FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
+
+_SWITCH = re.compile("enabled?([A-Z][A-Za-z]*)")
+
+
+def switch_of(key: str) -> str | None:
+    """The switch that a key of a plugin names, in either spelling (``enable…``, ``enabled…``); None for another key."""
+    match = _SWITCH.fullmatch(key)
+    return match[1] if match and match[1] in SWITCHES else None
+
+
+@dataclass(frozen=True)
+class PluginOption:
+    """One plugin of a tier.
+
+    Attributes
+    ----------
+    name : str
+    switches : mapping of str to bool
+        Those that were written, by the names of `SWITCHES`.
+    arguments : mapping of str to object
+        As written: numbers, texts, truth values.
+    """
+
+    name: str
+    switches: Mapping[str, bool] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def enabled(self, switch: str) -> bool:
+        """A switch that is not written is on; only ``Hierarchy`` is off."""
+        return self.switches.get(switch, switch != "Hierarchy")
+
+    def integer(self, key: str, default: int) -> int:
+        """A whole number; anything else counts as not written, as in Volcano."""
+        value = self.arguments.get(key)
+        return value if type(value) is int else default
+
+    def number(self, key: str, default: float) -> float:
+        """A number; anything else counts as not written."""
+        value = self.arguments.get(key)
+        return float(value) if type(value) is int or type(value) is float else default
+
+    def flag(self, key: str, default: bool) -> bool:
+        """A truth value, or a text that Go reads as one; anything else counts as not written."""
+        value = self.arguments.get(key)
+        if type(value) is str:
+            return value in _TRUE if value in _TRUE | _FALSE else default
+        return value if type(value) is bool else default
+
+    def text(self, key: str, default: str = "") -> str:
+        """A text; anything else counts as not written."""
+        value = self.arguments.get(key)
+        return value if type(value) is str else default
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """A list of names separated by commas, blanks around them dropped."""
+        return tuple(name for name in (part.strip() for part in self.text(key).split(",")) if name)
+
+
+@dataclass(frozen=True)
+class SchedulerConfig:
+    """A ``volcano-scheduler.conf``.
+
+    Attributes
+    ----------
+    actions : tuple of str
+        In their order.
+    tiers : tuple of tuple of PluginOption
+        The first plugin with an opinion on an order decides it, tier by tier.
+    action_arguments : mapping of str to mapping
+        The section ``configurations``, by action.
+    notes : tuple of str
+        What the reader saw and Volcano ignores, one sentence each; part of every decision's warnings.
+    source : str
+        Where it was read; empty: made by hand.
+    """
+
+    actions: tuple[str, ...]
+    tiers: tuple[tuple[PluginOption, ...], ...]
+    action_arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    source: str = ""
+
+    @property
+    def plugins(self) -> Iterator[PluginOption]:
+        """Every plugin, in the order in which it is asked."""
+        return (option for tier in self.tiers for option in tier)
+
+    def plugin(self, name: str) -> PluginOption | None:
+        """The first plugin of that name; None where it is not configured."""
+        return next((option for option in self.plugins if option.name == name), None)
+
+
+@dataclass(frozen=True)
+class TopologyArguments:
+    """Arguments of the plugin network-topology-aware, defaults and rules for invalid values applied.
+
+    Attributes
+    ----------
+    weight : int
+    cpu, memory : int
+        Weights in the packing of HyperNodes.
+    resources : mapping of str to int
+        Weights of further resources.
+    normal_pod_enable : bool
+        Whether pods without a topology are scored, too.
+    normal_pod_fading : float
+        How much less each wider tier weighs for them; 0: only tier 1 counts.
+    max_hypernodes_for_eviction : int
+
+    Notes
+    -----
+    1.13 knows only the weight and takes a negative one as it is; what it does not know keeps its default here.
+    Source: volcano-topology.md 8.
+    """
+
+    weight: int = 1
+    cpu: int = 1
+    memory: int = 1
+    resources: Mapping[str, int] = field(default_factory=dict)
+    normal_pod_enable: bool = True
+    normal_pod_fading: float = 0.8
+    max_hypernodes_for_eviction: int = 8
+
+    @classmethod
+    def of(cls, option: PluginOption, release: Release) -> TopologyArguments:
+        """The effective arguments of a release."""
+        weight = option.integer("weight", 1)
+        if release is Release.V1_13:
+            return cls(weight)
+
+        def positive(key: str) -> int:
+            value = option.integer(key, 1)
+            return 1 if value < 0 else value
+
+        prefix = "hypernode.binpack."
+        fading = option.number(f"{prefix}normal-pod.fading", 0.8)
+        most = option.integer("hypernode.gradient.evict.max-hypernodes", 8)
+        return cls(
+            weight=1 if weight < 0 else weight,
+            cpu=positive(f"{prefix}cpu"),
+            memory=positive(f"{prefix}memory"),
+            resources={name: positive(f"{prefix}resources.{name}") for name in option.names(f"{prefix}resources")},
+            normal_pod_enable=option.flag(f"{prefix}normal-pod.enable", True),
+            normal_pod_fading=0.8 if fading < 0 else fading,
+            max_hypernodes_for_eviction=8 if most <= 0 else most,
+        )

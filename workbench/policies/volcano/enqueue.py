@@ -1,0 +1,123 @@
+"""The action enqueue: which waiting jobs are admitted to a session (plugins overcommit, proportion, capacity)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.gang import Gang
+from workbench.model.scheduler_config import PluginOption, SchedulerConfig
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.volcano.queues import Queues, within
+
+__all__ = ["Admission", "min_resources"]
+
+Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+
+DEFAULT_FACTOR = 1.2
+
+
+def min_resources(gang: Gang, rows: Longs) -> Longs | None:
+    """minResources of the job's PodGroup; None: it has none, so that nothing holds the job back.
+
+    The controller adds up the pods without which the job may not start: by task priority first the tasks' own minimums,
+    then the other pods. A PodGroup that was written by hand has only what it says, which is not read yet.
+    Source: Volcano, job controller, minResources of a Job.
+    """
+    if gang.kind == "PodGroup":
+        return None
+    total: Longs = np.zeros(rows.shape[1], dtype=np.int64)
+    order = sorted(range(len(gang.roles)), key=lambda role: -gang.roles[role].priority)
+    left = max(gang.min_available - gang.ready, 0)
+    taken = dict.fromkeys(order, 0)
+    own = {role: min(gang.roles[role].min_available or 0, gang.roles[role].count) for role in order}
+    for wanted in (own, {role: gang.roles[role].count for role in order}):
+        for role in order:
+            count = min(wanted[role] - taken[role], left)
+            total += rows[role] * count
+            taken[role] += count
+            left -= count
+    return total
+
+
+@dataclass(eq=False)
+class Admission:
+    """What was admitted so far.
+
+    Parameters
+    ----------
+    config : SchedulerConfig
+    snapshot : ClusterSnapshot
+    queues : Queues
+    """
+
+    config: SchedulerConfig
+    snapshot: ClusterSnapshot
+    queues: Queues
+
+    def __post_init__(self) -> None:
+        self._inqueue = np.zeros(len(self.queues.total))
+        option = self.config.plugin("overcommit")
+        self._overcommit = option if option is not None and option.enabled("JobEnqueued") else None
+        if self._overcommit is not None:
+            factors = _factors(self._overcommit, self.snapshot.resources)
+            self._idle = self.queues.total * factors - self.snapshot.used.sum(axis=0)
+
+    def admit(self, gang: Gang, minimum: Floats | None) -> str:
+        """Admit a job; empty, or why it must wait.
+
+        overcommit: the admitted jobs together fit into a cluster some factor larger. The voters are asked in the order
+        of their tiers, and a tier that consents decides.
+        """
+        if minimum is not None:
+            voters = {option.name for option in self.queues.guards}
+            for tier in self.config.tiers:
+                names = [option.name for option in tier]
+                by_cluster = self._overcommit is not None and "overcommit" in names
+                by_queue = not voters.isdisjoint(names)
+                if by_cluster and not within(self._inqueue + minimum, self._idle)[minimum > 0].all():
+                    return "resource in cluster is overused"
+                if by_queue and not self.queues.enqueueable(gang.queue, minimum):
+                    return f"queue {gang.queue} resource quota insufficient"
+                if by_cluster or by_queue:
+                    break
+            self._inqueue += minimum
+            self.queues.admitted(gang.queue, minimum)
+        return ""
+
+    def run(
+        self,
+        waiting: Sequence[int],
+        gangs: Sequence[Gang],
+        minimum: Callable[[int], Floats | None],
+        order: Callable[[int], Any],
+    ) -> dict[int, str]:
+        """Ask for every waiting job, the first of the first queue each time; why those not admitted must wait."""
+        refused: dict[int, str] = {}
+        by_queue: dict[str, list[int]] = {}
+        for i in sorted(waiting, key=order, reverse=True):
+            by_queue.setdefault(gangs[i].queue, []).append(i)
+        while by_queue:
+            name = min(by_queue, key=self.queues.order)
+            i = by_queue[name].pop()
+            if reason := self.admit(gangs[i], minimum(i)):
+                refused[i] = reason
+            if not by_queue[name]:
+                del by_queue[name]
+        return refused
+
+
+def _factors(option: PluginOption, resources: Sequence[str]) -> Floats:
+    """How much larger the cluster counts, per resource; less than 1 is no factor."""
+
+    def factor(key: str, default: float) -> float:
+        value = option.number(key, default)
+        return value if value >= 1 else DEFAULT_FACTOR
+
+    general = factor("overcommit-factor", DEFAULT_FACTOR)
+    return np.array([factor(f"overcommit-factor.{name}", general) for name in resources])

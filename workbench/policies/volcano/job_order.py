@@ -1,0 +1,50 @@
+"""The order of jobs in a queue (plugins priority, gang and drf), and whose pods count how."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.gang import Gang
+from workbench.model.scheduler_config import SchedulerConfig
+from workbench.policies.volcano.queues import dominant_share
+
+__all__ = ["job_key", "seen_by"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def job_key(config: SchedulerConfig, gang: Gang, ready: bool, allocated: Floats, total: Floats) -> tuple[object, ...]:
+    """Sort key of a job: the plugins in their order, then namespace and name in byte order.
+
+    priority: higher first; gang: jobs that are not ready before those that are; drf: the smaller dominant share of the
+    cluster first. (Volcano asks for the time of creation before the name; a gang does not know it.)
+    """
+    key: list[object] = []
+    for option in config.plugins:
+        if not option.enabled("JobOrder"):
+            continue
+        if option.name == "priority":
+            key.append(-gang.priority)
+        elif option.name == "gang":
+            key.append(ready)
+        elif option.name == "drf":
+            key.append(dominant_share(allocated, total))
+    return (*key, gang.namespace.encode(), gang.name.encode())
+
+
+def seen_by(config: SchedulerConfig, gang: Gang) -> Gang:
+    """The gang as the configured plugins see it.
+
+    Without the plugin gang, or with its job readiness off, no minimum holds a pod back; without the order of tasks of
+    the plugin priority the roles come in their own order.
+    """
+    together, order = config.plugin("gang"), config.plugin("priority")
+    if together is None or not together.enabled("JobReady"):
+        roles = tuple(replace(role, min_available=None) for role in gang.roles)
+        gang = replace(gang, min_available=0, roles=roles)
+    if (order is None or not order.enabled("TaskOrder")) and len({role.priority for role in gang.roles}) > 1:
+        gang = replace(gang, roles=tuple(replace(role, priority=0) for role in gang.roles))
+    return gang

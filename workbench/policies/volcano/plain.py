@@ -1,0 +1,22 @@
+"""`allocate`: Volcano without topology."""
+
+from __future__ import annotations
+
+from workbench.policies.base import Request
+from workbench.policies.volcano.policy import VolcanoPolicy
+from workbench.policies.volcano.turns import FlatTurns, Turns
+
+__all__ = ["Allocate"]
+
+
+class Allocate(VolcanoPolicy):
+    """Binpack and nodeorder scores, gang semantics, nothing else.
+
+    Source: Volcano, allocate action with the plugins gang, predicates, nodeorder and binpack.
+    """
+
+    name = "allocate"
+    monotone = True
+
+    def turns(self, request: Request) -> Turns:
+        return FlatTurns(request, self.workplace)

@@ -1,0 +1,158 @@
+"""What of a scheduler configuration is modelled here: the weights it gives, and what must be said about the rest.
+
+Source: Volcano's plugins of the same names; defaults and invalid values as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from workbench.model.release import Release
+from workbench.model.scheduler_config import PluginOption, SchedulerConfig, TopologyArguments
+
+__all__ = ["ACTIONS", "DEFAULT_CONFIG", "TOPOLOGY", "config_warnings", "score_parameters"]
+
+TOPOLOGY = "network-topology-aware"
+
+#: Actions that a session runs, in the order in which they may stand.
+ACTIONS = ("enqueue", "allocate", "backfill")
+
+#: What a policy without a configuration works by: the sample of the article on 1.13, but for the action enqueue (jobs
+#: count as admitted, so that each is tried). The weights are the policy's parameters.
+DEFAULT_CONFIG = SchedulerConfig(
+    ("allocate", "backfill"),
+    (
+        (PluginOption("priority"), PluginOption("gang"), PluginOption("conformance")),
+        (
+            PluginOption("predicates"),
+            PluginOption("proportion"),
+            PluginOption(TOPOLOGY),
+            PluginOption("nodeorder"),
+            PluginOption("binpack"),
+        ),
+    ),
+)
+
+_NODE_ORDER = {
+    "leastrequested.weight": ("least_weight", 1),
+    "mostrequested.weight": ("most_weight", 0),
+    "balancedresource.weight": ("balanced_weight", 1),
+}
+
+_TOPOLOGY_1_13 = frozenset({"weight"})
+_TOPOLOGY_NEWEST = _TOPOLOGY_1_13 | {
+    "hypernode.binpack.cpu",
+    "hypernode.binpack.memory",
+    "hypernode.binpack.resources",
+    "hypernode.binpack.normal-pod.enable",
+    "hypernode.binpack.normal-pod.fading",
+}
+
+#: Plugins that are modelled, with their arguments; an entry that ends in a point stands for all that begin with it.
+#: conformance protects pods from eviction, which is not part of a session here.
+_ARGUMENTS: Mapping[str, frozenset[str]] = {
+    "priority": frozenset(),
+    "gang": frozenset(),
+    "conformance": frozenset(),
+    "drf": frozenset(),
+    "predicates": frozenset(),
+    "proportion": frozenset(),
+    "capacity": frozenset(),
+    "overcommit": frozenset({"overcommit-factor", "overcommit-factor."}),
+    "nodeorder": frozenset(_NODE_ORDER),
+    "binpack": frozenset(
+        {"binpack.weight", "binpack.cpu", "binpack.memory", "binpack.resources", "binpack.resources."}
+    ),
+}
+
+
+def score_parameters(config: SchedulerConfig, release: Release) -> dict[str, Any]:
+    """The parameters of node scores that a configuration gives, by the names that the policies use.
+
+    A plugin that is missing or whose node order is off weighs nothing. A negative weight counts as 0; the warnings say
+    so.
+    """
+    nodeorder = _ordering(config, "nodeorder")
+    found: dict[str, Any] = {
+        name: max(nodeorder.integer(key, default), 0) if nodeorder else 0
+        for key, (name, default) in _NODE_ORDER.items()
+    }
+    found |= _binpack(_ordering(config, "binpack"))
+    topology = config.plugin(TOPOLOGY)
+    if topology is None:
+        return found | {"weight": 0, "normal_pod_enable": False}
+    arguments = TopologyArguments.of(topology, release)
+    return found | {
+        "weight": max(arguments.weight, 0) if topology.enabled("NodeOrder") else 0,
+        "hypernode_binpack_cpu": arguments.cpu,
+        "hypernode_binpack_memory": arguments.memory,
+        "hypernode_binpack_resources": arguments.resources,
+        "normal_pod_enable": arguments.normal_pod_enable and topology.enabled("NodeOrder"),
+        "normal_pod_fading": arguments.normal_pod_fading,
+    }
+
+
+def _ordering(config: SchedulerConfig, name: str) -> PluginOption | None:
+    option = config.plugin(name)
+    return option if option is not None and option.enabled("NodeOrder") else None
+
+
+def _binpack(option: PluginOption | None) -> dict[str, Any]:
+    if option is None:
+        return {"binpack_weight": 0}
+
+    def positive(key: str) -> int:
+        value = option.integer(key, 1)
+        return 1 if value < 0 else value
+
+    return {
+        "binpack_weight": max(option.integer("binpack.weight", 1), 0),
+        "binpack_cpu": positive("binpack.cpu"),
+        "binpack_memory": positive("binpack.memory"),
+        "binpack_resources": {
+            name: positive(f"binpack.resources.{name}") for name in option.names("binpack.resources")
+        },
+    }
+
+
+def config_warnings(config: SchedulerConfig, release: Release) -> tuple[str, ...]:
+    """Everything in a configuration that an answer does not take into account, one sentence each."""
+    return (*config.notes, *_about_actions(config), *(text for o in config.plugins for text in _about(o, release)))
+
+
+def _about_actions(config: SchedulerConfig) -> Iterator[str]:
+    for action in config.actions:
+        if action not in ACTIONS:
+            yield f"action {action} is not modelled: it does nothing here"
+    for action, arguments in config.action_arguments.items():
+        for key in arguments:
+            yield f"argument {key} of action {action} is not modelled"
+
+
+def _negative(key: str, value: object) -> bool:
+    return type(value) is int and value < 0 and key in ("weight", "binpack.weight", *_NODE_ORDER)
+
+
+def _about(option: PluginOption, release: Release) -> Iterator[str]:
+    known = _ARGUMENTS.get(option.name)
+    if option.name == TOPOLOGY:
+        known = _TOPOLOGY_1_13 if release is Release.V1_13 else _TOPOLOGY_NEWEST
+        known = known if release is Release.V1_13 else known | {"hypernode.binpack.resources."}
+    if known is None:
+        yield f"plugin {option.name} is not modelled: it has no effect here"
+        return
+    for key, value in option.arguments.items():
+        if key not in known and not any(key.startswith(prefix) for prefix in known if prefix.endswith(".")):
+            reads = " by 1.13" if option.name == TOPOLOGY and key in _TOPOLOGY_NEWEST else ""
+            yield f"argument {key} of plugin {option.name} is not {'read' if reads else 'modelled'}{reads}"
+        elif type(value) not in (int, float, bool) and not key.endswith((".resources", ".enable")):
+            yield f"argument {key} of plugin {option.name} is no number: its default applies, as in Volcano"
+        elif _negative(key, value) and (option.name != TOPOLOGY or release is Release.V1_13):
+            yield f"argument {key} of plugin {option.name} is negative: it counts as 0 here"
+    if option.enabled("Hierarchy"):
+        yield f"enableHierarchy of plugin {option.name} is not modelled: its queues stand side by side"
+    if release is Release.NEWEST:
+        for switch in ("HyperNodeOrder", "HyperNodeGradient", "SubJobOrder"):
+            if not option.enabled(switch):
+                yield f"enabled{switch}: false of plugin {option.name} is not modelled"

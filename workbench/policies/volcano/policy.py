@@ -1,0 +1,115 @@
+"""What the policies named after Volcano share: the scheduler configuration, the view through it, the session."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import InputError
+from workbench.model.explanation import Recorder
+from workbench.model.gang import Gang
+from workbench.model.ledger import Ledger
+from workbench.model.placement import Decision
+from workbench.model.release import Release
+from workbench.model.resources import PODS
+from workbench.model.scheduler_config import SchedulerConfig
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.base import Assignment, Composed, Declined, NodePolicy, Request
+from workbench.policies.demand import Demand
+from workbench.policies.gpu.base import GpuQuestions
+from workbench.policies.volcano.allocate import Workplace
+from workbench.policies.volcano.job_order import seen_by
+from workbench.policies.volcano.plugins import DEFAULT_CONFIG, config_warnings, score_parameters
+from workbench.policies.volcano.scores import NodeOrderParameters, score_weights
+from workbench.policies.volcano.session import Session
+from workbench.policies.volcano.turns import Turns
+
+__all__ = ["VolcanoPolicy"]
+
+P = TypeVar("P", bound=NodeOrderParameters)
+
+
+class VolcanoPolicy(NodePolicy):
+    """A node policy that works by a scheduler configuration.
+
+    Attributes
+    ----------
+    release : Release
+        Whose defaults and arguments apply.
+    config : SchedulerConfig
+        The one given, else `DEFAULT_CONFIG`.
+    """
+
+    release: Release = Release.V1_13
+
+    def __init__(self, parameters: NodeOrderParameters) -> None:
+        given = parameters.config
+        self.config = DEFAULT_CONFIG if given is None else given
+        self.warnings = () if given is None else config_warnings(given, self.release)
+        self._parameters = parameters if given is None else _configured(self.name, parameters, given, self.release)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return asdict(self._parameters)
+
+    def workplace(self, request: Request) -> Workplace:
+        """The cluster as the request shows it, weighed without topology."""
+        return Workplace(
+            request,
+            score_weights(self._parameters, request.snapshot.resources),
+            self._parameters.gpu_weight,
+            request.demand.idle,
+            request.ledger.used,
+        )
+
+    @abstractmethod
+    def turns(self, request: Request) -> Turns:
+        """The turns of one job, from its first."""
+
+    def assign(self, request: Request) -> Assignment | Declined:
+        turns = self.turns(request)
+        if not turns.over:
+            turns.take(request, None, every=True)
+        return turns.answer(request, None)
+
+    def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
+        seen = seen_by(self.config, gang)
+        option = self.config.plugin("predicates")
+        filters = option is not None and option.enabled("Predicate")
+        demand = Demand(seen, ledger, gpus) if filters else _ResourceDemand(seen, ledger, gpus)
+        return Request(seen, ledger, demand, gpus, recorder)
+
+    def schedule(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
+        return Session(whole, self, gangs, snapshot).run()
+
+
+@dataclass(eq=False)
+class _ResourceDemand(Demand):
+    """Without the plugin predicates only resources count: no selectors, taints, cordons, numbers of pods."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.rows[:, self.ledger.snapshot.resources.index(PODS)] = 0
+
+    def feasible(self, role: int) -> npt.NDArray[np.uint8]:
+        mask = np.full(self.ledger.snapshot.n_nodes, not self.missing[role], dtype=np.bool_)
+        chosen = self.gpus.feasible(self.gang.roles[role].n_gpus)
+        return (mask if chosen is None else mask & chosen).view(np.uint8)
+
+
+def _configured(policy: str, parameters: P, config: SchedulerConfig, release: Release) -> P:
+    """The parameters that a configuration gives; one that was set beside it is refused."""
+    known = {field.name for field in fields(parameters)}
+    given = {name: value for name, value in score_parameters(config, release).items() if name in known}
+    defaults = type(parameters)()
+    for name in given:
+        if getattr(parameters, name) != getattr(defaults, name):
+            raise InputError(
+                "the configuration gives this weight", source=policy, where=name, expected="only one of the two"
+            )
+    return replace(parameters, **given)

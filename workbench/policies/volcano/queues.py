@@ -1,0 +1,254 @@
+"""Queues in a session: what each holds, deserves and may still take (plugins proportion and capacity).
+
+Amounts are float64 rows in the snapshot's columns, base units, infinity for "no limit". The column of pod slots is left
+out: no queue is limited by it here.
+
+Sources: Volcano, plugins proportion and capacity (deserved, overused, allocatable, enqueueable).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.resources import PODS
+from workbench.model.scheduler_config import PluginOption, SchedulerConfig
+from workbench.model.snapshot import ClusterSnapshot, Queue
+
+__all__ = ["QueueState", "Queues", "Room", "dominant_share", "within"]
+
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+#: Differences below it do not count (Volcano's smallest amount of a resource).
+SMALLEST = 0.1
+
+
+def within(amount: Floats, limit: Floats) -> Bools:
+    """Per resource whether an amount is no more than a limit, up to `SMALLEST`."""
+    fits: Bools = (amount <= limit) | (np.abs(amount - limit) < SMALLEST)
+    return fits
+
+
+def dominant_share(allocated: Floats, whole: Floats) -> float:
+    """The largest part of a resource that is taken; of nothing: 0 where nothing is taken, else 1."""
+    shares = np.where(allocated > 0, 1.0, 0.0)
+    np.divide(allocated, whole, out=shares, where=whole > 0)
+    return float(shares.max(initial=0.0))
+
+
+@dataclass(eq=False)
+class Room:
+    """What a queue still takes from one job.
+
+    Attributes
+    ----------
+    left : ndarray of shape (r,), float64
+    rows : ndarray of shape (roles, r), int64
+        Request of one pod of each role.
+    """
+
+    left: Floats
+    rows: Longs
+
+    def copy(self) -> Room:
+        return Room(self.left.copy(), self.rows)
+
+    def pods(self, role: int, wanted: int) -> int:
+        """Pods of a role that the queue takes now, at most `wanted`; only the resources that they ask for count."""
+        row = self.rows[role]
+        asked = (row > 0) & np.isfinite(self.left)
+        if not asked.any():
+            return wanted
+        return max(0, min(wanted, int(((self.left[asked] + SMALLEST) // row[asked]).min())))
+
+    def take(self, role: int, count: int) -> None:
+        """Count pods as placed."""
+        self.left -= self.rows[role] * count
+
+    def holds(self, amount: Floats) -> bool:
+        """Whether so much more fits, in the resources that it asks for."""
+        return bool(within(amount, self.left)[amount > 0].all())
+
+
+@dataclass(eq=False)
+class QueueState:
+    """One queue.
+
+    Attributes
+    ----------
+    queue : Queue
+    allocated : ndarray of shape (r,), float64
+        What its pods hold, those of this session included.
+    request : ndarray of shape (r,), float64
+        The same with everything that its jobs ask for at the start.
+    deserved : dict of str to ndarray
+        By plugin.
+    real_capability : ndarray of shape (r,), float64
+        Its capability, no more than what the cluster has beyond the guarantees of other queues.
+    inqueue : ndarray of shape (r,), float64
+        What admitted jobs ask for and do not hold yet.
+    """
+
+    queue: Queue
+    allocated: Floats
+    request: Floats
+    real_capability: Floats
+    guarantee: Floats
+    inqueue: Floats
+    deserved: dict[str, Floats] = field(default_factory=dict)
+
+    def share(self, plugin: str) -> float:
+        """How much of what it deserves it holds; capacity counts a queue that deserves nothing as full."""
+        deserved = self.deserved[plugin]
+        if plugin == "capacity" and not deserved.any():
+            return 1.0
+        return dominant_share(self.allocated, deserved)
+
+
+class Queues:
+    """Every queue of a session.
+
+    Parameters
+    ----------
+    config : SchedulerConfig
+    snapshot : ClusterSnapshot
+    requested : mapping of str to ndarray of shape (r,), int64
+        What the pending pods of each queue with a job in the session ask for.
+    """
+
+    def __init__(self, config: SchedulerConfig, snapshot: ClusterSnapshot, requested: Mapping[str, Longs]) -> None:
+        self._columns = snapshot.resources
+        self._counted = np.array([name != PODS for name in snapshot.resources])
+        self._plugins = [option for option in config.plugins if option.name in ("proportion", "capacity")]
+        self.total = self.counted(snapshot.allocatable.sum(axis=0))
+        self._by_name = self._states(snapshot, requested)
+        for option in self._plugins:
+            if option.name == "proportion":
+                self._deal(option.name)
+            else:
+                for state in self._by_name.values():
+                    given = self._amounts(state.queue.deserved, 0.0)
+                    state.deserved[option.name] = np.maximum(np.minimum(given, state.real_capability), state.guarantee)
+
+    def __getitem__(self, name: str) -> QueueState:
+        return self._by_name[name]
+
+    def order(self, name: str) -> tuple[object, ...]:
+        """Key of a queue: the plugins in their order, then the name.
+
+        proportion: higher priority, smaller share; capacity: the same, then a queue that deserves something.
+        """
+        state = self._by_name[name]
+        key: list[object] = []
+        for option in self._plugins:
+            if option.enabled("QueueOrder"):
+                key += [-state.queue.priority, state.share(option.name)]
+                if option.name == "capacity":
+                    key.append(not state.deserved[option.name].any())
+        return (*key, name.encode())
+
+    def overused(self, name: str) -> bool:
+        """proportion: it holds what it deserves of every resource. Such a queue gets nothing more."""
+        state = self._by_name[name]
+        return any(
+            bool(within(state.deserved[option.name], state.allocated).all())
+            for option in self._plugins
+            if option.name == "proportion" and option.enabled("Overused")
+        )
+
+    def room(self, name: str, rows: Longs) -> Room | None:
+        """What a job of the queue may still take; None where nothing but the cluster limits it.
+
+        proportion: up to what the queue deserves; capacity: up to its real capability.
+        """
+        state = self._by_name[name]
+        limit = np.full(len(self.total), np.inf)
+        for option in self._plugins:
+            if option.enabled("Allocatable"):
+                own = state.deserved[option.name] if option.name == "proportion" else state.real_capability
+                limit = np.minimum(limit, own)
+        # As much as the whole cluster is no limit beside the nodes'.
+        limit[within(self.total, limit) | ~self._counted] = np.inf
+        return None if np.isinf(limit).all() else Room(limit - state.allocated, rows)
+
+    def take(self, name: str, amount: Floats) -> None:
+        """Count what pods of the queue were given; negative: they gave it back."""
+        self._by_name[name].allocated += amount
+
+    def counted(self, amount: Longs) -> Floats:
+        """An amount without what queues are not limited by."""
+        return np.where(self._counted, amount, 0).astype(np.float64)
+
+    def enqueueable(self, name: str, minimum: Floats) -> bool:
+        """Whether a job with these minResources fits into what the queue may hold, jobs admitted before included."""
+        state = self._by_name[name]
+        after = minimum + state.allocated + state.inqueue
+        return bool(within(after, state.real_capability)[minimum > 0].all())
+
+    def admitted(self, name: str, minimum: Floats) -> None:
+        """Count a job as admitted."""
+        self._by_name[name].inqueue += minimum
+
+    @property
+    def guards(self) -> tuple[PluginOption, ...]:
+        """The plugins that decide on admission."""
+        return tuple(option for option in self._plugins if option.enabled("JobEnqueued"))
+
+    def _amounts(self, given: Mapping[str, int] | None, missing: float) -> Floats:
+        values = [float((given or {}).get(name, missing)) for name in self._columns]
+        return np.where(self._counted, values, missing)
+
+    def _states(self, snapshot: ClusterSnapshot, requested: Mapping[str, Longs]) -> dict[str, QueueState]:
+        held = {name: np.zeros(len(self.total)) for name in requested}
+        columns = {name: i for i, name in enumerate(self._columns)}
+        for pod in snapshot.running:
+            if pod.queue:
+                row = held.setdefault(pod.queue, np.zeros(len(self.total)))
+                for resource, amount in pod.requests.items():
+                    if resource in columns:
+                        row[columns[resource]] += amount
+        known = {name: snapshot.queues.get(name, Queue(name)) for name in held}
+        guaranteed = sum(
+            (self._amounts(queue.guarantee, 0.0) for queue in snapshot.queues.values()), np.zeros(len(self.total))
+        )
+        states = {}
+        for name in sorted(held, key=str.encode):
+            queue = known[name]
+            guarantee = self._amounts(queue.guarantee, 0.0)
+            capability = self._amounts(queue.capability, np.inf)
+            # Volcano takes no or zero cpu and memory for no limit.
+            capability[:2][capability[:2] <= 0] = np.inf
+            real = np.minimum(np.maximum(self.total - guaranteed, 0.0) + guarantee, capability)
+            pending = self.counted(requested.get(name, np.zeros(len(self.total), dtype=np.int64)))
+            states[name] = QueueState(queue, held[name], held[name] + pending, real, guarantee, np.zeros(len(real)))
+        return states
+
+    def _deal(self, plugin: str) -> None:
+        """proportion: deal the cluster by weight, in rounds, until nobody wants more or nothing is left.
+
+        A queue gets no more than it asks for nor than its real capability, and no less than its guarantee.
+        """
+        states: Sequence[QueueState] = list(self._by_name.values())
+        for state in states:
+            state.deserved[plugin] = np.zeros(len(self.total))
+        remaining = self.total.copy()
+        open_ = list(states)
+        while open_ and (weights := sum(state.queue.weight for state in open_)) > 0:
+            before = remaining.copy()
+            still = []
+            for state in open_:
+                old = state.deserved[plugin]
+                new = old + before * (state.queue.weight / weights)
+                new = np.maximum(np.minimum(np.minimum(new, state.real_capability), state.request), state.guarantee)
+                state.deserved[plugin] = new
+                remaining += old - new
+                if not within(state.request, new).all() and not np.array_equal(new, old):
+                    still.append(state)
+            open_ = still
+            if (remaining < SMALLEST).all() or np.array_equal(remaining, before):
+                break

@@ -1,0 +1,370 @@
+"""One scheduling session: a list of jobs through the configured actions, as Volcano takes them.
+
+::
+
+    enqueue    which waiting jobs are admitted
+    allocate   the first queue, its first job, one turn; the job goes back with what it still wants, the queue too
+    backfill   pods without a request, blind to topology
+
+Where upstream leaves an order open (map order, time of creation, random) the smaller name comes first. Nothing is
+evicted and nothing waits for pods that are ending: pipelined pods are not modelled.
+
+Source: Volcano, actions enqueue, allocate, backfill (volcano-topology.md 5).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.gang import Gang
+from workbench.model.placement import Decision, Placement, Reason, Refusal
+from workbench.model.resources import request_vector
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.base import Assignment, Composed, Declined, Request, place_best_effort
+from workbench.policies.gpu.base import GpuQuestions
+from workbench.policies.progress import invalid_gang
+from workbench.policies.reasons import gpus_unserved, not_enough_pods
+from workbench.policies.volcano.enqueue import Admission, min_resources
+from workbench.policies.volcano.job_order import job_key
+from workbench.policies.volcano.queues import Queues, Room
+from workbench.policies.volcano.turns import Turns
+
+if TYPE_CHECKING:
+    from workbench.policies.volcano.policy import VolcanoPolicy
+
+__all__ = ["Session"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Words = npt.NDArray[np.uint64]
+
+
+class _Job:
+    """A gang in the session.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (roles, r), int64
+        Request of one pod of each role.
+    allocated : ndarray of shape (r,), float64
+        What its pods hold, those of this session included.
+    turns : Turns, optional
+        None before its first turn.
+    declined : Declined, optional
+        Why it gets nothing.
+    answer : Assignment, optional
+        Set when its turns are over.
+    words : ndarray of shape (n_pods, w), uint64, optional
+        GPUs of its pods; None: no pod has any.
+    deals : int
+        Turns in which it was given GPUs.
+    left_out : tuple of Reason
+        Why its queue gets no further turn.
+    """
+
+    def __init__(self, gang: Gang, resources: tuple[str, ...]) -> None:
+        self.gang = gang
+        rows = [request_vector(resources, role.requests)[0] for role in gang.roles]
+        self.rows: Longs = np.array(rows, dtype=np.int64).reshape(len(rows), len(resources))
+        self.allocated: Floats = np.zeros(len(resources))
+        self.ready = False
+        self.turns: Turns | None = None
+        self.declined: Declined | None = None
+        self.answer: Assignment | None = None
+        self.words: Words | None = None
+        self.deals = 0
+        self.left_out: tuple[Reason, ...] = ()
+        self.warnings: tuple[str, ...] = ()
+
+    @property
+    def pending(self) -> Longs:
+        """What its pending pods ask for together."""
+        counts = np.array([role.count for role in self.gang.roles], dtype=np.int64)
+        asked: Longs = counts @ self.rows
+        return asked
+
+
+class Session:
+    """One session; its state lives in it and is gone with it.
+
+    Parameters
+    ----------
+    whole : Composed
+        The policy in whose name is answered; gives GPUs.
+    policy : VolcanoPolicy
+        Its node part: places one job's pods in one turn.
+    gangs : sequence of Gang
+    snapshot : ClusterSnapshot
+    """
+
+    def __init__(
+        self, whole: Composed, policy: VolcanoPolicy, gangs: Sequence[Gang], snapshot: ClusterSnapshot
+    ) -> None:
+        self._whole, self._policy, self._snapshot = whole, policy, snapshot
+        self._config = policy.config
+        self._ledger = snapshot.ledger()
+        self._jobs = [_Job(gang, snapshot.resources) for gang in gangs]
+        requested: dict[str, Longs] = {}
+        for job in self._jobs:
+            requested[job.gang.queue] = requested.get(job.gang.queue, np.zeros(1, dtype=np.int64)) + job.pending
+        self._queues = Queues(self._config, snapshot, requested)
+        self._count_running()
+
+    def run(self) -> list[Decision]:
+        """Every action in its order.
+
+        Returns
+        -------
+        list of Decision
+            In the order of the gangs.
+        """
+        admitted = set(range(len(self._jobs)))
+        if "enqueue" in self._config.actions:
+            admitted = {i for i in admitted if self._jobs[i].gang.ready}
+        for action in self._config.actions:
+            if action == "enqueue":
+                admitted |= self._enqueue([i for i in range(len(self._jobs)) if i not in admitted])
+            elif action == "allocate":
+                self._allocate([i for i in range(len(self._jobs)) if i in admitted])
+            elif action == "backfill":
+                self._backfill()
+        if "backfill" not in self._config.actions:
+            self._leave_out_best_effort()
+        return [Decision(job.gang, self._result(job)) for job in self._jobs]
+
+    def _count_running(self) -> None:
+        by_gang = {job.gang.key: job for job in self._jobs}
+        columns = {name: i for i, name in enumerate(self._snapshot.resources)}
+        for pod in self._snapshot.running:
+            job = by_gang.get(pod.gang)
+            if job is not None:
+                for name, amount in pod.requests.items():
+                    if name in columns:
+                        job.allocated[columns[name]] += amount
+
+    def _key(self, i: int) -> tuple[object, ...]:
+        job = self._jobs[i]
+        return (*job_key(self._config, job.gang, job.ready, job.allocated, self._queues.total), i)
+
+    def _request(self, job: _Job) -> Request:
+        gpus = GpuQuestions(self._whole.gpu, self._ledger)
+        return self._policy.request(job.gang, self._ledger, gpus, None)
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # enqueue
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _enqueue(self, waiting: Sequence[int]) -> set[int]:
+        admission = Admission(self._config, self._snapshot, self._queues)
+
+        def minimum(i: int) -> Floats | None:
+            found = min_resources(self._jobs[i].gang, self._jobs[i].rows)
+            return None if found is None else self._queues.counted(found)
+
+        refused = admission.run(waiting, [job.gang for job in self._jobs], minimum, self._key)
+        for i, why in refused.items():
+            self._jobs[i].declined = Declined((Reason("not-admitted", f"not admitted by enqueue: {why}"),))
+        return set(waiting) - refused.keys()
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # allocate
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _allocate(self, admitted: Sequence[int]) -> None:
+        waiting: dict[str, list[tuple[tuple[object, ...], int]]] = {}
+        n_waiting = 0
+        for i in admitted:
+            job = self._jobs[i]
+            request = self._request(job)
+            progress = request.progress()
+            job.ready = progress.counted >= progress.min_available
+            if text := invalid_gang(progress):
+                job.declined = Declined((not_enough_pods(text, progress),))
+                continue
+            if not request.demand.order:
+                job.answer = Assignment(np.full(job.gang.n_pods, -1, dtype=np.int32))
+                continue
+            job.turns = self._policy.turns(request)
+            if job.turns.over:
+                continue
+            heapq.heappush(waiting.setdefault(job.gang.queue, []), (self._key(i), i))
+            n_waiting += 1
+        while waiting:
+            name = min(waiting, key=self._queues.order)
+            if self._queues.overused(name):
+                text = f"queue {name} holds what it deserves of every resource"
+                n_waiting -= self._drop(waiting.pop(name), Reason("queue-overused", text))
+                continue
+            _, i = heapq.heappop(waiting[name])
+            n_waiting -= 1
+            job = self._jobs[i]
+            assert job.turns is not None
+            self._turn(job, job.turns, every=n_waiting == 0)
+            if job.turns.blocks_queue:
+                text = f"queue {name} waits: {job.gang.key} came first and the network topology is not ready"
+                n_waiting -= self._drop(waiting.pop(name), Reason("queue-waits", text))
+                continue
+            if not job.turns.over:
+                heapq.heappush(waiting[name], (self._key(i), i))
+                n_waiting += 1
+            if not waiting[name]:
+                del waiting[name]
+        for job in sorted(self._jobs, key=lambda job: (job.gang.namespace.encode(), job.gang.name.encode())):
+            if job.turns is not None and job.declined is None:
+                self._settle(job, job.turns)
+
+    def _drop(self, jobs: Sequence[tuple[object, int]], why: Reason) -> int:
+        """Jobs whose queue gets no further turn: pods placed in earlier turns stay."""
+        for _, i in jobs:
+            job = self._jobs[i]
+            assert job.turns is not None
+            job.turns.over = True
+            job.left_out = (why,)
+            if not job.turns.progress.ready:
+                job.declined = Declined((why,))
+        return len(jobs)
+
+    def _turn(self, job: _Job, turns: Turns, *, every: bool) -> None:
+        room = self._queues.room(job.gang.queue, job.rows)
+        request = self._request(job)
+        before = turns.node >= 0
+        turns.take(request, room, every=every)
+        if turns.declined is not None:
+            answer = turns.answer(request, None)
+            short = self._too_large(job, room)
+            job.declined = Declined((*short, *turns.declined.reasons), turns.declined.nearest_misses, answer.warnings)
+            return
+        new = np.flatnonzero((turns.node >= 0) & ~before)
+        if len(new) == 0:
+            return
+        only = np.full(job.gang.n_pods, -1, dtype=np.int32)
+        only[new] = turns.node[new]
+        dealt = request.gpus.deal(job.gang, only)
+        if dealt.unserved >= 0:
+            turns.forget(new)
+            if not before.any():
+                reason = gpus_unserved(request, self._whole.gpu.name, dealt.unserved)
+                job.declined = Declined((reason,), warnings=turns.answer(request, None).warnings)
+            return
+        self._take(job, request, turns.node, new, dealt.words)
+        job.warnings = dealt.warnings
+        job.deals += dealt.words is not None
+        progress = turns.progress
+        job.ready = progress.counted >= progress.min_available
+
+    def _take(self, job: _Job, request: Request, node: Ints, pods: npt.NDArray[np.intp], words: Words | None) -> None:
+        rows = request.demand.rows[job.gang.role_of_pod[pods]]
+        self._ledger.take(node[pods], rows, None if words is None else words[pods])
+        if words is not None:
+            # New rows where GPUs of several turns meet: the ledger keeps the old ones for its way back.
+            job.words = words if job.words is None else job.words | words
+        amount = self._queues.counted(rows.sum(axis=0))
+        job.allocated += amount
+        self._queues.take(job.gang.queue, amount)
+
+    def _give_back(self, job: _Job, request: Request, pods: npt.NDArray[np.intp]) -> None:
+        assert job.answer is not None
+        if len(pods) == 0:
+            return
+        rows = request.demand.rows[job.gang.role_of_pod[pods]]
+        self._ledger.give_back(job.answer.node[pods], rows, None if job.words is None else job.words[pods])
+        amount = self._queues.counted(rows.sum(axis=0))
+        job.allocated -= amount
+        self._queues.take(job.gang.queue, -amount)
+
+    def _too_large(self, job: _Job, room: Room | None) -> tuple[Reason, ...]:
+        """What the queue does not take, for a job that got nothing."""
+        if room is None:
+            return ()
+        found = []
+        for number, role in enumerate(job.gang.roles):
+            if (fits := room.pods(number, role.count)) < role.count:
+                text = f"queue {job.gang.queue} takes {fits} of {role.count} pods of {role.name}"
+                found.append(Reason("queue-limit", text, role.count - fits))
+        return tuple(found)
+
+    def _deal_again(self, job: _Job, node: Ints) -> None:
+        """Choose the GPUs of all pods together, once they are known: turn by turn the best sets are torn apart.
+
+        The GPUs of other jobs stay as they are; where the pods cannot be served together, so do its own.
+        """
+        assert job.words is not None
+        held = np.flatnonzero(node >= 0)
+        nothing = np.zeros(len(self._snapshot.resources), dtype=np.int64)
+        mark = self._ledger.checkpoint()
+        self._ledger.give_back(node[held], nothing, job.words[held])
+        dealt = GpuQuestions(self._whole.gpu, self._ledger).deal(job.gang, node)
+        if dealt.words is None or dealt.unserved >= 0:
+            self._ledger.rollback(mark)
+            return
+        self._ledger.take_gpus(node[held], dealt.words[held])
+        job.words, job.warnings = dealt.words, dealt.warnings
+
+    def _settle(self, job: _Job, turns: Turns) -> None:
+        if job.deals > 1:
+            self._deal_again(job, turns.node)
+        request = self._request(job)
+        answer = turns.answer(request, request.demand.idle)
+        assert isinstance(answer, Assignment)
+        room = self._queues.room(job.gang.queue, job.rows)
+        if room is not None or job.left_out:
+            reasons = dict(answer.reasons)
+            for role in request.demand.order:
+                if not (answer.node[job.gang.role_of_pod == role] < 0).any():
+                    continue
+                own = job.left_out
+                if room is not None and not room.pods(role, 1):
+                    text = f"queue {job.gang.queue} takes no more pods of {job.gang.roles[role].name}"
+                    own = (*own, Reason("queue-limit", text))
+                reasons[role] = (*own, *reasons.get(role, ()))
+            answer.reasons = reasons
+        job.answer = answer
+
+    # -----------------------------------------------------------------------------------------------------------------
+    # backfill
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _backfill(self) -> None:
+        ready = [i for i, job in enumerate(self._jobs) if job.answer is not None]
+        for i in sorted(ready, key=lambda i: (self._queues.order(self._jobs[i].gang.queue), self._key(i))):
+            job = self._jobs[i]
+            request = self._request(job)
+            if not request.demand.best_effort:
+                continue
+            assert job.answer is not None
+            held = np.flatnonzero(job.answer.node >= 0)
+            answer = place_best_effort(request, job.answer, self._ledger.idle.copy())
+            if isinstance(answer, Declined):
+                self._give_back(job, request, held)
+                job.declined, job.answer = answer, None
+                continue
+            new = np.setdiff1d(np.flatnonzero(answer.node >= 0), held)
+            if len(new):
+                self._take(job, request, answer.node, new, None)
+
+    def _leave_out_best_effort(self) -> None:
+        why = (Reason("not-configured", "the scheduler configuration has no action backfill"),)
+        for job in self._jobs:
+            roles = [i for i, role in enumerate(job.gang.roles) if role.best_effort]
+            if job.answer is None or not roles:
+                continue
+            job.answer.reasons = {**job.answer.reasons, **dict.fromkeys(roles, why)}
+            held = np.flatnonzero(job.answer.node >= 0)
+            request = self._request(job)
+            if len(held) + job.gang.ready < request.gang.min_available:
+                self._give_back(job, request, held)
+                job.declined, job.answer = Declined(why), None
+
+    def _result(self, job: _Job) -> Placement | Refusal:
+        if job.declined is not None:
+            return self._whole.refusal(job.gang, job.declined)
+        if job.answer is None:
+            reason = Reason("not-configured", "the scheduler configuration has no action allocate after its admission")
+            return self._whole.refusal(job.gang, Declined((reason,)))
+        return self._whole.placement(job.gang, self._snapshot.topology, job.answer, job.words, job.warnings)

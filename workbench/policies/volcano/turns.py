@@ -1,0 +1,197 @@
+"""A job's turns: its minimum in the first one, then one pod more in each.
+
+A session lets the turns of several jobs alternate; `place` takes all turns of one job at once. A node policy that has
+no turns of its own takes part by `AllAtOnce`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.domains import Fill
+from workbench.model.placement import Reason
+from workbench.policies.base import Assignment, Declined, NodePolicy, Request
+from workbench.policies.demand import node_reasons
+from workbench.policies.progress import Progress
+from workbench.policies.reasons import fit_reason, gang_text
+from workbench.policies.volcano.allocate import Pass, Workplace, record_nodes
+from workbench.policies.volcano.queues import Room
+
+__all__ = ["AllAtOnce", "FlatTurns", "Turns", "WorkplaceOf", "idle_after"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+#: The state of the cluster that a request shows, with the policy's weights.
+WorkplaceOf = Callable[[Request], Workplace]
+
+
+class Turns(ABC):
+    """One job while its turns go on.
+
+    Attributes
+    ----------
+    node : ndarray of shape (n_pods,), int32
+        Node of each pod placed so far, -1 elsewhere.
+    progress : Progress
+        Counts, with those pods.
+    declined : Declined, optional
+        Set by a turn that leaves the gang incomplete: the job gets nothing in this session.
+    over : bool
+        Nothing more can be placed.
+    blocks_queue : bool
+        The job's queue gets no further turn in this session.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self.node: Ints = np.full(request.gang.n_pods, -1, dtype=np.int32)
+        self.progress = request.progress()
+        self.declined: Declined | None = None
+        self.over = not sum(self.progress.left)
+        self.blocks_queue = False
+        self.score = 0.0
+
+    @abstractmethod
+    def take(self, request: Request, room: Room | None, *, every: bool) -> None:
+        """Take the next turn, or every turn that is left.
+
+        Parameters
+        ----------
+        request : Request
+            On a ledger that holds what earlier turns placed.
+        room : Room, optional
+            What the job's queue still takes; None: no limit.
+        every : bool
+            Nobody else waits for a turn.
+        """
+
+    @abstractmethod
+    def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
+        """What became of the job.
+
+        Parameters
+        ----------
+        idle : ndarray of shape (n, r), int64, optional
+            What is idle with the job's pods placed; None: to be found from the request, whose ledger lacks them.
+        """
+
+    def cap(self, request: Request, room: Room | None) -> None:
+        """Skip the pods that the queue does not take, in the order in which pods are tried.
+
+        Volcano asks for each pod when its turn comes; here every pod that may come is taken to find a node. Where pods
+        of an earlier role find none, later roles get less than they could.
+        """
+        if room is None:
+            return
+        room = room.copy()
+        for role in request.demand.order:
+            self.progress.left[role] = room.pods(role, self.progress.left[role])
+            room.take(role, self.progress.left[role])
+
+    def enter(self, request: Request, done: Pass) -> None:
+        """Note the pods of one pass: the next positions of their roles."""
+        for role, nodes in done.placed:
+            first = int(request.gang.role_start[role])
+            first += int((self.node[first : first + request.gang.roles[role].count] >= 0).sum())
+            self.node[first : first + len(nodes)] = nodes
+        self.progress = done.progress
+        self.score += float(sum(float(scores.sum()) for scores in done.scores))
+        self.over = not done.placed or not sum(self.progress.left)
+
+    def forget(self, positions: npt.NDArray[np.intp]) -> None:
+        """Give up pods that were placed by the last turn."""
+        self.node[positions] = -1
+        self.over = True
+
+
+def idle_after(request: Request, node: Ints, idle: Longs | None) -> Longs:
+    """What is idle with a job's pods placed; `idle` itself where it is known."""
+    if idle is not None:
+        return idle
+    placed = np.flatnonzero(node >= 0)
+    left = request.demand.idle.copy()
+    np.subtract.at(left, node[placed], request.demand.rows[request.gang.role_of_pod[placed]])
+    return left
+
+
+class FlatTurns(Turns):
+    """Turns on the nodes of the whole cluster, without topology or with it as a score only."""
+
+    def __init__(self, request: Request, workplace_of: WorkplaceOf) -> None:
+        super().__init__(request)
+        self._workplace_of = workplace_of
+
+    def fill(self, workplace: Workplace) -> tuple[Fill, dict[int, int]]:
+        """The fill of all nodes, ready for one pass."""
+        return workplace.fill(np.arange(workplace.request.snapshot.n_nodes, dtype=np.int32))
+
+    def noted(self, fill: Fill) -> None:
+        """Called after a pass whose pods are placed."""
+
+    def take(self, request: Request, room: Room | None, *, every: bool) -> None:
+        self.cap(request, room)
+        workplace = self._workplace_of(request)
+        fill, shapes = self.fill(workplace)
+        if request.recorder is not None:
+            record_nodes(workplace, fill, shapes)
+        # The turns look at the same nodes, so that all of them can be taken in one pass.
+        done = Pass.run(fill, shapes, fill.nodes, self.progress, stop_when_ready=not every)
+        if not done.progress.ready:
+            self.declined = self._why_not(request, fill, done, self.progress)
+            self.over = True
+            return
+        self.enter(request, done)
+        self.noted(fill)
+
+    @staticmethod
+    def _why_not(request: Request, fill: Fill, done: Pass, start: Progress) -> Declined:
+        idle = fill.idle
+        role = done.failed[0] if done.failed else request.demand.order[0]
+        held = Reason(
+            "gang-incomplete", f"{done.n_placed} of the {start.missing} pods needed find a node", start.missing
+        )
+        return Declined((fit_reason(request, role, idle), held, gang_text(request, start.missing, role, idle)))
+
+    def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
+        if self.declined is not None:
+            return self.declined
+        reasons = {}
+        role_of = request.gang.role_of_pod
+        short = [role for role in request.demand.order if (self.node[role_of == role] < 0).any()]
+        if short:
+            left = idle_after(request, self.node, idle)
+            everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
+            reasons = {role: node_reasons(request.demand, role, left, everywhere) for role in short}
+        return Assignment(self.node, reasons, score=self.score)
+
+
+class AllAtOnce(Turns):
+    """The only turn of a node policy that knows none: everything it places."""
+
+    def __init__(self, request: Request, policy: NodePolicy) -> None:
+        super().__init__(request)
+        self._policy = policy
+        self._answer: Assignment | Declined | None = None
+
+    def take(self, request: Request, room: Room | None, *, every: bool) -> None:
+        self._answer = self._policy.assign(request)
+        self.over = True
+        if isinstance(self._answer, Assignment) and room is not None:
+            placed = self._answer.node >= 0
+            if not room.holds(request.demand.rows[request.gang.role_of_pod[placed]].sum(axis=0).astype(np.float64)):
+                text = f"{self._policy.name} places all pods at once, more than queue {request.gang.queue} takes"
+                self._answer = Declined((Reason("queue-limit", text),), warnings=self._answer.warnings)
+        if isinstance(self._answer, Declined):
+            self.declined = self._answer
+            return
+        self.node = self._answer.node
+        for role in request.demand.order:
+            self.progress.place(role, int((self.node[request.gang.role_of_pod == role] >= 0).sum()))
+
+    def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
+        # Without a turn the job keeps what it has.
+        return self._answer or Assignment(self.node)
