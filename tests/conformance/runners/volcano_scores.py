@@ -165,7 +165,9 @@ def score_hypernodes(given: dict[str, Any], want: dict[str, Any]) -> None:
 
 
 def count_tasks(given: dict[str, Any], want: dict[str, Any]) -> None:
-    sets = given["hyperNodes"]
+    # A HyperNode that upstream's map does not know holds nothing; a task without a node is nowhere.
+    sets = {given["hyperNodeName"]: [], **given["hyperNodes"]}
+    given = {**given, "tasks": {task: node for task, node in given["tasks"].items() if node}}
     names = sorted({*given["tasks"].values(), *(node for nodes in sets.values() for node in nodes)})
     specs = [DomainSpec(name, 1, [names.index(node) for node in nodes]) for name, nodes in sets.items()]
     topology = Topology.build(names, specs)
