@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.policies.random_cases import DEFAULTS, random_cluster, random_gang
 from tests.reference import volcano_1_15 as oracle
-from workbench.model.gang import SubGroup, TopologyConstraint
+from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.policies import get_policy
 
 WEIGHTS = {**DEFAULTS, "topology": 10, "hypernode": {"cpu": 1, "memory": 1}, "fading": 0.8}
@@ -59,6 +59,23 @@ def random_newest_gang(rng, cluster):
     return replace(gang, sub_groups=tuple(subs), min_subgroups=wanted, sub_grouped=True)
 
 
+def random_equal_groups(rng, cluster):
+    """A new gang of identical sub-groups, all of whose pods are needed."""
+    size, groups = rng.randint(1, 4), rng.randint(2, 5)
+    n = size * groups
+    cpu, memory, gpus = rng.choice([(500, 0, 0), (1000, 1, 0), (1500, 2, 1), (500, 1, 2), (0, 0, 1)])
+    role = Role("w", n, {"cpu": cpu, "memory": memory << 29, "nvidia.com/gpu": gpus}, (gpus,))
+    wish = rng.choice([None, TopologyConstraint("soft"), TopologyConstraint("hard", rng.randint(0, 4))])
+    subs = tuple(
+        SubGroup(f"v-{i}", tuple(range(i * size, (i + 1) * size)), wish, size, policy="v", match_index=i)
+        for i in range(groups)
+    )
+    job = rng.choice([None, TopologyConstraint("soft"), TopologyConstraint("hard", rng.randint(0, 4))])
+    wanted = {"v": rng.randint(1, groups)} if rng.random() < 0.5 else {}
+    least = rng.choice([n, n, size, rng.randint(0, n)])
+    return Gang("d", "j", (role,), least, job, sub_groups=subs, min_subgroups=wanted, sub_grouped=True)
+
+
 def assert_same_newest(gang, cluster, weights=WEIGHTS, **parameters):
     ledger = cluster.ledger()
     result = get_policy("volcano-1.15", **parameters).place(gang, ledger)
@@ -83,7 +100,7 @@ def assert_same_newest(gang, cluster, weights=WEIGHTS, **parameters):
     return True
 
 
-def assert_same_newest_at_random(seed, weights=WEIGHTS, **parameters):
+def assert_same_newest_at_random(seed, weights=WEIGHTS, make=random_newest_gang, **parameters):
     rng = random.Random(seed)
     cluster = random_cluster(rng)
-    return assert_same_newest(random_newest_gang(rng, cluster), cluster, weights, **parameters)
+    return assert_same_newest(make(rng, cluster), cluster, weights, **parameters)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fabrics import document_tree, snapshot
-from tests.policies.newest_cases import WEIGHTS, assert_same_newest_at_random
+from tests.policies.newest_cases import WEIGHTS, assert_same_newest_at_random, random_equal_groups
 from tests.policies.random_cases import seeds
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.snapshot import RunningPod
@@ -20,6 +20,12 @@ from workbench.policies import get_policy
 @given(seed=seeds)
 def test_the_same_as_the_oracle(seed):
     assert_same_newest_at_random(seed)
+
+
+@settings(deadline=None, max_examples=100)
+@given(seed=seeds)
+def test_the_same_as_the_oracle_for_sub_groups_that_are_all_alike(seed):
+    assert_same_newest_at_random(seed, make=random_equal_groups)
 
 
 @settings(deadline=None, max_examples=60)

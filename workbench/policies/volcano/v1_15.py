@@ -100,7 +100,7 @@ class Volcano115(VolcanoPolicy):
         for role, placed in done.placed:
             board.put(role, placed)
         answer = _assignment(request, board, [sub], state, limits)
-        if sub.topology and not request.snapshot.topology.tiers:
+        if sub.topology and done.n_placed and not request.snapshot.topology.tiers:
             # Without HyperNodes the virtual top is every node's leaf.
             answer.has_record = True
         elif isinstance(fill, Fill) and fill.record != NO_RECORD:
