@@ -237,7 +237,7 @@ def _declined_by_search(
 ) -> Declined:
     """Why the gang waits: the HyperNode that came closest, beside the texts that Volcano would write.
 
-    `fit`: as of `TwoLevelSearch.last_fit`; `room`: pods of each role of the demand's order that the nodes hold, 0 for none.
+    `fit`: as of `TwoLevelSearch.last_fit`; `room`: pods of each role, in the order of the demand, that the nodes hold.
     """
     demand = request.demand
     needs = max(request.progress().missing, 1)
