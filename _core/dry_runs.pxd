@@ -122,6 +122,7 @@ cdef class DryRuns:
     cdef int32_t asked_record
     # what the run placed
     cdef int64_t n_run, run_capacity
+    cdef int32_t first_failed     # entry of which first a pod fitted nowhere; -1: none
     cdef int32_t* run_node
     cdef int32_t* run_entry
     cdef double* run_score

@@ -427,6 +427,7 @@ cdef class DryRuns:
         cdef int64_t wanted, found
         cdef Entry* entry
         self.n_run = 0
+        self.first_failed = -1
         self.topology = scored
         self.enter(domain, scored)
         self.record = NO_RECORD
@@ -440,6 +441,8 @@ cdef class DryRuns:
             found = self.place(now, i, wanted)
             note_placed(now, entry, found)
             if found < wanted:
+                if self.first_failed < 0:
+                    self.first_failed = i
                 # The role cache: pods of the same name are taken from the queue and skipped.
                 for other in range(now.n):
                     if now.entries[other].name == entry.name:

@@ -1136,6 +1136,37 @@ cdef class TwoLevel(DryRuns):
     def n_placed(self):
         return self.log_settled
 
+    def fit_in(self, int32_t domain):
+        """A trial of the first sub-job with pods left: shape that failed first, -1 for none; shapes and nodes placed."""
+        cdef int64_t i
+        cdef int32_t number = 0, failed = -1
+        cdef Progress now
+        cdef Sub* sub
+        self.reset()
+        while number < self.n_subs and self.subs[number].progress.rest == 0:
+            number += 1
+        if number == self.n_subs:
+            return -1, np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
+        sub = &self.subs[number]
+        self.hold_entries(sub, True)
+        now = self.try_in(number, domain)
+        shapes_array = np.empty(self.n_run, dtype=np.int32)
+        nodes_array = np.empty(self.n_run, dtype=np.int32)
+        cdef int32_t[::1] shapes = shapes_array
+        cdef int32_t[::1] nodes = nodes_array
+        for i in range(self.n_run):
+            shapes[i] = now.entries[self.run_entry[i]].shape
+            nodes[i] = self.run_node[i]
+        if self.first_failed >= 0:
+            failed = now.entries[self.first_failed].shape
+        self.take_back_run(&now)
+        self.hold_entries(sub, False)
+        if failed < 0:
+            for i in range(now.n - 1, -1, -1):
+                if sub.progress.entries[i].left:
+                    failed = sub.progress.entries[i].shape
+        return failed, shapes_array, nodes_array
+
     def room(self):
         """Pods of each shape that all nodes hold, each node at most as many as the shape has."""
         out_array = np.empty(self.n_shapes, dtype=np.int64)

@@ -1,8 +1,9 @@
-"""Volcano's searches: the two-level search over arrays, and a small hard job of 1.13.
+"""Volcano's two-level search: over arrays, and as `volcano-1.15` from a loaded snapshot and a gang to a Placement.
 
 Goals of issue 3: at 6,000 nodes / 9,600 HyperNodes at most 3 ms for identical pods, 6 ms for three roles, 15 ms for 100
 sub-groups of 100 shapes, p99 over 200 random gangs; 1,000 nodes / 100 leaves / 100 sub-groups of ten 3 ms; 100,000
-nodes 25 / 80 / 150 ms. A row times everything from arrays to the placed pods: checks, copies, counting, the search.
+nodes 25 / 80 / 150 ms. A row of `TwoLevel` times everything from arrays to the placed pods: checks, copies, counting,
+the search; one of `place` all that the policy does besides, GPUs chosen, texts of refusals written, GC on.
 
 The baseline asks the same compiled dry run (`DryRuns`) for every HyperNode of every tier in which a sub-group might go,
 remembers nothing, and counts nothing before; it is run on few gangs where one takes long.
@@ -23,6 +24,12 @@ from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
 from workbench.kernels.dry_runs import Counts, DryRuns
 from workbench.kernels.tiers import Forest, tier_scores
 from workbench.kernels.two_level import DomainTree, Job, Nodes, Shape, SubJobs, TwoLevel
+from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
+from workbench.model.labels import NodeLabels, NodeTaints
+from workbench.model.placement import Placement
+from workbench.model.snapshot import ClusterSnapshot, gpu_words
+from workbench.model.topology import Topology
+from workbench.policies import get_policy
 
 GI = 1 << 30
 TOTAL = np.array([96_000, 1024 * GI, 8], dtype=np.int64)
@@ -163,14 +170,16 @@ class Ask:
 def gang(made: Cluster, rng: random.Random, groups: int, kind: str, pods: int = 0) -> Ask:
     """All needed: ``identical`` pods, three ``roles``, or another shape in every sub-group (``distinct``)."""
     top = made.tree.top_tier
-    job_limit = rng.randint(min(3, top), top)
+    # Limits and sizes that go together, so that about as many gangs are placed as wait.
+    job_limit = rng.randint(min(3, top), top) if groups < 10 else rng.choice([top - 1, top, top])
     sub_limit = min(rng.randint(min(2, top - 1), top - 1), job_limit)
-    size = pods or rng.randint(2, 32)
+    largest = {2: 4, 3: 12}.get(sub_limit, 32)
+    size = pods or rng.randint(2, largest)
     if kind == "distinct":
         rows = [POD * rng.choice([2, 4, 8]) for _ in range(groups)]
         for i, request in enumerate(rows):
             request[0] -= i * 10
-        table = [[(i, pods or rng.randint(2, 32))] for i in range(groups)]
+        table = [[(i, pods or rng.randint(2, largest))] for i in range(groups)]
     elif kind == "roles":
         rows = [POD * gpus for gpus in rng.sample([1, 2, 4, 8], 3)]
         share = max(size // 3, 1)
@@ -293,20 +302,92 @@ def attempt(made: Cluster, ask: Ask, tiers: list[Ints], domain: int, spans: Ints
     return total, placed
 
 
+def snapshot_of(made: Cluster, topology: Topology, labels: NodeLabels, taints: NodeTaints) -> ClusterSnapshot:
+    slots = np.full((made.n, 1), 110, dtype=np.int64)
+    gpus = made.nodes.used[:, 2:]
+    words = [255 >> int(taken) for taken in gpus[:, 0]]
+    return ClusterSnapshot(
+        topology,
+        ("cpu", "memory", "pods", "nvidia.com/gpu"),
+        np.concatenate([made.allocatable[:, :2], slots, made.allocatable[:, 2:]], axis=1),
+        np.concatenate([made.nodes.used[:, :2], gpus, gpus], axis=1),
+        labels,
+        taints,
+        np.zeros(made.n, dtype=np.bool_),
+        gpu_words([255] * made.n),
+        gpu_words(words),
+    )
+
+
+def topology_of(made: Cluster) -> Topology:
+    tree, d = made.tree, len(made.tree.forest)
+    return Topology(
+        node_names=tuple(f"n{i:06d}" for i in range(made.n)),
+        domain_names=tuple(f"d{i:06d}" for i in range(d)),
+        tier_names=("",) * d,
+        parent=tree.forest.parent,
+        tier=tree.forest.tier,
+        member_start=tree.member_start,
+        member_nodes=tree.members,
+        node_rank=tree.name_rank,
+        domain_rank=np.arange(d, dtype=np.int32),
+        laminar=True,
+    )
+
+
+def gang_of(ask: Ask) -> Gang:
+    """The same as a gang: role i has the pods of shape i, sub-group after sub-group."""
+    roles, following = [], []
+    for i, (shape, count) in enumerate(zip(ask.shapes, ask.job.left.tolist(), strict=True)):
+        following.append(sum(role.count for role in roles))
+        roles.append(Role(f"r{i}", count, amounts(shape.request), (int(shape.request[2]),)))
+    groups = []
+    for i, mine in enumerate(ask.pods):
+        pods: list[int] = []
+        for shape_number, count in mine:
+            pods += range(following[shape_number], following[shape_number] + count)
+            following[shape_number] += count
+        limit = TopologyConstraint("hard", ask.sub_limit)
+        groups.append(SubGroup(f"g{i:03d}", tuple(pods), limit, len(pods), policy="w", match_index=i))
+    total = sum(role.count for role in roles)
+    assert ask.job.minimum is not None
+    return Gang(
+        "default", "job", tuple(roles), total, TopologyConstraint("hard", ask.job.limit),
+        sub_groups=tuple(groups), min_subgroups={"w": len(groups)}, sub_grouped=True,
+        min_resources=amounts(ask.job.minimum),
+    )  # fmt: skip
+
+
+def amounts(request: Longs) -> dict[str, int]:
+    return dict(zip(("cpu", "memory", "nvidia.com/gpu"), request.tolist(), strict=True))
+
+
 def cell(
     made: Cluster, groups: int, kind: str, goal_us: float | None, gangs: int = GANGS, pods: int = 0
 ) -> Iterator[dict[str, object]]:
     rng = random.Random(f"{made.name} {groups} {kind}")
-    asks, times, answers = [], [], []
+    asks, times, answers, whole = [], [], [], []
+    policy, topology = get_policy("volcano-1.15"), topology_of(made)
+    labels = NodeLabels.from_rows(topology.node_names, [{}] * made.n)
+    taints = NodeTaints.from_rows([()] * made.n)
     for i in range(gangs):
         if i % 20 == 0:
             occupy(made, rng, *rng.choice([(0.4, 0.2), (0.2, 0.2), (0.6, 0.3)]))
-            search(made, gang(made, rng, groups, kind, pods))
+            snapshot = snapshot_of(made, topology, labels, taints)
+            warm = gang(made, rng, groups, kind, pods)
+            search(made, warm)
+            policy.place(gang_of(warm), snapshot.ledger())
         ask = gang(made, rng, groups, kind, pods)
         begin = time.perf_counter()
         answers.append(search(made, ask))
         times.append((time.perf_counter() - begin) * 1e6)
         asks.append((ask, made.nodes))
+        job, ledger = gang_of(ask), snapshot.ledger()
+        begin = time.perf_counter()
+        result = policy.place(job, ledger)
+        whole.append((time.perf_counter() - begin) * 1e6)
+        if isinstance(result, Placement) != (answers[-1] is not None):
+            raise RuntimeError("benchmark: the policy and the search differ")
     naive_us, spent = [], 0.0
     for (ask, nodes), answer in zip(asks, answers, strict=True):
         made.nodes = nodes
@@ -319,15 +400,16 @@ def cell(
         if spent > BASELINE_S:
             break
     pending = sum(answer is None for answer in answers)
-    yield row(
-        f"volcano.TwoLevel {kind}",
-        f"{made.name}, {groups} sub-groups",
-        times,
-        f"every HyperNode dry-run, p50 of {len(naive_us)} gangs",
-        float(np.percentile(naive_us, 50)),
-        goal_us,
-        f"{gangs} gangs, {pending} pending",
-    )
+    for what, measured in ((f"volcano.TwoLevel {kind}", times), (f"volcano-1.15 place {kind}", whole)):
+        yield row(
+            what,
+            f"{made.name}, {groups} sub-groups",
+            measured,
+            f"every HyperNode dry-run, p50 of {len(naive_us)} gangs",
+            float(np.percentile(naive_us, 50)),
+            goal_us,
+            f"{gangs} gangs, {pending} pending",
+        )
 
 
 def clusters(scale: int, rng: random.Random) -> Iterator[Cluster]:

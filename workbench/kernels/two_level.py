@@ -300,6 +300,7 @@ class TwoLevel:
         scale: float = 1.0,
     ) -> None:
         n, d, r = tree.n, len(tree.forest), _columns(nodes.idle)
+        self._d = d
         idle = _amounts("idle", nodes.idle, (n, r), -MAX_QUANTITY)
         used = _amounts("used", nodes.used, (n, r), 0)
         allocatable = _amounts("allocatable", nodes.allocatable, (n, r), 0)
@@ -474,6 +475,18 @@ class TwoLevel:
     def n_placed(self) -> int:
         """Pods placed in all turns: what to hand to `placed` before the next one."""
         return self._c.n_placed
+
+    def fit_in(self, domain: int) -> tuple[int, NDArray[np.int32], NDArray[np.int32]]:
+        """What a trial of the first sub-job that still has pods meets in a domain; nothing is placed.
+
+        Returns
+        -------
+        shape : int
+            Of the first pod that fits nowhere, else of its first role; -1: no sub-job has pods left.
+        shapes, nodes : ndarray of int32
+            Of the pods that found a node, in the order of placement.
+        """
+        return self._c.fit_in(check_number("domain", domain, VIRTUAL_TOP, self._d - 1))
 
     def room(self) -> NDArray[np.int64]:
         """Pods of each shape that all nodes hold now, each node at most as many as the job has of it."""

@@ -33,8 +33,6 @@ class Board:
     Attributes
     ----------
     idle, used : ndarray of shape (n, r), int64
-    domain_used : ndarray of shape (d + 1, r), int64
-        Sums over nodes; the virtual top last.
     """
 
     def __init__(
@@ -45,7 +43,7 @@ class Board:
         self.allocatable = request.snapshot.domain_allocatable
         self.idle = request.demand.idle.copy()
         self.used = request.ledger.used.copy()
-        self.domain_used = self.topology.domain_sums(self.used)
+        self._domain_used: Longs | None = None
         # Counted when first asked for: the compiled search counts on its own.
         self._capacity: dict[int, Longs] = {}
         self._domain_capacity: dict[int, Longs] = {}
@@ -54,6 +52,13 @@ class Board:
         self._normal = normal
         self._gpu_weight = gpu_weight
         self._log: list[tuple[int, Ints]] = []
+
+    @property
+    def domain_used(self) -> Longs:
+        """Sums of `used` over the nodes of each HyperNode, int64 (d + 1, r), the virtual top last."""
+        if self._domain_used is None:
+            self._domain_used = self.topology.domain_sums(self.used)
+        return self._domain_used
 
     @property
     def domain_capacity(self) -> dict[int, Longs]:
@@ -88,9 +93,10 @@ class Board:
         np.add.at(self.used, nodes, row)
         np.subtract.at(self.idle, nodes, row)
         start, domains = self.topology.node_domains
-        for node in nodes:
-            self.domain_used[domains[start[node] : start[node + 1]]] += row
-        self.domain_used[-1] += row * len(nodes)
+        if self._domain_used is not None:
+            for node in nodes:
+                self._domain_used[domains[start[node] : start[node + 1]]] += row
+            self._domain_used[-1] += row * len(nodes)
         touched = np.unique(nodes)
         for other, capacity in self._capacity.items():
             fits = self.request.demand.capacity_of(touched, other, self.idle, self.request.gang.roles[other].count)

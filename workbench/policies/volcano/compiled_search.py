@@ -12,7 +12,7 @@ from workbench.kernels.two_level import Job, Nodes, Shape, SubJobs, TwoLevel
 from workbench.policies.base import Request
 from workbench.policies.volcano.job_parts import JobProgress, SubJob, cache_names
 
-__all__ = ["compiled_search", "nodes_of_pods"]
+__all__ = ["compiled_search", "last_fit", "nodes_of_pods"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -92,13 +92,40 @@ def compiled_search(
         demand.idle,
         request.ledger.used,
         snapshot.allocatable,
-        topology.domain_sums(request.ledger.used),
+        _domain_used(request),
         snapshot.domain_allocatable,
         snapshot.domain_allocatable - snapshot.domain_used,
     )
     return TwoLevel(
         topology.domain_tree, nodes, shapes, job, columns, weights=weights, scores=scores, packing=packing, scale=scale
     )
+
+
+def _domain_used(request: Request) -> Longs:
+    """Sums over the nodes of each HyperNode: those of the snapshot with what the session changed."""
+    snapshot, used = request.snapshot, request.ledger.used
+    changed = np.flatnonzero((used != snapshot.used).any(axis=1))
+    if len(changed) == 0:
+        return snapshot.domain_used
+    if len(changed) * 64 > len(used):
+        return snapshot.topology.domain_sums(used)
+    totals = snapshot.domain_used.copy()
+    start, domains = snapshot.topology.node_domains
+    for node, more in zip(changed.tolist(), used[changed] - snapshot.used[changed], strict=True):
+        # A node is in a domain once, so that no sum is addressed twice.
+        totals[domains[start[node] : start[node + 1]]] += more
+        totals[-1] += more
+    return totals
+
+
+def last_fit(request: Request, search: TwoLevel, last_tried: int | None) -> tuple[int, Longs, Ints]:
+    """What Volcano's fit error is about, as `TwoLevelSearch.last_fit` tells it."""
+    demand = request.demand
+    domain = -1 if last_tried is None else last_tried
+    failed, shapes, nodes = search.fit_in(domain)
+    idle = demand.idle.copy()
+    np.subtract.at(idle, nodes, demand.rows[np.array(demand.order, dtype=np.int64)[shapes]])
+    return demand.order[max(failed, 0)], idle, request.snapshot.topology.nodes_of(domain)
 
 
 def nodes_of_pods(request: Request, subs: Sequence[SubJob], search: TwoLevel) -> Ints:

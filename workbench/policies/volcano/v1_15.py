@@ -14,7 +14,7 @@ from workbench.policies.demand import node_reasons
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.volcano.allocate import Pass
 from workbench.policies.volcano.board import Board
-from workbench.policies.volcano.compiled_search import compiled_search, nodes_of_pods
+from workbench.policies.volcano.compiled_search import compiled_search, last_fit, nodes_of_pods
 from workbench.policies.volcano.constraints import Limits, limits_of
 from workbench.policies.volcano.hypernode_scores import (
     HyperNodeParameters,
@@ -133,7 +133,8 @@ class Volcano115(VolcanoPolicy):
             told = TwoLevelSearch(self._board(request), subs, limits.job, packing, float(p.weight))
             state = told.start(records, record)
             told.take_over(search.tried(), state)
-            return _declined_by_search(request, told, state, limits, search.room().tolist())
+            fit = last_fit(request, search, told.last_tried)
+            return _declined_by_search(request, told, fit, limits, search.room().tolist())
         node = nodes_of_pods(request, subs, search)
         answer = Assignment(node, _reasons(request, node, None), score=score, warnings=limits.warnings)
         if _has_topology(request.gang) and search.record != NO_RECORD:
@@ -159,7 +160,7 @@ class Volcano115(VolcanoPolicy):
         if not search.ready(state):
             demand = request.demand
             room = [int(demand.capacity(role, demand.idle, 1).sum()) for role in demand.order]
-            return _declined_by_search(request, search, state, limits, room)
+            return _declined_by_search(request, search, search.last_fit(state), limits, room)
         answer = _assignment(request, board, subs, state, limits)
         answer.score = score
         if _has_topology(request.gang) and state.record != NO_RECORD:
@@ -232,17 +233,17 @@ def _declined_flat(request: Request, done: Pass, idle: Longs, limits: Limits) ->
 
 
 def _declined_by_search(
-    request: Request, search: TwoLevelSearch, state: State, limits: Limits, room: list[int]
+    request: Request, search: TwoLevelSearch, fit: tuple[int, Longs, Ints], limits: Limits, room: list[int]
 ) -> Declined:
     """Why the gang waits: the HyperNode that came closest, beside the texts that Volcano would write.
 
-    `room`: pods of each role of the demand's order that the nodes hold, 0 for none.
+    `fit`: as of `TwoLevelSearch.last_fit`; `room`: pods of each role, in the order of the demand, that the nodes hold.
     """
     demand = request.demand
     needs = max(request.progress().missing, 1)
     reasons = [_no_domain(search, limits, needs)]
     reasons += [fit_reason(request, r, demand.idle) for r, pods in zip(demand.order, room, strict=True) if not pods]
-    role, idle, nodes = search.last_fit(state)
+    role, idle, nodes = fit
     last = search.last_tried
     name = "" if last is None or last < 0 else request.snapshot.topology.domain_name(last)
     reasons.append(gang_text(request, needs, role, idle, nodes, name))
