@@ -85,6 +85,7 @@ def rows_of(path: Path) -> Iterator[Row]:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses look their module up by name
     spec.loader.exec_module(module)
     for row in module.rows():
         if row.keys() != KEYS:
