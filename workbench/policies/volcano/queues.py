@@ -70,10 +70,6 @@ class Room:
         """Count pods as placed."""
         self.left -= self.rows[role] * count
 
-    def holds(self, amount: Floats) -> bool:
-        """Whether so much more fits, in the resources that it asks for."""
-        return bool(within(amount, self.left)[amount > 0].all())
-
 
 @dataclass(eq=False)
 class QueueState:
