@@ -154,6 +154,7 @@ def test_room_says_how_many_pods_fit_one_after_another(left, row, wanted):
 
     assert fits == 0 or holds(fits)
     assert fits == wanted or not holds(fits + 1)
+    assert room.takes([wanted]) == (fits == wanted)
 
 
 def test_shares_of_nothing():

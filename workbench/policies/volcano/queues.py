@@ -66,6 +66,11 @@ class Room:
             return wanted
         return max(0, min(wanted, int(((self.left[asked] + SMALLEST) // row[asked]).min())))
 
+    def takes(self, counts: Sequence[int]) -> bool:
+        """Whether so many pods of each role fit together."""
+        amount = np.asarray(counts, dtype=np.int64) @ self.rows
+        return bool(within(amount.astype(np.float64), self.left)[amount > 0].all())
+
     def take(self, role: int, count: int) -> None:
         """Count pods as placed."""
         self.left -= self.rows[role] * count
