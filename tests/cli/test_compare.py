@@ -73,3 +73,20 @@ def test_a_policy_that_raises_is_a_row_and_leaves_the_others_alone(run: Run, fil
     assert "broken failed: RuntimeError: my mistake" in result.out
     rows = run(*arguments, "-o", "json").json["policies"]
     assert rows[0]["metrics"]["placed"] == 1 and rows[1]["metrics"] is None
+
+
+def test_set_reaches_every_policy_that_has_the_parameter(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "volcano-scheduler.conf"
+    path.write_text("actions: allocate\ntiers:\n- plugins:\n  - name: gang\n  - name: binpack\n")
+    options = ("--set", f"config={path}", "--set", "gpu_weight=1", "-o", "json")
+    result = run("compare", "-f", "datasets/demo", "--policies", "volcano-1.13,spread,gang", *options)
+    volcano, spread, gang = (row["parameters"] for row in result.json["policies"])
+    assert (volcano["binpack_weight"], volcano["least_weight"], volcano["gpu_weight"]) == (1, 0, 1.0)
+    assert spread["gpu_weight"] == 1.0
+    assert not {"config", "gpu_weight"} & set(gang)
+
+
+def test_a_parameter_that_no_policy_has_is_refused(run: Run) -> None:
+    result = run("compare", "-f", "datasets/demo", "--policies", "spread,gang", "--set", "config=x")
+    assert result.status == 2
+    assert "unknown parameter of the policies compared 'config'" in result.err

@@ -127,3 +127,32 @@ def test_a_policy_or_parameter_that_is_unknown_offers_close_names(run: Run, file
     assert result.status == 2 and "not a parameter" in result.err
     result = run("place", "-f", files, "--policy", "random", "--set", "seed")
     assert result.status == 2 and "KEY=VALUE" in result.err
+
+
+CONF = """\
+actions: "allocate, preempt"
+tiers:
+- plugins:
+  - name: gang
+  - name: predicates
+"""
+
+
+def test_set_config_reads_a_scheduler_configuration(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "volcano-scheduler.conf"
+    path.write_text(CONF)
+    result = run("place", "-f", "datasets/demo", "--policy", "volcano-1.13", "--set", f"config={path}", "-o", "json")
+    assert result.status == 0
+    assert result.json["parameters"]["config"]["actions"] == ["allocate", "preempt"]
+    assert result.json["parameters"]["weight"] == 0
+    for job in result.json["jobs"]:
+        assert "action preempt is not modelled: it does nothing here" in job["warnings"]
+
+
+def test_a_bad_configuration_is_bad_input(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "bad.conf"
+    path.write_text("actions: 3\n")
+    result = run("place", "-f", "datasets/demo", "--set", f"config={path}")
+    assert result.status == 2
+    assert f"{path}: actions: wrong type or value (found a number 3, expected text)" in result.err
+    assert run("place", "-f", "datasets/demo", "--policy", "spread", "--set", f"config={path}").status == 2

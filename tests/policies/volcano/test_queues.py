@@ -147,9 +147,14 @@ def test_room_says_how_many_pods_fit_one_after_another(left, row, wanted):
     room = Room(np.array(left, dtype=np.float64), np.array([row], dtype=np.int64))
     fits = room.pods(0, wanted)
     assert 0 <= fits <= wanted
-    amount = np.array(row, dtype=np.float64)
-    assert fits == 0 or room.holds(amount * fits)
-    assert fits == wanted or not room.holds(amount * (fits + 1))
+    asked = np.array(row) > 0
+
+    def holds(pods):
+        return within(np.array(row, dtype=np.float64) * pods, room.left)[asked].all()
+
+    assert fits == 0 or holds(fits)
+    assert fits == wanted or not holds(fits + 1)
+    assert room.takes([wanted]) == (fits == wanted)
 
 
 def test_shares_of_nothing():

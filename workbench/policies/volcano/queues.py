@@ -66,13 +66,14 @@ class Room:
             return wanted
         return max(0, min(wanted, int(((self.left[asked] + SMALLEST) // row[asked]).min())))
 
+    def takes(self, counts: Sequence[int]) -> bool:
+        """Whether so many pods of each role fit together."""
+        amount = np.asarray(counts, dtype=np.int64) @ self.rows
+        return bool(within(amount.astype(np.float64), self.left)[amount > 0].all())
+
     def take(self, role: int, count: int) -> None:
         """Count pods as placed."""
         self.left -= self.rows[role] * count
-
-    def holds(self, amount: Floats) -> bool:
-        """Whether so much more fits, in the resources that it asks for."""
-        return bool(within(amount, self.left)[amount > 0].all())
 
 
 @dataclass(eq=False)

@@ -232,6 +232,8 @@ class Session:
 
     def _turn(self, job: _Job, turns: Turns, *, every: bool) -> None:
         room = self._queues.room(job.gang.queue, job.rows)
+        if room is not None and room.takes(turns.progress.left):
+            room = None
         request = self._request(job)
         before = turns.node >= 0
         turns.take(request, room, every=every)

@@ -1,7 +1,6 @@
 """A job's turns: its minimum in the first one, then one pod more in each.
 
-A session lets the turns of several jobs alternate; `place` takes all turns of one job at once. A node policy that has
-no turns of its own takes part by `AllAtOnce`.
+A session lets the turns of several jobs alternate; `place` takes all turns of one job at once.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import Fill
 from workbench.model.placement import Reason
-from workbench.policies.base import Assignment, Declined, NodePolicy, Request
+from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.demand import node_reasons
 from workbench.policies.progress import Progress
 from workbench.policies.reasons import fit_reason, gang_text
 from workbench.policies.volcano.allocate import Pass, Workplace, record_nodes
 from workbench.policies.volcano.queues import Room
 
-__all__ = ["AllAtOnce", "FlatTurns", "Turns", "WorkplaceOf", "idle_after"]
+__all__ = ["FlatTurns", "Turns", "WorkplaceOf", "idle_after"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -167,31 +166,3 @@ class FlatTurns(Turns):
             everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
             reasons = {role: node_reasons(request.demand, role, left, everywhere) for role in short}
         return Assignment(self.node, reasons, score=self.score)
-
-
-class AllAtOnce(Turns):
-    """The only turn of a node policy that knows none: everything it places."""
-
-    def __init__(self, request: Request, policy: NodePolicy) -> None:
-        super().__init__(request)
-        self._policy = policy
-        self._answer: Assignment | Declined | None = None
-
-    def take(self, request: Request, room: Room | None, *, every: bool) -> None:
-        self._answer = self._policy.assign(request)
-        self.over = True
-        if isinstance(self._answer, Assignment) and room is not None:
-            placed = self._answer.node >= 0
-            if not room.holds(request.demand.rows[request.gang.role_of_pod[placed]].sum(axis=0).astype(np.float64)):
-                text = f"{self._policy.name} places all pods at once, more than queue {request.gang.queue} takes"
-                self._answer = Declined((Reason("queue-limit", text),), warnings=self._answer.warnings)
-        if isinstance(self._answer, Declined):
-            self.declined = self._answer
-            return
-        self.node = self._answer.node
-        for role in request.demand.order:
-            self.progress.place(role, int((self.node[request.gang.role_of_pod == role] >= 0).sum()))
-
-    def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
-        # Without a turn the job keeps what it has.
-        return self._answer or Assignment(self.node)

@@ -24,9 +24,10 @@ from workbench.policies.volcano.hypernode_scores import (
 from workbench.policies.volcano.job_parts import JobProgress, SubJob, split
 from workbench.policies.volcano.normal_pods import NormalPods
 from workbench.policies.volcano.policy import VolcanoPolicy
+from workbench.policies.volcano.queues import Room
 from workbench.policies.volcano.recovery import joined, recover
 from workbench.policies.volcano.scores import score_weights
-from workbench.policies.volcano.turns import AllAtOnce, Turns
+from workbench.policies.volcano.turns import Turns
 from workbench.policies.volcano.two_level import State, TwoLevelSearch
 
 __all__ = ["Volcano115"]
@@ -38,7 +39,8 @@ Longs = npt.NDArray[np.int64]
 class Volcano115(VolcanoPolicy):
     """Jobs with a tier or with sub-groups by the two-level search, all others on the whole cluster.
 
-    Within one call of `place` a gang gets its minimum first and then its other pods, one per turn.
+    Within one call of `place` a gang gets its minimum first and then its other pods, one per turn; in a session the
+    turns of different jobs alternate.
 
     Notes
     -----
@@ -57,7 +59,10 @@ class Volcano115(VolcanoPolicy):
         super().__init__(parameters)
 
     def turns(self, request: Request) -> Turns:
-        return AllAtOnce(request, self)
+        limits = limits_of(request.gang, request.snapshot.topology)
+        if limits.job is None and not request.gang.sub_grouped:
+            return _FlatTurns(request, self, limits)
+        return _SearchTurns(request, self, limits)
 
     def assign(self, request: Request) -> Assignment | Declined:
         gang, topology = request.gang, request.snapshot.topology
@@ -67,14 +72,15 @@ class Volcano115(VolcanoPolicy):
         subs = split(gang, request.snapshot, request.demand, limits)
         records = [recover(sub.running_nodes, topology) if sub.topology else NO_RECORD for sub in subs]
         if limits.job is None and not gang.sub_grouped:
-            return self._flat(request, self._board(request), subs[0], records[0], limits)
+            return self._flat(request, self.board(request), subs[0], records[0], limits)
         # The kernel does not know the score of pods without a topology, and an explanation wants every step.
         normal = self._parameters.normal_pod_enable and not all(sub.topology for sub in subs)
         if normal or request.recorder is not None:
-            return self._two_level(request, self._board(request), subs, records, limits)
+            return self._two_level(request, self.board(request), subs, records, limits)
         return self._compiled(request, subs, records, limits)
 
-    def _board(self, request: Request) -> Board:
+    def board(self, request: Request) -> Board:
+        """The cluster as the request shows it, with what the scores need."""
         p, snapshot = self._parameters, request.snapshot
         normal = NormalPods(
             p.normal_pod_enable,
@@ -130,7 +136,7 @@ class Volcano115(VolcanoPolicy):
         while search.pods_left and search.turn():
             score += search.score
         if not search.ready:
-            told = TwoLevelSearch(self._board(request), subs, limits.job, packing, float(p.weight))
+            told = TwoLevelSearch(self.board(request), subs, limits.job, packing, float(p.weight))
             state = told.start(records, record)
             told.take_over(search.tried(), state)
             fit = last_fit(request, search, told.last_tried)
@@ -145,8 +151,7 @@ class Volcano115(VolcanoPolicy):
         self, request: Request, board: Board, subs: list[SubJob], records: list[int], limits: Limits
     ) -> Assignment | Declined:
         topology = request.snapshot.topology
-        weights = weights_of_resources(self._parameters, request.snapshot.resources)
-        search = TwoLevelSearch(board, subs, limits.job, weights, float(self._parameters.weight))
+        search = self.search(request, board, subs, limits)
         state = search.start(records, joined(records, topology))
         score = 0.0
         while any(any(sub.left) for sub in state.subs):
@@ -165,6 +170,163 @@ class Volcano115(VolcanoPolicy):
         answer.score = score
         if _has_topology(request.gang) and state.record != NO_RECORD:
             answer.record, answer.has_record = state.record, True
+        return answer
+
+    def search(self, request: Request, board: Board, subs: list[SubJob], limits: Limits) -> TwoLevelSearch:
+        """The search for the turns of one job."""
+        weights = weights_of_resources(self._parameters, request.snapshot.resources)
+        return TwoLevelSearch(board, subs, limits.job, weights, float(self._parameters.weight))
+
+
+class _NewestTurns(Turns):
+    """What the turns of the newest release share: sub-jobs and their records; each turn sees the cluster anew."""
+
+    def __init__(self, request: Request, policy: Volcano115, limits: Limits) -> None:
+        super().__init__(request)
+        topology = request.snapshot.topology
+        self._policy = policy
+        self._limits = limits
+        self._subs = split(request.gang, request.snapshot, request.demand, limits)
+        self._records = [recover(sub.running_nodes, topology) if sub.topology else NO_RECORD for sub in self._subs]
+        self._given: dict[tuple[int, int], int] = {}
+        self._begun = False
+        self._whole: Assignment | Declined | None = None
+
+    def _not_ready(self, request: Request) -> bool:
+        """Whether the job is left out, because it has a topology and the HyperNodes are no tree."""
+        topology = request.snapshot.topology
+        if topology.ready or not _has_topology(request.gang):
+            return False
+        self.declined, self.over = Declined((topology_not_ready(topology),)), True
+        return True
+
+    def _give(self, placed: list[tuple[int, int, Ints]]) -> None:
+        """Enter the nodes of the next pods of a sub-job's role."""
+        for number, role, nodes in placed:
+            first = self._given.get((number, role), 0)
+            self.node[self._subs[number].pods[role][first : first + len(nodes)]] = nodes
+            self._given[number, role] = first + len(nodes)
+
+    def _all_at_once(self, request: Request, room: Room | None, every: bool) -> bool:
+        """Take everything in the first turn, by the policy's fast way, where no further turn can follow."""
+        progress = self.progress
+        needed = progress.min_available >= progress.counted + sum(progress.left)
+        if self._begun or room is not None or not (every or (needed and not request.gang.sub_grouped)):
+            self._begun = True
+            return False
+        self._whole = self._policy.assign(request)
+        self.over = True
+        if isinstance(self._whole, Declined):
+            self.declined = self._whole
+            return True
+        self.node = self._whole.node
+        for role in request.demand.order:
+            self.progress.place(role, int((self.node[request.gang.role_of_pod == role] >= 0).sum()))
+        return True
+
+    def _assignment(self, request: Request, idle: Longs | None) -> Assignment:
+        reasons = _reasons(request, self.node, idle)
+        return Assignment(self.node, reasons, score=self.score, warnings=self._limits.warnings)
+
+
+class _FlatTurns(_NewestTurns):
+    """The whole cluster as one HyperNode."""
+
+    def __init__(self, request: Request, policy: Volcano115, limits: Limits) -> None:
+        super().__init__(request, policy, limits)
+        self.progress = JobProgress.start(request.gang, request.snapshot)
+        self._record = NO_RECORD
+
+    def take(self, request: Request, room: Room | None, *, every: bool) -> None:
+        if self._not_ready(request) or self._all_at_once(request, room, every):
+            return
+        self.cap(request, room)
+        sub = self._subs[0]
+        board = self._policy.board(request)
+        on_nodes = np.concatenate([sub.running_nodes, self.node[self.node >= 0]])
+        fill, shapes, nodes = board.filler(-1, sub, self._records[0], on_nodes)
+        board.record_nodes(fill, shapes, sub)
+        # The turns look at the same nodes, so that all of them can be taken in one pass.
+        done = Pass.run(fill, shapes, nodes, self.progress, stop_when_ready=not every)
+        if not done.progress.ready:
+            self.declined, self.over = _declined_flat(request, done, fill.idle, self._limits), True
+            return
+        self._give([(0, role, placed) for role, placed in done.placed])
+        self.progress = done.progress
+        self.over = not done.placed or not sum(self.progress.left)
+        if isinstance(fill, Fill):
+            self._record = fill.record
+            if sub.topology:
+                self._records[0] = fill.record
+
+    def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
+        if self.declined is not None or self._whole is not None:
+            return self.declined or self._whole or Assignment(self.node)
+        answer = self._assignment(request, idle)
+        if self._subs[0].topology and not request.snapshot.topology.tiers:
+            # Without HyperNodes the virtual top is every node's leaf.
+            answer.has_record = True
+        elif self._record != NO_RECORD:
+            answer.record, answer.has_record = self._record, True
+        return answer
+
+
+class _SearchTurns(_NewestTurns):
+    """Turns of a job with a tier or with sub-groups."""
+
+    def __init__(self, request: Request, policy: Volcano115, limits: Limits) -> None:
+        super().__init__(request, policy, limits)
+        self._search: TwoLevelSearch | None = None
+        self._state: State | None = None
+
+    def take(self, request: Request, room: Room | None, *, every: bool) -> None:
+        if self._not_ready(request) or self._all_at_once(request, room, every):
+            return
+        board = self._policy.board(request)
+        if self._search is None or self._state is None:
+            self._search = self._policy.search(request, board, self._subs, self._limits)
+            self._state = self._search.start(self._records, joined(self._records, request.snapshot.topology))
+        search, state = self._search, self._state
+        search.board = board
+        self._cap_each(request, state, room)
+        before = len(state.placed)
+        self.over = True
+        while any(any(sub.left) for sub in state.subs):
+            found = search.turn(state)
+            if found is None:
+                break
+            if request.recorder is not None:
+                _explain_turn(request, board, self._subs, state, found)
+            state = found
+            self.score += state.score
+            if not every:
+                self.over = not any(any(sub.left) for sub in state.subs)
+                break
+        if not search.ready(state):
+            demand = request.demand
+            holds = [int(demand.capacity(role, demand.idle, 1).sum()) for role in demand.order]
+            self.declined, self.over = _declined_by_search(request, search, state, self._limits, holds), True
+            return
+        self._state, self.progress = state, state.job
+        self._give(state.placed[before:])
+
+    @staticmethod
+    def _cap_each(request: Request, state: State, room: Room | None) -> None:
+        """As `cap`, sub-job after sub-job."""
+        if room is None:
+            return
+        room = room.copy()
+        for role in request.demand.order:
+            for sub in state.subs:
+                sub.left[role] = room.pods(role, sub.left[role])
+                room.take(role, sub.left[role])
+
+    def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
+        if self.declined is not None or self._whole is not None:
+            return self.declined or self._whole or Assignment(self.node)
+        answer = self._assignment(request, idle)
+        if self._state is not None and _has_topology(request.gang) and self._state.record != NO_RECORD:
+            answer.record, answer.has_record = self._state.record, True
         return answer
 
 
@@ -223,7 +385,8 @@ def _reasons(request: Request, node: Ints, idle: Longs | None) -> dict[int, tupl
 def _declined_flat(request: Request, done: Pass, idle: Longs, limits: Limits) -> Declined:
     start = request.progress()
     held = f"{done.n_placed} of the {start.missing} pods needed find a node"
-    role = done.failed[0]
+    # No role failed where the queue took too few pods.
+    role = done.failed[0] if done.failed else request.demand.order[0]
     reasons = (
         fit_reason(request, role, idle),
         Reason("gang-incomplete", held, start.missing),

@@ -1,0 +1,65 @@
+"""Turns on the whole cluster, one after another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.fabrics import snapshot
+from workbench.model.gang import Gang, Role
+from workbench.policies import get_policy
+from workbench.policies.gpu.base import GpuQuestions
+from workbench.policies.volcano.queues import Room
+from workbench.policies.volcano.turns import idle_after
+
+ROLES = (Role("a", 3, {"cpu": 1000}), Role("b", 2, {"cpu": 2000}))
+
+
+def start(ledger, minimum=2):
+    policy = get_policy("allocate")
+    gang = Gang("d", "j", ROLES, minimum)
+    return policy.node, policy.node.request(gang, ledger, GpuQuestions(policy.gpu, ledger), None)
+
+
+def test_the_first_turn_places_the_minimum_and_each_further_one_a_pod():
+    ledger = snapshot(["n0"], cpu=8000).ledger()
+    policy, request = start(ledger)
+    turns = policy.turns(request)
+    counts = []
+    while not turns.over:
+        before = turns.node >= 0
+        turns.take(request, None, every=False)
+        new = np.flatnonzero((turns.node >= 0) & ~before)
+        ledger.take(turns.node[new], request.demand.rows[request.gang.role_of_pod[new]])
+        _, request = start(ledger)
+        counts.append(int((turns.node >= 0).sum()))
+    assert counts == [2, 3, 4, 5]
+    assert turns.answer(request, request.demand.idle).node.tolist() == [0, 0, 0, 0, 0]
+
+
+def test_a_turn_that_leaves_the_gang_incomplete_declines_it():
+    policy, request = start(snapshot(["n0"], cpu=1000).ledger())
+    turns = policy.turns(request)
+    turns.take(request, None, every=False)
+    assert turns.over
+    assert turns.declined is turns.answer(request, None)
+
+
+def test_pods_beyond_the_queue_are_skipped_in_the_order_in_which_pods_are_tried():
+    policy, request = start(snapshot(["n0"], cpu=8000).ledger())
+    turns = policy.turns(request)
+    room = Room(np.array([4900.0, np.inf, np.inf, np.inf]), request.demand.rows)
+    turns.cap(request, room)
+    assert turns.progress.left == [3, 0]
+    assert room.left[0] == 4900
+    turns.take(request, room, every=True)
+    assert turns.node.tolist() == [0, 0, 0, -1, -1]
+
+
+def test_what_is_idle_after_pods_were_placed():
+    ledger = snapshot(["n0", "n1"], cpu=8000).ledger()
+    _, request = start(ledger)
+    node = np.array([0, 1, -1, 1, -1], dtype=np.int32)
+    assert idle_after(request, node, None)[:, 0].tolist() == [7000, 5000]
+    assert ledger.idle[:, 0].tolist() == [8000, 8000]
+    known = np.zeros((2, 4), dtype=np.int64)
+    assert idle_after(request, node, known) is known
