@@ -31,6 +31,21 @@ KEY_CELLS = {
         "regret-b": "88%",
         "half": "<svg",
     },
+    "02_volcano_topology.ipynb": {
+        "hard": "hard, tier 1 volcano-1.13   pending",
+        "pending": "best s0 (tier 1) holds 2 of 3",
+        "soft": "node3 node4",
+        "soft-explain": "all are equally close to the first pod",
+        "fault": "one pod lost, without         volcano-1.13        s2     1  node4",
+        "restart": "hard, tier 2, record s4      volcano-1.13   pending",
+        "restart-explain": "meets the recorded s4 only at tier 3, 2 is allowed",
+        "upgrade": "nvlink-network2",
+        "elastic": "nvidia.com/gpu: 32 asked, 16 idle",
+        "elastic-out": "node0 node1 node2 node3",
+        "packing": "41.02",
+        "trees": "6 pods, hard, tier 2 volcano-1.13                  pending",
+        "summary": "pending",
+    },
 }
 
 #: Lines of code that still fit a screen.

@@ -93,6 +93,19 @@ def test_explaining_changes_nothing_and_repeating_neither(name, seed):
         assert explanation.nodes
 
 
+@pytest.mark.parametrize("name", EVERY)
+@settings(deadline=None, max_examples=20)
+@given(seed=seeds)
+def test_explaining_a_session_decides_as_the_session_does(name, seed):
+    _, cluster, gang = case(seed)
+    gangs = [dataclasses.replace(gang, name=f"again-{i}") for i in range(3)]
+    policy = get_policy(name)
+    decisions = policy.schedule(gangs, cluster)
+    explained = [explanation.decision for explanation in policy.explain_session(gangs, cluster)]
+    assert [d.gang.name for d in explained] == [gang.name for gang in gangs]
+    assert [content(d.result) for d in explained] == [content(d.result) for d in decisions]
+
+
 @pytest.mark.parametrize("name", [n for n in NODE if get_policy(n).node.monotone])
 @settings(deadline=None, max_examples=60)
 @given(seed=seeds)

@@ -90,7 +90,22 @@ def test_an_explanation_lists_domains_then_nodes() -> None:
         Candidate("node", "node0", None, True, "", 12.0, {"binpack": 12.0}),
     )
     text = shown(tables.explanation_tables(Explanation(decisions()[0], candidates, ("a note",))))
-    assert text.index("a note") < text.index("above the highest allowed") < text.index("binpack 12")
+    assert text.index("a note") < text.index("above the highest allowed") < text.index("binpack")
+
+
+def test_an_explanation_has_the_parts_of_node_scores_in_columns_while_they_fit() -> None:
+    parts = {"binpack": 7.292, "least": 92.0, "balanced": 98.0, "tier": 66.67, "tasks": 33.33}
+    nodes = (
+        Candidate("node", "node0", None, True, "fits a pod of worker", 297.3, parts),
+        Candidate("node", "node1", None, False, "nvidia.com/gpu: 8 asked, 5 idle"),
+    )
+    domain = Candidate("domain", "<cluster-top-hypernode>", 4, True, "holds 3 of 3 pods", 54.6, {"cpu": 31.2})
+    text = shown(tables.explanation_tables(Explanation(decisions()[0], (domain, *nodes))))
+    assert "node   kept  score  binpack  least  balanced   tier  tasks  why" in text
+    assert "holds 3 of 3 pods; cpu 31.2" in text
+    wide = Candidate("node", "n", None, True, "fits", 1.0, {f"a-long-part-{i}": 1.0 for i in range(4)})
+    text = shown(tables.explanation_tables(Explanation(decisions()[0], (wide,))))
+    assert "fits; a-long-part-0 1, a-long-part-1 1" in text
 
 
 def test_best_gpus_show_value_pair_and_ties() -> None:

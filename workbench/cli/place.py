@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,9 +13,7 @@ from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.model.explanation import Explanation
-    from workbench.model.placement import Decision
     from workbench.model.snapshot import Scenario
-    from workbench.policies import Policy
 
 __all__ = ["place", "require_jobs"]
 
@@ -58,8 +55,8 @@ def place(
     require_jobs(scenario)
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot)
     metrics = measure_run(decisions, scenario.snapshot)
-    explanations = _explanations(chosen, decisions, scenario) if explain else []
     tell_gaps(scenario)
+    explanations = chosen.explain_session(scenario.gangs, scenario.snapshot) if explain else []
     if output is PlaceOutput.table:
         from workbench.report import tables
 
@@ -86,22 +83,6 @@ def require_jobs(scenario: Scenario) -> None:
             got="no pod that waits for a node",
             expected="a Job, Deployment or PodGroup with such pods, or a pending Pod",
         )
-
-
-def _explanations(policy: Policy, decisions: Sequence[Decision], scenario: Scenario) -> list[Explanation]:
-    """Each gang explained on the cluster as its predecessors in the session left it."""
-    from workbench.model.placement import Placement
-    from workbench.policies.base import session_order
-
-    snapshot, found = scenario.snapshot, {}
-    by_key = {decision.gang.key: decision for decision in decisions}
-    for i in session_order(scenario.gangs):
-        gang = scenario.gangs[i]
-        found[gang.key] = policy.explain(gang, snapshot)
-        result = by_key[gang.key].result
-        if isinstance(result, Placement):
-            snapshot = snapshot.with_placement(result)
-    return [found[decision.gang.key] for decision in decisions]
 
 
 def _explanation_record(explanation: Explanation) -> dict[str, Any]:

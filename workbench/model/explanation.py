@@ -60,8 +60,8 @@ class Recorder:
     candidates: list[Candidate] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def domain(self, name: str, tier: int, kept: bool, why: str, score: float | None = None) -> None:
-        self.candidates.append(Candidate("domain", name, tier, kept, why, score))
+    def domain(self, name: str, tier: int, kept: bool, why: str, score: float | None = None, **parts: float) -> None:
+        self.candidates.append(Candidate("domain", name, tier, kept, why, score, parts))
 
     def node(self, name: str, kept: bool, why: str, score: float | None = None, **parts: float) -> None:
         self.candidates.append(Candidate("node", name, None, kept, why, score, parts))
@@ -70,13 +70,17 @@ class Recorder:
         self.notes.append(sentence)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Displayed):
     """The decision on one gang with everything that was considered, in order."""
 
     decision: Decision
     candidates: tuple[Candidate, ...]
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        looked = f"{len(self.domains)} HyperNodes and {len(self.nodes)} nodes considered"
+        return f"Explanation({self.decision.result!r}, {looked})"
 
     @property
     def domains(self) -> tuple[Candidate, ...]:

@@ -98,10 +98,27 @@ class Policy(ABC):
             decisions[i] = Decision(gangs[i], self.place(gangs[i], ledger))
         return [decisions[i] for i in range(len(gangs))]
 
+    def explain_session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
+        """`schedule` with everything that was considered: each gang on what its predecessors left.
+
+        Returns
+        -------
+        list of Explanation
+            In the order of `gangs`; the decisions are those of `schedule`.
+        """
+        ledger = snapshot.ledger()
+        found: dict[int, Explanation] = {}
+        for i in session_order(gangs):
+            found[i] = self._explained(gangs[i], ledger)
+        return [found[i] for i in range(len(gangs))]
+
     def explain(self, gang: Gang, snapshot: ClusterSnapshot) -> Explanation:
         """The decision on one gang alone, with everything that was considered; the same code as `place`."""
+        return self._explained(gang, snapshot.ledger())
+
+    def _explained(self, gang: Gang, ledger: Ledger) -> Explanation:
         recorder = Recorder()
-        result = self.decide(gang, snapshot.ledger(), recorder)
+        result = self.decide(gang, ledger, recorder)
         return Explanation(Decision(gang, result), tuple(recorder.candidates), tuple(recorder.notes))
 
     def __repr__(self) -> str:
@@ -194,6 +211,10 @@ class NodePolicy(ABC):
     def schedule(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
         """One session of the policy that this is the node part of; a scheduler with a session of its own runs that."""
         return Policy.schedule(whole, gangs, snapshot)
+
+    def explain_session(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
+        """`schedule` with what was considered; whoever overrides one overrides both."""
+        return Policy.explain_session(whole, gangs, snapshot)
 
     @abstractmethod
     def assign(self, request: Request) -> Assignment | Declined:
@@ -296,6 +317,9 @@ class Composed(Policy):
 
     def schedule(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
         return self.node.schedule(self, gangs, snapshot)
+
+    def explain_session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
+        return self.node.explain_session(self, gangs, snapshot)
 
 
 def place_best_effort(request: Request, answer: Assignment, idle: npt.NDArray[np.int64]) -> Assignment | Declined:

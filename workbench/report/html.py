@@ -16,7 +16,7 @@ import numpy.typing as npt
 from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.evaluate.metrics import NODE, PlacementMetrics
 from workbench.model.best_gpus import BestGpus
-from workbench.model.explanation import Explanation
+from workbench.model.explanation import Candidate, Explanation
 from workbench.model.placement import PlacedPod, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.report.blocks import pack
@@ -131,8 +131,14 @@ def explanation_html(explanation: Explanation) -> str:
         nodes=explanation.nodes[:_ROWS],
         more_domains=max(0, len(explanation.domains) - _ROWS),
         more_nodes=max(0, len(explanation.nodes) - _ROWS),
-        parts=sorted({name for c in explanation.nodes for name in c.parts}),
+        domain_parts=_part_names(explanation.domains[:_ROWS]),
+        node_parts=_part_names(explanation.nodes[:_ROWS]),
     )
+
+
+def _part_names(candidates: Sequence[Candidate]) -> list[str]:
+    """Parts of scores in the policy's order."""
+    return list(dict.fromkeys(name for c in candidates for name in c.parts))
 
 
 def best_gpus_html(best: BestGpus) -> str:

@@ -34,6 +34,9 @@ __all__ = [
 #: Lines listed before the rest is counted; -o json has everything.
 _ROWS = 40
 
+#: Characters that the parts of a score may take in a line of 80.
+_PART_COLUMNS = 40
+
 
 def _table(*headers: str, title: str = "", right: Sequence[int] = ()) -> Table:
     table = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold")
@@ -167,10 +170,20 @@ def explanation_tables(explanation: Explanation) -> list[Any]:
     for kind, candidates in (("HyperNode", explanation.domains), ("node", explanation.nodes)):
         if not candidates:
             continue
-        table = _table(kind, "tier", "kept", "score", "why", right=(1, 3))
+        of_score = list(dict.fromkeys(name for c in candidates[:_ROWS] for name in c.parts))
+        # Columns where they leave room for the reasons, words behind the reasons elsewhere.
+        narrow = kind == "node" and sum(max(len(name), 5) + 2 for name in of_score) <= _PART_COLUMNS
+        columns = of_score if narrow else []
+        tiers = ("tier",) if kind == "HyperNode" else ()
+        heads = (kind, *tiers, "kept", "score", *columns)
+        numbers = [i for i, head in enumerate(heads) if i and head != "kept"]
+        table = _table(*heads, "why", right=numbers)
         for c in candidates[:_ROWS]:
-            scores = ", ".join(f"{name} {number_text(value)}" for name, value in c.parts.items())
-            _row(table, c.name, c.tier, "yes" if c.kept else "no", c.score, "; ".join(filter(None, (c.why, scores))))
+            tier = (c.tier,) if tiers else ()
+            scores = ", ".join(f"{name} {number_text(v)}" for name, v in c.parts.items() if name not in columns)
+            why = "; ".join(filter(None, (c.why, scores)))
+            values = (c.parts.get(name) for name in columns)
+            _row(table, c.name, *tier, "yes" if c.kept else "no", c.score, *values, why)
         parts += [table, *_more(len(candidates) - _ROWS, f"{kind}s")]
     return parts
 

@@ -11,6 +11,7 @@ from tests.policies.random_cases import DEFAULTS, assert_same_at_random, seeds
 from tests.reference import volcano_1_13 as oracle
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.labels import NodeFilter, Requirement
+from workbench.model.snapshot import RunningPod
 from workbench.model.topology import Problem
 from workbench.policies import get_policy
 
@@ -170,19 +171,62 @@ def test_the_record_of_a_hard_job_stays_while_its_pods_are_placed():
 def test_the_explanation_follows_the_tiers():
     explanation = get_policy("volcano-1.13").explain(job(3, "hard", 2), document_tree())
     assert [(c.name, c.kept, c.why) for c in explanation.domains] == [
-        *[(f"s{i}", False, "holds 2 of 3 pods") for i in range(4)],
+        *[(f"s{i}", False, "holds 2 of 3 pods; nvidia.com/gpu: 24 asked, 16 idle") for i in range(4)],
         ("s4", True, "holds 3 of 3 pods"),
         ("s5", True, "holds 3 of 3 pods"),
-        ("s6", False, "tier 3 above the highest allowed 2"),
+        ("s6", False, "tier 3 above the highest allowed 2; room for up to 3 of 3 pods"),
     ]
     assert [c.name for c in explanation.nodes] == ["node0", "node1", "node2", "node3"]
-    assert explanation.notes == ("turn 1: 3 pods in s4",)
+    assert explanation.notes == ("turn 1: 3 pods in s4", "nodes of s4 as the first pod sees them")
+    assert [dict(c.parts) for c in explanation.domains if c.kept] == [
+        {"node scores": c.score} for c in explanation.domains if c.kept
+    ]
 
 
 def test_the_explanation_notes_each_turn_but_shows_the_candidates_of_the_first():
     explanation = get_policy("volcano-1.13").explain(job(5, "hard", 2, min_available=3), document_tree())
-    assert explanation.notes == ("turn 1: 3 pods in s4", "turn 2: 1 pod in s1", "turn 3: no HyperNode chosen")
+    shown = "nodes of s4 as the first pod sees them"
+    assert explanation.notes == ("turn 1: 3 pods in s4", shown, "turn 2: 1 pod in s1", "turn 3: no HyperNode chosen")
     assert [c.name for c in explanation.domains] == ["s0", "s1", "s2", "s3", "s4", "s5", "s6"]
+
+
+def test_the_explanation_of_a_pending_job_shows_the_nodes_of_the_nearest_miss():
+    cluster = document_tree(used={"node2": (0, 0, 0, 3)}, cordoned=("node4",))
+    explanation = get_policy("volcano-1.13").explain(job(3, "hard", 1), cluster)
+    why = {c.name: c.why for c in explanation.domains}
+    assert why["s1"] == "holds 1 of 3 pods; nvidia.com/gpu: 24 asked, 13 idle"
+    assert why["s2"] == "holds 1 of 3 pods; 1 of 2 nodes do not accept them; nvidia.com/gpu: 24 asked, 8 idle"
+    assert explanation.notes == ("turn 1: no HyperNode chosen", "nodes of s0 as the first pod sees them")
+    assert [c.name for c in explanation.nodes] == ["node0", "node1"]
+
+
+def test_the_explanation_says_when_idle_resources_lie_on_too_many_nodes():
+    cluster = document_tree(used={f"node{i}": (0, 0, 0, 3) for i in range(4)})
+    explanation = get_policy("volcano-1.13").explain(job(2, "hard", 2), cluster)
+    assert {c.name: c.why for c in explanation.domains}["s0"] == "holds 0 of 2 pods; nvidia.com/gpu: 16 asked, 10 idle"
+    above = get_policy("volcano-1.13").explain(
+        job(2, "hard", 2), document_tree(used={f"node{i}": (0, 0, 0, 3) for i in range(8)})
+    )
+    assert {c.name: c.why for c in above.domains}["s4"] == (
+        "holds 0 of 2 pods; enough is idle in sum, but not on single nodes"
+    )
+
+
+@pytest.mark.parametrize("mode", ["hard", "soft"])
+def test_the_explanation_of_a_job_with_a_record_splits_the_score(mode):
+    running = [RunningPod("default", "job-worker-9", 6, {}, "default/job")]
+    cluster = document_tree(used={"node0": (0, 0, 0, 3)}, running=running)
+    gang = job(2, mode, 3, record="s5", ready=1, min_available=3)
+    explanation = get_policy("volcano-1.13", weight=1).explain(gang, cluster)
+    nodes = {c.name: c for c in explanation.nodes}
+    kept = [c for c in nodes.values() if c.kept]
+    assert [sum(c.parts.values()) for c in kept] == pytest.approx([c.score for c in kept])
+    assert set(kept[0].parts) == {"binpack", "least", "balanced", "tier", "tasks"}
+    # s3 and s2 meet s5 at tier 2 of 1..3: 50. One task of three is in s3.
+    assert nodes["node7"].parts["tier"] == 50.0
+    if mode == "soft":
+        assert nodes["node0"].why == "nvidia.com/gpu: 8 asked, 5 idle"
+        assert [round(nodes[n].parts["tasks"], 3) for n in ("node5", "node7")] == [0.0, 33.333]
 
 
 def test_the_explanation_of_a_job_far_from_its_record_says_how_far():

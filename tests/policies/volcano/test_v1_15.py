@@ -205,11 +205,58 @@ def test_min_resources_of_the_job_keep_it_out_of_small_hypernodes():
 
 def test_parts_fill_one_after_another_and_the_explanation_says_where():
     explanation = get_policy("volcano-1.15").explain(grouped(4, 2), document_tree())
-    assert explanation.notes == ("w-0: 2 pods inside s0", "w-1: 2 pods inside s1")
+    nodes = "nodes of s0 as the first pod sees them"
+    assert explanation.notes == ("w-0: 2 pods inside s0", "w-1: 2 pods inside s1", nodes)
     kept = [c.name for c in explanation.domains if c.kept]
     assert kept == ["s4", "s5"]
-    assert {c.name: c.why for c in explanation.domains}["s0"] == "holds 2 of 4 pods"
+    assert {c.name: c.why for c in explanation.domains}["s0"] == "holds 2 of 4 pods; nvidia.com/gpu: 32 asked, 16 idle"
     assert explanation.nodes
+
+
+def test_the_explanation_follows_the_tiers_up_to_the_virtual_top():
+    cluster = document_tree(used={"node4": (1000, 0, 0, 1), "node2": (0, 0, 0, 1)})
+    explanation = get_policy("volcano-1.15").explain(job(2, "soft"), cluster)
+    assert [(c.name, c.kept, c.why) for c in explanation.domains] == [
+        ("s0", True, "holds 2 of 2 pods"),
+        ("s1", False, "holds 1 of 2 pods; nvidia.com/gpu: 16 asked, 15 idle"),
+        ("s2", False, "holds 1 of 2 pods; nvidia.com/gpu: 16 asked, 15 idle"),
+        ("s3", True, "holds 2 of 2 pods"),
+        *[(name, False, "not tried: a lower tier has a solution") for name in ("s4", "s5", "s6")],
+        ("<cluster-top-hypernode>", False, "not tried: a lower tier has a solution"),
+    ]
+
+
+def test_the_explanation_splits_the_score_of_a_hypernode():
+    cluster = document_tree(used={"node5": (9000, 0, 1, 1)}, running=running("node6", "node0"))
+    gang = job(1, "hard", 3, gpus=1, min_available=3, ready=2)
+    explanation = get_policy("volcano-1.15", hypernode_binpack_resources={"nvidia.com/gpu": 2}).explain(gang, cluster)
+    kept = [c for c in explanation.domains if c.kept]
+    assert kept
+    assert [sum(c.parts.values()) for c in kept] == pytest.approx([c.score for c in kept])
+    assert [sorted(c.parts) for c in kept] == [["cpu", "nvidia.com/gpu", "tasks"]] * len(kept)
+    fuller = {c.name: c.parts for c in kept}["s2"]
+    assert fuller["nvidia.com/gpu"] > {c.name: c.parts for c in kept}["s1"]["nvidia.com/gpu"] > 0
+    assert [sum(c.parts.values()) for c in explanation.nodes] == pytest.approx([c.score for c in explanation.nodes])
+
+
+def test_the_explanation_of_the_pre_filter_names_the_resource():
+    explanation = get_policy("volcano-1.15").explain(job(4, "hard", 1, min_available=2), document_tree())
+    assert {c.name: c.why for c in explanation.domains}["s1"] == (
+        "holds 2 of 2 pods, but no HyperNode of tier <= 1 had room for all 4 pending pods of the job when the session "
+        "began (nvidia.com/gpu: 32 asked, 16 idle)"
+    )
+    assert explanation.notes == ("no HyperNode chosen", "nodes of s0 as the first pod sees them")
+    small = job(1, "hard", 3, min_resources={"nvidia.com/gpu": 20, "memory": 1 << 30})
+    explanation = get_policy("volcano-1.15").explain(small, document_tree())
+    assert {c.name: c.why for c in explanation.domains}["s1"] == (
+        "smaller than minResources when the session began (nvidia.com/gpu: 20 asked, 16 idle)"
+    )
+
+
+def test_the_explanation_shows_the_candidates_of_the_first_turn_alone():
+    explanation = get_policy("volcano-1.15").explain(job(3, "hard", 2, min_available=1), document_tree())
+    assert len(explanation.domains) == 8
+    assert len(explanation.nodes) == 4
 
 
 def test_without_hypernodes_a_hard_job_may_use_the_virtual_top():

@@ -16,10 +16,9 @@ import numpy.typing as npt
 from workbench.kernels.domains import Fill, Placed, ScoreWeights, TopologyScores
 from workbench.kernels.dry_runs import DryRuns
 from workbench.policies.base import Request
-from workbench.policies.demand import node_reasons
 from workbench.policies.progress import Progress
 
-__all__ = ["Filler", "Pass", "Workplace", "record_nodes"]
+__all__ = ["Filler", "Pass", "Workplace"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -50,7 +49,7 @@ class Workplace:
             weights=self.weights,
         )
         shapes = {
-            role: fill.add_shape(demand.rows[role], feasible=demand.feasible(role), extra=self._extra(role))
+            role: fill.add_shape(demand.rows[role], feasible=demand.feasible(role), extra=self.gpu_extra(role))
             for role in demand.order
         }
         return fill, shapes
@@ -71,10 +70,11 @@ class Workplace:
             scores=scores,
         )
         for role in roles:
-            runs.add_shape(demand.rows[role], feasible=demand.feasible(role), extra=self._extra(role))
+            runs.add_shape(demand.rows[role], feasible=demand.feasible(role), extra=self.gpu_extra(role))
         return runs
 
-    def _extra(self, role: int) -> Floats | None:
+    def gpu_extra(self, role: int) -> Floats | None:
+        """What the GPU policy adds to the score of each node of the cluster; None: nothing."""
         if self.gpu_weight == 0:
             return None
         scores = self.request.gpus.scores(self.request.gang.roles[role].n_gpus)
@@ -152,26 +152,3 @@ class Pass:
             elif stop_when_ready and now.ready:
                 break
         return done
-
-
-def record_nodes(workplace: Workplace, fill: Filler, shapes: Mapping[int, int]) -> None:
-    """Tell the recorder how every node looks to the first pod: its score parts, or what excludes it."""
-    request = workplace.request
-    recorder = request.recorder
-    if recorder is None or not shapes:
-        return
-    role, shape = next(iter(shapes.items()))
-    parts, totals = fill.node_scores(shape)
-    names = request.snapshot.topology.node_names
-    for position in np.argsort(request.snapshot.topology.node_rank[fill.nodes]):
-        node = fill.nodes[position : position + 1]
-        name = names[int(node[0])]
-        if totals[position] == -np.inf:
-            causes = node_reasons(request.demand, role, workplace.idle, node)
-            recorder.node(name, False, "; ".join(cause.message.removeprefix("1 ") for cause in causes))
-            continue
-        topology = float(totals[position] - parts[position])
-        shown: dict[str, float] = {"node": float(parts[position])}
-        if workplace.leaf is not None:
-            shown["network-topology-aware"] = topology
-        recorder.node(name, True, f"fits a pod of {request.gang.roles[role].name}", float(totals[position]), **shown)

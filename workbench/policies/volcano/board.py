@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import Fill, ScoreWeights, TopologyScores
 from workbench.policies.base import Request
-from workbench.policies.volcano.allocate import Filler, Workplace, record_nodes
+from workbench.policies.volcano.allocate import Filler, Workplace
+from workbench.policies.volcano.explaining import record_nodes
 from workbench.policies.volcano.job_parts import SubJob
 from workbench.policies.volcano.normal_pods import NormalFill, NormalPods
 
@@ -176,9 +177,11 @@ class Board:
             np.add.at(counts, place[inside & (leaves >= 0)], 1)
         return counts
 
-    def record_nodes(self, fill: Filler, shapes: dict[int, int], sub: SubJob) -> None:
-        """Tell the recorder how the filler's nodes look to the first pod of a sub-job."""
-        if self.request.recorder is not None and shapes:
-            leaf = self.topology.leaf_of_node
+    def record_nodes(self, domain: int, sub: SubJob, record: int) -> None:
+        """Tell the recorder how the nodes of a HyperNode look to the first pod of a sub-job."""
+        if self.request.recorder is not None:
+            leaf = self.topology.leaf_of_node if sub.topology else None
             workplace = Workplace(self.request, self._weights, self._gpu_weight, self.idle, self.used, leaf)
-            record_nodes(workplace, fill, shapes)
+            fill, shapes, _ = self.filler(domain, sub, record, sub.running_nodes)
+            without_tasks, _, _ = self.filler(domain, sub, record, sub.running_nodes[:0])
+            record_nodes(workplace, fill, shapes, without_tasks)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
-from workbench.model.explanation import Recorder
+from workbench.model.explanation import Explanation, Recorder
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Decision
@@ -86,6 +86,9 @@ class VolcanoPolicy(NodePolicy):
 
     def schedule(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
         return Session(whole, self, gangs, snapshot).run()
+
+    def explain_session(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
+        return Session(whole, self, gangs, snapshot, recorded=True).explain()
 
 
 @dataclass(eq=False)

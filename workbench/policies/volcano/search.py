@@ -16,6 +16,7 @@ from workbench.model.explanation import Recorder
 from workbench.model.placement import NearestMiss
 from workbench.policies.progress import Progress
 from workbench.policies.volcano.allocate import Pass, Workplace
+from workbench.policies.volcano.explaining import above_text, room_text, up_to_text
 from workbench.policies.volcano.record import NO_RECORD
 
 __all__ = ["HardSearch", "Turn"]
@@ -96,7 +97,7 @@ class HardSearch:
         for tier in topology.tiers:
             domains = topology.domains_at(tier)
             if tier > self.highest_tier or winner is not None:
-                self._tell_untried(recorder, tier, domains)
+                self._tell_untried(recorder, tier, domains, holds, needs)
                 continue
             tried = domains[near[domains]]
             if len(tried):
@@ -112,7 +113,7 @@ class HardSearch:
                 # Pods of a role that has its minimum do not bring the gang nearer.
                 solved[unknown], held[unknown] = self._dry_run(tried[unknown], needs)
             held[solved] = needs
-            self._tell_tried(recorder, tier, domains, tried, solved, held, needs, record)
+            self._tell_tried(recorder, tier, domains, tried, solved, held, needs, record, progress)
             solutions = tried[solved]
             if len(solutions):
                 # The first of the largest: the smallest name.
@@ -124,6 +125,14 @@ class HardSearch:
         if winner is not None:
             self._forget_around(winner.done)
         return winner
+
+    @property
+    def nearest(self) -> int:
+        """Of the last turn: the domain that came closest, the lowest tier first; -1 for none."""
+        if not self.misses:
+            return -1
+        best = max(self.misses.values(), key=lambda miss: (miss.holds, -miss.tier))
+        return self.workplace.request.snapshot.topology.domain(best.domain)
 
     def _same_question(self, progress: Progress, record: int) -> None:
         """Forget every answer unless this turn asks what the last one asked: one pod of the same roles, same record."""
@@ -222,13 +231,13 @@ class HardSearch:
             return f"no common HyperNode with the recorded {name}"
         return f"meets the recorded {name} only at tier {topology.tier[common]}, {self.highest_tier} is allowed"
 
-    def _tell_untried(self, recorder: Recorder | None, tier: int, domains: Ints) -> None:
+    def _tell_untried(self, recorder: Recorder | None, tier: int, domains: Ints, holds: Longs, needs: int) -> None:
         if recorder is None:
             return
-        why = f"tier {tier} above the highest allowed {self.highest_tier}"
-        if tier <= self.highest_tier:
-            why = "not tried: a lower tier has a solution"
         for domain in domains:
+            why = f"{above_text(tier, self.highest_tier)}; {up_to_text(int(holds[domain]), needs)}"
+            if tier <= self.highest_tier:
+                why = "not tried: a lower tier has a solution"
             recorder.domain(self.workplace.request.snapshot.topology.domain_names[domain], tier, False, why)
 
     def _tell_tried(
@@ -241,15 +250,21 @@ class HardSearch:
         held: Longs,
         needs: int,
         record: int,
+        progress: Progress,
     ) -> None:
         if recorder is None:
             return
-        names = self.workplace.request.snapshot.topology.domain_names
+        topology, demand = self.workplace.request.snapshot.topology, self.workplace.request.demand
+        names = topology.domain_names
         at = {domain: i for i, domain in enumerate(tried.tolist())}
         for domain in domains.tolist():
             if domain not in at:
                 recorder.domain(names[domain], tier, False, self._too_far(domain, record))
                 continue
-            kept = bool(solved[at[domain]])
-            score = float(self._sums[domain]) if kept else None
-            recorder.domain(names[domain], tier, kept, f"holds {held[at[domain]]} of {needs} pods", score)
+            why = f"holds {held[at[domain]]} of {needs} pods"
+            if not solved[at[domain]]:
+                room = room_text(demand, topology.nodes_of(domain), self.workplace.idle, progress.left, needs)
+                recorder.domain(names[domain], tier, False, f"{why}; {room}")
+                continue
+            score = float(self._sums[domain])
+            recorder.domain(names[domain], tier, True, why, score, **{"node scores": score})

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.explanation import Explanation, Recorder
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement, Reason, Refusal
 from workbench.model.resources import request_vector
@@ -54,6 +55,8 @@ class _Job:
         Request of one pod of each role.
     allocated : ndarray of shape (r,), float64
         What its pods hold, those of this session included.
+    recorder : Recorder, optional
+        Told what its turns consider; None: no explanation is wanted.
     turns : Turns, optional
         None before its first turn.
     declined : Declined, optional
@@ -74,6 +77,7 @@ class _Job:
         self.rows: Longs = np.array(rows, dtype=np.int64).reshape(len(rows), len(resources))
         self.allocated: Floats = np.zeros(len(resources))
         self.ready = False
+        self.recorder: Recorder | None = None
         self.turns: Turns | None = None
         self.declined: Declined | None = None
         self.answer: Assignment | None = None
@@ -104,12 +108,21 @@ class Session:
     """
 
     def __init__(
-        self, whole: Composed, policy: VolcanoPolicy, gangs: Sequence[Gang], snapshot: ClusterSnapshot
+        self,
+        whole: Composed,
+        policy: VolcanoPolicy,
+        gangs: Sequence[Gang],
+        snapshot: ClusterSnapshot,
+        *,
+        recorded: bool = False,
     ) -> None:
         self._whole, self._policy, self._snapshot = whole, policy, snapshot
         self._config = policy.config
         self._ledger = snapshot.ledger()
         self._jobs = [_Job(gang, snapshot.resources) for gang in gangs]
+        if recorded:
+            for job in self._jobs:
+                job.recorder = Recorder()
         requested: dict[str, Longs] = {}
         for job in self._jobs:
             requested[job.gang.queue] = requested.get(job.gang.queue, np.zeros(1, dtype=np.int64)) + job.pending
@@ -152,9 +165,18 @@ class Session:
         job = self._jobs[i]
         return (*job_key(self._config, job.gang, job.ready, job.allocated, self._queues.total), i)
 
+    def explain(self) -> list[Explanation]:
+        """`run` with what was considered for each gang; the session was made with ``recorded=True``."""
+        decisions = self.run()
+        told = [job.recorder or Recorder() for job in self._jobs]
+        return [
+            Explanation(decision, tuple(recorder.candidates), tuple(recorder.notes))
+            for decision, recorder in zip(decisions, told, strict=True)
+        ]
+
     def _request(self, job: _Job) -> Request:
         gpus = GpuQuestions(self._whole.gpu, self._ledger)
-        return self._policy.request(job.gang, self._ledger, gpus, None)
+        return self._policy.request(job.gang, self._ledger, gpus, job.recorder)
 
     # -----------------------------------------------------------------------------------------------------------------
     # enqueue

@@ -17,7 +17,8 @@ from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.demand import node_reasons
 from workbench.policies.progress import Progress
 from workbench.policies.reasons import fit_reason, gang_text
-from workbench.policies.volcano.allocate import Pass, Workplace, record_nodes
+from workbench.policies.volcano.allocate import Pass, Workplace
+from workbench.policies.volcano.explaining import record_nodes
 from workbench.policies.volcano.queues import Room
 
 __all__ = ["FlatTurns", "Turns", "WorkplaceOf", "idle_after"]
@@ -123,6 +124,12 @@ class FlatTurns(Turns):
     def __init__(self, request: Request, workplace_of: WorkplaceOf) -> None:
         super().__init__(request)
         self._workplace_of = workplace_of
+        # Later turns ask the same nodes for one pod more.
+        self._told = False
+
+    def tell(self, workplace: Workplace, fill: Fill, shapes: dict[int, int]) -> None:
+        """Tell the recorder how the nodes look before the first turn."""
+        record_nodes(workplace, fill, shapes)
 
     def fill(self, workplace: Workplace) -> tuple[Fill, dict[int, int]]:
         """The fill of all nodes, ready for one pass."""
@@ -135,8 +142,9 @@ class FlatTurns(Turns):
         self.cap(request, room)
         workplace = self._workplace_of(request)
         fill, shapes = self.fill(workplace)
-        if request.recorder is not None:
-            record_nodes(workplace, fill, shapes)
+        if request.recorder is not None and not self._told:
+            self._told = True
+            self.tell(workplace, fill, shapes)
         # The turns look at the same nodes, so that all of them can be taken in one pass.
         done = Pass.run(fill, shapes, fill.nodes, self.progress, stop_when_ready=not every)
         if not done.progress.ready:

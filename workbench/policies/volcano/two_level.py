@@ -8,18 +8,20 @@ until the job is ready. Ties: the smallest name (upstream: at random).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD
 from workbench.kernels.two_level import Tried
+from workbench.model.explanation import Candidate, Recorder
 from workbench.model.placement import NearestMiss
 from workbench.policies.progress import Progress
 from workbench.policies.volcano.allocate import Pass
 from workbench.policies.volcano.board import Board
+from workbench.policies.volcano.explaining import above_text, lacking, room_text, up_to_text
 from workbench.policies.volcano.gradients import Gradients, large_enough
 from workbench.policies.volcano.hypernode_scores import best, count_inside, share_of_ties, utilisation
 from workbench.policies.volcano.job_parts import JobProgress, SubJob, SubProgress, cache_names
@@ -50,6 +52,8 @@ class State:
         In the order of placement.
     score : float
         Sum of the sub-jobs' scores in this turn.
+    parts : dict of str to float
+        What it is made of: the packing by each resource, and ``tasks``; filled in for the recorder only.
     """
 
     job: Progress
@@ -58,6 +62,7 @@ class State:
     record: int
     placed: list[tuple[int, int, Ints]]
     score: float = 0.0
+    parts: dict[str, float] = field(default_factory=dict)
 
     def copy(self) -> State:
         subs = [sub.copy() for sub in self.subs]
@@ -112,6 +117,8 @@ class TwoLevelSearch:
         snapshot = board.request.snapshot
         # Of the moment when the session began: upstream computes these sums once.
         self._idle_at_open = snapshot.domain_allocatable - snapshot.domain_used
+        self._recorder: Recorder | None = None
+        self._told: dict[int, Candidate] = {}
         self._large: dict[bytes, npt.NDArray[np.bool_]] = {}
         self._ids = [f"{self._gang.key}/{sub.name}" if sub.name else self._gang.key for sub in subs]
 
@@ -135,22 +142,32 @@ class TwoLevelSearch:
     def _ready_of(self, policy: str, state: State) -> int:
         return sum(1 for sub, p in zip(self.subs, state.subs, strict=True) if sub.policy == policy and p.ready)
 
-    def turn(self, state: State) -> State | None:
-        """One turn: the state after it, with the pods on the board; None: no HyperNode has a solution."""
+    def turn(self, state: State, recorder: Recorder | None = None) -> State | None:
+        """One turn: the state after it, with the pods on the board; None: no HyperNode has a solution.
+
+        The recorder is told of every HyperNode, by tier and name, the virtual top last.
+        """
+        self._recorder, self._told = recorder, {}
+        found = self._turn(state)
+        if recorder is not None:
+            self._tell(found)
+        return found
+
+    def _turn(self, state: State) -> State | None:
         self.misses, self.obstacles, self.last_tried = {}, {}, None
         board = self.board
         minimum = self._minimum_of_job()
         large = None if minimum is None else self._large_enough(minimum)
         gradients = self._gradients.of(-1, state.record, self.limit, large)
-        self._explain_dropped(gradients, state.record, large)
         needs = max(state.job.missing, 1)
+        self._explain_dropped(gradients, state, large, needs)
         for tier, domains in gradients:
             self.last_tried = int(domains[-1])
             winner: tuple[State, int] | None = None
             holds = self._holds(domains, state)
             for domain, most in zip(domains.tolist(), holds.tolist(), strict=True):
                 if most < needs:
-                    self._miss(tier, domain, most, needs)
+                    self._miss(tier, domain, most, needs, state)
                     continue
                 mark = board.mark()
                 self._stuck = -1
@@ -158,9 +175,9 @@ class TwoLevelSearch:
                 board.take_back(mark)
                 found = sum(len(nodes) for _, _, nodes in attempt.placed[len(state.placed) :])
                 if found == 0 or not self.ready(attempt):
-                    self._miss(tier, domain, most, needs, self._why_stuck(state, domain))
+                    self._miss(tier, domain, most, needs, state, self._why_stuck(state, domain))
                     continue
-                self._explain(domain, tier, True, f"holds {found} of {needs} pods", attempt.score)
+                self._explain(domain, True, f"holds {found} of {needs} pods", attempt.score, attempt.parts)
                 if winner is None or attempt.score > winner[0].score:
                     winner = attempt, domain
             if winner is not None:
@@ -187,7 +204,7 @@ class TwoLevelSearch:
         for i in nearest.values():
             domain, holds = int(tried.domains[i]), int(tried.holds[i])
             self._stuck = int(tried.stuck[i])
-            self._miss(tiers[i], domain, holds, needs, self._why_stuck(state, domain) if holds >= needs else "")
+            self._miss(tiers[i], domain, holds, needs, state, self._why_stuck(state, domain) if holds >= needs else "")
         if order:
             self.last_tried = int(tried.domains[order[-1]])
 
@@ -253,7 +270,10 @@ class TwoLevelSearch:
             if done is None:
                 # One role whose pods cannot make the sub-job ready however many fit.
                 return False
+            before = self.board.domain_used[chosen].copy() if self._recorder is not None else self._idle_at_open[0]
             self._enter(number, state, done, chosen, float(scores[at]) * 100.0 * self._scale)
+            if self._recorder is not None:
+                self._add_parts(state, before, chosen, sub, float(scores[at]))
             return True
         return False
 
@@ -321,6 +341,10 @@ class TwoLevelSearch:
         """Pods that each HyperNode and those below it hold at most of those left."""
         if not self.board.topology.nested:
             domains = np.full_like(domains, -1)
+        return self._room_for(domains, state)
+
+    def _room_for(self, domains: Ints, state: State) -> Longs:
+        """The same of each HyperNode's own nodes."""
         held = np.zeros(len(domains), dtype=np.int64)
         for role, counts in self.board.domain_capacity.items():
             left = sum(progress.left[role] for progress in state.subs)
@@ -348,13 +372,51 @@ class TwoLevelSearch:
         columns = self.board.request.snapshot.resources
         return np.array([given.get(name, 0) for name in columns], dtype=np.int64)
 
-    def _miss(self, tier: int, domain: int, holds: int, needs: int, obstacle: str = "") -> None:
+    def _miss(self, tier: int, domain: int, holds: int, needs: int, state: State, obstacle: str = "") -> None:
         name = self.board.topology.domain_name(domain)
         nearest = self.misses.get(tier)
         if nearest is None or min(holds, needs) > nearest.holds:
             self.misses[tier] = NearestMiss(tier, name, min(holds, needs), needs)
             self.obstacles[tier] = obstacle
-        self._explain(domain, tier, False, f"holds {min(holds, needs)} of {needs} pods{obstacle}")
+        if self._recorder is not None:
+            why = f"holds {min(holds, needs)} of {needs} pods"
+            self._explain(
+                domain,
+                False,
+                why + (obstacle + self._numbers(state, domain) if obstacle else self._room(domain, state, needs)),
+            )
+
+    def _room(self, domain: int, state: State, needs: int) -> str:
+        board = self.board
+        left = np.sum([sub.left for sub in state.subs], axis=0).tolist()
+        return "; " + room_text(board.request.demand, board.topology.nodes_of(domain), board.idle, left, needs)
+
+    def _numbers(self, state: State, domain: int) -> str:
+        """What the pending pods of the sub-job that is stuck ask for beyond what was idle when the session began."""
+        if self._stuck < 0 or state.records[self._stuck] != NO_RECORD:
+            return ""
+        snapshot = self.board.request.snapshot
+        short = lacking(snapshot.resources, self.subs[self._stuck].pending, self._idle_at_open[domain])
+        return f" ({short})" if short else ""
+
+    def _add_parts(self, state: State, used: Longs, domain: int, sub: SubJob, score: float) -> None:
+        """The score of a sub-job by resource, and what its tasks inside add."""
+        columns = np.flatnonzero((sub.request > 0) & (self._weights > 0))
+        room = self.board.allocatable[domain]
+        factor = 100.0 * self._scale
+        packed = 0.0
+        if score > 0.0:
+            total = float(self._weights[columns].sum())
+            for column in columns.tolist():
+                after = int(used[column] + sub.request[column])
+                # One that overflows makes the packing of the HyperNode worth nothing.
+                if (used + sub.request > room)[columns].any():
+                    break
+                part = float(self._weights[column]) * after / max(int(room[column]), 1) / total
+                name = self.board.request.snapshot.resources[column]
+                state.parts[name] = state.parts.get(name, 0.0) + part * factor
+                packed += part
+        state.parts["tasks"] = state.parts.get("tasks", 0.0) + (score - packed) * factor
 
     def _why_stuck(self, state: State, domain: int) -> str:
         """What kept the first sub-job that found no place in a HyperNode which holds enough pods for the job."""
@@ -372,29 +434,53 @@ class TwoLevelSearch:
             return f", but {room} when the session began"
         return f", but no HyperNode{within} inside has room for {who}"
 
-    def _explain(self, domain: int, tier: int, kept: bool, why: str, score: float | None = None) -> None:
-        recorder = self.board.request.recorder
-        if recorder is not None:
-            recorder.domain(self.board.topology.domain_name(domain), tier, kept, why, score)
+    def _explain(
+        self, domain: int, kept: bool, why: str, score: float | None = None, parts: Mapping[str, float] | None = None
+    ) -> None:
+        if self._recorder is not None:
+            topology = self.board.topology
+            name, tier = topology.domain_name(domain), topology.domain_tier(domain)
+            self._told[domain] = Candidate("domain", name, tier, kept, why, score, parts or {})
+
+    def _tell(self, found: State | None) -> None:
+        """Everything that was said about HyperNodes, in their order, and why nothing was said about the others."""
+        topology, recorder = self.board.topology, self._recorder
+        assert recorder is not None
+        if self.limit is not None and found is not None:
+            for domain in range(-1, topology.n_domains):
+                if domain not in self._told:
+                    self._explain(domain, False, "not tried: a lower tier has a solution")
+        order = sorted(self._told, key=lambda d: (topology.domain_tier(d), d < 0, d))
+        recorder.candidates.extend(self._told[domain] for domain in order)
 
     def _explain_dropped(
-        self, gradients: Sequence[tuple[int, Ints]], record: int, large: npt.NDArray[np.bool_] | None
+        self,
+        gradients: Sequence[tuple[int, Ints]],
+        state: State,
+        large: npt.NDArray[np.bool_] | None,
+        needs: int,
     ) -> None:
         """Tell the recorder which HyperNodes no gradient holds, and why."""
-        if self.board.request.recorder is None or self.limit is None:
+        if self._recorder is None or self.limit is None:
             return
         topology = self.board.topology
         kept = {domain for _, domains in gradients for domain in domains.tolist()}
-        below = {d for _, domains in self._gradients.of(-1, record, self.limit) for d in domains.tolist()}
-        order = sorted(range(-1, topology.n_domains), key=lambda d: (topology.domain_tier(d), d))
-        for domain in order:
+        below = {d for _, domains in self._gradients.of(-1, state.record, self.limit) for d in domains.tolist()}
+        for domain in range(-1, topology.n_domains):
             tier = topology.domain_tier(domain)
             if domain in kept:
                 continue
             if tier > self.limit:
-                self._explain(domain, tier, False, f"tier {tier} above the highest allowed {self.limit}")
+                most = int(self._room_for(np.array([domain], dtype=np.int32), state)[0])
+                self._explain(domain, False, f"{above_text(tier, self.limit)}; {up_to_text(most, needs)}")
             elif domain not in below:
-                name = topology.domain_name(record)
-                self._explain(domain, tier, False, f"meets the recorded {name} only above tier {self.limit}")
+                name = topology.domain_name(state.record)
+                self._explain(domain, False, f"meets the recorded {name} only above tier {self.limit}")
             else:
-                self._explain(domain, tier, False, "smaller than minResources when the session began")
+                self._explain(domain, False, self._too_small(domain))
+
+    def _too_small(self, domain: int) -> str:
+        minimum = self._minimum_of_job()
+        assert minimum is not None
+        short = lacking(self.board.request.snapshot.resources, minimum, self._idle_at_open[domain])
+        return f"smaller than minResources when the session began ({short})"

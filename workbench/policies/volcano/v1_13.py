@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import Fill
+from workbench.kernels.domains import Fill, TopologyScores
 from workbench.model.placement import Reason
 from workbench.model.topology import Topology
 from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.demand import node_reasons
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
-from workbench.policies.volcano.allocate import Pass, Workplace, record_nodes
+from workbench.policies.volcano.allocate import Pass, Workplace
+from workbench.policies.volcano.explaining import record_nodes
 from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.queues import Room
 from workbench.policies.volcano.record import NO_RECORD, UNKNOWN_RECORD, read_record, widen
@@ -80,16 +81,16 @@ class _SoftTurns(FlatTurns):
         self._total = self.progress.total
 
     def fill(self, workplace: Workplace) -> tuple[Fill, dict[int, int]]:
-        fill, shapes = super().fill(workplace)
-        leaves = fill.groups
-        fill.set_topology(
-            self._scores,
-            record=self._record,
-            tasks_in_group=np.where(leaves >= 0, self._on_leaf[leaves], 0),
-            total_tasks=self._total,
-            update_record=True,
-        )
-        return fill, shapes
+        nodes = _all_nodes(workplace.request)
+        return _scored(workplace, nodes, self._scores, self._record, self._on_leaf, self._total)
+
+    def tell(self, workplace: Workplace, fill: Fill, shapes: dict[int, int]) -> None:
+        recorder = workplace.request.recorder
+        assert recorder is not None
+        recorder.note(_soft_note(workplace.request.gang.record))
+        nodes = _all_nodes(workplace.request)
+        without_tasks, _ = _scored(workplace, nodes, self._scores, self._record, None, self._total)
+        record_nodes(workplace, fill, shapes, without_tasks)
 
     def noted(self, fill: Fill) -> None:
         self._record = fill.record
@@ -119,6 +120,7 @@ class _HardTurns(Turns):
         self._on_leaf = _running_on_leaf(request)
         self._search: HardSearch | None = None
         self._turns = 0
+        self._total = self.progress.total
 
     def take(self, request: Request, room: Room | None, *, every: bool) -> None:
         topology = request.snapshot.topology
@@ -136,8 +138,10 @@ class _HardTurns(Turns):
             turn = search.turn(self.progress, self._record, recorder if self._turns == 1 else None)
             if recorder is not None:
                 recorder.note(_turn_note(self._turns, turn, topology))
-                if self._turns == 1 and turn is not None:
-                    record_nodes(workplace, *workplace.fill(topology.nodes_of(turn.domain)))
+                shown = search.nearest if turn is None else turn.domain
+                if self._turns == 1 and shown >= 0:
+                    recorder.note(f"nodes of {topology.domain_names[shown]} as the first pod sees them")
+                    self._tell_nodes(workplace, topology.nodes_of(shown))
             if turn is None:
                 self.over = True
                 break
@@ -151,6 +155,13 @@ class _HardTurns(Turns):
         if not self.progress.ready:
             self.declined = _declined(request, search, self._highest, self._record, self._warnings)
             self.over = True
+
+    def _tell_nodes(self, workplace: Workplace, nodes: npt.NDArray[np.int32]) -> None:
+        scores = topology_scores_1_13(workplace.request.snapshot.topology, self._weight)
+        record = self._record if self._record >= 0 else NO_RECORD
+        fill, shapes = _scored(workplace, nodes, scores, record, self._on_leaf, self._total)
+        without_tasks, _ = _scored(workplace, nodes, scores, record, None, self._total)
+        record_nodes(workplace, fill, shapes, without_tasks)
 
     def _searching(self, workplace: Workplace) -> HardSearch:
         if self._search is None:
@@ -198,6 +209,33 @@ class _HardTurns(Turns):
 
 def _all_nodes(request: Request) -> npt.NDArray[np.int32]:
     return np.arange(request.snapshot.n_nodes, dtype=np.int32)
+
+
+def _scored(
+    workplace: Workplace,
+    nodes: npt.NDArray[np.int32],
+    scores: TopologyScores,
+    record: int,
+    on_leaf: Longs | None,
+    total: int,
+) -> tuple[Fill, dict[int, int]]:
+    """A fill of some nodes that scores them by closeness to the record, and by tasks on their leaf if given."""
+    fill, shapes = workplace.fill(nodes)
+    leaves = fill.groups
+    fill.set_topology(
+        scores,
+        record=record,
+        tasks_in_group=None if on_leaf is None else np.where(leaves >= 0, on_leaf[leaves], 0),
+        total_tasks=total,
+        update_record=True,
+    )
+    return fill, shapes
+
+
+def _soft_note(record: str) -> str:
+    if record:
+        return f"soft: no HyperNode is tried, nodes are scored by their LCA with the recorded {record}"
+    return "soft: no HyperNode is tried, and without a record all are equally close to the first pod"
 
 
 def _turn_note(number: int, turn: Turn | None, topology: Topology) -> str:

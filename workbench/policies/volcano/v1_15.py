@@ -97,7 +97,7 @@ class Volcano115(VolcanoPolicy):
         """The whole cluster as one HyperNode: the turns look at the same nodes, so that all are taken at once."""
         gang = request.gang
         fill, shapes, nodes = board.filler(-1, sub, record, sub.running_nodes)
-        board.record_nodes(fill, shapes, sub)
+        board.record_nodes(-1, sub, record)
         progress = JobProgress.start(gang, request.snapshot)
         done = Pass.run(fill, shapes, nodes, progress, stop_when_ready=False)
         state = State(done.progress, [done.progress], [record], record, [(0, r, n) for r, n in done.placed])
@@ -154,9 +154,14 @@ class Volcano115(VolcanoPolicy):
         search = self.search(request, board, subs, limits)
         state = search.start(records, joined(records, topology))
         score = 0.0
+        turns = 0
         while any(any(sub.left) for sub in state.subs):
-            found = search.turn(state)
+            turns += 1
+            # Later turns ask the same HyperNodes for one pod more: a note each says enough.
+            found = search.turn(state, request.recorder if turns == 1 else None)
             if found is None:
+                if request.recorder is not None:
+                    _explain_failure(request, board, subs, state, search)
                 break
             if request.recorder is not None:
                 _explain_turn(request, board, subs, state, found)
@@ -245,7 +250,8 @@ class _FlatTurns(_NewestTurns):
         board = self._policy.board(request)
         on_nodes = np.concatenate([sub.running_nodes, self.node[self.node >= 0]])
         fill, shapes, nodes = board.filler(-1, sub, self._records[0], on_nodes)
-        board.record_nodes(fill, shapes, sub)
+        if not (self.node >= 0).any():
+            board.record_nodes(-1, sub, self._records[0])
         # The turns look at the same nodes, so that all of them can be taken in one pass.
         done = Pass.run(fill, shapes, nodes, self.progress, stop_when_ready=not every)
         if not done.progress.ready:
@@ -292,8 +298,11 @@ class _SearchTurns(_NewestTurns):
         before = len(state.placed)
         self.over = True
         while any(any(sub.left) for sub in state.subs):
-            found = search.turn(state)
+            # As when all is placed at once: a note says enough of what later turns ask.
+            found = search.turn(state, None if state.placed else request.recorder)
             if found is None:
+                if request.recorder is not None:
+                    _explain_failure(request, board, self._subs, state, search)
                 break
             if request.recorder is not None:
                 _explain_turn(request, board, self._subs, state, found)
@@ -305,7 +314,8 @@ class _SearchTurns(_NewestTurns):
         if not search.ready(state):
             demand = request.demand
             holds = [int(demand.capacity(role, demand.idle, 1).sum()) for role in demand.order]
-            self.declined, self.over = _declined_by_search(request, search, state, self._limits, holds), True
+            fit = search.last_fit(state)
+            self.declined, self.over = _declined_by_search(request, search, fit, self._limits, holds), True
             return
         self._state, self.progress = state, state.job
         self._give(state.placed[before:])
@@ -338,16 +348,30 @@ def _explain_turn(request: Request, board: Board, subs: list[SubJob], before: St
     for number in dict.fromkeys(owner for owner, _, _ in news):
         pods = sum(len(nodes) for owner, _, nodes in news if owner == number)
         name = subs[number].name or request.gang.name
-        recorder.note(f"{name}: {pods} pods inside {topology.domain_name(after.records[number])}")
+        recorder.note(
+            f"{name}: {pods} {'pod' if pods == 1 else 'pods'} inside {topology.domain_name(after.records[number])}"
+        )
     if not before.placed:
         board.take_back(board.mark() - len(news))
         first = news[0][0]
-        fill, shapes, _ = board.filler(
-            after.records[first], subs[first], before.records[first], subs[first].running_nodes
-        )
-        board.record_nodes(fill, shapes, subs[first])
+        recorder.note(f"nodes of {topology.domain_name(after.records[first])} as the first pod sees them")
+        board.record_nodes(after.records[first], subs[first], before.records[first])
         for _, role, nodes in news:
             board.put(role, nodes)
+
+
+def _explain_failure(request: Request, board: Board, subs: list[SubJob], state: State, search: TwoLevelSearch) -> None:
+    """That no HyperNode was chosen, and how the nodes of the one that came closest look."""
+    recorder, topology = request.recorder, request.snapshot.topology
+    assert recorder is not None
+    recorder.note("no HyperNode chosen")
+    if state.placed or not search.misses:
+        return
+    best = max(search.misses.values(), key=lambda miss: (miss.holds, -miss.tier))
+    domain = topology.domain(best.domain) if topology.has_domain(best.domain) else -1
+    number = next(i for i, sub in enumerate(state.subs) if any(sub.left))
+    recorder.note(f"nodes of {best.domain} as the first pod sees them")
+    board.record_nodes(domain, subs[number], state.records[number])
 
 
 def _has_topology(gang: Gang) -> bool:

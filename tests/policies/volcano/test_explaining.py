@@ -1,0 +1,74 @@
+"""What the Volcano policies tell a recorder: numbers that add up, and the same answer."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tests.fabrics import document_tree
+from tests.policies.newest_cases import random_newest_gang
+from tests.policies.random_cases import random_cluster, random_gang, seeds
+from workbench.model.gang import Gang, Role, TopologyConstraint
+from workbench.model.placement import Placement
+from workbench.policies import get_policy
+from workbench.policies.volcano.explaining import lacking
+
+GANGS = {"volcano-1.13": random_gang, "volcano-1.15": random_newest_gang}
+
+
+@pytest.mark.parametrize("name", GANGS)
+@settings(deadline=None, max_examples=80)
+@given(seed=seeds)
+def test_the_parts_of_a_score_are_its_sum_and_what_is_dropped_has_a_reason(name, seed):
+    rng = random.Random(seed)
+    cluster = random_cluster(rng)
+    gang = GANGS[name](rng, cluster)
+    explanation = get_policy(name).explain(gang, cluster)
+    for candidate in explanation.candidates:
+        assert candidate.why
+        assert candidate.kept == (candidate.score is not None)
+        if candidate.kept:
+            assert sum(candidate.parts.values()) == pytest.approx(candidate.score, abs=1e-9)
+    tiers = [candidate.tier for candidate in explanation.domains]
+    assert tiers == sorted(tiers)
+    names = [candidate.name for candidate in explanation.domains]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("name", GANGS)
+@settings(deadline=None, max_examples=60)
+@given(seed=seeds)
+def test_a_hard_job_that_is_placed_has_a_kept_hypernode_of_the_lowest_tier(name, seed):
+    rng = random.Random(seed)
+    cluster = random_cluster(rng)
+    gang = GANGS[name](rng, cluster)
+    explanation = get_policy(name).explain(gang, cluster)
+    kept = {candidate.tier for candidate in explanation.domains if candidate.kept}
+    result = explanation.decision.result
+    assert len(kept) <= 1
+    if explanation.domains and isinstance(result, Placement):
+        placed = [gang.pod(int(position)) for position in np.flatnonzero(result.node >= 0)]
+        assert bool(kept) == any(not pod.role.best_effort for pod in placed)
+    else:
+        assert not kept
+
+
+def test_amounts_are_written_in_units_for_people():
+    asked = np.array([1500, 3 << 30, 2, 8], dtype=np.int64)
+    idle = np.array([1000, 1 << 29, 2, 3], dtype=np.int64)
+    text = lacking(("cpu", "memory", "pods", "nvidia.com/gpu"), asked, idle)
+    assert text == "cpu: 1.5 asked, 1 idle, memory: 3 GiB asked, 0.5 GiB idle, nvidia.com/gpu: 8 asked, 3 idle"
+
+
+@pytest.mark.parametrize("name", GANGS)
+def test_a_hypernode_whose_nodes_are_closed_says_so_and_no_more(name):
+    gang = Gang("d", "j", (Role("w", 3, {"nvidia.com/gpu": 8}, (8,)),), 3, TopologyConstraint("hard", 1))
+    explanation = get_policy(name).explain(gang, document_tree(cordoned=("node0", "node1", "node2")))
+    why = {candidate.name: candidate.why for candidate in explanation.domains}
+    assert why["s0"] == "holds 0 of 3 pods; 2 of 2 nodes do not accept them"
+    assert why["s1"] == "holds 1 of 3 pods; 1 of 2 nodes do not accept them; nvidia.com/gpu: 24 asked, 8 idle"
+    assert why["s4"] == "tier 2 above the highest allowed 1; room for up to 1 of 3 pods"
+    assert why["s5"] == "tier 2 above the highest allowed 1; room for up to 3 of 3 pods"

@@ -1,0 +1,180 @@
+"""What the Volcano policies tell a recorder about nodes and HyperNodes beyond the numbers of the search itself.
+
+Nothing here decides; it is called only when an explanation is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.domains import Fill, ScoreWeights
+from workbench.model.resources import CPU, MEMORY
+from workbench.policies.base import Request
+from workbench.policies.demand import Demand, node_reasons
+
+if TYPE_CHECKING:
+    from workbench.policies.volcano.allocate import Filler, Workplace
+
+__all__ = ["above_text", "lacking", "record_nodes", "room_text", "up_to_text"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+#: Parts of the node score: the name shown, and the field of `ScoreWeights`.
+_PARTS = (
+    ("binpack", "binpack"),
+    ("least", "least_requested"),
+    ("most", "most_requested"),
+    ("balanced", "balanced"),
+)
+
+
+def lacking(resources: Sequence[str], asked: Longs, idle: Longs) -> str:
+    """Every resource of which less is idle than asked: ``nvidia.com/gpu: 24 asked, 16 idle``; empty where none is."""
+    return ", ".join(
+        f"{name}: {_amount(name, int(wants))} asked, {_amount(name, int(has))} idle"
+        for name, wants, has in zip(resources, asked, idle, strict=True)
+        if wants > has
+    )
+
+
+def _amount(resource: str, amount: int) -> str:
+    if resource == CPU:
+        return f"{amount / 1000:,g}"
+    return f"{amount / 2**30:,.4g} GiB" if resource == MEMORY else f"{amount:,}"
+
+
+def above_text(tier: int, highest: int) -> str:
+    """Why a HyperNode is not tried: its tier."""
+    return f"tier {tier} above the highest allowed {highest}"
+
+
+def up_to_text(most: int, needs: int) -> str:
+    """What a HyperNode that is not tried may hold: exact for identical pods, an upper bound for several roles."""
+    return f"room for up to {min(most, needs)} of {needs} pods"
+
+
+def room_text(demand: Demand, nodes: Ints, idle: Longs, left: Sequence[int], needs: int) -> str:
+    """Why some nodes do not hold the pods that are needed.
+
+    Parameters
+    ----------
+    demand : Demand
+    nodes : ndarray of int32
+    idle : ndarray of shape (n, r), int64
+        Of all nodes of the cluster.
+    left : sequence of int
+        Pods of each role that are still to be placed.
+    needs : int
+        Pods that are needed; they are taken role by role in the order in which pods are tried.
+    """
+    asked = np.zeros(idle.shape[1], dtype=np.int64)
+    accepted = np.zeros(len(nodes), dtype=np.bool_)
+    for role in demand.order:
+        count = min(left[role], needs)
+        needs -= count
+        if count:
+            asked += demand.rows[role] * count
+            accepted |= demand.feasible(role)[nodes].view(np.bool_)
+    texts = []
+    if not accepted.all():
+        texts.append(f"{int((~accepted).sum())} of {len(nodes)} nodes do not accept them")
+    if len(nodes) and not accepted.any():
+        return texts[0]
+    short = lacking(demand.ledger.snapshot.resources, asked, idle[nodes[accepted]].sum(axis=0))
+    if short:
+        texts.append(short)
+    elif not texts:
+        texts.append("enough is idle in sum, but not on single nodes")
+    return "; ".join(texts)
+
+
+def record_nodes(
+    workplace: Workplace, fill: Filler, shapes: Mapping[int, int], without_tasks: Filler | None = None
+) -> None:
+    """Tell the recorder how every node looks to the first pod: the parts of its score, or what excludes it.
+
+    Parameters
+    ----------
+    workplace : Workplace
+        As it is before the first pod.
+    fill : Filler
+        Over the nodes to speak of.
+    shapes : mapping of int to int
+        Shape of each role in the fill.
+    without_tasks : Filler, optional
+        The same without the share for tasks on a leaf; what it lacks is shown as the part ``tasks``.
+
+    Notes
+    -----
+    Parts: binpack, least, most, balanced and gpu as far as they have a weight; ``tier`` for the LCA with the record and
+    ``tasks`` for the tasks on the same leaf, or ``hypernodes`` for a pod without a topology that is drawn to full
+    HyperNodes. Their sum is the score up to rounding.
+    """
+    request = workplace.request
+    recorder = request.recorder
+    if recorder is None or not shapes:
+        return
+    role, shape = next(iter(shapes.items()))
+    base, totals = fill.node_scores(shape)
+    parts = _node_parts(workplace, role, fill.nodes)
+    if workplace.leaf is not None and without_tasks is not None:
+        closeness = without_tasks.node_scores(shape)[1]
+        parts["tier"], parts["tasks"] = _minus(closeness, base), _minus(totals, closeness)
+    elif not isinstance(fill, Fill):
+        parts["hypernodes"] = _minus(totals, base)
+    names = request.snapshot.topology.node_names
+    for position in np.argsort(request.snapshot.topology.node_rank[fill.nodes]):
+        node = fill.nodes[position : position + 1]
+        name = names[int(node[0])]
+        if totals[position] == -np.inf:
+            recorder.node(name, False, _node_text(request, role, workplace.idle, node))
+            continue
+        shown = {part: float(scores[position]) for part, scores in parts.items()}
+        recorder.node(name, True, f"fits a pod of {request.gang.roles[role].name}", float(totals[position]), **shown)
+
+
+def _minus(left: Floats, right: Floats) -> Floats:
+    """The difference where a node fits, 0 elsewhere."""
+    found: Floats = np.where(np.isfinite(left), left, 0.0) - np.where(np.isfinite(left), right, 0.0)
+    return found
+
+
+def _node_parts(workplace: Workplace, role: int, nodes: Ints) -> dict[str, Floats]:
+    parts = {}
+    for name, weight in _PARTS:
+        if getattr(workplace.weights, weight):
+            parts[name] = _score_with(workplace, role, nodes, replace(workplace.weights, **_only(weight)))
+    extra = workplace.gpu_extra(role)
+    if extra is not None:
+        parts["gpu"] = extra[nodes]
+    return parts
+
+
+def _only(weight: str) -> dict[str, Any]:
+    return {other: 0.0 for _, other in _PARTS if other != weight}
+
+
+def _score_with(workplace: Workplace, role: int, nodes: Ints, weights: ScoreWeights) -> Floats:
+    snapshot = workplace.request.snapshot
+    fill = Fill(
+        nodes, workplace.idle, workplace.used, snapshot.allocatable, snapshot.topology.node_rank, weights=weights
+    )
+    scores: Floats = fill.node_scores(fill.add_shape(workplace.request.demand.rows[role]))[0]
+    return scores
+
+
+def _node_text(request: Request, role: int, idle: Longs, node: Ints) -> str:
+    """What excludes one node, with the numbers where a resource is short."""
+    causes = node_reasons(request.demand, role, idle, node)
+    if all(cause.code == "insufficient" for cause in causes):
+        short = lacking(request.snapshot.resources, request.demand.rows[role], idle[int(node[0])])
+        if short:
+            return short
+    return "; ".join(cause.message.removeprefix("1 ") for cause in causes)
