@@ -160,10 +160,15 @@ def rows() -> Iterator[dict[str, object]]:
             proven = sum(solver.solve(free, k, max_ties=1).tie_break_complete for free, k in asked[:50])
             note += f"; tie-break proven within the default budget in {proven} of {min(50, count)}"
             for baseline, baseline_us in found:
-                yield row(name, n, times, baseline, baseline_us, goal, note)
+                yield row(name, f"n={n}", times, baseline, baseline_us, goal, note)
             if n == 8:
                 yield row(
-                    f"{name}, in bulk", n, bulk_means(solver, asked), *found[0], 0.05, "means over batches of 10,000"
+                    f"{name}, in bulk",
+                    f"n={n}",
+                    bulk_means(solver, asked),
+                    *found[0],
+                    0.05,
+                    "means over batches of 10,000",
                 )
     yield from raw_rows()
     yield from build_rows()
@@ -178,7 +183,7 @@ def raw_rows() -> Iterator[dict[str, object]]:
         proven = solver.solve((1 << n) - 1, k, max_ties=1).tie_break_complete
         note = f"k={k}, all free; exact; tie-break proven: {'yes' if proven else 'no'}"
         networkx_us = best_of(lambda: by_networkx(noisy, indices_of((1 << n) - 1), k), 1) if n == 32 else None  # noqa: B023
-        yield row("best subset: raw, 2 % noise", n, times, "networkx", networkx_us, None, note)
+        yield row("best subset: raw, 2 % noise", f"n={n}", times, "networkx", networkx_us, None, note)
 
 
 def build_rows() -> Iterator[dict[str, object]]:
@@ -186,7 +191,7 @@ def build_rows() -> Iterator[dict[str, object]]:
     for n, node, rack, _, _ in SIZES:
         noisy, link_class = machine(n, node, rack, noise=0.02)
         times = [best_of(lambda: BottleneckSolver(noisy, link_class), 1) for _ in range(10)]  # noqa: B023
-        yield row("build the solver", n, times, "none", None, None, "classes, 2 % noise; checks included")
+        yield row("build the solver", f"n={n}", times, "none", None, None, "classes, 2 % noise; checks included")
 
 
 if __name__ == "__main__":
