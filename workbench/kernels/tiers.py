@@ -61,11 +61,6 @@ class Forest:
         return self._c_forest.size
 
     @property
-    def c_forest(self) -> _core.Forest:
-        """The compiled object, for other kernel faces."""
-        return self._c_forest
-
-    @property
     def parent(self) -> NDArray[np.int32]:
         """Parents as given; int32 (d,), read-only."""
         return self._c_forest.parent
