@@ -21,7 +21,7 @@ from workbench.policies.volcano.allocate import Pass, Workplace
 from workbench.policies.volcano.explaining import record_nodes
 from workbench.policies.volcano.queues import Room
 
-__all__ = ["FlatTurns", "Turns", "WorkplaceOf", "idle_after"]
+__all__ = ["FlatTurns", "Turns", "WorkplaceOf", "causes_by_role", "idle_after"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -118,6 +118,17 @@ def idle_after(request: Request, node: Ints, idle: Longs | None) -> Longs:
     return left
 
 
+def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Reason, ...]]:
+    """Per role with a pod that has no node, why no node takes one more; `idle` as for `idle_after`."""
+    demand, role_of = request.demand, request.gang.role_of_pod
+    short = [role for role in demand.order if (node[role_of == role] < 0).any()]
+    if not short:
+        return {}
+    left = idle_after(request, node, idle)
+    everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
+    return {role: node_reasons(demand, role, left, everywhere) for role in short}
+
+
 class FlatTurns(Turns):
     """Turns on the nodes of the whole cluster, without topology or with it as a score only."""
 
@@ -166,11 +177,4 @@ class FlatTurns(Turns):
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         if self.declined is not None:
             return self.declined
-        reasons = {}
-        role_of = request.gang.role_of_pod
-        short = [role for role in request.demand.order if (self.node[role_of == role] < 0).any()]
-        if short:
-            left = idle_after(request, self.node, idle)
-            everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
-            reasons = {role: node_reasons(request.demand, role, left, everywhere) for role in short}
-        return Assignment(self.node, reasons, score=self.score)
+        return Assignment(self.node, causes_by_role(request, self.node, idle), score=self.score)

@@ -9,7 +9,6 @@ from workbench.kernels.domains import Fill, TopologyScores
 from workbench.model.placement import Reason
 from workbench.model.topology import Topology
 from workbench.policies.base import Assignment, Declined, Request
-from workbench.policies.demand import node_reasons
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.volcano.allocate import Pass, Workplace
 from workbench.policies.volcano.explaining import record_nodes
@@ -18,7 +17,7 @@ from workbench.policies.volcano.queues import Room
 from workbench.policies.volcano.record import NO_RECORD, UNKNOWN_RECORD, read_record, widen
 from workbench.policies.volcano.scores import TopologyParameters, topology_scores_1_13
 from workbench.policies.volcano.search import HardSearch, Turn
-from workbench.policies.volcano.turns import FlatTurns, Turns, WorkplaceOf, idle_after
+from workbench.policies.volcano.turns import FlatTurns, Turns, WorkplaceOf, causes_by_role
 
 __all__ = ["Volcano113"]
 
@@ -188,15 +187,9 @@ class _HardTurns(Turns):
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         if self.declined is not None:
             return self.declined
-        reasons = {}
-        role_of = request.gang.role_of_pod
-        short = [role for role in request.demand.order if (self.node[role_of == role] < 0).any()]
-        if short:
-            left = idle_after(request, self.node, idle)
-            text = f"no HyperNode of tier <= {self._highest} near the record holds one more pod"
-            for role in short:
-                causes = node_reasons(request.demand, role, left, _all_nodes(request))
-                reasons[role] = (Reason("no-domain", text), *causes)
+        inside = Reason("no-domain", f"no HyperNode of tier <= {self._highest} near the record holds one more pod")
+        causes = causes_by_role(request, self.node, idle)
+        reasons = {role: (inside, *everywhere) for role, everywhere in causes.items()}
         return Assignment(
             self.node,
             reasons,

@@ -10,7 +10,6 @@ from workbench.model.gang import Gang
 from workbench.model.placement import Reason
 from workbench.model.release import Release
 from workbench.policies.base import Assignment, Declined, Request
-from workbench.policies.demand import node_reasons
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.volcano.allocate import Pass
 from workbench.policies.volcano.board import Board
@@ -27,7 +26,7 @@ from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.queues import Room
 from workbench.policies.volcano.recovery import joined, recover
 from workbench.policies.volcano.scores import score_weights
-from workbench.policies.volcano.turns import Turns
+from workbench.policies.volcano.turns import Turns, causes_by_role
 from workbench.policies.volcano.two_level import State, TwoLevelSearch
 
 __all__ = ["Volcano115"]
@@ -390,20 +389,8 @@ def _assignment(request: Request, board: Board, subs: list[SubJob], state: State
 
 def _reasons(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Reason, ...]]:
     """Why pods of a role have no node; `idle` is what the placed ones leave, None: not known yet."""
-    demand, role_of = request.demand, request.gang.role_of_pod
-    waiting = np.unique(role_of[node < 0])
-    reasons = {}
-    everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
-    for role in demand.order:
-        if role not in waiting:
-            continue
-        if idle is None:
-            idle = demand.idle.copy()
-            placed = node >= 0
-            np.subtract.at(idle, node[placed], demand.rows[role_of[placed]])
-        causes = node_reasons(demand, role, idle, everywhere)
-        reasons[role] = causes or (Reason("no-domain", "no HyperNode near the record holds one more pod"),)
-    return reasons
+    nowhere = (Reason("no-domain", "no HyperNode near the record holds one more pod"),)
+    return {role: causes or nowhere for role, causes in causes_by_role(request, node, idle).items()}
 
 
 def _declined_flat(request: Request, done: Pass, idle: Longs, limits: Limits) -> Declined:
