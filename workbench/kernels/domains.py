@@ -259,6 +259,13 @@ class TopologyScores:
         self.weight = weight
         self.roots_meet = roots_meet
 
+    def arguments(
+        self,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], float, float, float, bool]:
+        """What every kernel's ``set_topology`` takes first, in its order."""
+        forest = self.forest
+        return forest.parent, forest.depth, self.value, self.top, self.own, self.weight, self.roots_meet
+
 
 class Placed(NamedTuple):
     """Answer of `Fill.place`, in order of placement."""
@@ -468,13 +475,7 @@ class Fill:
         check_length("tasks_in_group", tasks_in_group, groups.shape[0])
         check_range("tasks_in_group", tasks_in_group, 0, MAX_QUANTITY)
         self._c_fill.set_topology(
-            scores.forest.parent,
-            scores.forest.depth,
-            scores.value,
-            scores.top,
-            scores.own,
-            scores.weight,
-            scores.roots_meet,
+            *scores.arguments(),
             update_record,
             record,
             tasks_in_group,

@@ -171,16 +171,7 @@ class DryRuns:
         self._asked = False
         if scores is not None:
             check_length("scores", scores.value, self._d)
-            self._c_runs.set_topology(
-                scores.forest.parent,
-                scores.forest.depth,
-                scores.value,
-                scores.top,
-                scores.own,
-                scores.weight,
-                scores.roots_meet,
-                update_record,
-            )
+            self._c_runs.set_topology(*scores.arguments(), update_record)
 
     def add_shape(
         self,

@@ -324,16 +324,7 @@ class TwoLevel:
             tree.members,
             *weights.checked(r),
         )
-        c.set_topology(
-            scores.forest.parent,
-            scores.forest.depth,
-            scores.value,
-            scores.top,
-            scores.own,
-            scores.weight,
-            scores.roots_meet,
-            True,
-        )
+        c.set_topology(*scores.arguments(), True)
         for shape in shapes:
             self._add(shape, n, r)
         c.set_tree(
