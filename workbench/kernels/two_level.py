@@ -429,13 +429,9 @@ class TwoLevel:
         fixed = np.stack(
             [subs.policy, np.zeros(s), subs.rank, subs.scored, subs.limited, subs.record, rule], axis=1
         ).astype(np.int32)
-        # Alike in every number that a search reads, name and policy apart: sub-jobs of one kind.
-        alike = np.concatenate([fixed[:, 3:], numbers, amounts.reshape(s, -1)], axis=1)
-        kinds: dict[tuple[bytes, ...], int] = {}
-        for i in range(s):
-            mine = slice(int(start[i]), int(start[i + 1]))
-            key = (alike[i].tobytes(), shapes[mine].tobytes(), left[mine].tobytes())
-            fixed[i, 1] = kinds.setdefault(key, len(kinds))
+        fixed[:, 1] = _kinds(
+            np.concatenate([fixed[:, 3:], numbers, amounts.reshape(s, -1)], axis=1), start, shapes, left
+        )
         self._c.set_subs(start, shapes, left, fixed, numbers, amounts, running_start, running)
 
     def turn(self) -> bool:
@@ -494,6 +490,23 @@ class TwoLevel:
     def tried(self) -> Tried:
         """What the last turn looked at."""
         return Tried(*self._c.rows())
+
+
+def _kinds(
+    numbers: NDArray[np.int64], start: NDArray[np.int64], shapes: NDArray[np.int32], left: NDArray[np.int64]
+) -> list[int]:
+    """Number of each sub-job's kind: alike in every number that a search reads, rank and policy apart."""
+    lengths = np.diff(start)
+    found: list[int] = [0] * len(lengths)
+    kinds: dict[bytes, int] = {}
+    for length in np.unique(lengths).tolist():
+        subs = np.flatnonzero(lengths == length)
+        entries = start[subs][:, None] + np.arange(length)
+        table = np.concatenate([lengths[subs, None], numbers[subs], shapes[entries], left[entries]], axis=1)
+        keys = table.view(np.dtype((np.void, table.strides[0])))[:, 0].tolist()
+        for i, key in zip(subs.tolist(), keys, strict=True):
+            found[i] = kinds.setdefault(key, len(kinds))
+    return found
 
 
 def _columns(array: NDArray[np.int64]) -> int:

@@ -77,12 +77,12 @@ class Role:
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def n_gpus(self) -> int:
         """Whole GPUs of one pod."""
         return sum(amount for name, amount in self.requests.items() if is_gpu_resource(name))
 
-    @property
+    @cached_property
     def best_effort(self) -> bool:
         """No request at all: never handled by allocate, triggers no topology logic."""
         return not any(self.requests.values())
@@ -199,7 +199,7 @@ class Gang:
         """``namespace/name``."""
         return f"{self.namespace}/{self.name}"
 
-    @property
+    @cached_property
     def n_pods(self) -> int:
         """Pending pods."""
         return sum(role.count for role in self.roles)

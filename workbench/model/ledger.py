@@ -19,6 +19,9 @@ Longs = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int32]
 
+#: Steps up to which looking them through is cheaper than comparing every node.
+_SHORT_LOG = 64
+
 
 class Ledger:
     """What is free now, with cheap take-backs.
@@ -48,6 +51,8 @@ class Ledger:
         self.gpu_free = snapshot.gpu_free.copy()
         self._domain_idle: Longs | None = None
         self._log: list[tuple[Ints, Longs, Words | None]] = []
+        # A copy's log does not say how it came from the snapshot.
+        self._begun_elsewhere = False
 
     def copy(self) -> Ledger:
         """A ledger of its own that starts as this one is now, with nothing to roll back."""
@@ -55,6 +60,7 @@ class Ledger:
         other.used, other.idle, other.gpu_free = self.used.copy(), self.idle.copy(), self.gpu_free.copy()
         other._domain_idle = None
         other._log = []
+        other._begun_elsewhere = True
         return other
 
     def take(self, nodes: Ints, requests: Longs, gpu_words: Words | None = None) -> None:
@@ -101,6 +107,15 @@ class Ledger:
             np.bitwise_xor.at(self.gpu_free, nodes, gpu_words)
         if self._domain_idle is not None:
             _add_to_ancestors(self._domain_idle, self.topology.node_domains, nodes, -rows)
+
+    @property
+    def changed(self) -> Ints:
+        """Nodes that differ from the snapshot in what is used, ascending; a node that got everything back may be there."""
+        if self._begun_elsewhere or len(self._log) > _SHORT_LOG:
+            changed: Ints = np.flatnonzero((self.used != self.snapshot.used).any(axis=1)).astype(np.int32)
+            return changed
+        nodes = [nodes for nodes, _, _ in self._log]
+        return np.unique(np.concatenate(nodes)).astype(np.int32) if nodes else np.zeros(0, dtype=np.int32)
 
     @property
     def domain_idle(self) -> Longs:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import pods_per_node
 from workbench.model.gang import Gang
+from workbench.model.labels import NodeFilter
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Reason
 from workbench.model.resources import request_vector
@@ -43,7 +44,8 @@ class Demand:
         vectors = [request_vector(columns, role.requests) for role in self.gang.roles]
         self.rows: Longs = np.array([row for row, _ in vectors], dtype=np.int64).reshape(len(vectors), len(columns))
         self.missing = tuple(missing for _, missing in vectors)
-        self._masks: dict[int, Bytes] = {}
+        # By what a mask depends on: roles that agree share one array.
+        self._masks: dict[tuple[NodeFilter, int, bool], Bytes] = {}
 
     @cached_property
     def order(self) -> tuple[int, ...]:
@@ -74,15 +76,17 @@ class Demand:
 
     def feasible(self, role: int) -> Bytes:
         """Nodes that a pod of the role accepts, resources apart: uint8 of shape (n,)."""
-        if role not in self._masks:
-            mask = self.ledger.snapshot.filters.mask(self.gang.roles[role].filter)
-            chosen = self.gpus.feasible(self.gang.roles[role].n_gpus)
+        condition, n_gpus, lacks = self.gang.roles[role].filter, self.gang.roles[role].n_gpus, bool(self.missing[role])
+        key = (condition, n_gpus, lacks)
+        if key not in self._masks:
+            mask = self.ledger.snapshot.filters.mask(condition)
+            chosen = self.gpus.feasible(n_gpus)
             if chosen is not None:
                 mask = mask & chosen
-            if self.missing[role]:
+            if lacks:
                 mask = np.zeros_like(mask)
-            self._masks[role] = mask.view(np.uint8)
-        return self._masks[role]
+            self._masks[key] = mask.view(np.uint8)
+        return self._masks[key]
 
     def capacity(self, role: int, idle: Longs, cap: int) -> Longs:
         """Pods of the role that each node holds, at most `cap`: int64 of shape (n,)."""

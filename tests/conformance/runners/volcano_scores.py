@@ -31,10 +31,10 @@ from workbench.policies.volcano.hypernode_scores import (
     utilisation,
     weights_of_resources,
 )
-from workbench.policies.volcano.job_parts import SubJob, split
 from workbench.policies.volcano.normal_pods import NormalPods, normal_scores
 from workbench.policies.volcano.plugins import score_parameters
 from workbench.policies.volcano.scores import topology_scores_1_13
+from workbench.policies.volcano.splitting import SubJobs, split
 
 RESOURCE = {"milli_cpu": "cpu", "memory_bytes": "memory"}
 
@@ -61,7 +61,7 @@ def parameters_of(arguments: dict[str, Any]) -> HyperNodeParameters:
     return read_parameters("volcano-1.15", HyperNodeParameters, score_parameters(config, Release.NEWEST))
 
 
-def sub_jobs(gang: Gang, snapshot: ClusterSnapshot) -> list[SubJob]:
+def sub_jobs(gang: Gang, snapshot: ClusterSnapshot) -> SubJobs:
     ledger = snapshot.ledger()
     demand = Demand(gang, ledger, GpuQuestions(GpuLowestIndex(NoParameters()), ledger))
     return split(gang, snapshot, demand, limits_of(gang, snapshot.topology))

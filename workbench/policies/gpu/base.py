@@ -255,11 +255,16 @@ def _alike(
     matrix: Ints, free: Words, wanted: Longs, first: npt.NDArray[np.intp], count: npt.NDArray[np.intp]
 ) -> list[tuple[npt.NDArray[np.intp], tuple[int, ...]]]:
     """Groups of nodes in the same state that hold pods with the same requests in the same order."""
-    groups: dict[tuple[int, bytes, bytes], list[int]] = {}
-    for i in range(len(matrix)):
-        requests = wanted[first[i] : first[i] + count[i]]
-        groups.setdefault((int(matrix[i]), free[i].tobytes(), requests.tobytes()), []).append(i)
-    return [
-        (np.array(same, dtype=np.intp), tuple(np.frombuffer(requests, dtype=np.int64).tolist()))
-        for (_, _, requests), same in groups.items()
-    ]
+    groups: list[tuple[list[int], tuple[int, ...]]] = []
+    for size in np.unique(count).tolist():
+        nodes = np.flatnonzero(count == size)
+        requests = wanted[first[nodes][:, None] + np.arange(size)]
+        table = np.concatenate([matrix[nodes, None], free[nodes].view(np.int64), requests], axis=1, dtype=np.int64)
+        found: dict[bytes, list[int]] = {}
+        for node, key in zip(
+            nodes.tolist(), table.view(np.dtype((np.void, table.strides[0])))[:, 0].tolist(), strict=True
+        ):
+            found.setdefault(key, []).append(node)
+        at = np.searchsorted(nodes, [same[0] for same in found.values()])
+        groups += zip(found.values(), map(tuple, requests[at].tolist()), strict=True)
+    return [(np.array(same, dtype=np.intp), requests) for same, requests in sorted(groups)]

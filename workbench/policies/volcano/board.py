@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,8 +11,8 @@ from workbench.kernels.domains import Fill, ScoreWeights, TopologyScores
 from workbench.policies.base import Request
 from workbench.policies.volcano.allocate import Filler, Workplace
 from workbench.policies.volcano.explaining import record_nodes
-from workbench.policies.volcano.job_parts import SubJob
 from workbench.policies.volcano.normal_pods import NormalFill, NormalPods
+from workbench.policies.volcano.splitting import SubJob
 
 __all__ = ["Board"]
 
@@ -42,10 +44,8 @@ class Board:
         self.request = request
         self.topology = request.snapshot.topology
         self.allocatable = request.snapshot.domain_allocatable
-        self.idle = request.demand.idle.copy()
-        self.used = request.ledger.used.copy()
         self._domain_used: Longs | None = None
-        # Counted when first asked for: the compiled search counts on its own.
+        # Copied and counted when first asked for: the compiled search does that on its own.
         self._capacity: dict[int, Longs] = {}
         self._domain_capacity: dict[int, Longs] = {}
         self._weights = weights
@@ -53,6 +53,14 @@ class Board:
         self._normal = normal
         self._gpu_weight = gpu_weight
         self._log: list[tuple[int, Ints]] = []
+
+    @cached_property
+    def idle(self) -> Longs:
+        return self.request.demand.idle.copy()
+
+    @cached_property
+    def used(self) -> Longs:
+        return self.request.ledger.used.copy()
 
     @property
     def domain_used(self) -> Longs:

@@ -8,9 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import ScoreWeights, TopologyScores
-from workbench.kernels.two_level import Job, Nodes, Shape, SubJobs, TwoLevel
+from workbench.kernels.two_level import Job, Nodes, Shape, TwoLevel
+from workbench.kernels.two_level import SubJobs as SubJobColumns
 from workbench.policies.base import Request
-from workbench.policies.volcano.job_parts import JobProgress, SubJob, cache_names
+from workbench.policies.volcano.job_parts import JobProgress, cache_names
+from workbench.policies.volcano.splitting import SubJobs
 
 __all__ = ["compiled_search", "last_fit", "nodes_of_pods"]
 
@@ -21,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 def compiled_search(
     request: Request,
-    subs: Sequence[SubJob],
+    subs: SubJobs,
     records: Sequence[int],
     record: int,
     limit: int | None,
@@ -39,7 +41,8 @@ def compiled_search(
     place = np.empty(len(gang.roles), dtype=np.int32)
     place[roles] = np.arange(len(roles), dtype=np.int32)
     progress = JobProgress.start(gang, snapshot)
-    numbers = {name: i for i, name in enumerate(dict.fromkeys(cache_names(gang)))}
+    cached = cache_names(gang)
+    numbers = {name: i for i, name in enumerate(dict.fromkeys(cached))}
     minimum = None
     if gang.min_resources is not None:
         minimum = np.array([gang.min_resources.get(name, 0) for name in snapshot.resources], dtype=np.int64)
@@ -49,7 +52,7 @@ def compiled_search(
         left=np.array(progress.left, dtype=np.int64)[roles],
         present=np.array(progress.present, dtype=np.int64)[roles],
         minimums=np.array(progress.minimums, dtype=np.int64)[roles],
-        names=np.array([numbers[name] for name in cache_names(gang)], dtype=np.int32)[roles],
+        names=np.array([numbers[name] for name in cached], dtype=np.int32)[roles],
         min_available=progress.min_available,
         counted=progress.counted,
         after_failure="stop" if all_needed else "by-minimums",
@@ -59,28 +62,28 @@ def compiled_search(
         record=record,
         wanted=np.array([gang.min_subgroups[name] for name in policies], dtype=np.int64),
     )
-    order = sorted(range(len(subs)), key=lambda i: _order(gang.key, subs[i]))
+    order = sorted(range(len(subs)), key=_order(gang.key, subs).__getitem__)
     rank = np.empty(len(subs), dtype=np.int32)
     rank[order] = np.arange(len(subs), dtype=np.int32)
-    by_sub = [sub.pods for sub in subs]
-    columns = SubJobs(
-        start=_starts([len(pods) for pods in by_sub]),
-        shapes=place[[role for pods in by_sub for role in pods]],
-        left=np.array([len(mine) for pods in by_sub for mine in pods.values()], dtype=np.int64),
-        min_available=np.array([sub.min_available for sub in subs], dtype=np.int64),
-        counted=np.array([sub.counted for sub in subs], dtype=np.int64),
-        total=np.array([max(sub.total, 1) for sub in subs], dtype=np.int64),
-        stop_after_failure=np.array([all_needed or sub.min_available >= sub.total for sub in subs]),
-        limit=np.array([-1 if sub.limit is None else sub.limit for sub in subs], dtype=np.int64),
-        limited=np.array([sub.limit is not None for sub in subs]),
-        scored=np.array([sub.topology for sub in subs]),
-        policy=np.array([policies.index(s.policy) if s.policy in policies else -1 for s in subs], dtype=np.int32),
+    numbers_of_policies = {name: i for i, name in enumerate(policies)}
+    columns = SubJobColumns(
+        start=subs.start,
+        shapes=place[subs.roles],
+        left=np.diff(subs.first),
+        min_available=subs.min_available,
+        counted=subs.counted,
+        total=np.maximum(subs.total, 1),
+        stop_after_failure=(subs.min_available >= subs.total) | all_needed,
+        limit=np.array([-1 if highest is None else highest for highest in subs.limits], dtype=np.int64),
+        limited=np.array([highest is not None for highest in subs.limits], dtype=np.bool_),
+        scored=subs.topology,
+        policy=np.array([numbers_of_policies.get(name, -1) for name in subs.policies], dtype=np.int32),
         rank=rank,
         record=np.array(records, dtype=np.int32),
-        request=np.array([sub.request for sub in subs], dtype=np.int64),
-        pending=np.array([sub.pending for sub in subs], dtype=np.int64),
-        running_start=_starts([len(sub.running_nodes) for sub in subs]),
-        running=np.concatenate([sub.running_nodes for sub in subs]).astype(np.int32),
+        request=subs.request,
+        pending=subs.pending,
+        running_start=_starts([len(nodes) for nodes in subs.running_nodes]),
+        running=np.concatenate(subs.running_nodes).astype(np.int32),
     )
     shapes = []
     for role in demand.order:
@@ -104,7 +107,7 @@ def compiled_search(
 def _domain_used(request: Request) -> Longs:
     """Sums over the nodes of each HyperNode: those of the snapshot with what the session changed."""
     snapshot, used = request.snapshot, request.ledger.used
-    changed = np.flatnonzero((used != snapshot.used).any(axis=1))
+    changed = request.ledger.changed
     if len(changed) == 0:
         return snapshot.domain_used
     if len(changed) * 64 > len(used):
@@ -128,24 +131,27 @@ def last_fit(request: Request, search: TwoLevel, last_tried: int | None) -> tupl
     return demand.order[max(failed, 0)], idle, request.snapshot.topology.nodes_of(domain)
 
 
-def nodes_of_pods(request: Request, subs: Sequence[SubJob], search: TwoLevel) -> Ints:
+def nodes_of_pods(request: Request, subs: SubJobs, search: TwoLevel) -> Ints:
     """Node of each pod of the gang, -1 for none; the pods of a role in a sub-job are taken in their order."""
     node = np.full(request.gang.n_pods, -1, dtype=np.int32)
     owner, shape, nodes = search.placed()
-    n_roles = max(len(request.demand.order), 1)
-    key = owner.astype(np.int64) * n_roles + shape
-    by_key = np.argsort(key, kind="stable")
-    bounds = np.flatnonzero(np.diff(key[by_key], prepend=-1))
-    ends = np.append(bounds, len(key))[1:]
-    for first, end in zip(bounds.tolist(), ends.tolist(), strict=False):
-        mine = by_key[first:end]
-        role = request.demand.order[int(shape[mine[0]])]
-        node[subs[int(owner[mine[0]])].pods[role][: end - first]] = nodes[mine]
+    n_roles = len(request.gang.roles)
+    place = np.zeros(n_roles, dtype=np.int64)
+    place[list(request.demand.order)] = np.arange(len(request.demand.order))
+    # Entries are sorted by sub-job and by the order of roles, which is the kernel's.
+    entries = np.repeat(np.arange(len(subs)), np.diff(subs.start)) * n_roles + place[subs.roles]
+    entry = np.searchsorted(entries, owner.astype(np.int64) * n_roles + shape)
+    by_entry = np.argsort(entry, kind="stable")
+    entry = entry[by_entry]
+    before = np.searchsorted(entry, entry)
+    node[subs.positions[subs.first[entry] + np.arange(len(entry)) - before]] = nodes[by_entry]
     return node
 
 
-def _order(key: str, sub: SubJob) -> tuple[int, int, bytes]:
-    return (-sub.priority, sub.match_index, (f"{key}/{sub.name}" if sub.name else key).encode())
+def _order(key: str, subs: SubJobs) -> list[tuple[int, int, bytes]]:
+    """What sub-jobs are sorted by: higher priority, then MatchIndex, then id."""
+    ids = [(f"{key}/{name}" if name else key).encode() for name in subs.names]
+    return list(zip((-subs.priority).tolist(), subs.match_index.tolist(), ids, strict=True))
 
 
 def _starts(lengths: Sequence[int]) -> Longs:

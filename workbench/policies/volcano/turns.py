@@ -121,7 +121,8 @@ def idle_after(request: Request, node: Ints, idle: Longs | None) -> Longs:
 def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Reason, ...]]:
     """Per role with a pod that has no node, why no node takes one more; `idle` as for `idle_after`."""
     demand, role_of = request.demand, request.gang.role_of_pod
-    short = [role for role in demand.order if (node[role_of == role] < 0).any()]
+    without = set(np.unique(role_of[node < 0]).tolist())
+    short = [role for role in demand.order if role in without]
     if not short:
         return {}
     left = idle_after(request, node, idle)

@@ -24,8 +24,9 @@ from workbench.policies.volcano.board import Board
 from workbench.policies.volcano.explaining import above_text, lacking, room_text, up_to_text
 from workbench.policies.volcano.gradients import Gradients, large_enough
 from workbench.policies.volcano.hypernode_scores import best, count_inside, share_of_ties, utilisation
-from workbench.policies.volcano.job_parts import JobProgress, SubJob, SubProgress, cache_names
+from workbench.policies.volcano.job_parts import JobProgress, SubProgress, cache_names
 from workbench.policies.volcano.recovery import join
+from workbench.policies.volcano.splitting import SubJob
 
 __all__ = ["State", "TwoLevelSearch"]
 
@@ -193,20 +194,17 @@ class TwoLevelSearch:
         self.misses, self.obstacles, self.last_tried = {}, {}, None
         needs = max(state.job.missing, 1)
         topology = self.board.topology
-        tiers = [topology.domain_tier(domain) for domain in tried.domains.tolist()]
+        if len(tried.domains) == 0:
+            return
+        tiers = np.append(topology.tier, topology.top_tier)[tried.domains]
         # As the turn here goes: tier by tier, in byte order of the names.
-        order = sorted(range(len(tiers)), key=lambda i: (tiers[i], int(tried.domains[i])))
-        nearest: dict[int, int] = {}
-        for i in order:
-            best = nearest.get(tiers[i])
-            if best is None or min(int(tried.holds[i]), needs) > min(int(tried.holds[best]), needs):
-                nearest[tiers[i]] = i
-        for i in nearest.values():
-            domain, holds = int(tried.domains[i]), int(tried.holds[i])
+        self.last_tried = int(tried.domains[np.lexsort((tried.domains, tiers))[-1]])
+        held = np.minimum(tried.holds, needs)
+        order = np.lexsort((tried.domains, -held, tiers))
+        for i in order[np.flatnonzero(np.diff(tiers[order], prepend=tiers.min() - 1))].tolist():
+            tier, domain, holds = int(tiers[i]), int(tried.domains[i]), int(tried.holds[i])
             self._stuck = int(tried.stuck[i])
-            self._miss(tiers[i], domain, holds, needs, state, self._why_stuck(state, domain) if holds >= needs else "")
-        if order:
-            self.last_tried = int(tried.domains[order[-1]])
+            self._miss(tier, domain, holds, needs, state, self._why_stuck(state, domain) if holds >= needs else "")
 
     def _try(self, state: State, domain: int) -> State:
         """Place the sub-jobs inside one HyperNode until the job is ready; the pods stay on the board."""

@@ -9,6 +9,7 @@ from workbench.kernels.domains import NO_RECORD, Fill
 from workbench.model.gang import Gang
 from workbench.model.placement import Reason
 from workbench.model.release import Release
+from workbench.model.topology import Topology
 from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.volcano.allocate import Pass
@@ -20,12 +21,13 @@ from workbench.policies.volcano.hypernode_scores import (
     topology_scores_newest,
     weights_of_resources,
 )
-from workbench.policies.volcano.job_parts import JobProgress, SubJob, split
+from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.normal_pods import NormalPods
 from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.queues import Room
 from workbench.policies.volcano.recovery import joined, recover
 from workbench.policies.volcano.scores import score_weights
+from workbench.policies.volcano.splitting import SubJobs, split
 from workbench.policies.volcano.turns import Turns, causes_by_role
 from workbench.policies.volcano.two_level import State, TwoLevelSearch
 
@@ -69,11 +71,11 @@ class Volcano115(VolcanoPolicy):
             return Declined((topology_not_ready(topology),))
         limits = limits_of(gang, topology)
         subs = split(gang, request.snapshot, request.demand, limits)
-        records = [recover(sub.running_nodes, topology) if sub.topology else NO_RECORD for sub in subs]
+        records = _recovered(subs, topology)
         if limits.job is None and not gang.sub_grouped:
-            return self._flat(request, self.board(request), subs[0], records[0], limits)
+            return self._flat(request, self.board(request), subs, records[0], limits)
         # The kernel does not know the score of pods without a topology, and an explanation wants every step.
-        normal = self._parameters.normal_pod_enable and not all(sub.topology for sub in subs)
+        normal = self._parameters.normal_pod_enable and not bool(subs.topology.all())
         if normal or request.recorder is not None:
             return self._two_level(request, self.board(request), subs, records, limits)
         return self._compiled(request, subs, records, limits)
@@ -92,9 +94,11 @@ class Volcano115(VolcanoPolicy):
         scores = topology_scores_newest(snapshot.topology, p.weight)
         return Board(request, score_weights(p, snapshot.resources), scores, normal, p.gpu_weight)
 
-    def _flat(self, request: Request, board: Board, sub: SubJob, record: int, limits: Limits) -> Assignment | Declined:
+    def _flat(
+        self, request: Request, board: Board, subs: SubJobs, record: int, limits: Limits
+    ) -> Assignment | Declined:
         """The whole cluster as one HyperNode: the turns look at the same nodes, so that all are taken at once."""
-        gang = request.gang
+        gang, sub = request.gang, subs[0]
         fill, shapes, nodes = board.filler(-1, sub, record, sub.running_nodes)
         board.record_nodes(-1, sub, record)
         progress = JobProgress.start(gang, request.snapshot)
@@ -104,7 +108,7 @@ class Volcano115(VolcanoPolicy):
             return _declined_flat(request, done, fill.idle, limits)
         for role, placed in done.placed:
             board.put(role, placed)
-        answer = _assignment(request, board, [sub], state, limits)
+        answer = _assignment(request, board, subs, state, limits)
         if sub.topology and done.n_placed and not request.snapshot.topology.tiers:
             # Without HyperNodes the virtual top is every node's leaf.
             answer.has_record = True
@@ -112,9 +116,7 @@ class Volcano115(VolcanoPolicy):
             answer.record, answer.has_record = fill.record, True
         return answer
 
-    def _compiled(
-        self, request: Request, subs: list[SubJob], records: list[int], limits: Limits
-    ) -> Assignment | Declined:
+    def _compiled(self, request: Request, subs: SubJobs, records: list[int], limits: Limits) -> Assignment | Declined:
         """The same as `_two_level` by the kernel."""
         p, topology = self._parameters, request.snapshot.topology
         packing = weights_of_resources(p, request.snapshot.resources)
@@ -136,8 +138,9 @@ class Volcano115(VolcanoPolicy):
             score += search.score
         if not search.ready:
             told = TwoLevelSearch(self.board(request), subs, limits.job, packing, float(p.weight))
-            state = told.start(records, record)
-            told.take_over(search.tried(), state)
+            # Nothing is placed, and what the sub-jobs lack is not asked again.
+            start = JobProgress.start(request.gang, request.snapshot)
+            told.take_over(search.tried(), State(start, [], records, record, []))
             fit = last_fit(request, search, told.last_tried)
             return _declined_by_search(request, told, fit, limits, search.room().tolist())
         node = nodes_of_pods(request, subs, search)
@@ -147,7 +150,7 @@ class Volcano115(VolcanoPolicy):
         return answer
 
     def _two_level(
-        self, request: Request, board: Board, subs: list[SubJob], records: list[int], limits: Limits
+        self, request: Request, board: Board, subs: SubJobs, records: list[int], limits: Limits
     ) -> Assignment | Declined:
         topology = request.snapshot.topology
         search = self.search(request, board, subs, limits)
@@ -176,7 +179,7 @@ class Volcano115(VolcanoPolicy):
             answer.record, answer.has_record = state.record, True
         return answer
 
-    def search(self, request: Request, board: Board, subs: list[SubJob], limits: Limits) -> TwoLevelSearch:
+    def search(self, request: Request, board: Board, subs: SubJobs, limits: Limits) -> TwoLevelSearch:
         """The search for the turns of one job."""
         weights = weights_of_resources(self._parameters, request.snapshot.resources)
         return TwoLevelSearch(board, subs, limits.job, weights, float(self._parameters.weight))
@@ -191,7 +194,7 @@ class _NewestTurns(Turns):
         self._policy = policy
         self._limits = limits
         self._subs = split(request.gang, request.snapshot, request.demand, limits)
-        self._records = [recover(sub.running_nodes, topology) if sub.topology else NO_RECORD for sub in self._subs]
+        self._records = _recovered(self._subs, topology)
         self._given: dict[tuple[int, int], int] = {}
         self._begun = False
         self._whole: Assignment | Declined | None = None
@@ -339,7 +342,7 @@ class _SearchTurns(_NewestTurns):
         return answer
 
 
-def _explain_turn(request: Request, board: Board, subs: list[SubJob], before: State, after: State) -> None:
+def _explain_turn(request: Request, board: Board, subs: SubJobs, before: State, after: State) -> None:
     """Where each sub-job went, and, in the first turn, how the nodes look to the first pod."""
     recorder, topology = request.recorder, request.snapshot.topology
     assert recorder is not None
@@ -359,7 +362,7 @@ def _explain_turn(request: Request, board: Board, subs: list[SubJob], before: St
             board.put(role, nodes)
 
 
-def _explain_failure(request: Request, board: Board, subs: list[SubJob], state: State, search: TwoLevelSearch) -> None:
+def _explain_failure(request: Request, board: Board, subs: SubJobs, state: State, search: TwoLevelSearch) -> None:
     """That no HyperNode was chosen, and how the nodes of the one that came closest look."""
     recorder, topology = request.recorder, request.snapshot.topology
     assert recorder is not None
@@ -373,11 +376,17 @@ def _explain_failure(request: Request, board: Board, subs: list[SubJob], state: 
     board.record_nodes(domain, subs[number], state.records[number])
 
 
+def _recovered(subs: SubJobs, topology: Topology) -> list[int]:
+    """Record of each sub-job when the session opens."""
+    found = zip(subs.running_nodes, subs.topology.tolist(), strict=True)
+    return [recover(nodes, topology) if scored else NO_RECORD for nodes, scored in found]
+
+
 def _has_topology(gang: Gang) -> bool:
     return gang.constraint is not None or any(group.constraint is not None for group in gang.sub_groups)
 
 
-def _assignment(request: Request, board: Board, subs: list[SubJob], state: State, limits: Limits) -> Assignment:
+def _assignment(request: Request, board: Board, subs: SubJobs, state: State, limits: Limits) -> Assignment:
     node = np.full(request.gang.n_pods, -1, dtype=np.int32)
     given: dict[tuple[int, int], int] = {}
     for number, role, nodes in state.placed:

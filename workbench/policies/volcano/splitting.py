@@ -1,0 +1,237 @@
+"""A gang as the sub-jobs of the newest Volcano: its sub-groups, and one for the pods of none (volcano-topology.md 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.gang import Gang
+from workbench.model.resources import request_vector
+from workbench.model.snapshot import ClusterSnapshot, RunningPod
+from workbench.policies.demand import Demand
+from workbench.policies.volcano.constraints import Limits
+
+__all__ = ["SubJob", "SubJobs", "split"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class SubJob:
+    """What of a sub-job does not change in a session.
+
+    Attributes
+    ----------
+    name : str
+        Empty for the default sub-job.
+    policy : str
+        Empty for the default sub-job.
+    topology : bool
+        It has a constraint, be it one that restricts nothing: its pods are scored by the record.
+    limit : int, optional
+        Highest tier allowed; None: none.
+    min_available : int
+    total : int
+        All its tasks, running ones included.
+    counted : int
+        Tasks that count before anything is placed: running ones and best-effort ones.
+    pods : mapping of int to ndarray of int64
+        Per role with a request the positions of its pending pods, in the order in which roles are tried.
+    pending : ndarray of shape (r,), int64
+        What its pending pods ask for together.
+    request : ndarray of shape (r,), int64
+        The same with its running pods: what counts in the packing of HyperNodes.
+    running_nodes : ndarray of int32
+        Node of each running pod; -1: not in the snapshot.
+    priority, match_index : int
+        Order among sub-jobs.
+    """
+
+    name: str
+    policy: str
+    topology: bool
+    limit: int | None
+    min_available: int
+    total: int
+    counted: int
+    pods: Mapping[int, Longs]
+    pending: Longs
+    request: Longs
+    running_nodes: Ints
+    priority: int
+    match_index: int
+
+    @cached_property
+    def n_pods(self) -> int:
+        """Its pending pods with a request."""
+        return sum(len(pods) for pods in self.pods.values())
+
+
+@dataclass(frozen=True, eq=False)
+class SubJobs(Sequence[SubJob]):
+    """The s sub-jobs of a gang as columns; one becomes an object when somebody looks at it.
+
+    Attributes
+    ----------
+    names, policies : tuple of str
+    topology : ndarray of shape (s,), bool
+    limits : tuple of (int or None)
+    min_available, total, counted, priority, match_index : ndarray of shape (s,), int64
+    pending, request : ndarray of shape (s, r), int64
+    running_nodes : tuple of ndarray of int32
+    start : ndarray of shape (s + 1,), int64
+        Entries of sub-job i: ``start[i]`` to ``start[i + 1]``, one per role with a request, as roles are tried.
+    roles : ndarray of int32
+        Role of each entry.
+    first : ndarray of int64
+        ``positions[first[e]:first[e + 1]]`` are the pods of entry e.
+    positions : ndarray of int64
+    """
+
+    names: tuple[str, ...]
+    policies: tuple[str, ...]
+    topology: npt.NDArray[np.bool_]
+    limits: tuple[int | None, ...]
+    min_available: Longs
+    total: Longs
+    counted: Longs
+    priority: Longs
+    match_index: Longs
+    pending: Longs
+    request: Longs
+    running_nodes: tuple[Ints, ...]
+    start: Longs
+    roles: Ints
+    first: Longs
+    positions: Longs
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @overload
+    def __getitem__(self, index: int) -> SubJob: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[SubJob]: ...
+    def __getitem__(self, index: int | slice) -> SubJob | list[SubJob]:
+        return self._objects[index]
+
+    def __iter__(self) -> Iterator[SubJob]:
+        return iter(self._objects)
+
+    @cached_property
+    def _objects(self) -> list[SubJob]:
+        return [self._object(i) for i in range(len(self))]
+
+    def _object(self, i: int) -> SubJob:
+        entries = range(int(self.start[i]), int(self.start[i + 1]))
+        return SubJob(
+            name=self.names[i],
+            policy=self.policies[i],
+            topology=bool(self.topology[i]),
+            limit=self.limits[i],
+            min_available=int(self.min_available[i]),
+            total=int(self.total[i]),
+            counted=int(self.counted[i]),
+            pods={int(self.roles[e]): self.positions[self.first[e] : self.first[e + 1]] for e in entries},
+            pending=self.pending[i],
+            request=self.request[i],
+            running_nodes=self.running_nodes[i],
+            priority=int(self.priority[i]),
+            match_index=int(self.match_index[i]),
+        )
+
+
+def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits) -> SubJobs:
+    """The sub-jobs of a gang: its sub-groups in their order, then the default one, if it has any pod."""
+    running = [pod for pod in snapshot.running if pod.gang == gang.key] if gang.ready else []
+    by_name = {pod.name: pod for pod in running}
+    groups, role_of = gang.sub_groups, gang.role_of_pod
+    lengths = [len(group.pods) for group in groups]
+    grouped = np.fromiter(chain.from_iterable(group.pods for group in groups), np.int64, sum(lengths))
+    taken = np.zeros(gang.n_pods, dtype=np.bool_)
+    taken[grouped] = True
+    rest = np.flatnonzero(~taken)
+    runs = [[by_name.pop(name) for name in group.running if name in by_name] for group in groups]
+    default = bool(len(rest) or by_name or not gang.sub_grouped)
+    if default:
+        lengths.append(len(rest))
+        runs.append(list(by_name.values()))
+    s, sizes = len(lengths), np.array(lengths, dtype=np.int64)
+    positions = np.concatenate([grouped, rest])
+    owner = np.repeat(np.arange(s), sizes)
+    # Entries: the pods of one role in one sub-job, roles in the order in which they are tried.
+    place = np.empty(max(len(gang.roles), 1), dtype=np.int64)
+    place[[*demand.order, *demand.best_effort]] = np.arange(len(gang.roles))
+    key = owner * len(place) + place[role_of[positions]]
+    if bool((key[1:] < key[:-1]).any()):
+        order = np.argsort(key, kind="stable")
+        positions, key = positions[order], key[order]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    counts = np.diff(first, append=len(key))
+    roles, owners = role_of[positions[first]], key[first] // len(place)
+    pending = np.zeros((s, len(snapshot.resources)), dtype=np.int64)
+    np.add.at(pending, owners, counts[:, None] * demand.rows[roles])
+    lowest = np.iinfo(np.int64).min
+    priority = np.full(s, lowest, dtype=np.int64)
+    np.maximum.at(priority, owners, np.array([role.priority for role in gang.roles], dtype=np.int64)[roles])
+    n_running = np.array([len(mine) for mine in runs], dtype=np.int64)
+    counted = n_running.copy()
+    best_effort = np.isin(roles, demand.best_effort)
+    if best_effort.any():
+        np.add.at(counted, owners[best_effort], counts[best_effort])
+    minimum = [group.min_available for group in groups]
+    total = sizes + n_running
+    if default:
+        minimum.append(1 if gang.sub_grouped else gang.min_available)
+        if not gang.sub_grouped:
+            total[-1] = gang.n_pods + max(gang.ready, len(runs[-1]))
+    # Best-effort entries have no pods to place: they stand between others only in the numbers above.
+    kept = ~best_effort
+    ends = (first + counts)[kept]
+    if best_effort.any():
+        positions = np.concatenate([positions[:0], *(positions[a:b] for a, b in zip(first[kept], ends, strict=True))])
+    none = [""] * default
+    return SubJobs(
+        names=(*(group.name for group in groups), *none),
+        policies=(*(group.policy for group in groups), *none),
+        topology=np.array(
+            [group.constraint is not None for group in groups] + [gang.constraint is not None] * default, dtype=np.bool_
+        ),
+        limits=(*limits.sub_groups, *[limits.job] * default),
+        min_available=np.array(minimum, dtype=np.int64),
+        total=total,
+        counted=counted,
+        priority=np.where(priority == lowest, 0, priority),
+        match_index=np.array([group.match_index for group in groups] + [0] * default, dtype=np.int64),
+        pending=pending,
+        request=_with_running(pending, runs, snapshot),
+        running_nodes=tuple(map(_nodes, runs)),
+        start=np.searchsorted(owners[kept], np.arange(s + 1)).astype(np.int64),
+        roles=roles[kept],
+        first=np.concatenate([[0], np.cumsum(counts[kept])]).astype(np.int64),
+        positions=positions,
+    )
+
+
+def _with_running(pending: Longs, runs: Sequence[Sequence[RunningPod]], snapshot: ClusterSnapshot) -> Longs:
+    request = pending
+    for i, mine in enumerate(runs):
+        if mine:
+            request = pending.copy() if request is pending else request
+            request[i] += np.sum([request_vector(snapshot.resources, pod.requests)[0] for pod in mine], axis=0)
+    return request
+
+
+_NONE = np.zeros(0, dtype=np.int32)
+_NONE.flags.writeable = False
+
+
+def _nodes(running: Sequence[RunningPod]) -> Ints:
+    return np.array([pod.node for pod in running], dtype=np.int32) if running else _NONE
