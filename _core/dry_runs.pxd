@@ -1,6 +1,6 @@
 """The state that dry runs share, for kernels that search with them; the rules stand in ``dry_runs.pyx``."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 
 from workbench._core.node_score cimport Inner, Outer, Weights
 
@@ -13,13 +13,18 @@ cdef enum:
     GO_ON = 2
 
 
+cdef struct Memo:
+    double score           # -inf: does not fit
+    int32_t fit            # pods that a node holds, plus one; 0: not known
+    int32_t known          # whether the score is
+
+
 cdef struct Shape:
     int64_t* request
-    uint8_t* feasible      # by node; NULL: all
-    double* extra          # by node; NULL: none
+    const uint8_t* feasible   # by node; NULL: all
+    const double* extra       # by node; NULL: none
     double binpack_weights
-    double* score          # by node, of the last look; -inf: does not fit
-    int32_t* version       # of the node at that look; 0: never
+    Memo* memo                # by state
 
 
 cdef struct Entry:
@@ -88,7 +93,13 @@ cdef class DryRuns:
     cdef const int64_t* start
     cdef const int32_t* members
     cdef list keep                # owners of the memory that is only borrowed
-    cdef int32_t* version         # of each node: counts the changes that stay
+    # states: what is idle, used and allocatable on a node; most nodes share one with others
+    cdef int32_t* state_of        # of each node, but for what the run at hand changed
+    cdef int64_t* states          # 3 r numbers each
+    cdef int32_t* slots           # hash table of states; -1: free
+    cdef uint64_t slot_mask
+    cdef int32_t n_states, state_capacity, n_memos
+    cdef Memo* memos
     # topology scores
     cdef const int32_t* parent
     cdef const int32_t* depth
@@ -128,6 +139,12 @@ cdef class DryRuns:
     cdef double* run_score
 
     cdef int make_room(self, int64_t pods) except -1
+    cdef int open_states(self, int64_t more) except -1
+    cdef void keep_states(self, int32_t count) noexcept nogil
+    cdef uint64_t hash_of(self, const int64_t* idle, const int64_t* used, const int64_t* allocatable) noexcept nogil
+    cdef int make_states(self) except -1
+    cdef int32_t find_state(self, int64_t node) noexcept nogil
+    cdef double rate(self, const Shape* shape, const int64_t* idle, const int64_t* used, const int64_t* allocatable) noexcept nogil
     cdef int32_t meet(self, int32_t a, int32_t b) noexcept nogil
     cdef void enter(self, int32_t domain, bint scored) noexcept nogil
     cdef void widen(self, int32_t record) noexcept nogil

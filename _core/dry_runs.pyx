@@ -1,7 +1,8 @@
 """Filling domain after domain as a trial, pod by pod in score order.
 
-The order of choice is that of ``domains.Fill``. What makes hundreds of trials cheap: a node's score for a shape is
-computed once and kept until a pod stays on the node, and no trial makes an object. In one trial the shapes come one
+The order of choice is that of ``domains.Fill``. What makes hundreds of trials cheap: nodes with the same
+resources idle, used and allocatable share one state, a shape's score is computed once per state, and no trial makes an
+object. In one trial the shapes come one
 after another, so that only the trees of one are alive:
 
     outer   [ group 0 | group 1 | ... ]      key: total = node part + group's offset, node part, rank
@@ -10,11 +11,11 @@ after another, so that only the trees of one are alive:
 
 cimport cython
 from libc.math cimport INFINITY
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t, uint8_t
 from libc.stdlib cimport free, qsort, realloc
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy, memset
 
-from workbench._core.node_score cimport binpack_sum, fits, grab, inner_beats, node_score, outer_beats
+from workbench._core.node_score cimport binpack_sum, claim, fits, grab, inner_beats, node_score, outer_beats
 
 import numpy as np
 
@@ -57,8 +58,8 @@ cdef class DryRuns:
         self.leaf = &leaf[0] if n else NULL
         self.start = &start[0]
         self.members = &members[0] if members.shape[0] else NULL
-        self.idle = <int64_t*>grab(cells)
-        self.used = <int64_t*>grab(cells)
+        self.idle = <int64_t*>claim(cells)
+        self.used = <int64_t*>claim(cells)
         if cells:
             memcpy(self.idle, &idle[0, 0], cells)
             memcpy(self.used, &used[0, 0], cells)
@@ -74,35 +75,36 @@ cdef class DryRuns:
             self.weights.binpack_by[i] = binpack_by[i]
             self.weights.request_by[i] = request_by[i]
             self.weights.balanced_by[i] = balanced_by[i]
-        self.version = <int32_t*>grab(n * sizeof(int32_t))
-        for i in range(n):
-            self.version[i] = 1
+        self.state_of = <int32_t*>claim(n * sizeof(int32_t))
         self.tasks_on_leaf = <int64_t*>grab(d * sizeof(int64_t))
         self.touched = <int64_t*>grab(n * sizeof(int64_t))
         self.met = <int64_t*>grab((d + 1) * sizeof(int64_t))
-        self.sort_keys = <int64_t*>grab(n * sizeof(int64_t))
-        self.node_of = <int32_t*>grab(n * sizeof(int32_t))
-        self.slot_of = <int32_t*>grab(n * sizeof(int32_t))
-        self.group_of = <int32_t*>grab(n * sizeof(int32_t))
-        self.first = <int64_t*>grab((n + 1) * sizeof(int64_t))
-        self.domain_of = <int32_t*>grab(n * sizeof(int32_t))
-        self.tasks = <int64_t*>grab(n * sizeof(int64_t))
-        self.base = <double*>grab(n * sizeof(double))
-        self.inner = <Inner*>grab(2 * n * sizeof(Inner))
-        self.outer = <Outer*>grab(2 * n * sizeof(Outer))
-        self.fitting = <int64_t*>grab(n * sizeof(int64_t))
+        self.sort_keys = <int64_t*>claim(n * sizeof(int64_t))
+        self.node_of = <int32_t*>claim(n * sizeof(int32_t))
+        self.slot_of = <int32_t*>claim(n * sizeof(int32_t))
+        self.group_of = <int32_t*>claim(n * sizeof(int32_t))
+        self.first = <int64_t*>claim((n + 1) * sizeof(int64_t))
+        self.domain_of = <int32_t*>claim(n * sizeof(int32_t))
+        self.tasks = <int64_t*>claim(n * sizeof(int64_t))
+        self.base = <double*>claim(n * sizeof(double))
+        self.inner = <Inner*>claim(2 * n * sizeof(Inner))
+        self.outer = <Outer*>claim(2 * n * sizeof(Outer))
+        self.fitting = <int64_t*>claim(n * sizeof(int64_t))
 
     def __dealloc__(self):
         cdef int32_t k
         for k in range(self.n_shapes):
-            free_shape(&self.shapes[k])
+            free(self.shapes[k].request)
         free(self.shapes)
         free(self.idle)
         free(self.used)
         free(self.weights.binpack_by)
         free(self.weights.request_by)
         free(self.weights.balanced_by)
-        free(self.version)
+        free(self.state_of)
+        free(self.states)
+        free(self.slots)
+        free(self.memos)
         free(self.tasks_on_leaf)
         free(self.touched)
         free(self.met)
@@ -123,30 +125,26 @@ cdef class DryRuns:
         free(self.question.entries)
 
     def add_shape(self, const int64_t[::1] request not None, const uint8_t[::1] feasible, const double[::1] extra):
-        """Number of the new shape; ``feasible`` and ``extra`` are by node."""
+        """Number of the new shape; ``feasible`` and ``extra`` are by node and kept, not copied."""
         cdef int64_t k
         cdef Shape* grown = <Shape*>realloc(self.shapes, (self.n_shapes + 1) * sizeof(Shape))
         if grown == NULL:
             raise MemoryError
         self.shapes = grown
-        # Zeroed and counted first: if an allocation below fails, __dealloc__ frees what is there.
+        # Zeroed and counted first: if the allocation below fails, __dealloc__ frees what is there.
         cdef Shape* new = &self.shapes[self.n_shapes]
-        new[0] = Shape(NULL, NULL, NULL, 0.0, NULL, NULL)
+        new[0] = Shape(NULL, NULL, NULL, 0.0, NULL)
         self.n_shapes += 1
         new.request = <int64_t*>grab(self.r * sizeof(int64_t))
-        new.score = <double*>grab(self.n * sizeof(double))
-        new.version = <int32_t*>grab(self.n * sizeof(int32_t))
         for k in range(self.r):
             new.request[k] = request[k]
         new.binpack_weights = binpack_sum(&self.weights, new.request)
-        if feasible is not None:
-            new.feasible = <uint8_t*>grab(self.n)
-            if self.n:
-                memcpy(new.feasible, &feasible[0], self.n)
-        if extra is not None:
-            new.extra = <double*>grab(self.n * sizeof(double))
-            if self.n:
-                memcpy(new.extra, &extra[0], self.n * sizeof(double))
+        if feasible is not None and self.n:
+            self.keep.append(feasible)
+            new.feasible = &feasible[0]
+        if extra is not None and self.n:
+            self.keep.append(extra)
+            new.extra = &extra[0]
         return self.n_shapes - 1
 
     def set_topology(
@@ -268,24 +266,116 @@ cdef class DryRuns:
                 common = self.meet(domain, record)
                 self.base[g] = self.value[common] if common >= 0 else self.top_value
 
+    # ---- states ----
+
+    cdef int open_states(self, int64_t more) except -1:
+        """Find the state of every node anew, with room for so many further ones, and forget all scores."""
+        cdef int64_t i, capacity = self.n + more, n_slots = 64
+        cdef int32_t k
+        while n_slots < 2 * capacity:
+            n_slots *= 2
+        free(self.states)
+        free(self.slots)
+        free(self.memos)
+        self.states = NULL
+        self.slots = NULL
+        self.memos = NULL
+        self.n_states = 0
+        self.states = <int64_t*>claim(3 * capacity * self.r * sizeof(int64_t))
+        self.slots = <int32_t*>claim(n_slots * sizeof(int32_t))
+        self.slot_mask = n_slots - 1
+        memset(self.slots, 0xFF, n_slots * sizeof(int32_t))
+        for i in range(self.n):
+            self.state_of[i] = self.find_state(i)
+        self.state_capacity = <int32_t>(self.n_states + more)
+        self.memos = <Memo*>grab(<int64_t>self.n_shapes * self.state_capacity * sizeof(Memo))
+        self.n_memos = self.n_shapes
+        for k in range(self.n_shapes):
+            self.shapes[k].memo = self.memos + <int64_t>k * self.state_capacity
+        return 0
+
+    cdef void keep_states(self, int32_t count) noexcept nogil:
+        """Forget all states but the first so many; no node may be in another."""
+        cdef int32_t k, i, last = self.n_states
+        cdef uint64_t slot
+        if last == count:
+            return
+        memset(self.slots, 0xFF, (self.slot_mask + 1) * sizeof(int32_t))
+        self.n_states = count
+        for i in range(count):
+            slot = self.hash_of(self.states + 3 * i * self.r, self.states + (3 * i + 1) * self.r,
+                                self.states + (3 * i + 2) * self.r)
+            while self.slots[slot] >= 0:
+                slot = (slot + 1) & self.slot_mask
+            self.slots[slot] = i
+        for k in range(self.n_shapes):
+            memset(self.shapes[k].memo + count, 0, (last - count) * sizeof(Memo))
+
+    cdef uint64_t hash_of(self, const int64_t* idle, const int64_t* used, const int64_t* allocatable) noexcept nogil:
+        cdef uint64_t h = 0
+        cdef int64_t k
+        for k in range(self.r):
+            h = ((h << 23 | h >> 41) ^ <uint64_t>idle[k]) * <uint64_t>0x9E3779B97F4A7C15
+            h = ((h << 23 | h >> 41) ^ <uint64_t>used[k]) * <uint64_t>0x9E3779B97F4A7C15
+            h = ((h << 23 | h >> 41) ^ <uint64_t>allocatable[k]) * <uint64_t>0x9E3779B97F4A7C15
+        return (h ^ h >> 32) & self.slot_mask
+
+    cdef int32_t find_state(self, int64_t node) noexcept nogil:
+        """The state that a node is in now."""
+        cdef const int64_t* idle = self.idle + node * self.r
+        cdef const int64_t* used = self.used + node * self.r
+        cdef const int64_t* allocatable = self.allocatable + node * self.r
+        cdef size_t row = self.r * sizeof(int64_t)
+        cdef uint64_t slot = self.hash_of(idle, used, allocatable)
+        cdef int64_t* state
+        while self.slots[slot] >= 0:
+            state = self.states + 3 * <int64_t>self.slots[slot] * self.r
+            if (
+                memcmp(state, idle, row) == 0
+                and memcmp(state + self.r, used, row) == 0
+                and memcmp(state + 2 * self.r, allocatable, row) == 0
+            ):
+                return self.slots[slot]
+            slot = (slot + 1) & self.slot_mask
+        self.slots[slot] = self.n_states
+        state = self.states + 3 * <int64_t>self.n_states * self.r
+        if row:
+            memcpy(state, idle, row)
+            memcpy(state + self.r, used, row)
+            memcpy(state + 2 * self.r, allocatable, row)
+        self.n_states += 1
+        return self.n_states - 1
+
+    cdef double rate(
+        self, const Shape* shape, const int64_t* idle, const int64_t* used, const int64_t* allocatable
+    ) noexcept nogil:
+        """Score of a pod on a node, its extra part apart; -inf: it does not fit."""
+        if not fits(shape.request, idle, self.r):
+            return -INFINITY
+        return node_score(&self.weights, shape.request, shape.binpack_weights, used, allocatable)
+
     cdef double score_now(self, const Shape* shape, int32_t node) noexcept nogil:
         cdef int64_t at = node * self.r
         cdef double score
         if shape.feasible != NULL and not shape.feasible[node]:
             return -INFINITY
-        if not fits(shape.request, self.idle + at, self.r):
-            return -INFINITY
-        score = node_score(&self.weights, shape.request, shape.binpack_weights, self.used + at, self.allocatable + at)
+        score = self.rate(shape, self.idle + at, self.used + at, self.allocatable + at)
         return score if shape.extra == NULL else score + shape.extra[node]
 
     cdef double look(self, Shape* shape, int32_t node) noexcept nogil:
-        """The same, remembered unless this very run has changed the node."""
+        """The same by the node's state, unless this very run has changed the node."""
+        cdef Memo* memo
+        cdef const int64_t* state
         if self.touched[node] == self.stamp:
             return self.score_now(shape, node)
-        if shape.version[node] != self.version[node]:
-            shape.score[node] = self.score_now(shape, node)
-            shape.version[node] = self.version[node]
-        return shape.score[node]
+        if shape.feasible != NULL and not shape.feasible[node]:
+            return -INFINITY
+        memo = &shape.memo[self.state_of[node]]
+        if not memo.known:
+            state = self.states + 3 * <int64_t>self.state_of[node] * self.r
+            memo.score = self.rate(shape, state, state + self.r, state + 2 * self.r)
+            memo.known = 1
+        return memo.score if shape.extra == NULL else memo.score + shape.extra[node]
 
     cdef void build(self, Shape* shape) noexcept nogil:
         cdef int64_t g, i, n
@@ -496,11 +586,18 @@ cdef class DryRuns:
             fresh.short_of += below_minimum(&fresh.entries[e])
             fresh.rest += counts[e, 0]
         self.make_room(fresh.rest)
+        self.make_states()
         self.asked_scored = scored
         self.asked_record = record
         self.total_tasks = <double>total_tasks
         for e in range(self.d):
             self.tasks_on_leaf[e] = tasks_on_leaf[e]
+
+    cdef int make_states(self) except -1:
+        """Room for the states of the nodes that one more pass may change."""
+        if self.n_memos != self.n_shapes or self.n_states + self.question.rest > self.state_capacity:
+            self.open_states(max(self.question.rest, 256))
+        return 0
 
     cdef Progress attempt(self) noexcept nogil:
         cdef Progress now = self.question
@@ -539,10 +636,11 @@ cdef class DryRuns:
         """The same in one domain, where the pods stay: entry, node and score of each, and what is left of each entry."""
         cdef int64_t i
         cdef Progress now = self.attempt()
+        self.make_states()
         with nogil:
             self.run(domain, self.asked_scored, self.asked_record, &now)
             for i in range(self.n_run):
-                self.version[self.run_node[i]] += 1
+                self.state_of[self.run_node[i]] = self.find_state(self.run_node[i])
         entries_array = np.empty(self.n_run, dtype=np.int32)
         nodes_array = np.empty(self.n_run, dtype=np.int32)
         scores_array = np.empty(self.n_run, dtype=np.float64)
@@ -558,11 +656,3 @@ cdef class DryRuns:
         for i in range(now.n):
             left[i] = now.entries[i].left
         return entries_array, nodes_array, scores_array, left_array
-
-
-cdef void free_shape(Shape* shape) noexcept nogil:
-    free(shape.request)
-    free(shape.feasible)
-    free(shape.extra)
-    free(shape.score)
-    free(shape.version)

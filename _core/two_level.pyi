@@ -26,8 +26,11 @@ class TwoLevel(DryRuns):
         tier_of: NDArray[np.int32],
         place_of: NDArray[np.int32],
         end_of: NDArray[np.int32],
+        place_in_tier: NDArray[np.int32],
+        largest: NDArray[np.int64],
         node_start: NDArray[np.int64],
         node_domains: NDArray[np.int32],
+        spans: NDArray[np.int32] | None,
         top_tier: int,
         nested: bool,
     ) -> None: ...
@@ -39,7 +42,6 @@ class TwoLevel(DryRuns):
         packing: NDArray[np.float64],
         scale: float,
         caps: NDArray[np.int64],
-        spans: NDArray[np.int32] | None,
     ) -> None: ...
     def set_job(
         self,

@@ -14,19 +14,20 @@ What makes an exhaustive search cheap:
 cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free, qsort, realloc
+from libc.stdlib cimport free, qsort
 from libc.string cimport memcpy
 
 from workbench._core.dry_runs cimport (
-    NO_RECORD, DryRuns, Entry, Progress, is_ready, missing_of, note_placed, until_ready
+    NO_RECORD, DryRuns, Entry, Memo, Progress, is_ready, missing_of, note_placed, until_ready
 )
-from workbench._core.node_score cimport grab
+from workbench._core.node_score cimport claim, grab
 
 import numpy as np
 
 cdef enum:
     NOWHERE = -3       # no HyperNode is left after the record
     NOT_TRIED = -2     # a HyperNode that holds too few pods
+    MANY_STATES = 1024
 
 
 cdef struct Sub:
@@ -55,10 +56,16 @@ cdef struct Tree:
 
 
 cdef struct Count:
-    int32_t* per_node
-    int64_t* per_domain    # the virtual top last
-    int64_t cap
-    int64_t seen
+    int64_t* held          # pods in each domain by its place among those of its tier, the virtual top last
+    uint8_t* counted       # whether the domains of a tier are counted yet, the virtual top's last
+    int64_t cap            # pods that are looked for at most
+    int64_t most           # pods that one node holds at most
+    int64_t seen           # changes that the counts know
+
+
+cdef struct Change:
+    int32_t node
+    int32_t before, after  # its state
 
 
 cdef int compare_keys(const void* a, const void* b) noexcept nogil:
@@ -79,7 +86,9 @@ cdef class TwoLevel(DryRuns):
     cdef const int32_t* place_of       # of each domain in the walk, and where its subtree ends
     cdef const int32_t* end_of
     cdef const int32_t* tier_of        # number of the tier of each domain
-    cdef int32_t* spot                 # of each domain among those of its tier
+    cdef const int32_t* place_in_tier  # of each domain in `tier_domains`
+    cdef const int64_t* largest        # nodes of a domain of each tier, at most
+    cdef const int32_t* spans          # of each domain: first node and one past the last; NULL: no intervals
     cdef const int64_t* node_start
     cdef const int32_t* node_domains
     cdef int64_t top_tier
@@ -91,6 +100,9 @@ cdef class TwoLevel(DryRuns):
     cdef double* packing               # weight of each resource
     cdef double scale
     cdef Count* counts
+    cdef int64_t* counts_held
+    cdef int64_t* prefix               # pods of one shape on the nodes before each
+    cdef int64_t prefix_shape, prefix_time
     # the job
     cdef bint grouped, job_limited, has_minimum
     cdef int64_t job_limit
@@ -122,13 +134,14 @@ cdef class TwoLevel(DryRuns):
     cdef Tree scratch
     cdef int64_t attempt_number, commits
     # nodes changed by pods that stay or belong to the attempt
-    cdef int32_t* changed
-    cdef int64_t n_changed, changed_capacity
+    cdef Change* changed
+    cdef int64_t n_changed
+    cdef int32_t states_settled
     # pods placed
     cdef int32_t* log_sub
     cdef int32_t* log_shape
     cdef int32_t* log_node
-    cdef int64_t n_log, log_settled, log_capacity
+    cdef int64_t n_log, log_settled
     cdef double score                  # of the attempt
     cdef readonly double last_score    # of the last turn
     cdef int32_t stuck
@@ -144,9 +157,10 @@ cdef class TwoLevel(DryRuns):
         cdef int64_t i
         if self.counts != NULL:
             for i in range(self.n_shapes):
-                free(self.counts[i].per_node)
-                free(self.counts[i].per_domain)
+                free(self.counts[i].counted)
         free(self.counts)
+        free(self.counts_held)
+        free(self.prefix)
         if self.settled != NULL:
             for i in range(self.n_subs):
                 free(self.settled[i].request)
@@ -159,7 +173,6 @@ cdef class TwoLevel(DryRuns):
         free(self.trees)
         free(self.scratch.key)
         free(self.scratch.best)
-        free(self.spot)
         free(self.domain_used)
         free(self.packing)
         free(self.minimum)
@@ -198,15 +211,19 @@ cdef class TwoLevel(DryRuns):
         const int32_t[::1] tier_of not None,
         const int32_t[::1] place_of not None,
         const int32_t[::1] end_of not None,
+        const int32_t[::1] place_in_tier not None,
+        const int64_t[::1] largest not None,
         const int64_t[::1] node_start not None,
         const int32_t[::1] node_domains not None,
+        const int32_t[:, ::1] spans,
         int64_t top_tier,
         bint nested,
     ):
         """The HyperNodes; the memoryviews are kept, not copied."""
-        cdef int64_t i, t
-        self.keep += [parent, tiers, tier_start, tier_domains, tier_of, place_of, end_of, node_start, node_domains]
+        self.keep += [parent, tiers, tier_start, tier_domains, tier_of, place_of, end_of, place_in_tier, largest]
+        self.keep += [node_start, node_domains, spans]
         self.n_tiers = tiers.shape[0]
+        self.largest = &largest[0]
         self.tier_start = &tier_start[0]
         self.node_start = &node_start[0]
         if self.d:
@@ -216,19 +233,18 @@ cdef class TwoLevel(DryRuns):
             self.tier_of = &tier_of[0]
             self.place_of = &place_of[0]
             self.end_of = &end_of[0]
+            self.place_in_tier = &place_in_tier[0]
+            if spans is not None:
+                self.spans = &spans[0, 0]
         if node_domains.shape[0]:
             self.node_domains = &node_domains[0]
         self.top_tier = top_tier
         self.nested = nested
-        self.spot = <int32_t*>grab(self.d * sizeof(int32_t))
-        for t in range(self.n_tiers):
-            for i in range(self.tier_start[t], self.tier_start[t + 1]):
-                self.spot[self.tier_domains[i]] = <int32_t>(i - self.tier_start[t])
-        self.row_domain = <int32_t*>grab((self.d + 1) * sizeof(int32_t))
-        self.row_stuck = <int32_t*>grab((self.d + 1) * sizeof(int32_t))
-        self.row_holds = <int64_t*>grab((self.d + 1) * sizeof(int64_t))
-        self.row_score = <double*>grab((self.d + 1) * sizeof(double))
-        self.row_kept = <uint8_t*>grab(self.d + 1)
+        self.row_domain = <int32_t*>claim((self.d + 1) * sizeof(int32_t))
+        self.row_stuck = <int32_t*>claim((self.d + 1) * sizeof(int32_t))
+        self.row_holds = <int64_t*>claim((self.d + 1) * sizeof(int64_t))
+        self.row_score = <double*>claim((self.d + 1) * sizeof(double))
+        self.row_kept = <uint8_t*>claim(self.d + 1)
 
     def set_totals(
         self,
@@ -238,13 +254,12 @@ cdef class TwoLevel(DryRuns):
         const double[::1] packing not None,
         double scale,
         const int64_t[::1] caps not None,
-        const int32_t[:, ::1] spans,
     ):
         """Sums over the nodes of each domain; ``caps``: pods of each shape that are looked for at most."""
         cdef int64_t k, s
         cdef size_t cells = (self.d + 1) * self.r * sizeof(int64_t)
         self.keep += [allocatable, idle_at_open]
-        self.domain_used = <int64_t*>grab(cells)
+        self.domain_used = <int64_t*>claim(cells)
         if self.r:
             memcpy(self.domain_used, &used[0, 0], cells)
             self.domain_allocatable = &allocatable[0, 0]
@@ -253,73 +268,14 @@ cdef class TwoLevel(DryRuns):
         for k in range(self.r):
             self.packing[k] = packing[k]
         self.scale = scale
-        prefix_array = np.empty(self.n + 1, dtype=np.int64)
-        cdef int64_t[::1] prefix = prefix_array
-        cdef double[::1] idle_of = np.empty(self.n * self.r + 1, dtype=np.float64)
-        cdef double[::1] fit = np.empty(self.n + 1, dtype=np.float64)
-        for s in range(self.n):
-            for k in range(self.r):
-                idle_of[k * self.n + s] = <double>self.idle[s * self.r + k]
+        self.prefix = <int64_t*>claim((self.n + 1) * sizeof(int64_t))
+        self.prefix_shape = -1
+        self.counts_held = <int64_t*>claim(<int64_t>self.n_shapes * (self.d + 1) * sizeof(int64_t))
         self.counts = <Count*>grab(self.n_shapes * sizeof(Count))
         for s in range(self.n_shapes):
             self.counts[s].cap = caps[s]
-            self.counts[s].per_node = <int32_t*>grab(self.n * sizeof(int32_t))
-            self.counts[s].per_domain = <int64_t*>grab((self.d + 1) * sizeof(int64_t))
-            with nogil:
-                self.count_all(s, &idle_of[0], &fit[0], &prefix[0], &spans[0, 0] if spans is not None and self.d else NULL)
-
-    cdef int32_t holds(self, int64_t s, int64_t node) noexcept nogil:
-        """Pods of a shape that a node holds."""
-        cdef const int64_t* request = self.shapes[s].request
-        cdef const int64_t* idle = self.idle + node * self.r
-        cdef int64_t fit = self.counts[s].cap, k
-        cdef double quotient
-        if self.shapes[s].feasible != NULL and not self.shapes[s].feasible[node]:
-            return 0
-        for k in range(self.r):
-            if request[k] > 0:
-                if idle[k] < request[k]:
-                    return 0
-                # Below 2**53 the rounded quotient never reaches the next integer; dividing integers takes far longer.
-                quotient = <double>idle[k] / <double>request[k]
-                if quotient < <double>fit:
-                    fit = <int64_t>quotient
-        return <int32_t>fit
-
-    cdef void count_all(
-        self, int64_t s, const double* idle_of, double* fit, int64_t* prefix, const int32_t* spans
-    ) noexcept nogil:
-        """The same as `holds` for every node, resource by resource, which the compiler turns into vectors."""
-        cdef Count* count = &self.counts[s]
-        cdef const uint8_t* feasible = self.shapes[s].feasible
-        cdef int64_t i, k, total
-        cdef int32_t held
-        cdef double request
-        cdef const double* idle
-        for i in range(self.n):
-            fit[i] = <double>count.cap
-        for k in range(self.r):
-            if self.shapes[s].request[k] > 0:
-                request = <double>self.shapes[s].request[k]
-                idle = idle_of + k * self.n
-                for i in range(self.n):
-                    fit[i] = idle[i] / request if idle[i] / request < fit[i] else fit[i]
-        prefix[0] = 0
-        for i in range(self.n):
-            held = <int32_t>fit[i] if fit[i] > 0.0 else 0
-            if feasible != NULL and not feasible[i]:
-                held = 0
-            count.per_node[i] = held
-            prefix[i + 1] = prefix[i] + held
-        for i in range(self.d):
-            if spans != NULL:
-                count.per_domain[i] = prefix[spans[2 * i + 1]] - prefix[spans[2 * i]]
-            else:
-                total = 0
-                for k in range(self.start[i], self.start[i + 1]):
-                    total += count.per_node[self.members[k]]
-                count.per_domain[i] = total
-        count.per_domain[self.d] = prefix[self.n]
+            self.counts[s].held = self.counts_held + s * (self.d + 1)
+            self.counts[s].counted = <uint8_t*>grab(self.n_tiers + 1)
 
     def set_job(
         self,
@@ -447,85 +403,172 @@ cdef class TwoLevel(DryRuns):
         for i in range(s):
             k += self.settled[i].progress.rest
         self.make_room(k)
-        self.changed_capacity = k
-        self.changed = <int32_t*>grab(k * sizeof(int32_t))
-        self.log_capacity = k
-        self.log_sub = <int32_t*>grab(k * sizeof(int32_t))
-        self.log_shape = <int32_t*>grab(k * sizeof(int32_t))
-        self.log_node = <int32_t*>grab(k * sizeof(int32_t))
+        self.changed = <Change*>claim(k * sizeof(Change))
+        self.log_sub = <int32_t*>claim(k * sizeof(int32_t))
+        self.log_shape = <int32_t*>claim(k * sizeof(int32_t))
+        self.log_node = <int32_t*>claim(k * sizeof(int32_t))
+        self.open_states(k)
+        self.states_settled = self.n_states
+        for i in range(self.n_shapes):
+            # Where nearly every node is in a state of its own, looking at all would cost as much as counting.
+            self.counts[i].most = self.counts[i].cap
+            if self.n_states <= MANY_STATES:
+                self.counts[i].most = 0
+                for k in range(self.n_states):
+                    self.counts[i].most = max(self.counts[i].most, self.fit_in_state(i, <int32_t>k))
 
     # ---- counts ----
 
-    cdef void recount(self, int64_t s, int32_t node) noexcept nogil:
+    cdef int32_t fit_in_state(self, int64_t s, int32_t state) noexcept nogil:
+        """Pods of a shape that a node in a state holds, were it feasible."""
+        cdef Memo* memo = &self.shapes[s].memo[state]
+        cdef const int64_t* request
+        cdef const int64_t* idle
+        cdef int64_t fit, k
+        cdef double quotient
+        if memo.fit:
+            return memo.fit - 1
+        request = self.shapes[s].request
+        idle = self.states + 3 * <int64_t>state * self.r
+        fit = self.counts[s].cap
+        for k in range(self.r):
+            if request[k] > 0:
+                if idle[k] < request[k]:
+                    fit = 0
+                    break
+                # Below 2**53 the rounded quotient never reaches the next integer; dividing integers takes far longer.
+                quotient = <double>idle[k] / <double>request[k]
+                if quotient < <double>fit:
+                    fit = <int64_t>quotient
+        memo.fit = <int32_t>fit + 1
+        return <int32_t>fit
+
+    cdef inline int32_t holds(self, int64_t s, int64_t node) noexcept nogil:
+        """Pods of a shape that a node holds."""
+        if self.shapes[s].feasible != NULL and not self.shapes[s].feasible[node]:
+            return 0
+        return self.fit_in_state(s, self.state_of[node])
+
+    cdef void count_tier(self, int64_t s, int64_t t) noexcept nogil:
+        """Count the pods of a shape in every domain of a tier as the nodes are now; from then on the counts follow."""
         cdef Count* count = &self.counts[s]
-        cdef int32_t now = self.holds(s, node)
-        cdef int64_t change = now - count.per_node[node], k
-        if change == 0:
+        cdef int64_t i, k, total
+        cdef int32_t domain
+        if count.counted[t]:
             return
-        count.per_node[node] = now
-        for k in range(self.node_start[node], self.node_start[node + 1]):
-            count.per_domain[self.node_domains[k]] += change
-        count.per_domain[self.d] += change
+        self.catch_up(s)
+        count.counted[t] = True
+        if t == self.n_tiers or self.spans != NULL:
+            self.sum_nodes(s)
+        if t == self.n_tiers:
+            count.held[self.d] = self.prefix[self.n]
+            return
+        for i in range(self.tier_start[t], self.tier_start[t + 1]):
+            domain = self.tier_domains[i]
+            if self.spans != NULL:
+                count.held[i] = self.prefix[self.spans[2 * domain + 1]] - self.prefix[self.spans[2 * domain]]
+            else:
+                total = 0
+                for k in range(self.start[domain], self.start[domain + 1]):
+                    total += self.holds(s, self.members[k])
+                count.held[i] = total
+
+    cdef void sum_nodes(self, int64_t s) noexcept nogil:
+        cdef int64_t i, total = 0
+        if self.prefix_shape == s and self.prefix_time == self.commits:
+            return
+        self.prefix_shape = s
+        self.prefix_time = self.commits
+        self.prefix[0] = 0
+        for i in range(self.n):
+            total += self.holds(s, i)
+            self.prefix[i + 1] = total
+
+    cdef void correct(self, int64_t s, const Change* change, bint back) noexcept nogil:
+        """Follow one change of a node in the counts of a shape."""
+        cdef Count* count = &self.counts[s]
+        cdef const uint8_t* feasible = self.shapes[s].feasible
+        cdef int64_t k, more
+        cdef int32_t domain
+        if feasible != NULL and not feasible[change.node]:
+            return
+        more = self.fit_in_state(s, change.after) - self.fit_in_state(s, change.before)
+        if more == 0:
+            return
+        if back:
+            more = -more
+        for k in range(self.node_start[change.node], self.node_start[change.node + 1]):
+            domain = self.node_domains[k]
+            if count.counted[self.tier_of[domain]]:
+                count.held[self.place_in_tier[domain]] += more
+        if count.counted[self.n_tiers]:
+            count.held[self.d] += more
 
     cdef void catch_up(self, int64_t s) noexcept nogil:
         cdef int64_t i
         for i in range(self.counts[s].seen, self.n_changed):
-            self.recount(s, self.changed[i])
+            self.correct(s, &self.changed[i], False)
         self.counts[s].seen = self.n_changed
+
+    cdef void use(self, int32_t node, const int64_t* request, int64_t times) noexcept nogil:
+        """So many pods more in the totals of the node's domains."""
+        cdef int64_t j, k
+        cdef int64_t* used
+        for j in range(self.node_start[node], self.node_start[node + 1]):
+            used = self.domain_used + self.node_domains[j] * self.r
+            for k in range(self.r):
+                used[k] += times * request[k]
+        used = self.domain_used + self.d * self.r
+        for k in range(self.r):
+            used[k] += times * request[k]
 
     cdef void stay(self, int32_t number) noexcept nogil:
         """The pods of the last run stay, for this attempt at least."""
         cdef Sub* sub = &self.subs[number]
-        cdef int64_t i, k, j
-        cdef int32_t node, shape
-        cdef const int64_t* request
-        cdef int64_t* used
+        cdef int64_t i, first = 0
+        cdef int32_t node, shape, state
         for i in range(self.n_run):
             node = self.run_node[i]
             shape = sub.progress.entries[self.run_entry[i]].shape
-            request = self.shapes[shape].request
-            self.version[node] += 1
-            for j in range(self.node_start[node], self.node_start[node + 1]):
-                used = self.domain_used + self.node_domains[j] * self.r
-                for k in range(self.r):
-                    used[k] += request[k]
-            used = self.domain_used + self.d * self.r
-            for k in range(self.r):
-                used[k] += request[k]
             self.log_sub[self.n_log] = number
             self.log_shape[self.n_log] = shape
             self.log_node[self.n_log] = node
             self.n_log += 1
-            if i == 0 or self.run_node[i - 1] != node:
-                self.changed[self.n_changed] = node
+            if i + 1 < self.n_run and self.run_node[i + 1] == node and self.run_entry[i + 1] == self.run_entry[i]:
+                continue
+            self.use(node, self.shapes[shape].request, i + 1 - first)
+            first = i + 1
+            # A node that comes again is in its last state already.
+            state = self.find_state(node)
+            if state != self.state_of[node]:
+                self.changed[self.n_changed] = Change(node, self.state_of[node], state)
                 self.n_changed += 1
+                self.state_of[node] = state
         self.commits += 1
 
     cdef void take_back(self, int64_t log_mark, int64_t changed_mark) noexcept nogil:
-        cdef int64_t i, k, j, s
+        cdef int64_t i, k, s, times = 0
         cdef int32_t node
         cdef const int64_t* request
-        cdef int64_t* used
         for i in range(self.n_log - 1, log_mark - 1, -1):
             node = self.log_node[i]
+            times += 1
+            if i > log_mark and self.log_node[i - 1] == node and self.log_shape[i - 1] == self.log_shape[i]:
+                continue
             request = self.shapes[self.log_shape[i]].request
             for k in range(self.r):
-                self.idle[node * self.r + k] += request[k]
-                self.used[node * self.r + k] -= request[k]
-            self.version[node] += 1
-            for j in range(self.node_start[node], self.node_start[node + 1]):
-                used = self.domain_used + self.node_domains[j] * self.r
-                for k in range(self.r):
-                    used[k] -= request[k]
-            used = self.domain_used + self.d * self.r
-            for k in range(self.r):
-                used[k] -= request[k]
+                self.idle[node * self.r + k] += times * request[k]
+                self.used[node * self.r + k] -= times * request[k]
+            self.use(node, request, -times)
+            times = 0
         self.n_log = log_mark
         for s in range(self.n_shapes):
             for i in range(changed_mark, self.counts[s].seen):
-                self.recount(s, self.changed[i])
+                self.correct(s, &self.changed[i], True)
             if self.counts[s].seen > changed_mark:
                 self.counts[s].seen = changed_mark
+        for i in range(self.n_changed - 1, changed_mark - 1, -1):
+            self.state_of[self.changed[i].node] = self.changed[i].before
         self.n_changed = changed_mark
         self.commits += 1
 
@@ -533,6 +576,10 @@ cdef class TwoLevel(DryRuns):
 
     cdef int64_t at(self, int32_t domain) noexcept nogil:
         return domain if domain >= 0 else self.d
+
+    cdef inline int64_t where(self, int32_t domain) noexcept nogil:
+        """Where its counts are."""
+        return self.place_in_tier[domain] if domain >= 0 else self.d
 
     cdef int64_t domain_tier(self, int32_t domain) noexcept nogil:
         return self.tiers[self.tier_of[domain]] if domain >= 0 else self.top_tier
@@ -594,14 +641,14 @@ cdef class TwoLevel(DryRuns):
         """The score of a HyperNode; -inf where the counts tell that it has no solution."""
         cdef const Progress* now = &sub.progress
         cdef const Entry* entry
-        cdef int64_t missing = missing_of(now), here, held = 0, x = self.at(domain)
+        cdef int64_t missing = missing_of(now), here, held = 0, x = self.where(domain)
         cdef bint together = missing >= now.rest
         cdef int32_t e
         for e in range(now.n):
             entry = &now.entries[e]
             if entry.left == 0:
                 continue
-            here = self.counts[entry.shape].per_domain[x]
+            here = self.counts[entry.shape].held[x]
             if here > entry.left:
                 here = entry.left
             held += here
@@ -650,10 +697,11 @@ cdef class TwoLevel(DryRuns):
         cdef const int64_t* held = NULL
         cdef int64_t least = self.least(sub, &entry)
         if entry != NULL:
-            held = self.counts[entry.shape].per_domain
+            # The domains of a tree follow one another in the counts, too.
+            held = self.counts[entry.shape].held + self.where(domains[0])
         for i in range(tree.m):
             # Most fail already here.
-            if held != NULL and held[self.at(domains[i])] < least:
+            if held != NULL and held[i] < least:
                 tree.key[i] = -INFINITY
                 continue
             tree.key[i] = self.key_of(sub, domains[i])
@@ -676,11 +724,11 @@ cdef class TwoLevel(DryRuns):
         cdef int64_t i, k, leaf
         cdef int32_t node, domain
         for i in range(tree.seen, self.n_changed):
-            node = self.changed[i]
+            node = self.changed[i].node
             for k in range(self.node_start[node], self.node_start[node + 1]):
                 domain = self.node_domains[k]
                 if self.tier_of[domain] == t:
-                    leaf = self.tier_start[t] + self.spot[domain] - tree.first
+                    leaf = self.place_in_tier[domain] - tree.first
                     if 0 <= leaf < tree.m:
                         self.set_key(tree, domains, leaf, self.key_of(sub, domain))
         tree.seen = self.n_changed
@@ -825,8 +873,33 @@ cdef class TwoLevel(DryRuns):
             for i in range(tree.m - 1, 0, -1):
                 tree.best[i] = self.play(tree, domains, i)
 
+    cdef void count_for(self, const Sub* sub, int64_t t) noexcept nogil:
+        """See to it that the pods of a sub-job are counted in a tier."""
+        cdef int32_t e
+        for e in range(sub.progress.n):
+            if sub.progress.entries[e].left:
+                self.count_tier(sub.progress.entries[e].shape, t)
+
+    cdef bint too_small(self, const Sub* sub, int64_t t) noexcept nogil:
+        """Whether no domain of a tier has nodes enough, be they as empty as any node."""
+        cdef const Progress* now = &sub.progress
+        cdef const Entry* entry
+        cdef int64_t missing = missing_of(now), wanted
+        cdef int32_t e
+        for e in range(now.n):
+            entry = &now.entries[e]
+            if entry.left == 0:
+                continue
+            wanted = until_ready(now, entry) if sub.n_roles == 1 else 0
+            if missing >= now.rest:
+                wanted = max(wanted, entry.left)
+            if self.largest[t] * self.counts[entry.shape].most < wanted:
+                return True
+        return False
+
     cdef int pick_one(self, int32_t number, int32_t domain) noexcept nogil:
         """The same for one HyperNode alone."""
+        self.count_for(&self.subs[number], self.tier_of[domain] if domain >= 0 else self.n_tiers)
         self.scratch.m = 1
         self.grow(&self.scratch, &self.subs[number], &domain)
         if self.scratch.empty:
@@ -871,6 +944,9 @@ cdef class TwoLevel(DryRuns):
                     continue
                 self.refresh(tree, sub, t, domains)
             else:
+                if self.too_small(sub, t):
+                    continue
+                self.count_for(sub, t)
                 tree.first = first
                 tree.m = end - first
                 self.grow(tree, sub, domains)
@@ -979,6 +1055,8 @@ cdef class TwoLevel(DryRuns):
         self.reset()
         self.attempt_number += 1
         self.commits += 1
+        if self.n_states + self.pods_alive > self.state_capacity:
+            self.keep_states(self.states_settled)
         self.n_heap = 0
         while next_one < self.n_queue or self.n_heap:
             if self.n_heap and (next_one == self.n_queue or self.heap[0] < self.queue[next_one]):
@@ -1015,9 +1093,14 @@ cdef class TwoLevel(DryRuns):
 
     cdef int64_t holds_of_job(self, int32_t domain, const int64_t* left) noexcept nogil:
         """Pods that a HyperNode holds at most of those left."""
-        cdef int64_t s, here, held = 0, x = self.at(domain if self.nested else -1)
+        cdef int64_t s, here, held = 0
+        cdef int32_t counted = domain if self.nested else -1
+        cdef int64_t t = self.tier_of[counted] if counted >= 0 else self.n_tiers, x = self.where(counted)
         for s in range(self.n_shapes):
-            here = self.counts[s].per_domain[x]
+            if left[s] == 0:
+                continue
+            self.count_tier(s, t)
+            here = self.counts[s].held[x]
             held += here if here < left[s] else left[s]
         return held
 
@@ -1040,6 +1123,7 @@ cdef class TwoLevel(DryRuns):
             self.catch_up(i)
             self.counts[i].seen = 0
         self.n_changed = 0
+        self.states_settled = self.n_states
 
     def turn(self):
         """One turn; whether a HyperNode had a solution. Without one everything is as before."""
@@ -1173,8 +1257,9 @@ cdef class TwoLevel(DryRuns):
         cdef int64_t[::1] out = out_array
         cdef int64_t i
         for i in range(self.n_shapes):
+            self.count_tier(i, self.n_tiers)
             self.catch_up(i)
-            out[i] = self.counts[i].per_domain[self.d]
+            out[i] = self.counts[i].held[self.d]
         return out_array
 
     def records(self):

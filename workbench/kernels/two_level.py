@@ -101,6 +101,11 @@ class DomainTree:
         self.tier_domains = np.lexsort((self.walk, self.tier_of)).astype(np.int32)
         counts = np.bincount(self.tier_of, minlength=len(tiers))
         self.tier_start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.place_in_tier = np.empty(d, dtype=np.int32)
+        self.place_in_tier[self.tier_domains] = np.arange(d, dtype=np.int32)
+        self.largest = np.zeros(len(tiers) + 1, dtype=np.int64)
+        self.largest[-1] = n
+        np.maximum.at(self.largest, self.tier_of, np.diff(self.member_start))
         self.top_tier = max(int(tiers[-1]) + 1, 1) if d else 1
         """The largest tier plus one, at least 1."""
 
@@ -335,8 +340,11 @@ class TwoLevel:
             tree.tier_of,
             tree.walk,
             tree.end,
+            tree.place_in_tier,
+            tree.largest,
             tree.node_start,
             tree.node_domains,
+            tree.spans,
             tree.top_tier,
             tree.nested,
         )
@@ -348,7 +356,6 @@ class TwoLevel:
             packing,
             float(scale),
             roles[: len(shapes), 0].copy(),
-            tree.spans,
         )
         self._set_job(job, roles, d, r)
         self._set_subs(subs, job, len(shapes), d, r, n)

@@ -110,7 +110,7 @@ class Ledger:
 
     @property
     def changed(self) -> Ints:
-        """Nodes that differ from the snapshot in what is used, ascending; a node that got everything back may be there."""
+        """Nodes that may differ from the snapshot in what is used, ascending; all others do not."""
         if self._begun_elsewhere or len(self._log) > _SHORT_LOG:
             changed: Ints = np.flatnonzero((self.used != self.snapshot.used).any(axis=1)).astype(np.int32)
             return changed
