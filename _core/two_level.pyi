@@ -33,6 +33,7 @@ class TwoLevel(DryRuns):
         spans: NDArray[np.int32] | None,
         top_tier: int,
         nested: bool,
+        proper: bool,
     ) -> None: ...
     def set_totals(
         self,

@@ -7,6 +7,8 @@ What makes an exhaustive search cheap:
 - HyperNodes are tried in the order of their scores, so that for several roles the trials end with the first that has
   a solution; the rest cannot win;
 - sub-jobs that ask for the same share one tournament tree per tier of a job's HyperNode; a placement changes its path;
+- where all pods are alike, counts and totals tell where sub-jobs go and what that scores: an attempt is planned without
+  placing a pod, and only the HyperNode that wins is filled;
 - a log of changed nodes lets counts and trees look only at what changed since they were last asked, and takes an
   attempt back.
 """
@@ -92,7 +94,7 @@ cdef class TwoLevel(DryRuns):
     cdef const int64_t* node_start
     cdef const int32_t* node_domains
     cdef int64_t top_tier
-    cdef bint nested
+    cdef bint nested, proper
     # totals per domain, the virtual top last
     cdef int64_t* domain_used
     cdef const int64_t* domain_allocatable
@@ -137,6 +139,12 @@ cdef class TwoLevel(DryRuns):
     cdef Change* changed
     cdef int64_t n_changed
     cdef int32_t states_settled
+    # pods that a planned attempt counts in a domain
+    cdef bint planning, unplanned
+    cdef int32_t* plan_domain
+    cdef int64_t* plan_pods
+    cdef int64_t n_plan
+    cdef int32_t plan_shape
     # pods placed
     cdef int32_t* log_sub
     cdef int32_t* log_shape
@@ -191,6 +199,8 @@ cdef class TwoLevel(DryRuns):
         free(self.kind_size)
         free(self.kind_failed)
         free(self.changed)
+        free(self.plan_domain)
+        free(self.plan_pods)
         free(self.log_sub)
         free(self.log_shape)
         free(self.log_node)
@@ -218,6 +228,7 @@ cdef class TwoLevel(DryRuns):
         const int32_t[:, ::1] spans,
         int64_t top_tier,
         bint nested,
+        bint proper,
     ):
         """The HyperNodes; the memoryviews are kept, not copied."""
         self.keep += [parent, tiers, tier_start, tier_domains, tier_of, place_of, end_of, place_in_tier, largest]
@@ -240,6 +251,7 @@ cdef class TwoLevel(DryRuns):
             self.node_domains = &node_domains[0]
         self.top_tier = top_tier
         self.nested = nested
+        self.proper = proper
         self.row_domain = <int32_t*>claim((self.d + 1) * sizeof(int32_t))
         self.row_stuck = <int32_t*>claim((self.d + 1) * sizeof(int32_t))
         self.row_holds = <int64_t*>claim((self.d + 1) * sizeof(int64_t))
@@ -404,6 +416,8 @@ cdef class TwoLevel(DryRuns):
             k += self.settled[i].progress.rest
         self.make_room(k)
         self.changed = <Change*>claim(k * sizeof(Change))
+        self.plan_domain = <int32_t*>claim(s * sizeof(int32_t))
+        self.plan_pods = <int64_t*>claim(s * sizeof(int64_t))
         self.log_sub = <int32_t*>claim(k * sizeof(int32_t))
         self.log_shape = <int32_t*>claim(k * sizeof(int32_t))
         self.log_node = <int32_t*>claim(k * sizeof(int32_t))
@@ -711,7 +725,7 @@ cdef class TwoLevel(DryRuns):
         if found:
             for i in range(tree.m - 1, 0, -1):
                 tree.best[i] = self.play(tree, domains, i)
-            tree.seen = self.n_changed
+            tree.seen = self.n_plan if self.planning else self.n_changed
 
     cdef void set_key(self, Tree* tree, const int32_t* domains, int64_t i, double key) noexcept nogil:
         tree.key[i] = key
@@ -723,6 +737,15 @@ cdef class TwoLevel(DryRuns):
     cdef void refresh(self, Tree* tree, const Sub* sub, int64_t t, const int32_t* domains) noexcept nogil:
         cdef int64_t i, k, leaf
         cdef int32_t node, domain
+        if self.planning:
+            for i in range(tree.seen, self.n_plan):
+                domain = self.plan_domain[i]
+                while domain >= 0 and self.tier_of[domain] < t:
+                    domain = self.parent[domain]
+                if domain >= 0 and self.tier_of[domain] == t:
+                    self.set_key(tree, domains, self.place_in_tier[domain] - tree.first, self.key_of(sub, domain))
+            tree.seen = self.n_plan
+            return
         for i in range(tree.seen, self.n_changed):
             node = self.changed[i].node
             for k in range(self.node_start[node], self.node_start[node + 1]):
@@ -806,22 +829,75 @@ cdef class TwoLevel(DryRuns):
         cdef Sub* sub = &self.subs[number]
         cdef Progress now
         cdef int64_t i
-        cdef bint was_ready = is_ready(&sub.progress)
+        if self.planning:
+            return self.plan_in(number, domain, score)
         self.hold_entries(sub, True)
         now = self.try_in(number, domain)
         if self.n_run == 0 or not is_ready(&now):
             self.take_back_run(&now)
             self.hold_entries(sub, False)
             return False
-        self.pods_alive += now.rest - sub.progress.rest
-        sub.progress = now
         self.stay(number)
-        sub.placed += self.n_run
         if self.grouped:
             for i in range(self.n_run):
                 note_placed(&self.job, &self.job.entries[now.entries[self.run_entry[i]].shape], 1)
-        else:
-            self.job = now
+        self.note_sub(number, &now, self.n_run, domain, score)
+        return True
+
+    cdef bint plan_in(self, int32_t number, int32_t domain, double score) noexcept nogil:
+        """The same for pods that are all alike, in the counts and totals alone."""
+        cdef Sub* sub = &self.subs[number]
+        cdef Progress now = sub.progress
+        cdef int64_t wanted
+        cdef int32_t e = 0
+        while now.entries[e].left == 0:
+            e += 1
+        wanted = until_ready(&now, &now.entries[e])
+        note_placed(&now, &now.entries[e], wanted)
+        if sub.placed or not is_ready(&now):
+            self.unplanned = True
+            return False
+        self.plan_shape = now.entries[e].shape
+        if self.grouped:
+            note_placed(&self.job, &self.job.entries[self.plan_shape], wanted)
+        self.plan_domain[self.n_plan] = domain
+        self.plan_pods[self.n_plan] = wanted
+        self.n_plan += 1
+        self.count_plan(domain, wanted)
+        self.note_sub(number, &now, wanted, domain, score)
+        return True
+
+    cdef void count_plan(self, int32_t domain, int64_t pods) noexcept nogil:
+        cdef const int64_t* request = self.shapes[self.plan_shape].request
+        cdef int64_t* used
+        cdef int64_t k
+        while True:
+            self.counts[self.plan_shape].held[self.where(domain)] -= pods
+            used = self.domain_used + self.at(domain) * self.r
+            for k in range(self.r):
+                used[k] += pods * request[k]
+            if domain < 0:
+                break
+            domain = self.parent[domain]
+        self.commits += 1
+
+    cdef void take_plan_back(self) noexcept nogil:
+        cdef int64_t i
+        for i in range(self.n_plan):
+            self.count_plan(self.plan_domain[i], -self.plan_pods[i])
+        self.n_plan = 0
+
+    cdef void note_sub(
+        self, int32_t number, const Progress* now, int64_t placed, int32_t domain, double score
+    ) noexcept nogil:
+        """Pods of a sub-job that were placed."""
+        cdef Sub* sub = &self.subs[number]
+        cdef bint was_ready = is_ready(&sub.progress)
+        self.pods_alive += now.rest - sub.progress.rest
+        sub.progress = now[0]
+        sub.placed += placed
+        if not self.grouped:
+            self.job = now[0]
         if not was_ready and sub.policy >= 0:
             if self.ready_of[sub.policy] < self.wanted[sub.policy]:
                 self.policies_short -= 1
@@ -832,6 +908,32 @@ cdef class TwoLevel(DryRuns):
         else:
             sub.record = self.meet(sub.record, domain)
         self.score += score * 100.0 * self.scale
+
+    cdef bint may_plan(self) noexcept nogil:
+        """Whether counts alone tell where every sub-job goes: all are alike, fresh and of one role, in a proper tree.
+
+        Then pods that go to a HyperNode of the closest tier leave no solution below it that there was not before, so
+        that only the counts of that HyperNode and of those above it matter.
+        """
+        cdef int64_t i, t
+        cdef int32_t e
+        cdef const Sub* sub
+        cdef const Sub* first = NULL
+        if not self.proper or self.n_queue == 0:
+            return False
+        for i in range(self.n_queue):
+            sub = &self.subs[self.by_rank[<int32_t>self.queue[i]]]
+            if first == NULL:
+                first = sub
+            if (
+                sub.kind != first.kind or sub.n_roles != 1
+                or sub.record != NO_RECORD or sub.n_running or sub.placed
+            ):
+                return False
+        for e in range(first.progress.n):
+            if first.progress.entries[e].left:
+                for t in range(self.n_tiers + 1):
+                    self.count_tier(first.progress.entries[e].shape, t)
         return True
 
     cdef int pick(self, int32_t number, Tree* tree, const int32_t* domains) noexcept nogil:
@@ -1083,7 +1185,7 @@ cdef class TwoLevel(DryRuns):
                 self.push(self.queue_key(number))
             if self.job_ready():
                 break
-        return self.n_log > before and self.job_ready()
+        return (self.n_log > before or self.n_plan > 0) and self.job_ready()
 
     cdef void drop(self, Sub* sub) noexcept nogil:
         cdef int32_t e
@@ -1130,13 +1232,14 @@ cdef class TwoLevel(DryRuns):
         cdef int64_t s, i, t, needs, most, first, end
         cdef int32_t domain, start, best = NOWHERE, last = NOWHERE
         cdef double best_score = 0.0
-        cdef bint kept
+        cdef bint kept, plan
         left_array = np.zeros(self.n_shapes + 1, dtype=np.int64)
         cdef int64_t[::1] left = left_array
         with nogil:
             self.n_rows = 0
             self.reset()
             self.line_up()
+            plan = self.may_plan()
             for i in range(self.n_entries):
                 if self.entries[i].shape < self.n_shapes:
                     left[self.entries[i].shape] += self.entries[i].left
@@ -1174,8 +1277,15 @@ cdef class TwoLevel(DryRuns):
                     if most < needs:
                         self.row_stuck[self.n_rows] = NOT_TRIED
                     else:
-                        kept = self.attempt_in(domain)
-                        last = domain
+                        if plan:
+                            self.planning, self.unplanned = True, False
+                            kept = self.attempt_in(domain)
+                            self.take_plan_back()
+                            self.planning = False
+                            plan = not self.unplanned
+                        if not plan:
+                            kept = self.attempt_in(domain)
+                            last = domain
                         self.row_stuck[self.n_rows] = self.stuck
                     self.row_kept[self.n_rows] = kept
                     self.row_score[self.n_rows] = self.score if kept else 0.0

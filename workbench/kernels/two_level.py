@@ -95,6 +95,8 @@ class DomainTree:
                 raise InputError("wrong shape", source="spans", got=str(self.spans.shape), expected=f"({d}, 2)")
             check_range("spans", self.spans, 0, n)
         self.nested = nested
+        self.proper = nested and self._proper()
+        """Besides, any two domains that share a node are nested, and tiers grow towards the root."""
         tiers, tier_of = np.unique(forest.tier, return_inverse=True)
         self.tiers = tiers.astype(np.int64)
         self.tier_of = tier_of.reshape(-1).astype(np.int32)
@@ -108,6 +110,20 @@ class DomainTree:
         np.maximum.at(self.largest, self.tier_of, np.diff(self.member_start))
         self.top_tier = max(int(tiers[-1]) + 1, 1) if d else 1
         """The largest tier plus one, at least 1."""
+
+
+    def _proper(self) -> bool:
+        parent, tier = self.forest.parent, self.forest.tier
+        inner = np.flatnonzero(parent >= 0)
+        if bool((tier[parent[inner]] <= tier[inner]).any()):
+            return False
+        holders = np.diff(self.node_start)
+        held = np.flatnonzero(holders)
+        if len(held) == 0:
+            return True
+        # The deepest holder's ancestors hold the node, too: when they are as many as its holders, there are no others.
+        deepest = np.maximum.reduceat(self.forest.depth[self.node_domains], self.node_start[held])
+        return np.array_equal(deepest + 1, holders[held])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -347,6 +363,7 @@ class TwoLevel:
             tree.spans,
             tree.top_tier,
             tree.nested,
+            tree.proper,
         )
         roles = self._job_counts(job, len(shapes))
         c.set_totals(
