@@ -1,10 +1,7 @@
 """Counting how many pods fit where, and filling a set of nodes pod by pod in score order.
 
 ``Fill`` keeps, for each pod shape, a tournament tree per group of nodes (a group is a leaf domain) and one over the
-groups:
-
-    outer   [ group 0 | group 1 | ... ]      key: total = node part + group's offset, node part, rank
-    inner   [ nodes of group 0 ] [ ... ]     key: node part, rank
+groups (``contest.pxd``).
 
 A placement changes one node, hence one path in the inner tree and one in the outer. That equals a full rescan: inside
 a group the offset is the same for all, and adding it never swaps two node parts (it can only make two totals equal,
@@ -16,9 +13,10 @@ from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
 
-from workbench._core.node_score cimport (
-    Inner, Outer, Weights, binpack_sum, fits, grab, inner_beats, node_score, outer_beats
+from workbench._core.contest cimport (
+    Closeness, Contest, Groups, Inner, Outer, base_of, find_best, lift, lift_inner, meet, offset, play_inner, play_outer
 )
+from workbench._core.node_score cimport Weights, binpack_sum, fits, grab, node_score
 
 import numpy as np
 
@@ -113,13 +111,8 @@ cdef struct Shape:
     int64_t* request
     uint8_t* feasible      # NULL: all
     double* extra          # NULL: none
-    Inner* inner           # trees of all groups; group g starts at 2 * first[g]
-    Outer* outer
-    int64_t* fitting       # nodes that fit, per group
-    int64_t n_fitting
+    Contest nodes
     double binpack_weights # sum over the requested resources
-    double best_base       # topology: the largest base among fitting nodes, and how many share it
-    int64_t n_best
     int64_t seen           # how far the log has been read
     int64_t record_version
 
@@ -136,8 +129,6 @@ cdef class Fill:
     cdef int32_t* rank
     cdef int32_t* position_of
     cdef int32_t* group_of
-    cdef int64_t* first
-    cdef int32_t* domain_of       # leaf domain of each group, -1: none
     cdef int32_t* node_of         # index in the cluster, by slot
     cdef int64_t* rows            # per slot: idle[r], used[r], allocatable[r]
     # weights
@@ -157,16 +148,12 @@ cdef class Fill:
     # topology
     cdef bint topology
     cdef object keep
-    cdef const int32_t* parent
-    cdef const int32_t* depth
-    cdef const double* value
-    cdef double top_value, own_value, weight, total_tasks
+    cdef Closeness closeness
+    cdef Groups by_leaf
     cdef bint roots_meet, update_record
     cdef readonly int32_t record
     cdef int64_t record_version
     cdef readonly int64_t floor
-    cdef int64_t* tasks
-    cdef double* base
 
     def __cinit__(
         self,
@@ -205,8 +192,8 @@ cdef class Fill:
         self.position_of = <int32_t*>grab(c * sizeof(int32_t))
         self.group_of = <int32_t*>grab(c * sizeof(int32_t))
         self.node_of = <int32_t*>grab(c * sizeof(int32_t))
-        self.first = <int64_t*>grab((c + 1) * sizeof(int64_t))
-        self.domain_of = <int32_t*>grab(c * sizeof(int32_t))
+        self.by_leaf.first = <int64_t*>grab((c + 1) * sizeof(int64_t))
+        self.by_leaf.domain_of = <int32_t*>grab(c * sizeof(int32_t))
         self.rows = <int64_t*>grab(c * 3 * r * sizeof(int64_t))
         for s in range(c):
             i = order[s]
@@ -217,9 +204,9 @@ cdef class Fill:
             self.position_of[s] = <int32_t>i
             self.node_of[s] = <int32_t>n
             self.rank[s] = name_rank[n]
-            if s == 0 or (leaf is not None and leaf[n] != self.domain_of[self.g - 1]):
-                self.first[self.g] = s
-                self.domain_of[self.g] = leaf[n] if leaf is not None else -1
+            if s == 0 or (leaf is not None and leaf[n] != self.by_leaf.domain_of[self.g - 1]):
+                self.by_leaf.first[self.g] = s
+                self.by_leaf.domain_of[self.g] = leaf[n] if leaf is not None else -1
                 self.g += 1
             self.group_of[s] = <int32_t>(self.g - 1)
             row = self.rows + s * 3 * r
@@ -233,14 +220,15 @@ cdef class Fill:
                     and 0 <= row[2 * r + k] <= MAX_QUANTITY
                 ):
                     raise ValueError(f"node {n}, resource {k}: idle {row[k]}, used {row[r + k]}, allocatable {row[2 * r + k]}")
-        self.first[self.g] = c
+        self.by_leaf.first[self.g] = c
+        self.by_leaf.g = self.g
         groups = np.empty(self.g, dtype=np.int32)
         for i in range(self.g):
-            groups[i] = self.domain_of[i]
+            groups[i] = self.by_leaf.domain_of[i]
         groups.flags.writeable = False
         self.groups = groups
-        self.tasks = <int64_t*>grab(self.g * sizeof(int64_t))
-        self.base = <double*>grab(self.g * sizeof(double))
+        self.by_leaf.tasks = <int64_t*>grab(self.g * sizeof(int64_t))
+        self.by_leaf.base = <double*>grab(self.g * sizeof(double))
         self.weights.r = r
         self.weights.binpack = binpack
         self.weights.least = least
@@ -269,11 +257,11 @@ cdef class Fill:
         free(self.position_of)
         free(self.group_of)
         free(self.node_of)
-        free(self.first)
-        free(self.domain_of)
+        free(self.by_leaf.first)
+        free(self.by_leaf.domain_of)
         free(self.rows)
-        free(self.tasks)
-        free(self.base)
+        free(self.by_leaf.tasks)
+        free(self.by_leaf.base)
         free(self.weights.binpack_by)
         free(self.weights.request_by)
         free(self.weights.balanced_by)
@@ -291,13 +279,13 @@ cdef class Fill:
         self.shapes = grown
         # Zeroed and counted first: if an allocation below fails, __dealloc__ frees what is there.
         cdef Shape* new = &self.shapes[self.n_shapes]
-        new[0] = Shape(NULL, NULL, NULL, NULL, NULL, NULL, 0, 0.0, 0.0, 0, -1, -1)
+        new[0] = Shape(NULL, NULL, NULL, Contest(NULL, NULL, NULL, 0, 0.0, 0), 0.0, -1, -1)
         self.n_shapes += 1
         try:
             new.request = <int64_t*>grab(self.r * sizeof(int64_t))
-            new.inner = <Inner*>grab(2 * self.c * sizeof(Inner))
-            new.outer = <Outer*>grab(2 * self.g * sizeof(Outer))
-            new.fitting = <int64_t*>grab(self.g * sizeof(int64_t))
+            new.nodes.inner = <Inner*>grab(2 * self.c * sizeof(Inner))
+            new.nodes.outer = <Outer*>grab(2 * self.g * sizeof(Outer))
+            new.nodes.fitting = <int64_t*>grab(self.g * sizeof(int64_t))
             if feasible is not None:
                 new.feasible = <uint8_t*>grab(self.c)
             if extra is not None:
@@ -335,89 +323,44 @@ cdef class Fill:
     cdef void rebuild(self, Shape* shape) noexcept nogil:
         cdef int64_t g, i, n
         cdef Inner* tree
-        shape.n_fitting = 0
+        shape.nodes.n_fitting = 0
         for g in range(self.g):
-            n = self.first[g + 1] - self.first[g]
-            tree = shape.inner + 2 * self.first[g]
-            shape.fitting[g] = 0
+            n = self.by_leaf.first[g + 1] - self.by_leaf.first[g]
+            tree = shape.nodes.inner + 2 * self.by_leaf.first[g]
+            shape.nodes.fitting[g] = 0
             for i in range(n):
-                self.set_leaf(shape, self.first[g] + i, &tree[n + i])
-                shape.fitting[g] += tree[n + i].key != INT64_MAX
-            shape.n_fitting += shape.fitting[g]
-            for i in range(n - 1, 0, -1):
-                tree[i] = tree[2 * i] if inner_beats(&tree[2 * i], &tree[2 * i + 1]) else tree[2 * i + 1]
+                self.set_leaf(shape, self.by_leaf.first[g] + i, &tree[n + i])
+                shape.nodes.fitting[g] += tree[n + i].key != INT64_MAX
+            shape.nodes.n_fitting += shape.nodes.fitting[g]
+            play_inner(tree, n)
         shape.seen = self.log_end
         self.regroup(shape)
 
-    cdef double offset(self, const Shape* shape, int64_t g) noexcept nogil:
-        cdef double base
-        if not self.topology or self.record == NO_RECORD:
-            return 0.0
-        base = self.base[g]
-        if shape.n_best >= 2 and base == shape.best_base and self.domain_of[g] >= 0:
-            base = base + <double>self.tasks[g] / self.total_tasks
-        return base * 100.0 * self.weight
-
-    cdef void set_outer(self, const Shape* shape, int64_t g, Outer* leaf) noexcept nogil:
-        # A tree of n leaves has its root at 1, also for n = 1 where leaf and root are one.
-        cdef const Inner* root = shape.inner + 2 * self.first[g] + 1
-        leaf.node = root.node
-        leaf.key = root.key
-        leaf.total = root.node + self.offset(shape, g) if root.key != INT64_MAX else -INFINITY
-
     cdef void regroup(self, Shape* shape) noexcept nogil:
-        cdef int64_t g
-        cdef Outer* tree = shape.outer
-        shape.best_base = -INFINITY
-        shape.n_best = 0
-        if self.topology and self.record != NO_RECORD:
-            for g in range(self.g):
-                if shape.fitting[g]:
-                    if self.base[g] > shape.best_base:
-                        shape.best_base = self.base[g]
-                        shape.n_best = shape.fitting[g]
-                    elif self.base[g] == shape.best_base:
-                        shape.n_best += shape.fitting[g]
-        for g in range(self.g):
-            self.set_outer(shape, g, &tree[self.g + g])
-        for g in range(self.g - 1, 0, -1):
-            tree[g] = tree[2 * g] if outer_beats(&tree[2 * g], &tree[2 * g + 1]) else tree[2 * g + 1]
+        find_best(&self.by_leaf, &shape.nodes)
+        play_outer(&self.by_leaf, &self.closeness, &shape.nodes)
         shape.record_version = self.record_version
 
     cdef bint refresh(self, Shape* shape, int64_t slot) noexcept nogil:
         """Recompute one node in the inner tree; True if the offsets of all groups must be looked at again."""
-        cdef int64_t g = self.group_of[slot], n = self.first[g + 1] - self.first[g], i
-        cdef Inner* tree = shape.inner + 2 * self.first[g]
-        cdef Inner* better
+        cdef int64_t g = self.group_of[slot], n = self.by_leaf.first[g + 1] - self.by_leaf.first[g], i
+        cdef Inner* tree = shape.nodes.inner + 2 * self.by_leaf.first[g]
         cdef bint fitted, fits, stale = False
-        i = n + slot - self.first[g]
+        i = n + slot - self.by_leaf.first[g]
         fitted = tree[i].key != INT64_MAX
         self.set_leaf(shape, slot, &tree[i])
         fits = tree[i].key != INT64_MAX
-        while i > 1:
-            i >>= 1
-            better = &tree[2 * i] if inner_beats(&tree[2 * i], &tree[2 * i + 1]) else &tree[2 * i + 1]
-            if tree[i].node == better.node and tree[i].key == better.key:
-                break
-            tree[i] = better[0]
+        lift_inner(tree, i)
         if fitted != fits:
-            shape.fitting[g] += 1 if fits else -1
-            shape.n_fitting += 1 if fits else -1
-            if self.topology and self.record != NO_RECORD:
+            shape.nodes.fitting[g] += 1 if fits else -1
+            shape.nodes.n_fitting += 1 if fits else -1
+            if self.by_leaf.scored:
                 if fits:
                     stale = True
-                elif self.base[g] == shape.best_base:
-                    shape.n_best -= 1
-                    stale = shape.n_best < 2
+                elif self.by_leaf.base[g] == shape.nodes.best_base:
+                    shape.nodes.n_best -= 1
+                    stale = shape.nodes.n_best < 2
         return stale
-
-    cdef void lift(self, Shape* shape, int64_t g) noexcept nogil:
-        cdef Outer* tree = shape.outer
-        cdef int64_t i = self.g + g
-        self.set_outer(shape, g, &tree[i])
-        while i > 1:
-            i >>= 1
-            tree[i] = tree[2 * i] if outer_beats(&tree[2 * i], &tree[2 * i + 1]) else tree[2 * i + 1]
 
     cdef void catch_up(self, Shape* shape) noexcept nogil:
         cdef int64_t i, slot
@@ -434,7 +377,7 @@ cdef class Fill:
             if self.refresh(shape, slot):
                 stale = True
             if not stale:
-                self.lift(shape, self.group_of[slot])
+                lift(&self.by_leaf, &self.closeness, &shape.nodes, self.group_of[slot])
         shape.seen = self.log_end
         if stale:
             self.regroup(shape)
@@ -443,30 +386,14 @@ cdef class Fill:
         self.log[self.log_end & self.log_mask] = <int32_t>slot
         self.log_end += 1
 
-    cdef int32_t meet(self, int32_t a, int32_t b) noexcept nogil:
-        while a != b and a >= 0 and b >= 0:
-            if self.depth[a] >= self.depth[b]:
-                a = self.parent[a]
-            else:
-                b = self.parent[b]
-        return a if a == b else -1
-
     cdef void widen(self, int32_t record) noexcept nogil:
         cdef int64_t g
-        cdef int32_t domain, common
         self.record = record
         self.record_version += 1
-        if record == NO_RECORD:
-            return
-        for g in range(self.g):
-            domain = self.domain_of[g]
-            if domain < 0:
-                self.base[g] = 0.0
-            elif domain == record:
-                self.base[g] = self.own_value
-            else:
-                common = self.meet(domain, record)
-                self.base[g] = self.value[common] if common >= 0 else self.top_value
+        self.by_leaf.scored = self.topology and record != NO_RECORD
+        if self.by_leaf.scored:
+            for g in range(self.g):
+                self.by_leaf.base[g] = base_of(&self.closeness, self.by_leaf.domain_of[g], record)
 
     def set_topology(
         self,
@@ -485,17 +412,17 @@ cdef class Fill:
         """Score the following placements against a record; the memoryviews are kept, not copied."""
         cdef int64_t g
         self.keep = (parent, depth, value)
-        self.parent = &parent[0] if parent.shape[0] else NULL
-        self.depth = &depth[0] if depth.shape[0] else NULL
-        self.value = &value[0] if value.shape[0] else NULL
-        self.top_value = top_value
-        self.own_value = own_value
-        self.weight = weight
+        self.closeness.parent = &parent[0] if parent.shape[0] else NULL
+        self.closeness.depth = &depth[0] if depth.shape[0] else NULL
+        self.closeness.value = &value[0] if value.shape[0] else NULL
+        self.closeness.top_value = top_value
+        self.closeness.own_value = own_value
+        self.closeness.weight = weight
         self.roots_meet = roots_meet
         self.update_record = update_record
-        self.total_tasks = <double>total_tasks
+        self.closeness.total_tasks = <double>total_tasks
         for g in range(self.g):
-            self.tasks[g] = tasks[g]
+            self.by_leaf.tasks[g] = tasks[g]
         self.topology = True
         self.floor = self.placed
         self.widen(record)
@@ -512,8 +439,8 @@ cdef class Fill:
         cdef double[::1] scores = scores_array
         with nogil:
             self.catch_up(shape)
-            while done < count and shape.n_fitting > 0:
-                scores[done] = 0.0 if sole_unscored and shape.n_fitting == 1 else shape.outer[1].total
+            while done < count and shape.nodes.n_fitting > 0:
+                scores[done] = 0.0 if sole_unscored and shape.nodes.n_fitting == 1 else shape.nodes.outer[1].total
                 total += scores[done]
                 positions[done] = self.put(shape, shape_number)
                 done += 1
@@ -536,17 +463,17 @@ cdef class Fill:
             for i in range(count):
                 shape = &self.shapes[shape_numbers[i]]
                 self.catch_up(shape)
-                if shape.n_fitting == 0:
+                if shape.nodes.n_fitting == 0:
                     continue
-                if not (sole_unscored and shape.n_fitting == 1):
-                    scores[i] = shape.outer[1].total
+                if not (sole_unscored and shape.nodes.n_fitting == 1):
+                    scores[i] = shape.nodes.outer[1].total
                     total += scores[i]
                 positions[i] = self.put(shape, shape_numbers[i])
         return positions_array, scores_array, total
 
     cdef int32_t put(self, Shape* shape, int32_t shape_number) noexcept nogil:
         """Place one pod on the winner; answers its position."""
-        cdef int32_t position = <int32_t>shape.outer[1].key  # the low half of the key
+        cdef int32_t position = <int32_t>shape.nodes.outer[1].key  # the low half of the key
         cdef int64_t slot = self.slot_of[position], g = self.group_of[slot], k
         cdef int64_t* idle = self.rows + slot * 3 * self.r
         cdef int32_t wider
@@ -560,13 +487,13 @@ cdef class Fill:
         self.placed += 1
         self.note(slot)
         shape.seen = self.log_end
-        if self.topology and self.domain_of[g] >= 0:
-            self.tasks[g] += 1
+        if self.topology and self.by_leaf.domain_of[g] >= 0:
+            self.by_leaf.tasks[g] += 1
             if self.update_record:
                 if self.record == NO_RECORD:
-                    wider = self.domain_of[g]
+                    wider = self.by_leaf.domain_of[g]
                 else:
-                    wider = self.meet(self.domain_of[g], self.record)
+                    wider = meet(&self.closeness, self.by_leaf.domain_of[g], self.record)
                     if wider < 0 and not self.roots_meet:
                         wider = NO_RECORD
                 if wider != self.record:
@@ -575,7 +502,7 @@ cdef class Fill:
         if self.refresh(shape, slot) or stale:
             self.regroup(shape)
         else:
-            self.lift(shape, g)
+            lift(&self.by_leaf, &self.closeness, &shape.nodes, g)
         return position
 
     cdef int reserve(self, int64_t wanted) except -1:
@@ -614,8 +541,8 @@ cdef class Fill:
                     idle[k] += request[k]
                     idle[self.r + k] -= request[k]
                 g = self.group_of[slot]
-                if self.topology and self.domain_of[g] >= 0:
-                    self.tasks[g] -= 1
+                if self.topology and self.by_leaf.domain_of[g] >= 0:
+                    self.by_leaf.tasks[g] -= 1
                 record = self.undo_record[i]
                 self.note(slot)
             self.placed = mark
@@ -626,7 +553,7 @@ cdef class Fill:
         """How many candidates take one more pod of the shape."""
         with nogil:
             self.catch_up(&self.shapes[shape_number])
-        return self.shapes[shape_number].n_fitting
+        return self.shapes[shape_number].nodes.n_fitting
 
     def node_scores(self, int32_t shape_number):
         """By position: node part and total, -inf where the pod does not fit."""
@@ -641,10 +568,10 @@ cdef class Fill:
             self.catch_up(shape)
             for s in range(self.c):
                 g = self.group_of[s]
-                n = self.first[g + 1] - self.first[g]
-                leaf = shape.inner + 2 * self.first[g] + n + s - self.first[g]
+                n = self.by_leaf.first[g + 1] - self.by_leaf.first[g]
+                leaf = shape.nodes.inner + 2 * self.by_leaf.first[g] + n + s - self.by_leaf.first[g]
                 node[self.position_of[s]] = leaf.node
-                total[self.position_of[s]] = leaf.node + self.offset(shape, g)
+                total[self.position_of[s]] = leaf.node + offset(&self.by_leaf, &self.closeness, &shape.nodes, g)
         return node_array, total_array
 
     def idle(self):
@@ -662,7 +589,7 @@ cdef class Fill:
         out_array = np.empty(self.g, dtype=np.int64)
         cdef int64_t g
         for g in range(self.g):
-            out_array[g] = self.tasks[g]
+            out_array[g] = self.by_leaf.tasks[g]
         return out_array
 
 
@@ -670,6 +597,6 @@ cdef void free_shape(Shape* shape) noexcept nogil:
     free(shape.request)
     free(shape.feasible)
     free(shape.extra)
-    free(shape.inner)
-    free(shape.outer)
-    free(shape.fitting)
+    free(shape.nodes.inner)
+    free(shape.nodes.outer)
+    free(shape.nodes.fitting)

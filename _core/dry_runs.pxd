@@ -2,7 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 
-from workbench._core.node_score cimport Inner, Outer, Weights
+from workbench._core.contest cimport Closeness, Contest, Groups
+from workbench._core.node_score cimport Weights
 
 cdef enum:
     NO_RECORD = -2
@@ -13,18 +14,15 @@ cdef enum:
     GO_ON = 2
 
 
-cdef struct Memo:
-    double score           # -inf: does not fit
-    int32_t fit            # pods that a node holds, plus one; 0: not known
-    int32_t known          # whether the score is
-
-
 cdef struct Shape:
     int64_t* request
     const uint8_t* feasible   # by node; NULL: all
     const double* extra       # by node; NULL: none
     double binpack_weights
-    Memo* memo                # by state
+    # by state of a node
+    double* score             # -inf: does not fit
+    uint8_t* scored           # whether that is known
+    int32_t* fit              # pods that a node holds, plus one; 0: not known
 
 
 cdef struct Entry:
@@ -98,19 +96,18 @@ cdef class DryRuns:
     cdef int64_t* states          # 3 r numbers each
     cdef int32_t* slots           # hash table of states; -1: free
     cdef uint64_t slot_mask
-    cdef int32_t n_states, state_capacity, n_memos
-    cdef Memo* memos
+    cdef int32_t n_states, state_capacity, n_remembered
+    cdef double* scores_of        # of all shapes
+    cdef uint8_t* scored_of
+    cdef int32_t* fits_of
     # topology scores
-    cdef const int32_t* parent
-    cdef const int32_t* depth
-    cdef const double* value
-    cdef double top_value, own_value, topology_weight
+    cdef Closeness closeness
     cdef bint topology, roots_meet, update_record
+    cdef bint contained           # a leaf is below a domain if its nodes are in it
     # the run
     cdef int32_t record
-    cdef double total_tasks
     cdef int64_t* tasks_on_leaf   # of the sub-job before the run
-    cdef int64_t c, g
+    cdef int64_t c
     cdef int64_t stamp
     cdef int64_t* touched         # by node: the run that changed it
     cdef int64_t* met             # by leaf: the run that saw it
@@ -118,15 +115,16 @@ cdef class DryRuns:
     cdef int32_t* node_of         # by slot
     cdef int32_t* slot_of         # by node
     cdef int32_t* group_of
-    cdef int64_t* first
-    cdef int32_t* domain_of
-    cdef int64_t* tasks
-    cdef double* base
-    cdef Inner* inner
-    cdef Outer* outer
-    cdef int64_t* fitting
-    cdef int64_t n_fitting, n_best
-    cdef double best_base
+    cdef Groups by_leaf
+    cdef Contest nodes
+    cdef int32_t first_node       # of a domain that is an interval of nodes in their order; -1: it is none
+    cdef int32_t* with_tasks      # groups that hold tasks
+    cdef int64_t n_with_tasks
+    # the distinct bases of groups, and how many nodes fit in groups of each
+    cdef int32_t* level_of
+    cdef double* level_base
+    cdef int64_t* level_fitting
+    cdef int32_t n_levels
     # what is asked by `ask`
     cdef Progress question
     cdef bint asked_scored
@@ -145,15 +143,16 @@ cdef class DryRuns:
     cdef int make_states(self) except -1
     cdef int32_t find_state(self, int64_t node) noexcept nogil
     cdef double rate(self, const Shape* shape, const int64_t* idle, const int64_t* used, const int64_t* allocatable) noexcept nogil
-    cdef int32_t meet(self, int32_t a, int32_t b) noexcept nogil
     cdef void enter(self, int32_t domain, bint scored) noexcept nogil
-    cdef void widen(self, int32_t record) noexcept nogil
+    cdef bint widen(self, int32_t record, int64_t* low, int64_t* high) noexcept nogil
+    cdef bint nested_groups(self, int32_t domain, int64_t* low, int64_t* high) noexcept nogil
+    cdef void spread(self, int32_t common, int64_t low, int64_t high) noexcept nogil
+    cdef int32_t level(self, double base) noexcept nogil
+    cdef void find_best(self) noexcept nogil
+    cdef void lift_some(self, int64_t low, int64_t high) noexcept nogil
     cdef double score_now(self, const Shape* shape, int32_t node) noexcept nogil
     cdef double look(self, Shape* shape, int32_t node) noexcept nogil
     cdef void build(self, Shape* shape) noexcept nogil
-    cdef double offset(self, int64_t g) noexcept nogil
-    cdef void set_outer(self, int64_t g) noexcept nogil
-    cdef void regroup(self) noexcept nogil
     cdef void put(self, const Shape* shape, int32_t entry) noexcept nogil
     cdef int64_t place(self, Progress* now, int32_t entry, int64_t count) noexcept nogil
     cdef bint may_go_on(self, const Progress* now, int32_t failed) noexcept nogil

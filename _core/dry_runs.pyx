@@ -3,10 +3,8 @@
 The order of choice is that of ``domains.Fill``. What makes hundreds of trials cheap: nodes with the same
 resources idle, used and allocatable share one state, a shape's score is computed once per state, and no trial makes an
 object. In one trial the shapes come one
-after another, so that only the trees of one are alive:
-
-    outer   [ group 0 | group 1 | ... ]      key: total = node part + group's offset, node part, rank
-    inner   [ nodes of group 0 ] [ ... ]     key: node part, rank
+after another, so that only the trees of one (``contest.pxd``) are alive. A placed pod touches the groups whose offset it
+changes: those inside the HyperNode to which the record widened, and those with tasks where the best group changed.
 """
 
 cimport cython
@@ -15,7 +13,8 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t, uint8_t
 from libc.stdlib cimport free, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
 
-from workbench._core.node_score cimport binpack_sum, claim, fits, grab, inner_beats, node_score, outer_beats
+from workbench._core.contest cimport Inner, Outer, base_of, lift, lift_inner, meet, play_inner, play_outer
+from workbench._core.node_score cimport binpack_sum, claim, fits, grab, node_score
 
 import numpy as np
 
@@ -83,13 +82,18 @@ cdef class DryRuns:
         self.node_of = <int32_t*>claim(n * sizeof(int32_t))
         self.slot_of = <int32_t*>claim(n * sizeof(int32_t))
         self.group_of = <int32_t*>claim(n * sizeof(int32_t))
-        self.first = <int64_t*>claim((n + 1) * sizeof(int64_t))
-        self.domain_of = <int32_t*>claim(n * sizeof(int32_t))
-        self.tasks = <int64_t*>claim(n * sizeof(int64_t))
-        self.base = <double*>claim(n * sizeof(double))
-        self.inner = <Inner*>claim(2 * n * sizeof(Inner))
-        self.outer = <Outer*>claim(2 * n * sizeof(Outer))
-        self.fitting = <int64_t*>claim(n * sizeof(int64_t))
+        self.by_leaf.first = <int64_t*>claim((n + 1) * sizeof(int64_t))
+        self.by_leaf.domain_of = <int32_t*>claim(n * sizeof(int32_t))
+        self.by_leaf.tasks = <int64_t*>claim(n * sizeof(int64_t))
+        self.by_leaf.base = <double*>claim(n * sizeof(double))
+        self.nodes.inner = <Inner*>claim(2 * n * sizeof(Inner))
+        self.nodes.outer = <Outer*>claim(2 * n * sizeof(Outer))
+        self.nodes.fitting = <int64_t*>grab(n * sizeof(int64_t))
+        self.with_tasks = <int32_t*>claim(n * sizeof(int32_t))
+        self.level_of = <int32_t*>claim(n * sizeof(int32_t))
+        # One for each group, one more each time that a record widens, and what every group may be worth.
+        self.level_base = <double*>claim((n + 2 * d + 4) * sizeof(double))
+        self.level_fitting = <int64_t*>claim((n + 2 * d + 4) * sizeof(int64_t))
 
     def __dealloc__(self):
         cdef int32_t k
@@ -104,7 +108,9 @@ cdef class DryRuns:
         free(self.state_of)
         free(self.states)
         free(self.slots)
-        free(self.memos)
+        free(self.scores_of)
+        free(self.scored_of)
+        free(self.fits_of)
         free(self.tasks_on_leaf)
         free(self.touched)
         free(self.met)
@@ -112,13 +118,17 @@ cdef class DryRuns:
         free(self.node_of)
         free(self.slot_of)
         free(self.group_of)
-        free(self.first)
-        free(self.domain_of)
-        free(self.tasks)
-        free(self.base)
-        free(self.inner)
-        free(self.outer)
-        free(self.fitting)
+        free(self.by_leaf.first)
+        free(self.by_leaf.domain_of)
+        free(self.by_leaf.tasks)
+        free(self.by_leaf.base)
+        free(self.nodes.inner)
+        free(self.nodes.outer)
+        free(self.nodes.fitting)
+        free(self.with_tasks)
+        free(self.level_of)
+        free(self.level_base)
+        free(self.level_fitting)
         free(self.run_node)
         free(self.run_entry)
         free(self.run_score)
@@ -133,7 +143,7 @@ cdef class DryRuns:
         self.shapes = grown
         # Zeroed and counted first: if the allocation below fails, __dealloc__ frees what is there.
         cdef Shape* new = &self.shapes[self.n_shapes]
-        new[0] = Shape(NULL, NULL, NULL, 0.0, NULL)
+        new[0] = Shape(NULL, NULL, NULL, 0.0, NULL, NULL, NULL)
         self.n_shapes += 1
         new.request = <int64_t*>grab(self.r * sizeof(int64_t))
         for k in range(self.r):
@@ -160,12 +170,12 @@ cdef class DryRuns:
     ):
         """How leaves score beside a record; the memoryviews are kept, not copied."""
         self.keep += [parent, depth, value]
-        self.parent = &parent[0] if parent.shape[0] else NULL
-        self.depth = &depth[0] if depth.shape[0] else NULL
-        self.value = &value[0] if value.shape[0] else NULL
-        self.top_value = top_value
-        self.own_value = own_value
-        self.topology_weight = weight
+        self.closeness.parent = &parent[0] if parent.shape[0] else NULL
+        self.closeness.depth = &depth[0] if depth.shape[0] else NULL
+        self.closeness.value = &value[0] if value.shape[0] else NULL
+        self.closeness.top_value = top_value
+        self.closeness.own_value = own_value
+        self.closeness.weight = weight
         self.roots_meet = roots_meet
         self.update_record = update_record
 
@@ -188,14 +198,6 @@ cdef class DryRuns:
         self.run_capacity = pods
         return 0
 
-    cdef int32_t meet(self, int32_t a, int32_t b) noexcept nogil:
-        while a != b and a >= 0 and b >= 0:
-            if self.depth[a] >= self.depth[b]:
-                a = self.parent[a]
-            else:
-                b = self.parent[b]
-        return a if a == b else -1
-
     cdef void enter(self, int32_t domain, bint scored) noexcept nogil:
         """Take the nodes of a domain, grouped by leaf where pods are scored by it."""
         cdef int64_t i, g = -1, c
@@ -209,18 +211,22 @@ cdef class DryRuns:
             nodes = self.members + self.start[domain]
             c = self.start[domain + 1] - self.start[domain]
         self.c = c
+        self.n_with_tasks = 0
+        self.first_node = -1
+        if c and (nodes == NULL or nodes[c - 1] - nodes[0] == c - 1):
+            self.first_node = 0 if nodes == NULL else nodes[0]
         if not scored:
             for i in range(c):
                 node = <int32_t>i if nodes == NULL else nodes[i]
                 self.node_of[i] = node
                 self.slot_of[node] = <int32_t>i
                 self.group_of[i] = 0
-            self.g = 1 if c else 0
-            self.first[0] = 0
-            self.first[self.g] = c
+            self.by_leaf.g = 1 if c else 0
+            self.by_leaf.first[0] = 0
+            self.by_leaf.first[self.by_leaf.g] = c
             if c:
-                self.domain_of[0] = -1
-                self.tasks[0] = 0
+                self.by_leaf.domain_of[0] = -1
+                self.by_leaf.tasks[0] = 0
             return
         for i in range(c):
             node = <int32_t>i if nodes == NULL else nodes[i]
@@ -232,6 +238,7 @@ cdef class DryRuns:
             self.node_of[i] = node
             self.sort_keys[i] = (<int64_t>leaf + 1) << 32 | node
         if scattered:
+            self.first_node = -1
             qsort(self.sort_keys, c, sizeof(int64_t), compare_keys)
             for i in range(c):
                 self.node_of[i] = <int32_t>self.sort_keys[i]
@@ -242,44 +249,135 @@ cdef class DryRuns:
             if leaf != last:
                 last = leaf
                 g += 1
-                self.first[g] = i
-                self.domain_of[g] = leaf
-                self.tasks[g] = self.tasks_on_leaf[leaf] if leaf >= 0 else 0
+                self.by_leaf.first[g] = i
+                self.by_leaf.domain_of[g] = leaf
+                self.by_leaf.tasks[g] = self.tasks_on_leaf[leaf] if leaf >= 0 else 0
+                if self.by_leaf.tasks[g]:
+                    self.with_tasks[self.n_with_tasks] = <int32_t>g
+                    self.n_with_tasks += 1
             self.slot_of[node] = <int32_t>i
             self.group_of[i] = <int32_t>g
-        self.g = g + 1
-        self.first[self.g] = c
+        self.by_leaf.g = g + 1
+        self.by_leaf.first[self.by_leaf.g] = c
 
-    cdef void widen(self, int32_t record) noexcept nogil:
-        cdef int64_t g
-        cdef int32_t domain, common
+    cdef bint widen(self, int32_t record, int64_t* low, int64_t* high) noexcept nogil:
+        """Set the record and the base of every group; only those from ``low`` to ``high`` changed, all where True."""
+        cdef int64_t g, from_group, to_group
+        cdef int32_t outer, inner
+        cdef bint every = not (self.by_leaf.scored and self.nested_groups(record, low, high))
         self.record = record
-        if record == NO_RECORD:
-            return
-        for g in range(self.g):
-            domain = self.domain_of[g]
-            if domain < 0:
-                self.base[g] = 0.0
-            elif domain == record:
-                self.base[g] = self.own_value
+        self.by_leaf.scored = self.topology and record != NO_RECORD
+        if every:
+            low[0], high[0] = 0, self.by_leaf.g
+        if not self.by_leaf.scored:
+            return True
+        if not every:
+            # Outside the wider record nothing changes: a leaf there meets both records in the same place.
+            for g in range(low[0], high[0]):
+                self.level_fitting[self.level_of[g]] -= self.nodes.fitting[g]
+            self.spread(record, low[0], high[0])
+        else:
+            self.n_levels = 0
+            if self.nested_groups(record, &from_group, &to_group):
+                self.spread(-1, 0, self.by_leaf.g)
+                # The record's ancestors from the root down: each but repeats the walk up, trees are shallow.
+                outer = -1
+                while outer != record:
+                    inner = record
+                    while self.closeness.parent[inner] != outer:
+                        inner = self.closeness.parent[inner]
+                    outer = inner
+                    if self.nested_groups(outer, &from_group, &to_group):
+                        self.spread(outer, from_group, to_group)
             else:
-                common = self.meet(domain, record)
-                self.base[g] = self.value[common] if common >= 0 else self.top_value
+                for g in range(self.by_leaf.g):
+                    self.by_leaf.base[g] = base_of(&self.closeness, self.by_leaf.domain_of[g], record)
+                    self.level_of[g] = self.level(self.by_leaf.base[g])
+        for g in range(low[0], high[0]):
+            self.level_fitting[self.level_of[g]] += self.nodes.fitting[g]
+        return every
+
+    cdef bint nested_groups(self, int32_t domain, int64_t* low, int64_t* high) noexcept nogil:
+        """The groups inside a domain where they are those whose leaves are below it; False: that cannot be told."""
+        cdef const int32_t* nodes
+        cdef int64_t first, last
+        if not self.contained or self.first_node < 0:
+            return False
+        if domain < 0:
+            low[0], high[0] = 0, self.by_leaf.g
+            return True
+        nodes = self.members + self.start[domain]
+        last = self.start[domain + 1] - self.start[domain] - 1
+        if last < 0 or nodes[last] - nodes[0] != last:
+            return False
+        first = max(nodes[0] - self.first_node, 0)
+        last = min(nodes[last] - self.first_node, self.c - 1)
+        low[0] = high[0] = 0
+        if first <= last:
+            low[0], high[0] = self.group_of[first], self.group_of[last] + 1
+        return True
+
+    cdef void spread(self, int32_t common, int64_t low, int64_t high) noexcept nogil:
+        """Set the bases of groups that meet the record in a domain."""
+        cdef double value = self.closeness.value[common] if common >= 0 else self.closeness.top_value
+        cdef int32_t level = self.level(value), domain
+        cdef int64_t g
+        for g in range(low, high):
+            domain = self.by_leaf.domain_of[g]
+            self.by_leaf.base[g] = value
+            self.level_of[g] = level
+            if domain < 0 or domain == self.record:
+                self.by_leaf.base[g] = 0.0 if domain < 0 else self.closeness.own_value
+                self.level_of[g] = self.level(self.by_leaf.base[g])
+
+    cdef int32_t level(self, double base) noexcept nogil:
+        """Number of a base among the distinct ones; there are hardly more than tiers."""
+        cdef int32_t i
+        for i in range(self.n_levels):
+            if self.level_base[i] == base:
+                return i
+        self.level_base[self.n_levels] = base
+        self.level_fitting[self.n_levels] = 0
+        self.n_levels += 1
+        return self.n_levels - 1
+
+    cdef void find_best(self) noexcept nogil:
+        cdef int32_t i
+        self.nodes.best_base = -INFINITY
+        self.nodes.n_best = 0
+        if self.by_leaf.scored:
+            for i in range(self.n_levels):
+                if self.level_fitting[i] and self.level_base[i] > self.nodes.best_base:
+                    self.nodes.best_base = self.level_base[i]
+                    self.nodes.n_best = self.level_fitting[i]
+
+    cdef void lift_some(self, int64_t low, int64_t high) noexcept nogil:
+        cdef int64_t g
+        # A lift costs a path; when many groups changed, all of them together cost less.
+        if 4 * (high - low) > self.by_leaf.g:
+            play_outer(&self.by_leaf, &self.closeness, &self.nodes)
+            return
+        for g in range(low, high):
+            lift(&self.by_leaf, &self.closeness, &self.nodes, g)
 
     # ---- states ----
 
     cdef int open_states(self, int64_t more) except -1:
         """Find the state of every node anew, with room for so many further ones, and forget all scores."""
-        cdef int64_t i, capacity = self.n + more, n_slots = 64
+        cdef int64_t i, cells, capacity = self.n + more, n_slots = 64
         cdef int32_t k
         while n_slots < 2 * capacity:
             n_slots *= 2
         free(self.states)
         free(self.slots)
-        free(self.memos)
+        free(self.scores_of)
+        free(self.scored_of)
+        free(self.fits_of)
         self.states = NULL
         self.slots = NULL
-        self.memos = NULL
+        self.scores_of = NULL
+        self.scored_of = NULL
+        self.fits_of = NULL
         self.n_states = 0
         self.states = <int64_t*>claim(3 * capacity * self.r * sizeof(int64_t))
         self.slots = <int32_t*>claim(n_slots * sizeof(int32_t))
@@ -288,10 +386,16 @@ cdef class DryRuns:
         for i in range(self.n):
             self.state_of[i] = self.find_state(i)
         self.state_capacity = <int32_t>(self.n_states + more)
-        self.memos = <Memo*>grab(<int64_t>self.n_shapes * self.state_capacity * sizeof(Memo))
-        self.n_memos = self.n_shapes
+        cells = <int64_t>self.n_shapes * self.state_capacity
+        self.scores_of = <double*>claim(cells * sizeof(double))
+        self.scored_of = <uint8_t*>grab(cells)
+        self.fits_of = <int32_t*>grab(cells * sizeof(int32_t))
+        self.n_remembered = self.n_shapes
         for k in range(self.n_shapes):
-            self.shapes[k].memo = self.memos + <int64_t>k * self.state_capacity
+            i = <int64_t>k * self.state_capacity
+            self.shapes[k].score = self.scores_of + i
+            self.shapes[k].scored = self.scored_of + i
+            self.shapes[k].fit = self.fits_of + i
         return 0
 
     cdef void keep_states(self, int32_t count) noexcept nogil:
@@ -309,7 +413,8 @@ cdef class DryRuns:
                 slot = (slot + 1) & self.slot_mask
             self.slots[slot] = i
         for k in range(self.n_shapes):
-            memset(self.shapes[k].memo + count, 0, (last - count) * sizeof(Memo))
+            memset(self.shapes[k].scored + count, 0, last - count)
+            memset(self.shapes[k].fit + count, 0, (last - count) * sizeof(int32_t))
 
     cdef uint64_t hash_of(self, const int64_t* idle, const int64_t* used, const int64_t* allocatable) noexcept nogil:
         cdef uint64_t h = 0
@@ -364,83 +469,54 @@ cdef class DryRuns:
 
     cdef double look(self, Shape* shape, int32_t node) noexcept nogil:
         """The same by the node's state, unless this very run has changed the node."""
-        cdef Memo* memo
-        cdef const int64_t* state
+        cdef const int64_t* row
+        cdef int32_t state
         if self.touched[node] == self.stamp:
             return self.score_now(shape, node)
         if shape.feasible != NULL and not shape.feasible[node]:
             return -INFINITY
-        memo = &shape.memo[self.state_of[node]]
-        if not memo.known:
-            state = self.states + 3 * <int64_t>self.state_of[node] * self.r
-            memo.score = self.rate(shape, state, state + self.r, state + 2 * self.r)
-            memo.known = 1
-        return memo.score if shape.extra == NULL else memo.score + shape.extra[node]
+        state = self.state_of[node]
+        if not shape.scored[state]:
+            row = self.states + 3 * <int64_t>state * self.r
+            shape.score[state] = self.rate(shape, row, row + self.r, row + 2 * self.r)
+            shape.scored[state] = True
+        return shape.score[state] if shape.extra == NULL else shape.score[state] + shape.extra[node]
 
     cdef void build(self, Shape* shape) noexcept nogil:
         cdef int64_t g, i, n
         cdef int32_t node
         cdef Inner* tree
-        self.n_fitting = 0
-        for g in range(self.g):
-            n = self.first[g + 1] - self.first[g]
-            tree = self.inner + 2 * self.first[g]
-            self.fitting[g] = 0
+        self.nodes.n_fitting = 0
+        for n in range(self.n_levels):
+            self.level_fitting[n] = 0
+        for g in range(self.by_leaf.g):
+            n = self.by_leaf.first[g + 1] - self.by_leaf.first[g]
+            tree = self.nodes.inner + 2 * self.by_leaf.first[g]
+            self.nodes.fitting[g] = 0
             for i in range(n):
-                node = self.node_of[self.first[g] + i]
+                node = self.node_of[self.by_leaf.first[g] + i]
                 tree[n + i].node = self.look(shape, node)
                 if tree[n + i].node == -INFINITY:
                     tree[n + i].key = INT64_MAX
                 else:
                     tree[n + i].key = <int64_t>self.rank[node] << 32 | node
-                    self.fitting[g] += 1
-            self.n_fitting += self.fitting[g]
-            for i in range(n - 1, 0, -1):
-                tree[i] = tree[2 * i] if inner_beats(&tree[2 * i], &tree[2 * i + 1]) else tree[2 * i + 1]
-        self.regroup()
-
-    cdef double offset(self, int64_t g) noexcept nogil:
-        cdef double base
-        if not self.topology or self.record == NO_RECORD:
-            return 0.0
-        base = self.base[g]
-        if self.n_best >= 2 and base == self.best_base and self.domain_of[g] >= 0:
-            base = base + <double>self.tasks[g] / self.total_tasks
-        return base * 100.0 * self.topology_weight
-
-    cdef void set_outer(self, int64_t g) noexcept nogil:
-        # A tree of n leaves has its root at 1, also for n = 1 where leaf and root are one.
-        cdef const Inner* root = self.inner + 2 * self.first[g] + 1
-        cdef Outer* leaf = self.outer + self.g + g
-        leaf.node = root.node
-        leaf.key = root.key
-        leaf.total = root.node + self.offset(g) if root.key != INT64_MAX else -INFINITY
-
-    cdef void regroup(self) noexcept nogil:
-        cdef int64_t g
-        cdef Outer* tree = self.outer
-        self.best_base = -INFINITY
-        self.n_best = 0
-        if self.topology and self.record != NO_RECORD:
-            for g in range(self.g):
-                if self.fitting[g]:
-                    if self.base[g] > self.best_base:
-                        self.best_base = self.base[g]
-                        self.n_best = self.fitting[g]
-                    elif self.base[g] == self.best_base:
-                        self.n_best += self.fitting[g]
-        for g in range(self.g):
-            self.set_outer(g)
-        for g in range(self.g - 1, 0, -1):
-            tree[g] = tree[2 * g] if outer_beats(&tree[2 * g], &tree[2 * g + 1]) else tree[2 * g + 1]
+                    self.nodes.fitting[g] += 1
+            self.nodes.n_fitting += self.nodes.fitting[g]
+            play_inner(tree, n)
+            if self.by_leaf.scored:
+                self.level_fitting[self.level_of[g]] += self.nodes.fitting[g]
+        self.find_best()
+        play_outer(&self.by_leaf, &self.closeness, &self.nodes)
 
     cdef void put(self, const Shape* shape, int32_t entry) noexcept nogil:
         """Place one pod on the winner."""
-        cdef int32_t node = <int32_t>self.outer[1].key  # the low half of the key
+        cdef int32_t node = <int32_t>self.nodes.outer[1].key  # the low half of the key
         cdef int64_t slot = self.slot_of[node], g = self.group_of[slot], k, i, n, at = node * self.r
+        cdef int64_t low = 0, high = 0
         cdef int32_t wider
-        cdef Inner* tree = self.inner + 2 * self.first[g]
-        cdef bint stale = False
+        cdef Inner* tree = self.nodes.inner + 2 * self.by_leaf.first[g]
+        cdef double best_base = self.nodes.best_base
+        cdef bint shared = self.nodes.n_best >= 2, every = False
         for k in range(self.r):
             self.idle[at + k] -= shape.request[k]
             self.used[at + k] += shape.request[k]
@@ -448,52 +524,50 @@ cdef class DryRuns:
         self.run_node[self.n_run] = node
         self.run_entry[self.n_run] = entry
         self.n_run += 1
-        n = self.first[g + 1] - self.first[g]
-        i = n + slot - self.first[g]
+        n = self.by_leaf.first[g + 1] - self.by_leaf.first[g]
+        i = n + slot - self.by_leaf.first[g]
         tree[i].node = self.score_now(shape, node)
         if tree[i].node == -INFINITY:
             tree[i].key = INT64_MAX
-            self.fitting[g] -= 1
-            self.n_fitting -= 1
-            if self.topology and self.record != NO_RECORD and self.base[g] == self.best_base:
-                self.n_best -= 1
-                stale = self.n_best < 2
-        while i > 1:
-            i >>= 1
-            tree[i] = tree[2 * i] if inner_beats(&tree[2 * i], &tree[2 * i + 1]) else tree[2 * i + 1]
-        if self.topology and self.domain_of[g] >= 0:
-            self.tasks[g] += 1
+            self.nodes.fitting[g] -= 1
+            self.nodes.n_fitting -= 1
+            if self.by_leaf.scored:
+                self.level_fitting[self.level_of[g]] -= 1
+        lift_inner(tree, i)
+        if self.topology and self.by_leaf.domain_of[g] >= 0:
+            if self.by_leaf.tasks[g] == 0:
+                self.with_tasks[self.n_with_tasks] = <int32_t>g
+                self.n_with_tasks += 1
+            self.by_leaf.tasks[g] += 1
             if self.update_record:
                 if self.record == NO_RECORD:
-                    wider = self.domain_of[g]
+                    wider = self.by_leaf.domain_of[g]
                 else:
-                    wider = self.meet(self.domain_of[g], self.record)
+                    wider = meet(&self.closeness, self.by_leaf.domain_of[g], self.record)
                     if wider < 0 and not self.roots_meet:
                         wider = NO_RECORD
                 if wider != self.record:
-                    self.widen(wider)
-                    stale = True
-        if stale:
-            self.regroup()
+                    every = self.widen(wider, &low, &high)
+        self.find_best()
+        if every:
+            play_outer(&self.by_leaf, &self.closeness, &self.nodes)
             return
-        self.set_outer(g)
-        i = self.g + g
-        while i > 1:
-            i >>= 1
-            self.outer[i] = (
-                self.outer[2 * i]
-                if outer_beats(&self.outer[2 * i], &self.outer[2 * i + 1])
-                else self.outer[2 * i + 1]
-            )
+        # Where the best base or its being shared changed, so did the share of tasks.
+        if best_base != self.nodes.best_base or shared != (self.nodes.n_best >= 2):
+            for i in range(self.n_with_tasks):
+                if self.nodes.fitting[self.with_tasks[i]]:
+                    lift(&self.by_leaf, &self.closeness, &self.nodes, self.with_tasks[i])
+        lift(&self.by_leaf, &self.closeness, &self.nodes, g)
+        self.lift_some(low, high)
 
     cdef int64_t place(self, Progress* now, int32_t entry, int64_t count) noexcept nogil:
         """Place up to ``count`` pods of an entry; answers how many."""
         cdef Shape* shape = &self.shapes[now.entries[entry].shape]
         cdef int64_t done = 0
         self.build(shape)
-        while done < count and self.n_fitting > 0:
+        while done < count and self.nodes.n_fitting > 0:
             # Volcano takes the only fitting node without scoring it.
-            self.run_score[self.n_run] = 0.0 if self.n_fitting == 1 else self.outer[1].total
+            self.run_score[self.n_run] = 0.0 if self.nodes.n_fitting == 1 else self.nodes.outer[1].total
             self.put(shape, entry)
             done += 1
         return done
@@ -514,15 +588,17 @@ cdef class DryRuns:
     cdef void run(self, int32_t domain, bint scored, int32_t record, Progress* now) noexcept nogil:
         """One pass over the entries in a domain, ending with the pod that makes the gang ready; pods stay."""
         cdef int32_t i, other
-        cdef int64_t wanted, found
+        cdef int64_t wanted, found, low, high
         cdef Entry* entry
         self.n_run = 0
         self.first_failed = -1
         self.topology = scored
         self.enter(domain, scored)
         self.record = NO_RECORD
+        self.by_leaf.scored = False
+        self.n_levels = 0
         if scored:
-            self.widen(record)
+            self.widen(record, &low, &high)
         for i in range(now.n):
             entry = &now.entries[i]
             wanted = until_ready(now, entry)
@@ -589,13 +665,13 @@ cdef class DryRuns:
         self.make_states()
         self.asked_scored = scored
         self.asked_record = record
-        self.total_tasks = <double>total_tasks
+        self.closeness.total_tasks = <double>total_tasks
         for e in range(self.d):
             self.tasks_on_leaf[e] = tasks_on_leaf[e]
 
     cdef int make_states(self) except -1:
         """Room for the states of the nodes that one more pass may change."""
-        if self.n_memos != self.n_shapes or self.n_states + self.question.rest > self.state_capacity:
+        if self.n_remembered != self.n_shapes or self.n_states + self.question.rest > self.state_capacity:
             self.open_states(max(self.question.rest, 256))
         return 0
 

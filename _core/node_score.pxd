@@ -3,8 +3,8 @@
 The formula stands in ``workbench.kernels.domains.Fill``.
 """
 
-from libc.math cimport INFINITY, sqrt
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
+from libc.math cimport sqrt
+from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, malloc
 
 
@@ -14,27 +14,6 @@ cdef struct Weights:
     double* binpack_by
     int64_t* request_by
     uint8_t* balanced_by
-
-
-cdef struct Inner:
-    double node
-    int64_t key        # name rank and position in one number: the smaller wins; INT64_MAX: does not fit
-
-
-cdef struct Outer:
-    double total
-    double node
-    int64_t key
-
-
-cdef inline bint inner_beats(const Inner* a, const Inner* b) noexcept nogil:
-    return a.node > b.node or (a.node == b.node and a.key < b.key)
-
-
-cdef inline bint outer_beats(const Outer* a, const Outer* b) noexcept nogil:
-    if a.total != b.total:
-        return a.total > b.total
-    return a.node > b.node or (a.node == b.node and a.key < b.key)
 
 
 cdef inline bint fits(const int64_t* request, const int64_t* idle, int64_t r) noexcept nogil:

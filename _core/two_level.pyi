@@ -34,6 +34,7 @@ class TwoLevel(DryRuns):
         top_tier: int,
         nested: bool,
         proper: bool,
+        contained: bool,
     ) -> None: ...
     def set_totals(
         self,

@@ -19,8 +19,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memcpy
 
+from workbench._core.contest cimport meet
 from workbench._core.dry_runs cimport (
-    NO_RECORD, DryRuns, Entry, Memo, Progress, is_ready, missing_of, note_placed, until_ready
+    NO_RECORD, DryRuns, Entry, Progress, is_ready, missing_of, note_placed, until_ready
 )
 from workbench._core.node_score cimport claim, grab
 
@@ -82,6 +83,7 @@ cdef class TwoLevel(DryRuns):
 
     # the tree
     cdef int64_t n_tiers
+    cdef const int32_t* parent
     cdef const int64_t* tiers
     cdef const int64_t* tier_start
     cdef const int32_t* tier_domains   # of each tier in the order of the walk
@@ -137,7 +139,7 @@ cdef class TwoLevel(DryRuns):
     cdef int64_t attempt_number, commits
     # nodes changed by pods that stay or belong to the attempt
     cdef Change* changed
-    cdef int64_t n_changed
+    cdef int64_t n_changed, changed_settled
     cdef int32_t states_settled
     # pods that a planned attempt counts in a domain
     cdef bint planning, unplanned
@@ -229,6 +231,7 @@ cdef class TwoLevel(DryRuns):
         int64_t top_tier,
         bint nested,
         bint proper,
+        bint contained,
     ):
         """The HyperNodes; the memoryviews are kept, not copied."""
         self.keep += [parent, tiers, tier_start, tier_domains, tier_of, place_of, end_of, place_in_tier, largest]
@@ -252,6 +255,7 @@ cdef class TwoLevel(DryRuns):
         self.top_tier = top_tier
         self.nested = nested
         self.proper = proper
+        self.contained = contained
         self.row_domain = <int32_t*>claim((self.d + 1) * sizeof(int32_t))
         self.row_stuck = <int32_t*>claim((self.d + 1) * sizeof(int32_t))
         self.row_holds = <int64_t*>claim((self.d + 1) * sizeof(int64_t))
@@ -435,13 +439,13 @@ cdef class TwoLevel(DryRuns):
 
     cdef int32_t fit_in_state(self, int64_t s, int32_t state) noexcept nogil:
         """Pods of a shape that a node in a state holds, were it feasible."""
-        cdef Memo* memo = &self.shapes[s].memo[state]
+        cdef int32_t* known = &self.shapes[s].fit[state]
         cdef const int64_t* request
         cdef const int64_t* idle
         cdef int64_t fit, k
         cdef double quotient
-        if memo.fit:
-            return memo.fit - 1
+        if known[0]:
+            return known[0] - 1
         request = self.shapes[s].request
         idle = self.states + 3 * <int64_t>state * self.r
         fit = self.counts[s].cap
@@ -454,7 +458,7 @@ cdef class TwoLevel(DryRuns):
                 quotient = <double>idle[k] / <double>request[k]
                 if quotient < <double>fit:
                     fit = <int64_t>quotient
-        memo.fit = <int32_t>fit + 1
+        known[0] = <int32_t>fit + 1
         return <int32_t>fit
 
     cdef inline int32_t holds(self, int64_t s, int64_t node) noexcept nogil:
@@ -468,9 +472,9 @@ cdef class TwoLevel(DryRuns):
         cdef Count* count = &self.counts[s]
         cdef int64_t i, k, total
         cdef int32_t domain
+        self.catch_up(s)
         if count.counted[t]:
             return
-        self.catch_up(s)
         count.counted[t] = True
         if t == self.n_tiers or self.spans != NULL:
             self.sum_nodes(s)
@@ -506,7 +510,11 @@ cdef class TwoLevel(DryRuns):
         cdef int32_t domain
         if feasible != NULL and not feasible[change.node]:
             return
-        more = self.fit_in_state(s, change.after) - self.fit_in_state(s, change.before)
+        more = -self.fit_in_state(s, change.before)
+        # What is idle has sunk.
+        if more == 0:
+            return
+        more += self.fit_in_state(s, change.after)
         if more == 0:
             return
         if back:
@@ -800,7 +808,7 @@ cdef class TwoLevel(DryRuns):
         cdef bint weighty = sub.scored and (sub.n_running > 0 or sub.placed > 0)
         if weighty:
             self.weigh(number, 1)
-        self.total_tasks = <double>sub.total
+        self.closeness.total_tasks = <double>sub.total
         self.run(domain, sub.scored, sub.record, &now)
         if weighty:
             self.weigh(number, -1)
@@ -906,7 +914,7 @@ cdef class TwoLevel(DryRuns):
         if sub.record == NO_RECORD:
             sub.record = domain
         else:
-            sub.record = self.meet(sub.record, domain)
+            sub.record = meet(&self.closeness, sub.record, domain)
         self.score += score * 100.0 * self.scale
 
     cdef bint may_plan(self) noexcept nogil:
@@ -1207,7 +1215,6 @@ cdef class TwoLevel(DryRuns):
         return held
 
     cdef void settle_turn(self, int32_t domain) noexcept nogil:
-        cdef int64_t i
         memcpy(self.settled, self.subs, self.n_subs * sizeof(Sub))
         memcpy(self.entries_settled, self.entries, self.n_entries * sizeof(Entry))
         if self.grouped:
@@ -1217,14 +1224,11 @@ cdef class TwoLevel(DryRuns):
         if self.job_record == NO_RECORD:
             self.job_record = domain
         else:
-            self.job_record = self.meet(self.job_record, domain)
+            self.job_record = meet(&self.closeness, self.job_record, domain)
         self.last_score = self.score
         self.log_settled = self.n_log
         # What was logged stays: nothing will be taken back before this point.
-        for i in range(self.n_shapes):
-            self.catch_up(i)
-            self.counts[i].seen = 0
-        self.n_changed = 0
+        self.changed_settled = self.n_changed
         self.states_settled = self.n_states
 
     def turn(self):
@@ -1268,7 +1272,7 @@ cdef class TwoLevel(DryRuns):
                         if not self.large(domain, self.minimum):
                             continue
                     if last != NOWHERE:
-                        self.take_back(self.log_settled, 0)
+                        self.take_back(self.log_settled, self.changed_settled)
                         last = NOWHERE
                     most = self.holds_of_job(domain, &left[0])
                     self.row_domain[self.n_rows] = domain
@@ -1298,7 +1302,7 @@ cdef class TwoLevel(DryRuns):
                         best = domain
                         best_score = self.score
             if best == NOWHERE or best != last:
-                self.take_back(self.log_settled, 0)
+                self.take_back(self.log_settled, self.changed_settled)
                 self.reset()
             if best != NOWHERE:
                 if best != last:
@@ -1368,7 +1372,6 @@ cdef class TwoLevel(DryRuns):
         cdef int64_t i
         for i in range(self.n_shapes):
             self.count_tier(i, self.n_tiers)
-            self.catch_up(i)
             out[i] = self.counts[i].held[self.d]
         return out_array
 

@@ -47,6 +47,32 @@ def random_tree(rng: random.Random) -> Tree:
     return Tree(parent, tier, nodes, leaf, rng.sample(range(n), n))
 
 
+def neat_tree(rng: random.Random) -> Tree:
+    """Intervals of nodes, nested, tiers growing towards the root; parts of a tier may be missing."""
+    n = rng.randint(1, 14)
+    spans: list[tuple[int, int, int]] = []
+    cuts = {0, n}
+    for tier in sorted(rng.sample(range(6), rng.randint(1, 4)), reverse=True):
+        cuts |= set(rng.sample(range(n), rng.randint(0, n // 2)))
+        edges = sorted(cuts)
+        parts = zip(edges, edges[1:], strict=False)
+        spans += [(tier, first, end) for first, end in parts if rng.random() < 0.85]
+    rng.shuffle(spans)
+    d = len(spans)
+
+    def holders(first: int, end: int) -> list[int]:
+        """Domains that hold these nodes, the closest first."""
+        return sorted((i for i in range(d) if spans[i][1] <= first and end <= spans[i][2]), key=lambda i: spans[i][0])
+
+    parent, leaf = [], []
+    for tier, first, end in spans:
+        parent.append(next((i for i in holders(first, end) if spans[i][0] > tier), -1))
+    for node in range(n):
+        leaf.append(next(iter(holders(node, node + 1)), -1))
+    nodes = [list(range(first, end)) for _, first, end in spans]
+    return Tree(parent, [tier for tier, _, _ in spans], nodes, leaf, rng.sample(range(n), n))
+
+
 def domain_tree(tree: Tree) -> DomainTree:
     d, n = len(tree.parent), len(tree.leaf)
     walk, end = [0] * d, [0] * d
@@ -64,6 +90,7 @@ def domain_tree(tree: Tree) -> DomainTree:
     for root in range(d):
         if tree.parent[root] < 0:
             visit(root)
+    intervals = all(nodes and nodes[-1] - nodes[0] == len(nodes) - 1 for nodes in tree.nodes)
     holders = [[i for i in range(d) if node in tree.nodes[i]] for node in range(n)]
     return DomainTree(
         Forest(int32(tree.parent), int32(tree.tier)),
@@ -75,11 +102,13 @@ def domain_tree(tree: Tree) -> DomainTree:
         int32(flat(holders)),
         int32(tree.rank),
         int32(tree.leaf),
+        spans=int32([(nodes[0], nodes[-1] + 1) for nodes in tree.nodes]) if d and intervals else None,
     )
 
 
-def random_search(rng: random.Random) -> Search:
-    tree = random_tree(rng)
+def random_search(rng: random.Random, neat: bool = False, alike: bool = False) -> Search:
+    """``alike``: fresh sub-jobs of one role that all ask for the same."""
+    tree = neat_tree(rng) if neat else random_tree(rng)
     n, r, m = len(tree.leaf), rng.randint(1, 3), rng.randint(1, 3)
     allocatable = [[rng.randint(3, 12) for _ in range(r)] for _ in range(n)]
     used = [[rng.randint(0, a) if rng.random() < 0.3 else 0 for a in row] for row in allocatable]
@@ -116,15 +145,19 @@ def random_search(rng: random.Random) -> Search:
             rng.randint(0, 4),
             rng.choice(["stop", "go-on"]),
         )
-        for _ in range(rng.randint(1, 2))
+        for _ in range(1 if alike else rng.randint(1, 2))
     ]
+    if alike:
+        only = rng.randrange(m)
+        kinds = [([rng.randint(1, 3) if i == only else 0 for i in range(m)], *kinds[0][1:])]
     count = rng.randint(1, 5) if grouped else 1
     ranks = rng.sample(range(count), count)
     for i in range(count):
         left, sub_limit, scored, minimum, rule = rng.choice(kinds)
-        if not grouped:
+        if not grouped and not alike:
             left, rule = [rng.randint(0, 5) for _ in range(m)], rng.choice(RULES)
-        running = [rng.randint(-1, n - 1) for _ in range(rng.randint(1, 2))] if rng.random() < 0.2 else []
+        started = not alike and rng.random() < 0.2
+        running = [rng.randint(-1, n - 1) for _ in range(rng.randint(1, 2))] if started else []
         entries = [shape for shape in range(m) if left[shape]] if grouped else list(range(m))
         ask = Ask(
             shapes=entries,
@@ -141,7 +174,7 @@ def random_search(rng: random.Random) -> Search:
             ask.present = [rng.choice([0, 0, 1]) for _ in range(m)]
         pending = [sum(left[s] * shapes[s][0][k] for s in range(m)) for k in range(r)]
         request = [p + rng.choice([0, 0, 1]) * bool(running) for p in pending]
-        record = rng.choice(records) if rng.random() < 0.2 else lowest
+        record = rng.choice(records) if not alike and rng.random() < 0.2 else lowest
         policy = rng.randint(-1, policies - 1)
         total = max(sum(left) + len(running), 1)
         subs.append(Sub(ask, policy, ranks[i], scored, sub_limit, total, record, request, pending, running))
@@ -256,9 +289,9 @@ def compiled(s: Search) -> TwoLevel:
     )
 
 
-def check(seed: int) -> int:
+def check(seed: int, neat: bool = False, alike: bool = False) -> int:
     """Every turn until nothing is left or none has a solution; the number of pods placed."""
-    state = random_search(random.Random(seed))
+    state = random_search(random.Random(seed), neat, alike)
     run = compiled(state)
     while state.pods_left():
         before = run.n_placed
@@ -280,6 +313,25 @@ def check(seed: int) -> int:
 def test_every_turn_agrees_with_the_search_that_leaves_out_nothing(block: int) -> None:
     placed = [check(seed) for seed in range(block * 120, (block + 1) * 120)]
     assert sum(n > 0 for n in placed) > 15
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_every_turn_agrees_in_a_proper_tree(alike: bool) -> None:
+    placed = [check(seed, neat=True, alike=alike) for seed in range(500)]
+    assert sum(n > 0 for n in placed) > 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("alike", [False, True])
+def test_many_more_turns_agree_in_a_proper_tree(alike: bool) -> None:
+    for seed in range(1_000, 6_000):
+        check(seed, neat=True, alike=alike)
+
+
+def test_neat_trees_are_proper_and_random_ones_mostly_are_not() -> None:
+    trees = [domain_tree(neat_tree(random.Random(seed))) for seed in range(50)]
+    assert all(tree.proper and tree.contained for tree in trees)
+    assert sum(domain_tree(random_tree(random.Random(seed))).proper for seed in range(50)) < 30
 
 
 @pytest.mark.slow

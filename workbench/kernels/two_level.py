@@ -97,6 +97,11 @@ class DomainTree:
         self.nested = nested
         self.proper = nested and self._proper()
         """Besides, any two domains that share a node are nested, and tiers grow towards the root."""
+        covered = self.leaf >= 0
+        self.contained = self.proper and np.array_equal(
+            self.forest.depth[self.leaf[covered]] + 1, np.diff(self.node_start)[covered]
+        )
+        """Besides, the leaf of a node is the deepest domain that holds it, if it has one."""
         tiers, tier_of = np.unique(forest.tier, return_inverse=True)
         self.tiers = tiers.astype(np.int64)
         self.tier_of = tier_of.reshape(-1).astype(np.int32)
@@ -110,7 +115,6 @@ class DomainTree:
         np.maximum.at(self.largest, self.tier_of, np.diff(self.member_start))
         self.top_tier = max(int(tiers[-1]) + 1, 1) if d else 1
         """The largest tier plus one, at least 1."""
-
 
     def _proper(self) -> bool:
         parent, tier = self.forest.parent, self.forest.tier
@@ -364,6 +368,7 @@ class TwoLevel:
             tree.top_tier,
             tree.nested,
             tree.proper,
+            tree.contained,
         )
         roles = self._job_counts(job, len(shapes))
         c.set_totals(
