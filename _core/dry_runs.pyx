@@ -402,16 +402,15 @@ cdef class DryRuns:
         """Forget all states but the first so many; no node may be in another."""
         cdef int32_t k, i, last = self.n_states
         cdef uint64_t slot
-        if last == count:
-            return
-        memset(self.slots, 0xFF, (self.slot_mask + 1) * sizeof(int32_t))
-        self.n_states = count
-        for i in range(count):
-            slot = self.hash_of(self.states + 3 * i * self.r, self.states + (3 * i + 1) * self.r,
-                                self.states + (3 * i + 2) * self.r)
-            while self.slots[slot] >= 0:
+        cdef const int64_t* state
+        # The last that came goes first, so that no chain of the hash table is cut before its end.
+        for i in range(last - 1, count - 1, -1):
+            state = self.states + 3 * <int64_t>i * self.r
+            slot = self.hash_of(state, state + self.r, state + 2 * self.r)
+            while self.slots[slot] != i:
                 slot = (slot + 1) & self.slot_mask
-            self.slots[slot] = i
+            self.slots[slot] = -1
+        self.n_states = count
         for k in range(self.n_shapes):
             memset(self.shapes[k].scored + count, 0, last - count)
             memset(self.shapes[k].fit + count, 0, (last - count) * sizeof(int32_t))

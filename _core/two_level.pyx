@@ -54,6 +54,8 @@ cdef struct Sub:
 cdef struct Tree:
     int64_t attempt, seen, first, m
     bint empty             # no leaf has a solution: counts only sink within an attempt
+    bint played            # whether `best` is known; until a leaf changes its winner is enough
+    int32_t winner
     double* key            # of each leaf
     int32_t* best          # leaf that wins below each inner node
 
@@ -425,7 +427,8 @@ cdef class TwoLevel(DryRuns):
         self.log_sub = <int32_t*>claim(k * sizeof(int32_t))
         self.log_shape = <int32_t*>claim(k * sizeof(int32_t))
         self.log_node = <int32_t*>claim(k * sizeof(int32_t))
-        self.open_states(k)
+        # More than one attempt needs, so that not every one begins by forgetting.
+        self.open_states(k + 256)
         self.states_settled = self.n_states
         for i in range(self.n_shapes):
             # Where nearly every node is in a state of its own, looking at all would cost as much as counting.
@@ -493,13 +496,18 @@ cdef class TwoLevel(DryRuns):
 
     cdef void sum_nodes(self, int64_t s) noexcept nogil:
         cdef int64_t i, total = 0
+        cdef const uint8_t* feasible = self.shapes[s].feasible
+        cdef const int32_t* fit = self.shapes[s].fit
         if self.prefix_shape == s and self.prefix_time == self.commits:
             return
         self.prefix_shape = s
         self.prefix_time = self.commits
         self.prefix[0] = 0
         for i in range(self.n):
-            total += self.holds(s, i)
+            if feasible == NULL or feasible[i]:
+                if fit[self.state_of[i]] == 0:
+                    self.fit_in_state(s, self.state_of[i])
+                total += fit[self.state_of[i]] - 1
             self.prefix[i + 1] = total
 
     cdef void correct(self, int64_t s, const Change* change, bint back) noexcept nogil:
@@ -686,14 +694,23 @@ cdef class TwoLevel(DryRuns):
 
     # ---- the tournament over the HyperNodes of one tier ----
 
-    cdef inline int32_t winner(self, const Tree* tree, int64_t i) noexcept nogil:
+    cdef inline int32_t winner_below(self, const Tree* tree, int64_t i) noexcept nogil:
         return tree.best[i] if i < tree.m else <int32_t>(i - tree.m)
 
-    cdef inline int32_t play(self, const Tree* tree, const int32_t* domains, int64_t i) noexcept nogil:
-        cdef int32_t a = self.winner(tree, 2 * i), b = self.winner(tree, 2 * i + 1)
+    cdef inline int32_t better(self, const Tree* tree, const int32_t* domains, int32_t a, int32_t b) noexcept nogil:
         if tree.key[a] != tree.key[b]:
             return a if tree.key[a] > tree.key[b] else b
         return a if domains[a] < domains[b] else b
+
+    cdef inline int32_t play(self, const Tree* tree, const int32_t* domains, int64_t i) noexcept nogil:
+        return self.better(tree, domains, self.winner_below(tree, 2 * i), self.winner_below(tree, 2 * i + 1))
+
+    cdef void play_all(self, Tree* tree, const int32_t* domains) noexcept nogil:
+        cdef int64_t i
+        for i in range(tree.m - 1, 0, -1):
+            tree.best[i] = self.play(tree, domains, i)
+        tree.played = True
+        tree.winner = self.winner_below(tree, 1)
 
     cdef int64_t least(self, const Sub* sub, const Entry** entry) noexcept nogil:
         """A number of pods of one entry that every HyperNode with a solution holds."""
@@ -727,20 +744,25 @@ cdef class TwoLevel(DryRuns):
                 tree.key[i] = -INFINITY
                 continue
             tree.key[i] = self.key_of(sub, domains[i])
-            found += tree.key[i] != -INFINITY
+            if tree.key[i] != -INFINITY:
+                tree.winner = <int32_t>i if found == 0 else self.better(tree, domains, tree.winner, <int32_t>i)
+                found += 1
         tree.attempt = self.attempt_number
         tree.empty = found == 0
+        tree.played = False
         if found:
-            for i in range(tree.m - 1, 0, -1):
-                tree.best[i] = self.play(tree, domains, i)
             tree.seen = self.n_plan if self.planning else self.n_changed
 
     cdef void set_key(self, Tree* tree, const int32_t* domains, int64_t i, double key) noexcept nogil:
         tree.key[i] = key
+        if not tree.played:
+            self.play_all(tree, domains)
+            return
         i += tree.m
         while i > 1:
             i >>= 1
             tree.best[i] = self.play(tree, domains, i)
+        tree.winner = self.winner_below(tree, 1)
 
     cdef void refresh(self, Tree* tree, const Sub* sub, int64_t t, const int32_t* domains) noexcept nogil:
         cdef int64_t i, k, leaf
@@ -952,7 +974,7 @@ cdef class TwoLevel(DryRuns):
         cdef int32_t leaf, best
         cdef double key, share, best_share
         while True:
-            leaf = self.winner(tree, 1)
+            leaf = tree.winner
             key = tree.key[leaf]
             if key == -INFINITY:
                 return 0
@@ -980,8 +1002,7 @@ cdef class TwoLevel(DryRuns):
                     best_share = key + share
             if n_best:
                 return 1 if self.enter_in(number, domains[best], best_share if n_best > 1 else key) else -1
-            for i in range(tree.m - 1, 0, -1):
-                tree.best[i] = self.play(tree, domains, i)
+            self.play_all(tree, domains)
 
     cdef void count_for(self, const Sub* sub, int64_t t) noexcept nogil:
         """See to it that the pods of a sub-job are counted in a tier."""
@@ -1365,14 +1386,16 @@ cdef class TwoLevel(DryRuns):
                     failed = sub.progress.entries[i].shape
         return failed, shapes_array, nodes_array
 
-    def room(self):
-        """Pods of each shape that all nodes hold, each node at most as many as the shape has."""
-        out_array = np.empty(self.n_shapes, dtype=np.int64)
-        cdef int64_t[::1] out = out_array
-        cdef int64_t i
+    def takes_one(self):
+        """Whether some node takes a pod, by shape."""
+        out_array = np.zeros(self.n_shapes, dtype=np.bool_)
+        cdef uint8_t[::1] out = out_array.view(np.uint8)
+        cdef int64_t i, node
         for i in range(self.n_shapes):
-            self.count_tier(i, self.n_tiers)
-            out[i] = self.counts[i].held[self.d]
+            for node in range(self.n):
+                if self.look(&self.shapes[i], <int32_t>node) != -INFINITY:
+                    out[i] = True
+                    break
         return out_array
 
     def records(self):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -55,8 +56,7 @@ def neat_tree(rng: random.Random) -> Tree:
     for tier in sorted(rng.sample(range(6), rng.randint(1, 4)), reverse=True):
         cuts |= set(rng.sample(range(n), rng.randint(0, n // 2)))
         edges = sorted(cuts)
-        parts = zip(edges, edges[1:], strict=False)
-        spans += [(tier, first, end) for first, end in parts if rng.random() < 0.85]
+        spans += [(tier, first, end) for first, end in pairwise(edges) if rng.random() < 0.85]
     rng.shuffle(spans)
     d = len(spans)
 

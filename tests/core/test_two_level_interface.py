@@ -88,7 +88,7 @@ def test_two_sub_jobs_share_the_leaf_that_holds_both() -> None:
     tried = search.tried()
     assert (tried.domains.tolist(), tried.holds.tolist()) == ([0, 1], [6, 4])
     assert (tried.kept.tolist(), tried.stuck.tolist()) == ([True, False], [-1, -2])
-    assert search.room().tolist() == [6]
+    assert search.takes_one().tolist() == [True]
     assert not search.turn()
 
 

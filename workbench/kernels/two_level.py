@@ -504,9 +504,9 @@ class TwoLevel:
         """
         return self._c.fit_in(check_number("domain", domain, VIRTUAL_TOP, self._d - 1))
 
-    def room(self) -> NDArray[np.int64]:
-        """Pods of each shape that all nodes hold now, each node at most as many as the job has of it."""
-        return self._c.room()
+    def takes_one(self) -> NDArray[np.bool_]:
+        """Whether some node takes a pod now, by shape."""
+        return self._c.takes_one()
 
     def records(self) -> NDArray[np.int32]:
         """Of each sub-job."""

@@ -183,6 +183,13 @@ class ClusterSnapshot(Displayed):
         totals.flags.writeable = False
         return totals
 
+    @cached_property
+    def domain_idle(self) -> Longs:
+        """The same of what is idle then: the difference of the two."""
+        totals = self.domain_allocatable - self.domain_used
+        totals.flags.writeable = False
+        return totals
+
     def ledger(self) -> Ledger:
         """A working copy for one session."""
         return Ledger(self)

@@ -97,7 +97,7 @@ def compiled_search(
         snapshot.allocatable,
         _domain_used(request),
         snapshot.domain_allocatable,
-        snapshot.domain_allocatable - snapshot.domain_used,
+        snapshot.domain_idle,
     )
     return TwoLevel(
         topology.domain_tree, nodes, shapes, job, columns, weights=weights, scores=scores, packing=packing, scale=scale

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -117,11 +118,16 @@ class TwoLevelSearch:
         self._gradients = Gradients(board.topology)
         snapshot = board.request.snapshot
         # Of the moment when the session began: upstream computes these sums once.
-        self._idle_at_open = snapshot.domain_allocatable - snapshot.domain_used
+        self._idle_at_open = snapshot.domain_idle
         self._recorder: Recorder | None = None
         self._told: dict[int, Candidate] = {}
         self._large: dict[bytes, npt.NDArray[np.bool_]] = {}
-        self._ids = [f"{self._gang.key}/{sub.name}" if sub.name else self._gang.key for sub in subs]
+
+    @cached_property
+    def _ids(self) -> list[bytes]:
+        """What tells sub-jobs apart that nothing else orders."""
+        key = self._gang.key
+        return [(f"{key}/{sub.name}" if sub.name else key).encode() for sub in self.subs]
 
     def start(self, records: list[int], record: int) -> State:
         """The state before the first turn."""
@@ -239,7 +245,7 @@ class TwoLevelSearch:
 
     def _order(self, number: int, state: State, first: frozenset[int]) -> tuple[bool, bool, int, int, bytes]:
         sub, ready = self.subs[number], state.subs[number].ready
-        return (not (number in first and not ready), ready, -sub.priority, sub.match_index, self._ids[number].encode())
+        return (not (number in first and not ready), ready, -sub.priority, sub.match_index, self._ids[number])
 
     def _place(self, number: int, state: State, start: int) -> bool:
         """Place one sub-job inside a HyperNode: in the best of the closest tier that has a solution."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import NO_RECORD, Fill
+from workbench.kernels.domains import NO_RECORD, Fill, TopologyScores
 from workbench.model.gang import Gang
 from workbench.model.placement import Reason
 from workbench.model.release import Release
@@ -80,8 +80,8 @@ class Volcano115(VolcanoPolicy):
             return self._two_level(request, self.board(request), subs, records, limits)
         return self._compiled(request, subs, records, limits)
 
-    def board(self, request: Request) -> Board:
-        """The cluster as the request shows it, with what the scores need."""
+    def board(self, request: Request, scores: TopologyScores | None = None) -> Board:
+        """The cluster as the request shows it, with what the scores need; those of the topology as far as known."""
         p, snapshot = self._parameters, request.snapshot
         normal = NormalPods(
             p.normal_pod_enable,
@@ -91,7 +91,7 @@ class Volcano115(VolcanoPolicy):
             p.normal_pod_fading,
             float(p.weight),
         )
-        scores = topology_scores_newest(snapshot.topology, p.weight)
+        scores = topology_scores_newest(snapshot.topology, p.weight) if scores is None else scores
         return Board(request, score_weights(p, snapshot.resources), scores, normal, p.gpu_weight)
 
     def _flat(
@@ -121,6 +121,7 @@ class Volcano115(VolcanoPolicy):
         p, topology = self._parameters, request.snapshot.topology
         packing = weights_of_resources(p, request.snapshot.resources)
         record = joined(records, topology)
+        scores = topology_scores_newest(topology, p.weight)
         search = compiled_search(
             request,
             subs,
@@ -128,7 +129,7 @@ class Volcano115(VolcanoPolicy):
             record,
             limits.job,
             weights=score_weights(p, request.snapshot.resources),
-            scores=topology_scores_newest(topology, p.weight),
+            scores=scores,
             packing=packing,
             scale=float(p.weight),
             gpu_weight=p.gpu_weight,
@@ -137,12 +138,12 @@ class Volcano115(VolcanoPolicy):
         while search.pods_left and search.turn():
             score += search.score
         if not search.ready:
-            told = TwoLevelSearch(self.board(request), subs, limits.job, packing, float(p.weight))
+            told = TwoLevelSearch(self.board(request, scores), subs, limits.job, packing, float(p.weight))
             # Nothing is placed, and what the sub-jobs lack is not asked again.
             start = JobProgress.start(request.gang, request.snapshot)
             told.take_over(search.tried(), State(start, [], records, record, []))
             fit = last_fit(request, search, told.last_tried)
-            return _declined_by_search(request, told, fit, limits, search.room().tolist())
+            return _declined_by_search(request, told, fit, limits, search.takes_one().tolist())
         node = nodes_of_pods(request, subs, search)
         answer = Assignment(node, _reasons(request, node, None), score=score, warnings=limits.warnings)
         if _has_topology(request.gang) and search.record != NO_RECORD:
@@ -171,7 +172,7 @@ class Volcano115(VolcanoPolicy):
             score += state.score
         if not search.ready(state):
             demand = request.demand
-            room = [int(demand.capacity(role, demand.idle, 1).sum()) for role in demand.order]
+            room = [bool(demand.capacity(role, demand.idle, 1).any()) for role in demand.order]
             return _declined_by_search(request, search, search.last_fit(state), limits, room)
         answer = _assignment(request, board, subs, state, limits)
         answer.score = score
@@ -315,7 +316,7 @@ class _SearchTurns(_NewestTurns):
                 break
         if not search.ready(state):
             demand = request.demand
-            holds = [int(demand.capacity(role, demand.idle, 1).sum()) for role in demand.order]
+            holds = [bool(demand.capacity(role, demand.idle, 1).any()) for role in demand.order]
             fit = search.last_fit(state)
             self.declined, self.over = _declined_by_search(request, search, fit, self._limits, holds), True
             return
@@ -416,16 +417,18 @@ def _declined_flat(request: Request, done: Pass, idle: Longs, limits: Limits) ->
 
 
 def _declined_by_search(
-    request: Request, search: TwoLevelSearch, fit: tuple[int, Longs, Ints], limits: Limits, room: list[int]
+    request: Request, search: TwoLevelSearch, fit: tuple[int, Longs, Ints], limits: Limits, takes_one: list[bool]
 ) -> Declined:
     """Why the gang waits: the HyperNode that came closest, beside the texts that Volcano would write.
 
-    `fit`: as of `TwoLevelSearch.last_fit`; `room`: pods of each role, in the order of the demand, that the nodes hold.
+    `fit`: as of `TwoLevelSearch.last_fit`; `takes_one`: per role of the demand, in its order, whether a node takes a pod.
     """
     demand = request.demand
     needs = max(request.progress().missing, 1)
     reasons = [_no_domain(search, limits, needs)]
-    reasons += [fit_reason(request, r, demand.idle) for r, pods in zip(demand.order, room, strict=True) if not pods]
+    reasons += [
+        fit_reason(request, r, demand.idle) for r, fits in zip(demand.order, takes_one, strict=True) if not fits
+    ]
     role, idle, nodes = fit
     last = search.last_tried
     name = "" if last is None or last < 0 else request.snapshot.topology.domain_name(last)
