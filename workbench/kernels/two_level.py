@@ -350,8 +350,7 @@ class TwoLevel:
             *weights.checked(r),
         )
         c.set_topology(*scores.arguments(), True)
-        for shape in shapes:
-            self._add(shape, n, r)
+        self._add(shapes, n, r)
         c.set_tree(
             tree.forest.parent,
             tree.tiers,
@@ -382,15 +381,23 @@ class TwoLevel:
         self._set_job(job, roles, d, r)
         self._set_subs(subs, job, len(shapes), d, r, n)
 
-    def _add(self, shape: Shape, n: int, r: int) -> None:
-        request = _amounts("request", shape.request, (r,), 0)
-        if shape.feasible is not None:
-            check_length("feasible", as_array("feasible", shape.feasible, np.uint8, 1), n)
-        if shape.extra is not None:
-            check_length("extra", as_array("extra", shape.extra, np.float64, 1), n)
-            if not bool((np.abs(shape.extra) <= MAX_SCORE).all()):
-                raise InputError("not finite or too large", source="extra", expected=f"-{MAX_SCORE:g}..{MAX_SCORE:g}")
-        self._c.add_shape(request, shape.feasible, shape.extra)
+    def _add(self, shapes: Sequence[Shape], n: int, r: int) -> None:
+        for shape in shapes:
+            check_length("request", as_array("request", shape.request, np.int64, 1), r)
+        rows = np.array([shape.request for shape in shapes], dtype=np.int64).reshape(len(shapes), r)
+        check_range("request", rows, 0, MAX_QUANTITY)
+        # Shapes share these arrays as a rule.
+        for feasible in {id(shape.feasible): shape.feasible for shape in shapes}.values():
+            if feasible is not None:
+                check_length("feasible", as_array("feasible", feasible, np.uint8, 1), n)
+        for extra in {id(shape.extra): shape.extra for shape in shapes}.values():
+            if extra is not None:
+                check_length("extra", as_array("extra", extra, np.float64, 1), n)
+                if not bool((np.abs(extra) <= MAX_SCORE).all()):
+                    limits = f"-{MAX_SCORE:g}..{MAX_SCORE:g}"
+                    raise InputError("not finite or too large", source="extra", expected=limits)
+        for row, shape in zip(rows, shapes, strict=True):
+            self._c.add_shape(row, shape.feasible, shape.extra)
 
     def _job_counts(self, job: Job, n_shapes: int) -> NDArray[np.int64]:
         m = as_array("left", job.left, np.int64, 1).shape[0]

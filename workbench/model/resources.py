@@ -7,6 +7,7 @@ Amounts are integers in base units (DESIGN decision 11): milli-CPU for ``cpu``, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,11 @@ def resource_columns(names: Iterable[str]) -> tuple[str, ...]:
     return first + tuple(sorted(set(names) - set(first)))
 
 
+@lru_cache(maxsize=64)
+def _positions(columns: tuple[str, ...]) -> dict[str, int]:
+    return {name: i for i, name in enumerate(columns)}
+
+
 def request_vector(
     columns: tuple[str, ...], requests: Mapping[str, int]
 ) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
@@ -46,7 +52,7 @@ def request_vector(
         Requested resources that no node of the snapshot has, in byte order.
     """
     row = np.zeros(len(columns), dtype=np.int64)
-    position = {name: i for i, name in enumerate(columns)}
+    position = _positions(columns)
     missing = []
     for name, amount in requests.items():
         if amount == 0:

@@ -380,7 +380,7 @@ def _explain_failure(request: Request, board: Board, subs: SubJobs, state: State
 def _recovered(subs: SubJobs, topology: Topology) -> list[int]:
     """Record of each sub-job when the session opens."""
     found = zip(subs.running_nodes, subs.topology.tolist(), strict=True)
-    return [recover(nodes, topology) if scored else NO_RECORD for nodes, scored in found]
+    return [recover(nodes, topology) if scored and len(nodes) else NO_RECORD for nodes, scored in found]
 
 
 def _has_topology(gang: Gang) -> bool:
@@ -421,7 +421,7 @@ def _declined_by_search(
 ) -> Declined:
     """Why the gang waits: the HyperNode that came closest, beside the texts that Volcano would write.
 
-    `fit`: as of `TwoLevelSearch.last_fit`; `takes_one`: per role of the demand, in its order, whether a node takes a pod.
+    `fit`: as of `TwoLevelSearch.last_fit`; `takes_one`: by role in the demand's order, whether a node takes a pod.
     """
     demand = request.demand
     needs = max(request.progress().missing, 1)
