@@ -1,0 +1,302 @@
+# Part of two_level.pyx: the pods of each shape that every domain holds, and what follows when nodes change.
+
+cdef struct Count:
+    int64_t* held          # pods in each domain by its place among those of its tier, the virtual top last
+    uint8_t* counted       # whether the domains of a tier are counted yet, the virtual top's last
+    int64_t cap            # pods that are looked for at most
+    int64_t most           # pods that one node holds at most
+    int64_t seen           # changes that the counts know
+
+
+cdef struct Change:
+    int32_t node
+    int32_t before, after  # its state
+
+
+@cython.auto_pickle(False)
+cdef class DomainCounts(DryRuns):
+    """The tree, the totals of its domains, and counts of pods that are made when they are first asked for."""
+
+    # the tree
+    cdef int64_t n_tiers
+    cdef const int32_t* parent
+    cdef const int64_t* tiers
+    cdef const int64_t* tier_start
+    cdef const int32_t* tier_domains   # of each tier in the order of the walk
+    cdef const int32_t* place_of       # of each domain in the walk, and where its subtree ends
+    cdef const int32_t* end_of
+    cdef const int32_t* tier_of        # number of the tier of each domain
+    cdef const int32_t* place_in_tier  # of each domain in `tier_domains`
+    cdef const int64_t* largest        # nodes of a domain of each tier, at most
+    cdef const int32_t* spans          # of each domain: first node and one past the last; NULL: no intervals
+    cdef const int64_t* node_start
+    cdef const int32_t* node_domains
+    cdef int64_t top_tier
+    cdef bint nested, proper
+    # totals per domain, the virtual top last
+    cdef int64_t* domain_used
+    cdef const int64_t* domain_allocatable
+    cdef const int64_t* idle_at_open
+    cdef double* packing               # weight of each resource
+    cdef double scale
+    cdef Count* counts
+    cdef int64_t* counts_held
+    cdef int64_t* prefix               # pods of one shape on the nodes before each
+    cdef int64_t prefix_shape, prefix_time
+    # nodes changed by pods that stay or belong to the attempt
+    cdef Change* changed
+    cdef int64_t n_changed
+    cdef int64_t commits               # counts everything that changes nodes, for good or for the attempt
+
+    def __dealloc__(self):
+        cdef int64_t i
+        if self.counts != NULL:
+            for i in range(self.n_shapes):
+                free(self.counts[i].counted)
+        free(self.counts)
+        free(self.counts_held)
+        free(self.prefix)
+        free(self.domain_used)
+        free(self.packing)
+        free(self.changed)
+
+    def set_tree(
+        self,
+        const int32_t[::1] parent not None,
+        const int64_t[::1] tiers not None,
+        const int64_t[::1] tier_start not None,
+        const int32_t[::1] tier_domains not None,
+        const int32_t[::1] tier_of not None,
+        const int32_t[::1] place_of not None,
+        const int32_t[::1] end_of not None,
+        const int32_t[::1] place_in_tier not None,
+        const int64_t[::1] largest not None,
+        const int64_t[::1] node_start not None,
+        const int32_t[::1] node_domains not None,
+        const int32_t[:, ::1] spans,
+        int64_t top_tier,
+        bint nested,
+        bint proper,
+        bint contained,
+    ):
+        """The HyperNodes; the memoryviews are kept, not copied."""
+        self.keep += [parent, tiers, tier_start, tier_domains, tier_of, place_of, end_of, place_in_tier, largest]
+        self.keep += [node_start, node_domains, spans]
+        self.n_tiers = tiers.shape[0]
+        self.largest = &largest[0]
+        self.tier_start = &tier_start[0]
+        self.node_start = &node_start[0]
+        if self.d:
+            self.parent = &parent[0]
+            self.tiers = &tiers[0]
+            self.tier_domains = &tier_domains[0]
+            self.tier_of = &tier_of[0]
+            self.place_of = &place_of[0]
+            self.end_of = &end_of[0]
+            self.place_in_tier = &place_in_tier[0]
+            if spans is not None:
+                self.spans = &spans[0, 0]
+        if node_domains.shape[0]:
+            self.node_domains = &node_domains[0]
+        self.top_tier = top_tier
+        self.nested = nested
+        self.proper = proper
+        self.contained = contained
+
+    def set_totals(
+        self,
+        const int64_t[:, ::1] used not None,
+        const int64_t[:, ::1] allocatable not None,
+        const int64_t[:, ::1] idle_at_open not None,
+        const double[::1] packing not None,
+        double scale,
+        const int64_t[::1] caps not None,
+    ):
+        """Sums over the nodes of each domain; ``caps``: pods of each shape that are looked for at most."""
+        cdef int64_t k, s
+        cdef size_t cells = (self.d + 1) * self.r * sizeof(int64_t)
+        self.keep += [allocatable, idle_at_open]
+        self.domain_used = <int64_t*>claim(cells)
+        if self.r:
+            memcpy(self.domain_used, &used[0, 0], cells)
+            self.domain_allocatable = &allocatable[0, 0]
+            self.idle_at_open = &idle_at_open[0, 0]
+        self.packing = <double*>grab(self.r * sizeof(double))
+        for k in range(self.r):
+            self.packing[k] = packing[k]
+        self.scale = scale
+        self.prefix = <int64_t*>claim((self.n + 1) * sizeof(int64_t))
+        self.prefix_shape = -1
+        self.counts_held = <int64_t*>claim(<int64_t>self.n_shapes * (self.d + 1) * sizeof(int64_t))
+        self.counts = <Count*>grab(self.n_shapes * sizeof(Count))
+        for s in range(self.n_shapes):
+            self.counts[s].cap = caps[s]
+            self.counts[s].held = self.counts_held + s * (self.d + 1)
+            self.counts[s].counted = <uint8_t*>grab(self.n_tiers + 1)
+
+    # ---- counts ----
+
+    @cython.final
+    cdef int32_t fit_in_state(self, int64_t s, int32_t state) noexcept nogil:
+        """Pods of a shape that a node in a state holds, were it feasible."""
+        cdef int32_t* known = &self.shapes[s].fit[state]
+        cdef const int64_t* request
+        cdef const int64_t* idle
+        cdef int64_t fit, k
+        cdef double quotient
+        if known[0]:
+            return known[0] - 1
+        request = self.shapes[s].request
+        idle = self.states + 3 * <int64_t>state * self.r
+        fit = self.counts[s].cap
+        for k in range(self.r):
+            if request[k] > 0:
+                if idle[k] < request[k]:
+                    fit = 0
+                    break
+                # Below 2**53 the rounded quotient never reaches the next integer; dividing integers takes far longer.
+                quotient = <double>idle[k] / <double>request[k]
+                if quotient < <double>fit:
+                    fit = <int64_t>quotient
+        known[0] = <int32_t>fit + 1
+        return <int32_t>fit
+
+    @cython.final
+    cdef inline int32_t holds(self, int64_t s, int64_t node) noexcept nogil:
+        """Pods of a shape that a node holds."""
+        if self.shapes[s].feasible != NULL and not self.shapes[s].feasible[node]:
+            return 0
+        return self.fit_in_state(s, self.state_of[node])
+
+    cdef void count_tier(self, int64_t s, int64_t t) noexcept nogil:
+        """Count the pods of a shape in every domain of a tier as the nodes are now; from then on the counts follow."""
+        cdef Count* count = &self.counts[s]
+        cdef int64_t i, k, total
+        cdef int32_t domain
+        self.catch_up(s)
+        if count.counted[t]:
+            return
+        count.counted[t] = True
+        if t == self.n_tiers or self.spans != NULL:
+            self.sum_nodes(s)
+        if t == self.n_tiers:
+            count.held[self.d] = self.prefix[self.n]
+            return
+        for i in range(self.tier_start[t], self.tier_start[t + 1]):
+            domain = self.tier_domains[i]
+            if self.spans != NULL:
+                count.held[i] = self.prefix[self.spans[2 * domain + 1]] - self.prefix[self.spans[2 * domain]]
+            else:
+                total = 0
+                for k in range(self.start[domain], self.start[domain + 1]):
+                    total += self.holds(s, self.members[k])
+                count.held[i] = total
+
+    cdef void sum_nodes(self, int64_t s) noexcept nogil:
+        cdef int64_t i, total = 0
+        cdef const uint8_t* feasible = self.shapes[s].feasible
+        cdef const int32_t* fit = self.shapes[s].fit
+        if self.prefix_shape == s and self.prefix_time == self.commits:
+            return
+        self.prefix_shape = s
+        self.prefix_time = self.commits
+        self.prefix[0] = 0
+        for i in range(self.n):
+            if feasible == NULL or feasible[i]:
+                if fit[self.state_of[i]] == 0:
+                    self.fit_in_state(s, self.state_of[i])
+                total += fit[self.state_of[i]] - 1
+            self.prefix[i + 1] = total
+
+    cdef void correct(self, int64_t s, const Change* change, bint back) noexcept nogil:
+        """Follow one change of a node in the counts of a shape."""
+        cdef Count* count = &self.counts[s]
+        cdef const uint8_t* feasible = self.shapes[s].feasible
+        cdef int64_t k, more
+        cdef int32_t domain
+        if feasible != NULL and not feasible[change.node]:
+            return
+        more = -self.fit_in_state(s, change.before)
+        # What is idle has sunk.
+        if more == 0:
+            return
+        more += self.fit_in_state(s, change.after)
+        if more == 0:
+            return
+        if back:
+            more = -more
+        for k in range(self.node_start[change.node], self.node_start[change.node + 1]):
+            domain = self.node_domains[k]
+            if count.counted[self.tier_of[domain]]:
+                count.held[self.place_in_tier[domain]] += more
+        if count.counted[self.n_tiers]:
+            count.held[self.d] += more
+
+    cdef void catch_up(self, int64_t s) noexcept nogil:
+        cdef int64_t i
+        for i in range(self.counts[s].seen, self.n_changed):
+            self.correct(s, &self.changed[i], False)
+        self.counts[s].seen = self.n_changed
+
+    cdef void use(self, int32_t node, const int64_t* request, int64_t times) noexcept nogil:
+        """So many pods more in the totals of the node's domains."""
+        cdef int64_t j, k
+        cdef int64_t* used
+        for j in range(self.node_start[node], self.node_start[node + 1]):
+            used = self.domain_used + self.node_domains[j] * self.r
+            for k in range(self.r):
+                used[k] += times * request[k]
+        used = self.domain_used + self.d * self.r
+        for k in range(self.r):
+            used[k] += times * request[k]
+
+    # ---- domains ----
+
+    @cython.final
+    cdef int64_t at(self, int32_t domain) noexcept nogil:
+        return domain if domain >= 0 else self.d
+
+    @cython.final
+    cdef inline int64_t where(self, int32_t domain) noexcept nogil:
+        """Where its counts are."""
+        return self.place_in_tier[domain] if domain >= 0 else self.d
+
+    cdef int64_t domain_tier(self, int32_t domain) noexcept nogil:
+        return self.tiers[self.tier_of[domain]] if domain >= 0 else self.top_tier
+
+    cdef bint contains(self, int32_t outer, int32_t inner) noexcept nogil:
+        if outer < 0 or inner < 0:
+            return outer < 0
+        return self.place_of[outer] <= self.place_of[inner] < self.end_of[outer]
+
+    cdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil:
+        """Where the walk begins: the lower one of the given HyperNode and the highest that the record allows."""
+        cdef int32_t allowed = record
+        if record == NO_RECORD:
+            return given
+        if self.domain_tier(record) > limit:
+            return NOWHERE
+        while allowed >= 0 and self.domain_tier(self.parent[allowed]) <= limit:
+            allowed = self.parent[allowed]
+        if self.contains(allowed, given):
+            return given
+        return allowed if self.contains(given, allowed) else NOWHERE
+
+    cdef int64_t first_of(self, int64_t t, int64_t place) noexcept nogil:
+        """Of the domains of a tier in the order of the walk the first that is not before a place."""
+        cdef int64_t low = self.tier_start[t], high = self.tier_start[t + 1], middle
+        while low < high:
+            middle = (low + high) >> 1
+            if self.place_of[self.tier_domains[middle]] < place:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    cdef bint large(self, int32_t domain, const int64_t* amount) noexcept nogil:
+        cdef const int64_t* idle = self.idle_at_open + self.at(domain) * self.r
+        cdef int64_t k
+        for k in range(self.r):
+            if idle[k] < amount[k]:
+                return False
+        return True

@@ -1,0 +1,305 @@
+# Part of two_level.pyx: how far a job and its sub-jobs are, and the pods placed so far.
+
+cdef struct Sub:
+    Progress progress
+    int32_t record
+    int64_t placed         # its pods placed so far
+    # fixed
+    int64_t first_entry
+    int32_t policy         # -1: none
+    int32_t kind           # sub-jobs of one kind ask for the same
+    int32_t rank           # order among sub-jobs
+    int32_t n_roles        # roles with pending pods
+    bint scored, limited
+    int64_t limit, total
+    int64_t* request       # r numbers, then r of `pending`
+    double weights         # of the requested resources
+    int32_t* running
+    int64_t n_running
+
+
+cdef struct Tree:
+    int64_t attempt, seen, first, m
+    bint empty             # no leaf has a solution: counts only sink within an attempt
+    bint played            # whether `best` is known; until a leaf changes its winner is enough
+    int32_t winner
+    double* key            # of each leaf
+    int32_t* best          # leaf that wins below each inner node
+
+
+@cython.auto_pickle(False)
+cdef class JobState(DomainCounts):
+    """A job and its sub-jobs; settled, and as they are in the attempt at hand."""
+
+    # the job
+    cdef bint grouped, job_limited, has_minimum
+    cdef int64_t job_limit
+    cdef int64_t* minimum
+    cdef Progress job, job_settled
+    cdef Entry* job_entries            # settled, then of the attempt
+    cdef int32_t job_record
+    cdef int64_t n_policies
+    cdef int64_t* wanted
+    cdef int64_t* ready_of
+    cdef int64_t* alive_of
+    cdef int64_t policies_short, pods_alive
+    # its sub-jobs
+    cdef int64_t n_subs, n_entries, n_kinds
+    cdef Sub* subs
+    cdef Sub* settled
+    cdef Entry* entries
+    cdef Entry* entries_settled
+    cdef Entry* held               # of one sub-job, during a trial
+    cdef int32_t* by_rank
+    cdef int64_t* queue
+    cdef int64_t n_queue
+    cdef int64_t* heap
+    cdef int64_t n_heap
+    cdef uint8_t* is_first
+    cdef int64_t* kind_size
+    cdef int64_t* kind_failed
+    cdef Tree* trees                   # per kind and tier, the virtual top's last
+    cdef Tree scratch
+    cdef int64_t attempt_number
+    # pods that a planned attempt counts in a domain
+    cdef bint planning, unplanned
+    cdef int32_t* plan_domain
+    cdef int64_t* plan_pods
+    cdef int64_t n_plan
+    cdef int32_t plan_shape
+    # pods placed
+    cdef int32_t* log_sub
+    cdef int32_t* log_shape
+    cdef int32_t* log_node
+    cdef int64_t n_log, log_settled
+    cdef double score                  # of the attempt
+    cdef readonly double last_score    # of the last turn
+
+    def __dealloc__(self):
+        cdef int64_t i
+        if self.settled != NULL:
+            for i in range(self.n_subs):
+                free(self.settled[i].request)
+                free(self.settled[i].running)
+        free(self.settled)
+        if self.trees != NULL:
+            for i in range(self.n_kinds * (self.n_tiers + 1)):
+                free(self.trees[i].key)
+                free(self.trees[i].best)
+        free(self.trees)
+        free(self.scratch.key)
+        free(self.scratch.best)
+        free(self.minimum)
+        free(self.job_entries)
+        free(self.wanted)
+        free(self.ready_of)
+        free(self.alive_of)
+        free(self.subs)
+        free(self.entries)
+        free(self.entries_settled)
+        free(self.held)
+        free(self.by_rank)
+        free(self.queue)
+        free(self.heap)
+        free(self.is_first)
+        free(self.kind_size)
+        free(self.kind_failed)
+        free(self.plan_domain)
+        free(self.plan_pods)
+        free(self.log_sub)
+        free(self.log_shape)
+        free(self.log_node)
+
+    def set_job(
+        self,
+        bint grouped,
+        bint limited,
+        int64_t limit,
+        const int64_t[::1] minimum,
+        const int32_t[::1] names not None,
+        const int64_t[:, ::1] counts not None,
+        int32_t rule,
+        int64_t min_available,
+        int64_t counted,
+        bint minimums_count,
+        int32_t record,
+        const int64_t[::1] wanted not None,
+    ):
+        """``counts`` has left, present, minimum of each role; the first ``n_shapes`` are the shapes."""
+        cdef int64_t i, n = names.shape[0]
+        self.grouped = grouped
+        self.job_limited = limited
+        self.job_limit = limit
+        self.has_minimum = minimum is not None
+        self.minimum = <int64_t*>grab(self.r * sizeof(int64_t))
+        if minimum is not None:
+            for i in range(self.r):
+                self.minimum[i] = minimum[i]
+        self.job_entries = <Entry*>grab(2 * n * sizeof(Entry))
+        self.job_settled = Progress(self.job_entries, <int32_t>n, rule, minimums_count, min_available, counted, 0, 0)
+        for i in range(n):
+            self.job_entries[i] = Entry(<int32_t>i, names[i], counts[i, 0], counts[i, 1], counts[i, 2])
+            if counts[i, 2] > counts[i, 1]:
+                self.job_settled.short_of += counts[i, 2] - counts[i, 1]
+            self.job_settled.rest += counts[i, 0]
+        self.job_record = record
+        self.n_policies = wanted.shape[0]
+        self.wanted = <int64_t*>grab(self.n_policies * sizeof(int64_t))
+        self.ready_of = <int64_t*>grab(self.n_policies * sizeof(int64_t))
+        self.alive_of = <int64_t*>grab(self.n_policies * sizeof(int64_t))
+        for i in range(self.n_policies):
+            self.wanted[i] = wanted[i]
+
+    def set_subs(
+        self,
+        const int64_t[::1] entry_start not None,
+        const int32_t[::1] shapes not None,
+        const int64_t[::1] left not None,
+        const int32_t[:, ::1] fixed not None,
+        const int64_t[:, ::1] numbers not None,
+        const int64_t[:, :, ::1] amounts not None,
+        const int64_t[::1] running_start not None,
+        const int32_t[::1] running not None,
+    ):
+        """``fixed``: policy, kind, rank, scored, limited, record, rule; ``numbers``: limit, total, min_available,
+        counted; ``amounts``: request and pending. Not grouped: one sub-job, whose progress is the job's."""
+        cdef int64_t s = fixed.shape[0], i, k, t, e, kinds = 0, size
+        cdef Sub* sub
+        cdef Tree* tree
+        self.n_entries = entry_start[s] if self.grouped else self.job_settled.n
+        self.subs = <Sub*>grab(s * sizeof(Sub))
+        self.settled = <Sub*>grab(s * sizeof(Sub))
+        self.n_subs = s
+        self.entries = <Entry*>grab(self.n_entries * sizeof(Entry))
+        self.entries_settled = <Entry*>grab(self.n_entries * sizeof(Entry))
+        self.held = <Entry*>grab(self.n_entries * sizeof(Entry))
+        self.by_rank = <int32_t*>grab(s * sizeof(int32_t))
+        self.queue = <int64_t*>grab(s * sizeof(int64_t))
+        self.heap = <int64_t*>grab((s + 1) * sizeof(int64_t))
+        self.is_first = <uint8_t*>grab(s)
+        for i in range(s):
+            kinds = max(kinds, fixed[i, 1] + 1)
+        self.kind_size = <int64_t*>grab(kinds * sizeof(int64_t))
+        self.kind_failed = <int64_t*>grab(kinds * sizeof(int64_t))
+        for i in range(s):
+            sub = &self.settled[i]
+            sub.request = <int64_t*>grab(2 * self.r * sizeof(int64_t))
+            for k in range(self.r):
+                sub.request[k] = amounts[i, 0, k]
+                sub.request[self.r + k] = amounts[i, 1, k]
+                if amounts[i, 0, k] > 0 and self.packing[k] > 0.0:
+                    sub.weights += self.packing[k]
+            sub.policy = fixed[i, 0]
+            sub.kind = fixed[i, 1]
+            sub.rank = fixed[i, 2]
+            sub.scored = fixed[i, 3]
+            sub.limited = fixed[i, 4]
+            sub.record = fixed[i, 5]
+            sub.limit = numbers[i, 0]
+            sub.total = numbers[i, 1]
+            self.by_rank[sub.rank] = <int32_t>i
+            self.kind_size[sub.kind] += 1
+            sub.n_running = running_start[i + 1] - running_start[i]
+            sub.running = <int32_t*>grab(sub.n_running * sizeof(int32_t))
+            for k in range(sub.n_running):
+                sub.running[k] = running[running_start[i] + k]
+            if self.grouped:
+                sub.first_entry = entry_start[i]
+                sub.progress = Progress(
+                    NULL, <int32_t>(entry_start[i + 1] - entry_start[i]), fixed[i, 6], True,
+                    numbers[i, 2], numbers[i, 3], 0, 0,
+                )
+                for e in range(entry_start[i], entry_start[i + 1]):
+                    self.entries_settled[e] = Entry(shapes[e], self.job_entries[shapes[e]].name, left[e], 0, 0)
+                    sub.progress.rest += left[e]
+                    sub.n_roles += left[e] > 0
+            else:
+                sub.progress = self.job_settled
+                for e in range(self.n_entries):
+                    self.entries_settled[e] = self.job_entries[e]
+                    sub.n_roles += self.job_entries[e].left > 0
+        self.trees = <Tree*>grab(kinds * (self.n_tiers + 1) * sizeof(Tree))
+        self.n_kinds = kinds
+        for k in range(kinds):
+            for t in range(self.n_tiers):
+                size = self.tier_start[t + 1] - self.tier_start[t]
+                tree = &self.trees[k * (self.n_tiers + 1) + t]
+                if self.kind_size[k] > 1:
+                    tree.key = <double*>grab(size * sizeof(double))
+                    tree.best = <int32_t*>grab(size * sizeof(int32_t))
+        size = 1
+        for t in range(self.n_tiers):
+            size = max(size, self.tier_start[t + 1] - self.tier_start[t])
+        self.scratch.key = <double*>grab(size * sizeof(double))
+        self.scratch.best = <int32_t*>grab(size * sizeof(int32_t))
+        k = 0
+        for i in range(s):
+            k += self.settled[i].progress.rest
+        self.make_room(k)
+        self.changed = <Change*>claim(k * sizeof(Change))
+        self.plan_domain = <int32_t*>claim(s * sizeof(int32_t))
+        self.plan_pods = <int64_t*>claim(s * sizeof(int64_t))
+        self.log_sub = <int32_t*>claim(k * sizeof(int32_t))
+        self.log_shape = <int32_t*>claim(k * sizeof(int32_t))
+        self.log_node = <int32_t*>claim(k * sizeof(int32_t))
+        # More than one attempt needs, so that not every one begins by forgetting.
+        self.open_states(k + 256)
+        for i in range(self.n_shapes):
+            # Where nearly every node is in a state of its own, looking at all would cost as much as counting.
+            self.counts[i].most = self.counts[i].cap
+            if self.n_states <= MANY_STATES:
+                self.counts[i].most = 0
+                for k in range(self.n_states):
+                    self.counts[i].most = max(self.counts[i].most, self.fit_in_state(i, <int32_t>k))
+
+    # ---- pods that stay, and their way back ----
+
+    cdef void stay(self, int32_t number) noexcept nogil:
+        """The pods of the last run stay, for this attempt at least."""
+        cdef Sub* sub = &self.subs[number]
+        cdef int64_t i, first = 0
+        cdef int32_t node, shape, state
+        for i in range(self.n_run):
+            node = self.run_node[i]
+            shape = sub.progress.entries[self.run_entry[i]].shape
+            self.log_sub[self.n_log] = number
+            self.log_shape[self.n_log] = shape
+            self.log_node[self.n_log] = node
+            self.n_log += 1
+            if i + 1 < self.n_run and self.run_node[i + 1] == node and self.run_entry[i + 1] == self.run_entry[i]:
+                continue
+            self.use(node, self.shapes[shape].request, i + 1 - first)
+            first = i + 1
+            # A node that comes again is in its last state already.
+            state = self.find_state(node)
+            if state != self.state_of[node]:
+                self.changed[self.n_changed] = Change(node, self.state_of[node], state)
+                self.n_changed += 1
+                self.state_of[node] = state
+        self.commits += 1
+
+    cdef void take_back(self, int64_t log_mark, int64_t changed_mark) noexcept nogil:
+        cdef int64_t i, k, s, times = 0
+        cdef int32_t node
+        cdef const int64_t* request
+        for i in range(self.n_log - 1, log_mark - 1, -1):
+            node = self.log_node[i]
+            times += 1
+            if i > log_mark and self.log_node[i - 1] == node and self.log_shape[i - 1] == self.log_shape[i]:
+                continue
+            request = self.shapes[self.log_shape[i]].request
+            for k in range(self.r):
+                self.idle[node * self.r + k] += times * request[k]
+                self.used[node * self.r + k] -= times * request[k]
+            self.use(node, request, -times)
+            times = 0
+        self.n_log = log_mark
+        for s in range(self.n_shapes):
+            for i in range(changed_mark, self.counts[s].seen):
+                self.correct(s, &self.changed[i], True)
+            if self.counts[s].seen > changed_mark:
+                self.counts[s].seen = changed_mark
+        for i in range(self.n_changed - 1, changed_mark - 1, -1):
+            self.state_of[self.changed[i].node] = self.changed[i].before
+        self.n_changed = changed_mark
+        self.commits += 1
