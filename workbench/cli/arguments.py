@@ -85,14 +85,15 @@ def gpu_list(option: str, text: str | None) -> list[int] | None:
     return numbers
 
 
-def load_scenario(files: Sequence[str], matrices: Sequence[str] = ()) -> Scenario:
-    """Read the inputs and say on stderr what was not used."""
+def load_scenario(files: Sequence[str], matrices: Sequence[str] = (), format: str | None = None) -> Scenario:
+    """Read the inputs, in the format of ``--from`` if there is one, and say on stderr what was not used."""
     from workbench.formats.load import load
 
     if not files:
         raise InputError("no input given", source="-f", expected="a file, a folder or -")
     stdin = sys.stdin.buffer.read() if "-" in files else None
-    scenario = load(*files, matrices=key_values("--matrix", matrices, "PATTERN=FILE"), stdin=stdin)
+    given = key_values("--matrix", matrices, "PATTERN=FILE")
+    scenario = load(*files, matrices=given, stdin=stdin, format=format)
     tell_ignored(scenario)
     return scenario
 

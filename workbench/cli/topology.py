@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.arguments import key_values, load_scenario
-from workbench.cli.options import Files, Out, ShowOutput
+from workbench.cli.options import Files, From, Out, ShowOutput
 from workbench.cli.output import emit, no_table_in_file, print_tables, to_json
 
 __all__ = ["topology_app"]
@@ -20,6 +20,7 @@ topology_app = typer.Typer(
 @topology_app.command()
 def show(
     file: Files,
+    from_: From = None,
     output: Annotated[ShowOutput, typer.Option("-o", "--output", help="Form of the result.")] = ShowOutput.table,
     out: Out = None,
 ) -> None:
@@ -31,7 +32,7 @@ def show(
       workbench topology show -f datasets/three-level-tree
     """
     no_table_in_file(output, out)
-    snapshot = load_scenario(file).snapshot
+    snapshot = load_scenario(file, format=from_).snapshot
     topology = snapshot.topology
     if output is ShowOutput.table:
         from workbench.report.tables import topology_tables
@@ -57,6 +58,7 @@ def show(
 @topology_app.command()
 def lint(
     file: Files,
+    from_: From = None,
     output: Annotated[ShowOutput, typer.Option("-o", "--output", help="Form of the result.")] = ShowOutput.table,
     out: Out = None,
 ) -> None:
@@ -70,7 +72,7 @@ def lint(
       workbench topology lint -f hypernodes.yaml
     """
     no_table_in_file(output, out)
-    snapshot = load_scenario(file).snapshot
+    snapshot = load_scenario(file, format=from_).snapshot
     topology = snapshot.topology
     if output is ShowOutput.table:
         from workbench.report.tables import problem_tables

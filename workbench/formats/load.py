@@ -6,10 +6,14 @@ import gc
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+
+import re2
 
 from workbench.errors import InputError
 from workbench.formats.assemble import assemble
+from workbench.formats.fabric.intake import FabricIntake
 from workbench.formats.manifests import Manifests, read_bytes, read_manifests
 from workbench.formats.matrix import parse_matrix
 from workbench.model.bandwidth import BandwidthMatrix
@@ -21,18 +25,25 @@ __all__ = ["load", "read_objects"]
 
 
 def load(
-    *paths: str | Path, matrices: Mapping[str, str | Path] | None = None, stdin: bytes | str | None = None
+    *paths: str | Path,
+    matrices: Mapping[str, str | Path] | None = None,
+    stdin: bytes | str | None = None,
+    format: str | None = None,
 ) -> Scenario:
     """Read a cluster and the jobs that want to run on it.
 
     Parameters
     ----------
     *paths : str or Path
-        Files, folders (``*.yaml``, ``*.yml``, ``*.json``, sorted) or ``-``: Kubernetes manifests in YAML or JSON.
+        Files, folders (``*.yaml``, ``*.yml``, ``*.json``, sorted) or ``-``: Kubernetes manifests in YAML or JSON, and
+        descriptions of a fabric in any format of `workbench.formats.fabric.registry`, told by their content.
     matrices : mapping of str to path, optional
         Bandwidth matrix files by a pattern (RE2, unanchored) on node names; they win over the matrices of Devices.
     stdin : bytes or str, optional
         What ``-`` stands for.
+    format : str, optional
+        The format of what holds no Kubernetes objects, or of what HyperNodes are derived from, whatever the content
+        seems to be.
 
     Returns
     -------
@@ -45,12 +56,20 @@ def load(
     InputError
         Bad input, with file, place, what was found and what was expected. What parses but is no tree loads, with
         ``snapshot.topology.problems`` (DESIGN decision 14).
+    UnknownNameError
+        No such format.
     """
     with _no_collection():
-        manifests = read_manifests(paths, stdin)
+        intake = FabricIntake.of(format)
+        manifests = read_manifests(paths, stdin, intake.claim)
         given = _given_matrices(matrices or {}, manifests)
         cluster = read_objects(manifests)
-        snapshot, workload = assemble(cluster, given, source=", ".join(str(path) for path in paths))
+        notes, inside = intake.join(cluster)
+        exact = [(f"^{re2.escape(name)}$", matrix) for name, matrix in inside.items()]
+        source = ", ".join(str(path) for path in paths)
+        snapshot, workload = assemble(cluster, [*exact, *given], source=source)
+        if notes:
+            snapshot = replace(snapshot, gaps=(*snapshot.gaps, *notes))
     return Scenario(
         snapshot=snapshot,
         gangs=workload.gangs,

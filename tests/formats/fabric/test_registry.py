@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+
+from workbench.errors import UnknownNameError
+from workbench.formats.fabric.registry import FORMATS, detect_format, get_format
+
+
+def test_names_are_distinct_and_every_format_can_do_something():
+    names = [entry.name for entry in FORMATS]
+    assert len(set(names)) == len(names)
+    assert all(entry.read or entry.derive or entry.write for entry in FORMATS)
+    assert all((entry.detect is None) == (entry.read is None) for entry in FORMATS)
+
+
+def test_a_format_is_found_by_its_name():
+    assert all(get_format(entry.name) is entry for entry in FORMATS)
+    with pytest.raises(UnknownNameError, match="did you mean slurm"):
+        get_format("slrum")
+
+
+@pytest.mark.parametrize("text", ["", "hello", "{}", "[1]", "a: 1\n", "kind: Node\napiVersion: v1\n# SwitchName=a\n"])
+def test_what_is_no_fabric_is_none(text):
+    assert detect_format(text, "x") is None
+
+
+def test_manifests_are_left_to_the_kinds_whatever_they_hold():
+    assert detect_format("apiVersion: v1\nkind: ConfigMap\ndata:\n  topology.conf: |\nSwitchName=a\n", "x") is None
+    assert detect_format("SwitchName=a Nodes=b\n", "x") is get_format("slurm")

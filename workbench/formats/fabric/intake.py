@@ -1,0 +1,120 @@
+"""Fabric files on their way into a cluster: which files they are, and how what they say joins the other objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from workbench.errors import InputError
+from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample
+from workbench.formats.fabric.registry import FORMATS, detect_format, get_format
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.node import Node
+
+__all__ = ["FabricIntake"]
+
+
+@dataclass
+class FabricIntake:
+    """The fabric files of one input.
+
+    Parameters
+    ----------
+    wanted : FabricFormat, optional
+        Of ``--from``: every file without Kubernetes objects is in this format, and if it is one that is derived from
+        objects, HyperNodes are. None: the content tells.
+    """
+
+    wanted: FabricFormat | None = None
+    found: list[FabricRecords] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, name: str | None) -> FabricIntake:
+        """For the format of that name, or by content; UnknownNameError for a name that is none."""
+        return cls(None if name is None else get_format(name))
+
+    def claim(self, content: bytes, source: str) -> bool:
+        """Read a file if it is a fabric; see `workbench.formats.manifests.read_manifests`."""
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return False
+        if "\0" in text or not text.strip():
+            return False
+        chosen = detect_format(text, source) if self.wanted is None else self._wanted(text, source)
+        if chosen is None or chosen.read is None:
+            return False
+        self.found.append(chosen.read(text, source))
+        return True
+
+    def _wanted(self, text: str, source: str) -> FabricFormat | None:
+        return None if Sample(text, source).is_manifest else self.wanted
+
+    def join(self, cluster: ClusterObjects) -> tuple[list[str], dict[str, BandwidthMatrix]]:
+        """Add what the files say to the objects of the manifests.
+
+        Nodes of manifests win: where there are any, the files add labels, and HyperNodes over them; else the nodes
+        that the files name are the cluster's. Two files that name one node add up, the later label winning.
+
+        Returns
+        -------
+        notes : list of str
+            For ``snapshot.gaps``.
+        matrices : dict of str to BandwidthMatrix
+            By node name.
+
+        Raises
+        ------
+        InputError
+            The same HyperNode in two inputs; nothing to derive for the format that was asked for.
+        """
+        given = bool(cluster.nodes)
+        matrices: dict[str, BandwidthMatrix] = {}
+        notes: list[str] = []
+        wanted = self.wanted
+        if wanted is not None and wanted.read is None:
+            cluster.hypernodes.clear()
+        for records in self.found:
+            _add(cluster, records, given)
+            matrices.update(records.matrices)
+            notes += records.notes
+        derived = None if cluster.hypernodes else self._derive(cluster)
+        if derived is not None:
+            _add(cluster, derived, bool(cluster.nodes))
+            matrices.update(derived.matrices)
+            notes += derived.notes
+        elif wanted is not None and not self.found:
+            raise InputError(f"nothing in the format {wanted.name}", source="--from", expected=wanted.title)
+        return notes, matrices
+
+    def _derive(self, cluster: ClusterObjects) -> FabricRecords | None:
+        for entry in FORMATS if self.wanted is None else (self.wanted,):
+            records = entry.derive(cluster) if entry.derive is not None else None
+            if records is not None:
+                return records
+        return None
+
+
+def _add(cluster: ClusterObjects, records: FabricRecords, given: bool) -> None:
+    for hypernode in records.hypernodes:
+        if hypernode.name in cluster.hypernodes:
+            raise InputError("the same HyperNode in two inputs", got=hypernode.name, expected="each HyperNode once")
+        cluster.hypernodes[hypernode.name] = hypernode
+    for node in records.nodes:
+        known = cluster.nodes.get(node.name)
+        if known is None:
+            if not given:
+                cluster.nodes[node.name] = node
+        else:
+            cluster.nodes[node.name] = _joined(known, node, given)
+
+
+def _joined(known: Node, more: Node, given: bool) -> Node:
+    """A node of manifests keeps its own labels and resources; of two files the later label wins."""
+    if not more.metadata.labels and not more.allocatable:
+        return known
+    first, second = (more.metadata.labels, known.metadata.labels)
+    if not given:
+        first, second = second, first
+    allocatable = known.allocatable or more.allocatable if given else {**known.allocatable, **more.allocatable}
+    return replace(known, metadata=replace(known.metadata, labels={**first, **second}), allocatable=allocatable)

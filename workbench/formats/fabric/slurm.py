@@ -1,0 +1,144 @@
+"""What Slurm's two topology files have in common: switches and blocks to HyperNodes.
+
+Source: topology.conf(5) and topology.yaml(5). Slurm's leaf switches are tier 1 here; a switch lies one tier above the
+highest of its children.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workbench.errors import InputError
+from workbench.formats.fabric.base import FabricRecords, make_hypernode, make_node, switch_tree
+from workbench.formats.fabric.hostlist import expand_hosts
+from workbench.objects.hypernode import HyperNode
+
+__all__ = ["Block", "Switch", "block_records", "switch_records"]
+
+
+@dataclass(frozen=True)
+class Switch:
+    """One switch as written: host lists of its switches and nodes, and its place in the file."""
+
+    name: str
+    switches: str
+    nodes: str
+    where: str
+    has_speed: bool = False
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block as written."""
+
+    name: str
+    nodes: str
+    where: str
+
+
+def switch_records(switches: Sequence[Switch], source: str) -> FabricRecords:
+    """HyperNodes of a tree of switches.
+
+    A switch that another one names and that is not there stays a dangling member, a node under two switches an
+    overlap: found by `workbench.topology.build` (DESIGN decision 14).
+
+    Raises
+    ------
+    InputError
+        A switch twice, without a name or with neither switches nor nodes; something that is no host list.
+    """
+    children: dict[str, list[str]] = {}
+    nodes: dict[str, list[str]] = {}
+    for switch in switches:
+        _new_name(switch.name, children, "switch", source, switch.where)
+        children[switch.name] = _hosts(switch.switches, source, switch.where, "Switches")
+        nodes[switch.name] = _hosts(switch.nodes, source, switch.where, "Nodes")
+        if not children[switch.name] and not nodes[switch.name]:
+            raise InputError(
+                f"switch {switch.name} has neither switches nor nodes",
+                source=source,
+                where=switch.where,
+                expected="Switches= or Nodes=",
+            )
+    speeds = sum(switch.has_speed for switch in switches)
+    notes = (f"{source}: the LinkSpeed of {speeds} switches is not kept",) if speeds else ()
+    names = dict.fromkeys(name for some in nodes.values() for name in some)
+    return FabricRecords(switch_tree(children, nodes), tuple(make_node(name) for name in names), notes=notes)
+
+
+def block_records(blocks: Sequence[Block], sizes: Sequence[str], source: str) -> FabricRecords:
+    """HyperNodes of blocks: tier 1 the blocks; above them what the further block sizes aggregate.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        In the order of the file: consecutive blocks are aggregated.
+    sizes : sequence of str
+        BlockSizes: the planning size of a block, then of each higher level, a power of two times the one before.
+        None or one: no higher level.
+
+    Raises
+    ------
+    InputError
+        A block twice, without a name or without nodes; sizes that do not grow by a power of two.
+    """
+    names: dict[str, list[str]] = {}
+    for block in blocks:
+        _new_name(block.name, names, "block", source, block.where)
+        names[block.name] = _hosts(block.nodes, source, block.where, "Nodes")
+        if not names[block.name]:
+            raise InputError(f"block {block.name} has no nodes", source=source, where=block.where, expected="Nodes=")
+    counts = _sizes(sizes, source)
+    result: list[HyperNode] = [make_hypernode(name, 1, nodes=nodes) for name, nodes in names.items()]
+    taken = set(names)
+    below = list(names)
+    for tier, (size, smaller) in enumerate(zip(counts[1:], counts, strict=False), 2):
+        factor = size // smaller
+        groups = [below[i : i + factor] for i in range(0, len(below), factor)]
+        below = []
+        for i, group in enumerate(groups, 1):
+            name = _free_name(f"blocks-{size}-{i}", taken)
+            result.append(make_hypernode(name, tier, children=group))
+            below.append(name)
+    nodes = dict.fromkeys(node for some in names.values() for node in some)
+    return FabricRecords(tuple(result), tuple(make_node(name) for name in nodes))
+
+
+def _sizes(sizes: Sequence[str], source: str) -> list[int]:
+    numbers: list[int] = []
+    for text in sizes:
+        text = str(text).strip()
+        number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+        ratio, rest = divmod(number, numbers[-1]) if numbers else (2, 0)
+        if number < 1 or rest or ratio < 2 or ratio & (ratio - 1):
+            raise InputError(
+                "not a block size",
+                source=source,
+                where="BlockSizes",
+                got=repr(text),
+                expected="whole numbers, each a power of two times the one before",
+            )
+        numbers.append(number)
+    return numbers
+
+
+def _new_name(name: str, known: dict[str, list[str]], kind: str, source: str, where: str) -> None:
+    if not name:
+        raise InputError(f"a {kind} without a name", source=source, where=where, expected="a name")
+    if name in known:
+        raise InputError(f"the same {kind} twice", source=source, where=where, got=name, expected="each once")
+
+
+def _hosts(text: str, source: str, where: str, key: str) -> list[str]:
+    try:
+        return list(dict.fromkeys(expand_hosts(text)))
+    except InputError as error:
+        raise error.at(source=source, where=f"{where}, {key}") from None
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "-"
+    taken.add(name)
+    return name
