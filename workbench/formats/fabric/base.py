@@ -25,6 +25,7 @@ __all__ = ["FabricFormat", "FabricRecords", "Sample", "Written", "make_hypernode
 
 # A key at the left edge of a line: what a block mapping has at its top.
 _TOP_KEY = re.compile(r"""^["']?([A-Za-z_][\w.-]*)["']?\s*:(?=\s|$)""", re.MULTILINE)
+_FLOW_KEY = re.compile(r'"([A-Za-z_][\w.-]*)"\s*:')
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,15 @@ class Sample:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Keys at the top of a JSON object or, where the text is no JSON, those of a YAML mapping in block style."""
+        """Keys at the top of a JSON object or, where the text is no JSON, those of a YAML mapping in block style.
+
+        Of several JSON objects in one YAML stream: the keys that the beginning mentions.
+        """
         if self.json is not None:
             return frozenset(self.json) if isinstance(self.json, dict) else frozenset()
+        head = self.text[:4096].lstrip("- \t\r\n")
+        if head.startswith("{"):
+            return frozenset(_FLOW_KEY.findall(head))
         return frozenset(_TOP_KEY.findall(self.text))
 
     @property
