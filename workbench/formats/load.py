@@ -64,12 +64,12 @@ def load(
         manifests = read_manifests(paths, stdin, intake.claim)
         given = _given_matrices(matrices or {}, manifests)
         cluster = read_objects(manifests)
-        notes, inside = intake.join(cluster)
-        exact = [(f"^{re2.escape(name)}$", matrix) for name, matrix in inside.items()]
+        joined = intake.join(cluster)
+        exact = [(f"^{re2.escape(name)}$", matrix) for name, matrix in joined.matrices.items()]
         source = ", ".join(str(path) for path in paths)
         snapshot, workload = assemble(cluster, [*exact, *given], source=source)
-        if notes:
-            snapshot = replace(snapshot, gaps=(*snapshot.gaps, *notes))
+        if joined.notes:
+            snapshot = replace(snapshot, gaps=(*snapshot.gaps, *joined.notes))
     return Scenario(
         snapshot=snapshot,
         gangs=workload.gangs,

@@ -20,6 +20,7 @@ from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
 from workbench.objects.selectors import Selector
+from workbench.objects.tor_node import TorNodeTable
 
 __all__ = ["FabricFormat", "FabricRecords", "Sample", "Written", "make_hypernode", "make_node", "switch_tree"]
 
@@ -86,12 +87,15 @@ class FabricRecords:
         By node, where the file describes the inside of a machine.
     notes : tuple of str
         What the file does not say, or what was left aside, one sentence each: become ``snapshot.gaps``.
+    tors : TorNodeTable, optional
+        The switch table with addresses, positions and states, where the file is one.
     """
 
     hypernodes: tuple[HyperNode, ...] = ()
     nodes: tuple[Node, ...] = ()
     matrices: Mapping[str, BandwidthMatrix] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    tors: TorNodeTable | None = None
 
 
 @dataclass(frozen=True)

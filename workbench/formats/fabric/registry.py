@@ -5,11 +5,12 @@ from __future__ import annotations
 from workbench.errors import UnknownNameError
 from workbench.formats.fabric.base import FabricFormat, Sample
 from workbench.formats.fabric.slurm_conf import SLURM_CONF
+from workbench.formats.fabric.tor_node import TOR_NODE
 
 __all__ = ["FORMATS", "detect_format", "get_format", "writable_formats"]
 
 #: The more particular first: the first that takes a text for its own reads it.
-FORMATS: tuple[FabricFormat, ...] = (SLURM_CONF,)
+FORMATS: tuple[FabricFormat, ...] = (SLURM_CONF, TOR_NODE)
 
 
 def get_format(name: str) -> FabricFormat:
