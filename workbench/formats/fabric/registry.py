@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from workbench.errors import UnknownNameError
 from workbench.formats.fabric.base import FabricFormat, Sample
-from workbench.formats.fabric.slurm_conf import SLURM_CONF
+from workbench.formats.fabric.slurm_conf import SLURM_BLOCK_CONF, SLURM_CONF
+from workbench.formats.fabric.slurm_yaml import SLURM_BLOCK_YAML, SLURM_YAML
 from workbench.formats.fabric.tor_node import TOR_NODE
 
 __all__ = ["FORMATS", "detect_format", "get_format", "writable_formats"]
 
 #: The more particular first: the first that takes a text for its own reads it.
-FORMATS: tuple[FabricFormat, ...] = (SLURM_CONF, TOR_NODE)
+FORMATS: tuple[FabricFormat, ...] = (
+    SLURM_CONF,
+    SLURM_BLOCK_CONF,
+    SLURM_YAML,
+    SLURM_BLOCK_YAML,
+    TOR_NODE,
+)
 
 
 def get_format(name: str) -> FabricFormat:
