@@ -92,6 +92,7 @@ def assemble(
         gaps=tuple(gaps),
         source=source,
         taken_at=taken_at,
+        addresses=tuple(node.internal_ip for node in ordered) if any(node.internal_ip for node in ordered) else (),
     )
     return snapshot, workload
 

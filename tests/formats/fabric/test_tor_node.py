@@ -4,10 +4,13 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
 
+from tests.formats.fabric.forests import converted, forest, read_back, snapshots
 from tests.formats.fabric.test_intake import node, write
 from tests.objects.test_tor_node import config_map, payload
 from workbench.errors import InputError
+from workbench.formats.fabric.tor_node import parse_tor_node, tor_table_for
 from workbench.formats.load import load
 
 
@@ -58,3 +61,32 @@ def test_hyper_nodes_of_the_input_win_over_the_config_map(tmp_path):
 def test_a_broken_payload_is_refused_with_its_line(tmp_path):
     with pytest.raises(InputError, match=r"t\.json: line 1, column \d+: not JSON"):
         load(write(tmp_path, "t.json", json.dumps(payload())[:-4]))
+
+
+@given(snapshots())
+def test_switches_and_servers_are_read_back(snapshot):
+    again, losses = converted(snapshot, "tor-node")
+    leaves = {row[3] for row in forest(snapshot.topology).values() if row[0] == 1}
+    assert {row[3] for row in forest(again.topology).values()} == leaves
+    assert any("above the switches" in loss for loss in losses) == (len(snapshot.topology.tiers) > 1)
+
+
+def test_a_table_is_written_as_it_was_read(tmp_path):
+    nodes = [addressed(f"node-{i}{k}", f"2.0.{i}.{k}") for i in range(2) for k in range(2)]
+    for data in nodes:
+        data["status"]["allocatable"]["huawei.com/Ascend910"] = "8"
+    data = payload()
+    for i, tor in enumerate(data["server_list"]):
+        tor["tor_id"] = 10 + i
+        tor["tor_ip"] = f"tor-{10 + i}"
+    snapshot = load(write(tmp_path, "cm.yaml", config_map(data)), write(tmp_path, "nodes.yaml", *nodes)).snapshot
+    assert tor_table_for(snapshot) == parse_tor_node(data, level="double_layer")
+
+
+def test_names_of_switches_and_unknown_addresses_are_told():
+    snapshot = read_back("SwitchName=rack Nodes=n[1-2]\n")
+    _, losses = converted(snapshot, "tor-node")
+    assert losses == (
+        "changed: 1 HyperNode (rack) became tor-NUMBER; the name stands as tor_ip",
+        "changed: the InternalIP of 2 nodes (n1, n2) is unknown; the name stands as server_ip",
+    )

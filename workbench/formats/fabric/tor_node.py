@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 
-from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_hypernode, make_node
+from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written, make_hypernode, make_node
+from workbench.formats.fabric.writing import Shape, listed, losses_beside, shape_of
+from workbench.formats.write_manifests import to_yaml
+from workbench.model.resources import is_gpu_resource
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.node import Node
-from workbench.objects.tor_node import TorNodeTable, parse_tor_node
+from workbench.objects.tor_node import (
+    TOR_NODE_CONFIG_MAP,
+    Tor,
+    TorNodeTable,
+    TorServer,
+    as_payload,
+    parse_tor_node,
+)
 
-__all__ = ["NPU", "TOR_NODE", "nodes_by_address", "parse_tor_node", "tor_records", "tor_table_of"]
+__all__ = [
+    "NPU",
+    "TOR_NODE",
+    "nodes_by_address",
+    "parse_tor_node",
+    "tor_config_map",
+    "tor_records",
+    "tor_table_for",
+    "tor_table_of",
+]
 
 #: What a server's npu_count counts.
 NPU = "huawei.com/Ascend910"
 
+_TOR_NAME = re.compile(r"tor-(0|[1-9][0-9]{0,8})\Z")
 _PAYLOAD = re.compile(r'\s*\{.*"server_list"\s*:', re.DOTALL)
 
 
@@ -90,6 +112,71 @@ def _detect(sample: Sample) -> bool:
     return "server_list" in sample.keys or (sample.json is None and _PAYLOAD.match(sample.text[:4096]) is not None)
 
 
+def tor_table_for(snapshot: ClusterSnapshot) -> TorNodeTable:
+    """The switch table of any topology: a switch is a HyperNode with nodes of its own.
+
+    Switches in the order of a walk over the tree, which breaks ties; ``tor-7`` keeps the number 7 where all are called
+    so, else they are numbered from 0. Servers in byte order, at positions from 0; tor_count is the largest switch.
+    Addresses are the nodes' InternalIPs, or else their names; a switch's address is its name.
+    """
+    return _table_of(snapshot, shape_of(snapshot.topology))
+
+
+def _table_of(snapshot: ClusterSnapshot, shape: Shape) -> TorNodeTable:
+    topology = snapshot.topology
+    place, _ = topology.preorder
+    order = sorted((j for j in range(topology.n_domains) if shape.own[j]), key=lambda j: int(place[j]))
+    numbers = [_TOR_NAME.match(shape.names[j]) for j in order]
+    columns = [i for i, name in enumerate(snapshot.resources) if is_gpu_resource(name)]
+    npus = snapshot.allocatable[:, columns].sum(axis=1)
+    seen: set[str] = set()
+    tors = []
+    for i, j in enumerate(order):
+        # A node under two switches stays under the first: the table cannot say more.
+        nodes = [name for name in shape.own[j] if name not in seen]
+        seen.update(nodes)
+        servers = tuple(
+            TorServer(snapshot.address_of(node) or name, int(npus[node]), k)
+            for k, name in enumerate(nodes)
+            for node in (topology.node(name),)
+        )
+        number = numbers[i]
+        tor_id = int(number[1]) if number is not None and all(numbers) else i
+        tors.append(Tor(tor_id, shape.names[j], servers))
+    return TorNodeTable(tuple(tors), max([1, *(len(tor.servers) for tor in tors)]), "double_layer")
+
+
+def tor_config_map(table: TorNodeTable) -> str:
+    """The ConfigMap of a table as YAML."""
+    data = {"tor_info": json.dumps(as_payload(table), ensure_ascii=False)}
+    if table.level:
+        data["tor_level"] = table.level
+    metadata = {"name": TOR_NODE_CONFIG_MAP, "namespace": "kube-system"}
+    return to_yaml([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}])
+
+
+def _write(snapshot: ClusterSnapshot) -> Written:
+    shape = shape_of(snapshot.topology)
+    table = _table_of(snapshot, shape)
+    losses = losses_beside(snapshot, shape, frozenset({"tiers"}))
+    written = {tor.address: tor.name for tor in table.tors}
+    renamed = [name for name, new in written.items() if name != new]
+    above = [name for j, name in enumerate(shape.names) if not shape.own[j] and j not in shape.empty]
+    if above:
+        losses.append(f"not written: {listed('HyperNode', above)} above the switches")
+    if renamed:
+        losses.append(f"changed: {listed('HyperNode', renamed)} became tor-NUMBER; the name stands as tor_ip")
+    unknown = [name for i, name in enumerate(snapshot.topology.node_names) if not snapshot.address_of(i)]
+    if unknown:
+        losses.append(f"changed: the InternalIP of {listed('node', unknown)} is unknown; the name stands as server_ip")
+    return Written(tor_config_map(table), tuple(losses))
+
+
 TOR_NODE = FabricFormat(
-    "tor-node", "Ascend basic-tor-node-cm (ConfigMap or payload)", detect=_detect, read=_read, derive=_derive
+    "tor-node",
+    "Ascend basic-tor-node-cm (ConfigMap or payload)",
+    detect=_detect,
+    read=_read,
+    derive=_derive,
+    write=_write,
 )
