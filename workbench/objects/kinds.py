@@ -14,6 +14,12 @@ from workbench.objects.device import Device, read_device
 from workbench.objects.fields import wrong
 from workbench.objects.hypernode import HyperNode, read_hypernode
 from workbench.objects.job import Job, read_job
+from workbench.objects.level_topology import (
+    LevelTopology,
+    read_cluster_network_topology,
+    read_kai_topology,
+    read_kueue_topology,
+)
 from workbench.objects.node import Node, read_node
 from workbench.objects.pod import Pod, read_pod
 from workbench.objects.pod_group import PodGroup, read_pod_group
@@ -40,6 +46,7 @@ class ClusterObjects:
     jobs: dict[str, Job] = field(default_factory=dict)
     deployments: dict[str, Deployment] = field(default_factory=dict)
     tor_nodes: dict[str, TorNodeConfig] = field(default_factory=dict)
+    level_topologies: dict[str, LevelTopology] = field(default_factory=dict)
     ignored: Counter[str] = field(default_factory=Counter)
 
     def add(self, data: Mapping[str, Any]) -> None:
@@ -62,6 +69,9 @@ class ClusterObjects:
         room, read = known
         value = read(data)
         key = value.metadata.key if hasattr(value, "metadata") else value.name
+        if room == "level_topologies":
+            # Two owners may each have an object of the same name.
+            key = f"{value.owner}/{key}"
         objects = getattr(self, room)
         if key in objects:
             raise InputError(f"the same {kind} twice", where="metadata.name", got=key, expected="each object once")
@@ -78,6 +88,9 @@ _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] 
     ("scheduling.k8s.io", "PriorityClass"): ("priority_classes", read_priority_class),
     ("batch.volcano.sh", "Job"): ("jobs", read_job),
     ("apps", "Deployment"): ("deployments", read_deployment),
+    ("kueue.x-k8s.io", "Topology"): ("level_topologies", read_kueue_topology),
+    ("kai.scheduler", "Topology"): ("level_topologies", read_kai_topology),
+    ("scheduling.koordinator.sh", "ClusterNetworkTopology"): ("level_topologies", read_cluster_network_topology),
 }
 
 # ConfigMaps are told apart by their names only.

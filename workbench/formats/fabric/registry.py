@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.errors import UnknownNameError
 from workbench.formats.fabric.base import FabricFormat, Sample
+from workbench.formats.fabric.levels import KAI, KOORDINATOR, KUEUE
 from workbench.formats.fabric.slurm_conf import SLURM_BLOCK_CONF, SLURM_CONF
 from workbench.formats.fabric.slurm_yaml import SLURM_BLOCK_YAML, SLURM_YAML
 from workbench.formats.fabric.tor_node import TOR_NODE
@@ -17,6 +18,9 @@ FORMATS: tuple[FabricFormat, ...] = (
     SLURM_YAML,
     SLURM_BLOCK_YAML,
     TOR_NODE,
+    KUEUE,
+    KAI,
+    KOORDINATOR,
 )
 
 
