@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.errors import UnknownNameError
 from workbench.formats.fabric.base import FabricFormat, Sample
+from workbench.formats.fabric.hypernode_yaml import HYPERNODES, HYPERNODES_REGEX
 from workbench.formats.fabric.levels import KAI, KOORDINATOR, KUEUE
 from workbench.formats.fabric.slurm_conf import SLURM_BLOCK_CONF, SLURM_CONF
 from workbench.formats.fabric.slurm_yaml import SLURM_BLOCK_YAML, SLURM_YAML
@@ -21,6 +22,8 @@ FORMATS: tuple[FabricFormat, ...] = (
     KUEUE,
     KAI,
     KOORDINATOR,
+    HYPERNODES,
+    HYPERNODES_REGEX,
 )
 
 
