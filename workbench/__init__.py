@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from workbench.formats.load import load as load
     from workbench.formats.matrix import load_matrix as load_matrix
     from workbench.formats.scheduler_conf import load_config as load_config
+    from workbench.formats.snapshot_file import save as save
     from workbench.model.bandwidth import BandwidthMatrix as BandwidthMatrix
     from workbench.model.best_gpus import BestGpus as BestGpus
     from workbench.model.best_gpus import best_gpus as best_gpus
@@ -70,6 +71,7 @@ _HOME = {
     "load_matrix": "workbench.formats.matrix",
     "measure": "workbench.evaluate.metrics",
     "policy": "workbench.policies",
+    "save": "workbench.formats.snapshot_file",
 }
 
 __all__ = [

@@ -89,6 +89,8 @@ class FabricRecords:
         What the file does not say, or what was left aside, one sentence each: become ``snapshot.gaps``.
     tors : TorNodeTable, optional
         The switch table with addresses, positions and states, where the file is one.
+    snapshot : ClusterSnapshot, optional
+        Where the file is a whole snapshot; then nothing else is set.
     """
 
     hypernodes: tuple[HyperNode, ...] = ()
@@ -96,6 +98,7 @@ class FabricRecords:
     matrices: Mapping[str, BandwidthMatrix] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     tors: TorNodeTable | None = None
+    snapshot: ClusterSnapshot | None = None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample
 from workbench.formats.fabric.registry import FORMATS, detect_format, get_format
 from workbench.formats.fabric.tor_node import tor_records, tor_table_of
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.node import Node
 from workbench.objects.tor_node import TorNodeTable
@@ -28,11 +29,14 @@ class Joined:
         By node name.
     tors : TorNodeTable, optional
         The switch table: of a file, or else of the ConfigMap.
+    snapshot : ClusterSnapshot, optional
+        Of a snapshot file, which is the whole cluster.
     """
 
     notes: list[str] = field(default_factory=list)
     matrices: dict[str, BandwidthMatrix] = field(default_factory=dict)
     tors: TorNodeTable | None = None
+    snapshot: ClusterSnapshot | None = None
 
     def add(self, cluster: ClusterObjects, records: FabricRecords, given: bool) -> None:
         """Take one file's records; `given`: there are nodes already, and no others."""
@@ -87,8 +91,13 @@ class FabricIntake:
         Raises
         ------
         InputError
-            The same HyperNode in two inputs; nothing to derive for the format that was asked for.
+            The same HyperNode in two inputs; a cluster beside a snapshot; nothing to derive for the format that was
+            asked for.
         """
+        whole = [records.snapshot for records in self.found if records.snapshot is not None]
+        if whole:
+            _check_alone(cluster, len(self.found))
+            return Joined(snapshot=whole[0])
         given = bool(cluster.nodes)
         joined = Joined(tors=tor_table_of(cluster))
         wanted = self.wanted
@@ -111,6 +120,17 @@ class FabricIntake:
             if records is not None:
                 return records
         return None
+
+
+def _check_alone(cluster: ClusterObjects, files: int) -> None:
+    """Beside a snapshot only what wants to run may stand: it is the whole cluster already."""
+    rooms = ("nodes", "hypernodes", "devices", "tor_nodes", "level_topologies")
+    beside = [f"{len(getattr(cluster, room))} {room.replace('_', ' ')}" for room in rooms if getattr(cluster, room)]
+    held = sum(pod.holds_resources for pod in cluster.pods.values())
+    beside += [f"{held} running pods"] if held else []
+    beside += [f"{files - 1} more fabric files"] if files > 1 else []
+    if beside:
+        raise InputError("a snapshot is a whole cluster", got=", ".join(beside) + " beside it", expected="jobs only")
 
 
 def _add(cluster: ClusterObjects, records: FabricRecords, given: bool) -> None:
