@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from workbench.evaluate.compare import Comparison as Comparison
     from workbench.evaluate.compare import compare as compare
     from workbench.evaluate.metrics import measure as measure
+    from workbench.formats.fabric.graphml import from_networkx as from_networkx
+    from workbench.formats.fabric.graphml import to_networkx as to_networkx
     from workbench.formats.load import load as load
     from workbench.formats.matrix import load_matrix as load_matrix
     from workbench.formats.scheduler_conf import load_config as load_config
@@ -63,6 +65,7 @@ _HOME = {
     "TopologyConstraint": "workbench.model.gang",
     "best_gpus": "workbench.model.best_gpus",
     "compare": "workbench.evaluate.compare",
+    "from_networkx": "workbench.formats.fabric.graphml",
     "generate_scenario": "workbench.topology.presets",
     "get_policy": "workbench.policies",
     "list_policies": "workbench.policies",
@@ -72,6 +75,7 @@ _HOME = {
     "measure": "workbench.evaluate.metrics",
     "policy": "workbench.policies",
     "save": "workbench.formats.snapshot_file",
+    "to_networkx": "workbench.formats.fabric.graphml",
 }
 
 __all__ = [

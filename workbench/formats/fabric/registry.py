@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.errors import UnknownNameError
 from workbench.formats.fabric.base import FabricFormat, Sample
+from workbench.formats.fabric.graphml import GRAPHML
 from workbench.formats.fabric.hypernode_yaml import HYPERNODES, HYPERNODES_REGEX
 from workbench.formats.fabric.levels import KAI, KOORDINATOR, KUEUE
 from workbench.formats.fabric.slurm_conf import SLURM_BLOCK_CONF, SLURM_CONF
@@ -21,6 +22,7 @@ FORMATS: tuple[FabricFormat, ...] = (
     SLURM_YAML,
     SLURM_BLOCK_YAML,
     TOR_NODE,
+    GRAPHML,
     KUEUE,
     KAI,
     KOORDINATOR,
