@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.errors import UnknownNameError
+from workbench.formats.fabric.base import Sample
 from workbench.formats.fabric.registry import FORMATS, detect_format, get_format
 
 
@@ -27,3 +28,23 @@ def test_what_is_no_fabric_is_none(text):
 def test_manifests_are_left_to_the_kinds_whatever_they_hold():
     assert detect_format("apiVersion: v1\nkind: ConfigMap\ndata:\n  topology.conf: |\nSwitchName=a\n", "x") is None
     assert detect_format("SwitchName=a Nodes=b\n", "x") is get_format("slurm")
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("apiVersion: v1\nkind: Node\n", True),
+        ("# by hand\n---\nkind: Node\n", True),
+        ('{"kind": "NodeList", "items": []}', True),
+        ('---\n{"apiVersion": "v1"}\n', True),
+        ("metadata: {}\nkind: Node\napiVersion: v1\n", True),
+        ('{"metadata": {}, "kind": "Node", "apiVersion": "v1"}', True),
+        ('---\n{"metadata": {"name": "a"}, "apiVersion": "v1", "kind": "Node"}\n', True),
+        ("- topology: a\n  kind: b\n", False),
+        ('{"server_list": [{"kind": 1, "apiVersion": 2}]}', False),
+        ("SwitchName=a Nodes=b # kind: apiVersion:\n", False),
+        ("", False),
+    ],
+)
+def test_manifests_are_told_by_their_keys(text, want):
+    assert Sample(text, "x").is_manifest is want
