@@ -43,3 +43,30 @@ def test_another_format_is_placed_on(run: Run, files: Path) -> None:
     (files / "topology.conf").write_text(CONF, encoding="utf-8")
     result = run("topology", "show", "-f", files / "topology.conf", "--from", "slurm", "-o", "json")
     assert result.json["nodes"] == 4
+
+
+def test_jobs_are_placed_on_a_snapshot_and_on_slurm_switches(run: Run, files: Path) -> None:
+    run("topology", "convert", "-f", files / "cluster.yaml", "--to", "snapshot", "--out", files / "s.json")
+    nodes = run("topology", "convert", "-f", files / "cluster.yaml", "--to", "kueue").out
+    (files / "nodes.yaml").write_text(nodes, encoding="utf-8")
+    (files / "topology.conf").write_text(CONF, encoding="utf-8")
+    (files / "job.yaml").write_text(JOB, encoding="utf-8")
+    want = run("place", "-f", files / "s.json", "-f", files / "job.yaml", "-o", "json")
+    assert want.status == 0
+    assert want.json["jobs"][0]["hypernode"] in ("s0", "s1")
+    more = ("-f", files / "nodes.yaml", "-f", files / "job.yaml", "-o", "json")
+    got = run("place", "-f", files / "topology.conf", "--from", "slurm", *more)
+    assert got.json["jobs"] == want.json["jobs"]
+
+
+JOB = """apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: j}
+spec:
+  minAvailable: 2
+  networkTopology: {mode: hard, highestTierAllowed: 1}
+  tasks:
+  - name: t
+    replicas: 2
+    template: {spec: {containers: [{name: c, image: i, resources: {requests: {nvidia.com/gpu: 8}}}]}}
+"""

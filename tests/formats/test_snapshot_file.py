@@ -179,6 +179,7 @@ def record() -> dict[str, Any]:
         ("labels", {"k": {"values": ["v"], "codes": [0, 1]}}, "codes: wrong type or value"),
         ("taints", {"sets": [[]], "codes": [0, 1]}, "taints.codes"),
         ("domains", [{"name": "a", "tier": 1, "nodes": [[0, 3]]}], r"domains\[0\].nodes"),
+        ("domains", [{"name": "a", "tier": 1, "nodes": [[0, 2], [0, 2]]}], r"domains\[0\].nodes: .*runs"),
         ("domains", [{"name": "a", "nodes": []}], r"domains\[0\].tier"),
         ("domains", [{"name": "a", "tier": 1, "parent": "a"}], "a domain inside itself"),
         ("domains", [{"name": "a", "tier": 1, "parent": "b"}], "a parent that is not there"),

@@ -214,6 +214,8 @@ def _topology(data: Mapping[str, Any], nodes: Sequence[str]) -> Topology:
         if not name or name in specs:
             raise wrong(child(path, "name"), item.get("name"), "a name, each once")
         runs = _ints(item, "nodes", path, (-1, 2), 0, len(nodes))
+        if (np.diff(runs.ravel()) < 0).any():
+            raise wrong(child(path, "nodes"), item["nodes"], "runs [first, one past the last] that rise")
         members = np.concatenate([np.arange(a, b, dtype=np.int32) for a, b in runs] or [np.zeros(0, dtype=np.int32)])
         tier = int(_ints({"tier": [item.get("tier")]}, "tier", path, (1,), -(2**31), 2**31 - 1)[0])
         parent = get_text(item, "parent", path)

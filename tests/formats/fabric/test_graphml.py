@@ -25,7 +25,7 @@ def test_networkx_reads_what_is_written_and_gives_it_back(snapshot):
     theirs, ours = networkx.parse_graphml(text), workbench.to_networkx(snapshot)
     assert dict(theirs.nodes(data=True)) == dict(ours.nodes(data=True))
     assert set(theirs.edges()) == set(ours.edges())
-    for graph in (theirs, ours):
+    for graph in (theirs, ours, workbench.to_networkx(snapshot.topology)):
         assert forest(workbench.from_networkx(graph).topology) == forest(snapshot.topology)
     networkx_text = "\n".join(networkx.generate_graphml(ours))
     assert forest(read_back(networkx_text).topology) == forest(snapshot.topology)

@@ -144,3 +144,14 @@ def test_labels_that_say_the_tree_already_are_used_and_taints_and_resources_stay
 def test_a_bad_object_is_refused_with_its_field(tmp_path, data, want):
     with pytest.raises(InputError, match=want):
         load(write(tmp_path, "x.yaml", data))
+
+
+def test_hyper_nodes_win_over_levels_and_the_levels_are_named(tmp_path):
+    members = [{"type": "Node", "selector": {"exactMatch": {"name": "n1"}}}]
+    hypernode = {"apiVersion": "topology.volcano.sh/v1alpha1", "kind": "HyperNode", "metadata": {"name": "own"}}
+    objects = [topology("rack"), node("n1", rack="r"), {**hypernode, "spec": {"tier": 1, "members": members}}]
+    path = write(tmp_path, "all.yaml", *objects)
+    snapshot = load(path).snapshot
+    assert snapshot.topology.domain_names == ("own",)
+    assert "HyperNodes are given: kueue/default left aside" in snapshot.gaps
+    assert load(path, format="kueue").snapshot.topology.domain_names == ("r",)

@@ -81,6 +81,7 @@ def test_of_switches_and_blocks_the_switches_are_read_unless_blocks_are_asked_fo
         ('SwitchName="" Nodes=b\n', "line 1: a switch without a name"),
         ("SwitchName=a Nodes=b\nSwitchName=a Nodes=c\n", "line 2: the same switch twice"),
         ("Nodes=a SwitchName=b\n\nSwitchName=a Nodes=a", "line 1: not a line of topology.conf"),
+        ("".join(f"SwitchName=s{i} Nodes=n{i}x[1-600000]\n" for i in range(2)), "line 2: too many names"),
         ("BlockName=a\n", "line 1: block a has no nodes"),
         ("BlockName=a Nodes=b\nBlockSizes=4,12\n", "BlockSizes: not a block size .*'12'"),
         ("BlockName=a Nodes=b\nBlockSizes=x\n", "BlockSizes: not a block size"),

@@ -37,9 +37,11 @@ class Graph:
     edges: list[tuple[str, str]] = field(default_factory=list)
 
 
-def graph_of(snapshot: ClusterSnapshot, shape: Shape) -> Graph:
-    """The tree of a snapshot: ids are names, but ``HyperNode/NAME`` where a node has the same name."""
-    topology = snapshot.topology
+def graph_of(shape: Shape, snapshot: ClusterSnapshot | None = None) -> Graph:
+    """The tree of a topology, with its snapshot's labels and resources: ids are names, but ``HyperNode/NAME`` where a
+    node has the same name.
+    """
+    topology = shape.topology
     graph = Graph(directed=True)
     ids = [f"HyperNode/{name}" if topology.has_node(name) else name for name in shape.names]
     for j in shape.root_first:
@@ -51,15 +53,21 @@ def graph_of(snapshot: ClusterSnapshot, shape: Shape) -> Graph:
         graph.vertices[ids[j]] = attributes
     for i in sorted(range(topology.n_nodes), key=lambda i: topology.node_names[i].encode()):
         attributes = {"kind": "Node"}
-        attributes |= {f"{LABEL}{key}": value for key, value in snapshot.labels.row(i).items()}
-        for name, amount in zip(snapshot.resources, snapshot.allocatable[i].tolist(), strict=True):
-            if amount and not (name == PODS and amount == UNLIMITED):
-                attributes[f"{ALLOCATABLE}{name}"] = amount
+        if snapshot is not None:
+            attributes |= _said_of_node(snapshot, i)
         graph.vertices[topology.node_names[i]] = attributes
     for j in shape.root_first:
         graph.edges += [(ids[j], ids[c]) for c in shape.children[j]]
         graph.edges += [(ids[j], name) for name in shape.own[j]]
     return graph
+
+
+def _said_of_node(snapshot: ClusterSnapshot, node: int) -> dict[str, Any]:
+    said: dict[str, Any] = {f"{LABEL}{key}": value for key, value in snapshot.labels.row(node).items()}
+    for name, amount in zip(snapshot.resources, snapshot.allocatable[node].tolist(), strict=True):
+        if amount and not (name == PODS and amount == UNLIMITED):
+            said[f"{ALLOCATABLE}{name}"] = amount
+    return said
 
 
 def graph_records(graph: Graph, source: str) -> FabricRecords:

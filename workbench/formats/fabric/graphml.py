@@ -17,6 +17,7 @@ from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, W
 from workbench.formats.fabric.graph import Graph, graph_of, graph_records
 from workbench.formats.fabric.writing import losses_beside, shape_of
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.topology import Topology
 from workbench.objects.kinds import ClusterObjects
 
 __all__ = ["GRAPHML", "from_networkx", "to_networkx"]
@@ -25,15 +26,18 @@ _SPACE = "http://graphml.graphdrawing.org/xmlns"
 _KEEPS = frozenset({"tiers", "tier-names", "free", "empty", "resources", "labels"})
 
 
-def to_networkx(snapshot: ClusterSnapshot) -> Any:
-    """The tree of a snapshot as a networkx DiGraph: edges from a HyperNode to what is inside it.
+def to_networkx(cluster: ClusterSnapshot | Topology) -> Any:
+    """The tree of a snapshot or topology as a networkx DiGraph: edges from a HyperNode to what is inside it.
 
     Vertices are names (``HyperNode/NAME`` where a node is called so, too) with ``kind``, ``tier``, ``tierName``, and of
     nodes ``label:KEY`` and ``allocatable:RESOURCE`` in base units.
     """
     import networkx
 
-    graph = graph_of(snapshot, shape_of(snapshot.topology))
+    if isinstance(cluster, Topology):
+        graph = graph_of(shape_of(cluster))
+    else:
+        graph = graph_of(shape_of(cluster.topology), cluster)
     result = networkx.DiGraph()
     result.add_nodes_from((vertex, attributes) for vertex, attributes in graph.vertices.items())
     result.add_edges_from(graph.edges)
@@ -129,7 +133,7 @@ def _detect(sample: Sample) -> bool:
 
 def _write(snapshot: ClusterSnapshot) -> Written:
     shape = shape_of(snapshot.topology)
-    graph = graph_of(snapshot, shape)
+    graph = graph_of(shape, snapshot)
     names = sorted({name for attributes in graph.vertices.values() for name in attributes})
     numbers = {
         name for attributes in graph.vertices.values() for name, value in attributes.items() if type(value) is int

@@ -107,6 +107,9 @@ class FabricIntake:
             # Servers are bound to nodes by address, and only here it is known which nodes there are.
             bound = tor_records(records.tors, cluster.nodes) if records.tors is not None and given else records
             joined.add(cluster, bound, given)
+        if cluster.hypernodes and cluster.level_topologies:
+            names = ", ".join(sorted(cluster.level_topologies))
+            joined.notes.append(f"HyperNodes are given: {names} left aside")
         derived = None if cluster.hypernodes else self._derive(cluster)
         if derived is not None:
             joined.add(cluster, derived, bool(cluster.nodes))

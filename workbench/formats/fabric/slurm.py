@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricRecords, make_hypernode, make_node, switch_tree
-from workbench.formats.fabric.hostlist import compress_hosts, expand_hosts, holds
+from workbench.formats.fabric.hostlist import MOST_HOSTS, compress_hosts, expand_hosts, holds
 from workbench.formats.fabric.writing import Shape, listed, losses_beside, shape_of
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.hypernode import HyperNode
@@ -53,10 +53,13 @@ def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[str]
     """
     children: dict[str, list[str]] = {}
     nodes: dict[str, list[str]] = {}
+    total = 0
     for switch in switches:
         _new_name(switch.name, children, "switch", source, switch.where)
         children[switch.name] = _hosts(switch.switches, source, switch.where, "Switches")
         nodes[switch.name] = _hosts(switch.nodes, source, switch.where, "Nodes")
+        total += len(children[switch.name]) + len(nodes[switch.name])
+        _check_total(total, source, switch.where)
         if not children[switch.name] and not nodes[switch.name]:
             raise InputError(
                 f"switch {switch.name} has neither switches nor nodes",
@@ -89,6 +92,7 @@ def block_records(blocks: Sequence[Block], sizes: Sequence[str], source: str) ->
         A block twice, without a name or without nodes; sizes that do not grow by a power of two.
     """
     names: dict[str, list[str]] = {}
+    total = 0
     if not blocks:
         raise InputError("no block in it", source=source, got="nothing", expected="at least one block")
     for block in blocks:
@@ -96,6 +100,8 @@ def block_records(blocks: Sequence[Block], sizes: Sequence[str], source: str) ->
         names[block.name] = _hosts(block.nodes, source, block.where, "Nodes")
         if not names[block.name]:
             raise InputError(f"block {block.name} has no nodes", source=source, where=block.where, expected="Nodes=")
+        total += len(names[block.name])
+        _check_total(total, source, block.where)
     counts = _sizes(sizes, source)
     result: list[HyperNode] = [make_hypernode(name, 1, nodes=nodes) for name, nodes in names.items()]
     taken = set(names)
@@ -135,6 +141,12 @@ def _new_name(name: str, known: dict[str, list[str]], kind: str, source: str, wh
         raise InputError(f"a {kind} without a name", source=source, where=where, expected="a name")
     if name in known:
         raise InputError(f"the same {kind} twice", source=source, where=where, got=name, expected="each once")
+
+
+def _check_total(total: int, source: str, where: str) -> None:
+    """Each list may be short for a million names; a file of many such must not ask for all memory."""
+    if total > MOST_HOSTS:
+        raise InputError("too many names", source=source, where=where, got=f"{total}", expected=f"at most {MOST_HOSTS}")
 
 
 def _hosts(text: str, source: str, where: str, key: str) -> list[str]:
