@@ -501,25 +501,26 @@ cdef class TwoLevel(DryRuns):
                 self.n_changed += 1
         self.commits += 1
 
-    cdef void take_back(self, int64_t log_mark, int64_t changed_mark) noexcept nogil:
-        cdef int64_t i, k, j, s
-        cdef int32_t node
-        cdef const int64_t* request
+    cdef void shift(self, int32_t node, const int64_t* row, int64_t sign) noexcept nogil:
+        """Take a row from a node and its domains, or with sign -1 give it back; counts of pods are left to others."""
+        cdef int64_t k, j
         cdef int64_t* used
+        for k in range(self.r):
+            self.idle[node * self.r + k] -= sign * row[k]
+            self.used[node * self.r + k] += sign * row[k]
+        self.version[node] += 1
+        for j in range(self.node_start[node], self.node_start[node + 1]):
+            used = self.domain_used + self.node_domains[j] * self.r
+            for k in range(self.r):
+                used[k] += sign * row[k]
+        used = self.domain_used + self.d * self.r
+        for k in range(self.r):
+            used[k] += sign * row[k]
+
+    cdef void take_back(self, int64_t log_mark, int64_t changed_mark) noexcept nogil:
+        cdef int64_t i, s
         for i in range(self.n_log - 1, log_mark - 1, -1):
-            node = self.log_node[i]
-            request = self.shapes[self.log_shape[i]].request
-            for k in range(self.r):
-                self.idle[node * self.r + k] += request[k]
-                self.used[node * self.r + k] -= request[k]
-            self.version[node] += 1
-            for j in range(self.node_start[node], self.node_start[node + 1]):
-                used = self.domain_used + self.node_domains[j] * self.r
-                for k in range(self.r):
-                    used[k] -= request[k]
-            used = self.domain_used + self.d * self.r
-            for k in range(self.r):
-                used[k] -= request[k]
+            self.shift(self.log_node[i], self.shapes[self.log_shape[i]].request, -1)
         self.n_log = log_mark
         for s in range(self.n_shapes):
             for i in range(changed_mark, self.counts[s].seen):
@@ -1221,3 +1222,6 @@ cdef class TwoLevel(DryRuns):
             score[i] = self.row_score[i]
             stuck[i] = self.row_stuck[i]
         return domain_array, holds_array, kept_array, score_array, stuck_array
+
+
+include "two_level_again.pxi"

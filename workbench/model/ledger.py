@@ -93,6 +93,14 @@ class Ledger:
             nodes, rows, gpu_words = self._log.pop()
             self._apply(nodes, -rows, gpu_words)
 
+    def since(self, mark: int) -> list[tuple[Ints, Longs, Words | None]]:
+        """What was taken since a mark: nodes, rows and GPUs of each call, the rows negative where it was given back."""
+        return self._log[mark:]
+
+    def commit(self) -> None:
+        """Make everything so far final: the next mark is 0, and what it needed in memory is free."""
+        self._log.clear()
+
     def _apply(self, nodes: Ints, rows: Longs, gpu_words: Words | None) -> None:
         np.add.at(self.used, nodes, rows)
         np.subtract.at(self.idle, nodes, rows)

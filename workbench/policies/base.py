@@ -25,6 +25,7 @@ from workbench.policies.demand import Demand, node_reasons
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
 from workbench.policies.progress import Progress, invalid_gang, invalid_sub_groups
 from workbench.policies.reasons import gang_text, gpus_unserved, not_enough_pods, topology_not_ready
+from workbench.policies.stream import Stream
 
 __all__ = [
     "Assignment",
@@ -97,6 +98,10 @@ class Policy(ABC):
         for i in session_order(gangs):
             decisions[i] = Decision(gangs[i], self.place(gangs[i], ledger))
         return [decisions[i] for i in range(len(gangs))]
+
+    def stream(self, snapshot: ClusterSnapshot) -> Stream:
+        """Gangs that come and go one after another, each placed as `place` would, on one ledger."""
+        return Stream(self, snapshot)
 
     def explain_session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
         """`schedule` with everything that was considered: each gang on what its predecessors left.
@@ -212,6 +217,10 @@ class NodePolicy(ABC):
         """One session of the policy that this is the node part of; a scheduler with a session of its own runs that."""
         return Policy.schedule(whole, gangs, snapshot)
 
+    def stream(self, whole: Composed, snapshot: ClusterSnapshot) -> Stream:
+        """A stream of the policy that this is the node part of; the answers are those of its `place`."""
+        return Policy.stream(whole, snapshot)
+
     def explain_session(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
         """`schedule` with what was considered; whoever overrides one overrides both."""
         return Policy.explain_session(whole, gangs, snapshot)
@@ -317,6 +326,9 @@ class Composed(Policy):
 
     def schedule(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
         return self.node.schedule(self, gangs, snapshot)
+
+    def stream(self, snapshot: ClusterSnapshot) -> Stream:
+        return self.node.stream(self, snapshot)
 
     def explain_session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
         return self.node.explain_session(self, gangs, snapshot)

@@ -6,11 +6,14 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD, Fill
+from workbench.kernels.two_level import TwoLevel
 from workbench.model.gang import Gang
 from workbench.model.placement import Reason
 from workbench.model.release import Release
-from workbench.policies.base import Assignment, Declined, Request
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.base import Assignment, Composed, Declined, Request
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
+from workbench.policies.stream import Stream
 from workbench.policies.volcano.allocate import Pass
 from workbench.policies.volcano.board import Board
 from workbench.policies.volcano.compiled_search import compiled_search, last_fit, nodes_of_pods
@@ -26,6 +29,7 @@ from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.queues import Room
 from workbench.policies.volcano.recovery import joined, recover
 from workbench.policies.volcano.scores import score_weights
+from workbench.policies.volcano.stream import Prepared, SearchStream
 from workbench.policies.volcano.turns import Turns, causes_by_role
 from workbench.policies.volcano.two_level import State, TwoLevelSearch
 
@@ -116,27 +120,13 @@ class Volcano115(VolcanoPolicy):
         self, request: Request, subs: list[SubJob], records: list[int], limits: Limits
     ) -> Assignment | Declined:
         """The same as `_two_level` by the kernel."""
-        p, topology = self._parameters, request.snapshot.topology
-        packing = weights_of_resources(p, request.snapshot.resources)
-        record = joined(records, topology)
-        search = compiled_search(
-            request,
-            subs,
-            records,
-            record,
-            limits.job,
-            weights=score_weights(p, request.snapshot.resources),
-            scores=topology_scores_newest(topology, p.weight),
-            packing=packing,
-            scale=float(p.weight),
-            gpu_weight=p.gpu_weight,
-        )
+        search = self._prepare(request, subs, records, limits)
         score = 0.0
         while search.pods_left and search.turn():
             score += search.score
         if not search.ready:
-            told = TwoLevelSearch(self.board(request), subs, limits.job, packing, float(p.weight))
-            state = told.start(records, record)
+            told = self.search(request, self.board(request), subs, limits)
+            state = told.start(records, joined(records, request.snapshot.topology))
             told.take_over(search.tried(), state)
             fit = last_fit(request, search, told.last_tried)
             return _declined_by_search(request, told, fit, limits, search.room().tolist())
@@ -145,6 +135,38 @@ class Volcano115(VolcanoPolicy):
         if _has_topology(request.gang) and search.record != NO_RECORD:
             answer.record, answer.has_record = search.record, True
         return answer
+
+    def _prepare(self, request: Request, subs: list[SubJob], records: list[int], limits: Limits) -> TwoLevel:
+        p, snapshot = self._parameters, request.snapshot
+        return compiled_search(
+            request,
+            subs,
+            records,
+            joined(records, snapshot.topology),
+            limits.job,
+            weights=score_weights(p, snapshot.resources),
+            scores=topology_scores_newest(snapshot.topology, p.weight),
+            packing=weights_of_resources(p, snapshot.resources),
+            scale=float(p.weight),
+            gpu_weight=p.gpu_weight,
+        )
+
+    def stream(self, whole: Composed, snapshot: ClusterSnapshot) -> Stream:
+        return SearchStream(whole, self._repeatable, snapshot)
+
+    def _repeatable(self, request: Request) -> Prepared | None:
+        """The search of a gang without running pods, if it is the kernel's and depends on the nodes' amounts alone."""
+        gang, topology = request.gang, request.snapshot.topology
+        limits = limits_of(gang, topology)
+        if not topology.ready or (limits.job is None and not gang.sub_grouped):
+            return None
+        subs = split(gang, request.snapshot, request.demand, limits)
+        if self._parameters.normal_pod_enable and not all(sub.topology for sub in subs):
+            return None
+        if self._parameters.gpu_weight and any(role.n_gpus for role in gang.roles):
+            return None
+        search = self._prepare(request, subs, [NO_RECORD] * len(subs), limits)
+        return Prepared(search, subs, limits.warnings, _has_topology(gang))
 
     def _two_level(
         self, request: Request, board: Board, subs: list[SubJob], records: list[int], limits: Limits
