@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 
 from tests.formats.fabric.forests import converted, forest, read_back, snapshots
 from workbench.formats.fabric.registry import get_format
@@ -9,6 +9,7 @@ from workbench.formats.node_manifests import node_manifests
 from workbench.formats.write_manifests import to_yaml
 
 
+@settings(deadline=None)
 @given(snapshots(mixed=True, named=True))
 def test_exact_members_lose_nothing_of_the_tree(snapshot):
     again, losses = converted(snapshot, "hypernodes")
@@ -16,6 +17,7 @@ def test_exact_members_lose_nothing_of_the_tree(snapshot):
     assert losses == ()
 
 
+@settings(deadline=None)
 @given(snapshots(mixed=True, named=True, free=True))
 def test_patterns_match_the_same_nodes_when_all_nodes_are_known(snapshot):
     write = get_format("hypernodes-regex").write
