@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.formats.fabric.forests import read_back
 from tests.formats.fabric.test_intake import node
+from workbench.errors import InputError
 from workbench.formats.fabric.registry import get_format, writable_formats
 from workbench.formats.write_manifests import to_yaml
 
@@ -52,6 +57,28 @@ def test_what_only_a_snapshot_holds_is_told(name):
     losses = write(read_back(text)).losses
     assert "not written: 1 queue" in losses
     assert "not written: 1 running pod" in losses
+
+
+@pytest.mark.parametrize("name", writable_formats())
+@settings(deadline=None)
+@given(start=st.floats(0, 1), length=st.integers(0, 12), instead=st.text("0129-[]{}<>\"',:=\n ax\0é", max_size=4))
+def test_a_damaged_text_is_read_or_refused_in_one_line(name, start, length, instead):
+    text = _sound(name)
+    at = int(start * len(text))
+    damaged = text[:at] + instead + (text[at + length :] if length < 12 else "")
+    try:
+        read_back(damaged)
+    except InputError as error:
+        assert "stdin" in str(error) or "HyperNode" in str(error)
+        assert len(str(error).splitlines()) == 1
+
+
+@cache
+def _sound(name: str) -> str:
+    write = get_format(name).write
+    assert write is not None
+    tree = "SwitchName=top Switches=s[1-2]\nSwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-4]\n"
+    return write(read_back(tree)).text
 
 
 POD = {
