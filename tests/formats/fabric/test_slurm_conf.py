@@ -108,3 +108,12 @@ def test_a_name_that_breaks_a_host_list_is_not_written():
     assert write is not None
     with pytest.raises(InputError, match="a name that no host list can hold"):
         write(read_back(text))
+
+
+def test_blocks_of_mixed_depth_are_not_aggregated():
+    # top > (mid > (a, b), c): c is no second group beside mid.
+    text = "SwitchName=top Switches=mid,c\nSwitchName=mid Switches=a,b\n"
+    text += "".join(f"SwitchName={name} Nodes=n{name}\n" for name in "abc")
+    again, losses = converted(read_back(text), "slurm-block")
+    assert set(forest(again.topology)) == {"a", "b", "c"}
+    assert any("2 HyperNodes (mid, top) above the blocks" in loss for loss in losses)

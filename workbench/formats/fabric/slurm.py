@@ -204,13 +204,18 @@ def block_rows(snapshot: ClusterSnapshot) -> tuple[list[Block], list[int], tuple
     order = _leaves_in_tree_order(shape)
     rows = [Block(shape.names[j], compress_hosts(shape.own[j])) for j in order]
     sizes = [min((len(shape.own[j]) for j in order), default=0)] if order else []
-    level, held = order, set[int]()
+    level, held, empty = order, set[int](), set(shape.empty)
     while level:
         counts = Counter(int(snapshot.topology.parent[j]) for j in level)
         *full, _ = counts.values()
         factor = max(counts.values())
         regular = all(count == factor for count in full) and factor >= 2 and not factor & (factor - 1)
-        if -1 in counts or not regular or any(shape.own[group] for group in counts):
+        # A group is nothing but its part of this level: no nodes of its own, no child of another height.
+        whole = all(
+            group >= 0 and not shape.own[group] and count == len(set(shape.children[group]) - empty)
+            for group, count in counts.items()
+        )
+        if not regular or not whole:
             break
         sizes.append(sizes[-1] * factor)
         level = list(counts)
