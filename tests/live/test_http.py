@@ -165,6 +165,12 @@ class TestCertificates:
                 ask("https://127.0.0.1", ca_file=tmp_path / name)
 
 
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_time_out_is_a_number_above_zero(seconds: float) -> None:
+    with pytest.raises(InputError, match="not a time-out"):
+        Access(timeout_s=seconds)
+
+
 def test_the_environment_names_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     with loopback(servers.good) as proxy, loopback(servers.good) as server:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):

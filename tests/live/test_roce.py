@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,13 @@ def test_a_url_that_does_not_answer_is_unreachable(tmp_path: Path) -> None:
         names(server.url)
     with pytest.raises(InputError, match="cannot be read"):
         names(str(tmp_path / "missing.json"))
+
+
+def test_the_example_of_the_documentation(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "discovery.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```json\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
+    path = tmp_path / "links.json"
+    path.write_text(example, encoding="utf-8")
+    found = names(str(path))
+    assert found == ["roce-leaf-rail-0", "roce-leaf-tor-7", "roce-spine-spine-0"]
+    assert all(f"`{name}`" in page for name in found)

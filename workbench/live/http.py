@@ -51,6 +51,10 @@ class Access:
     max_bytes: int = MAX_BYTES
     transport: httpx.BaseTransport | None = None
 
+    def __post_init__(self) -> None:
+        if not 0 < self.timeout_s <= threading.TIMEOUT_MAX:
+            raise InputError("not a time-out", got=f"{self.timeout_s:g} s", expected="seconds above 0")
+
 
 def checked_url(endpoint: str, path: str = "") -> str:
     """The URL of a path under an endpoint; https where the endpoint has no scheme.

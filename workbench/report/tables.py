@@ -17,12 +17,14 @@ from workbench.model.explanation import Explanation
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.topology import Topology
 from workbench.report.html import number_text
+from workbench.topology.discovery.reconcile import Plan
 from workbench.topology.presets import Preset
 
 __all__ = [
     "best_gpus_tables",
     "comparison_tables",
     "explanation_tables",
+    "plan_tables",
     "policy_tables",
     "preset_tables",
     "problem_tables",
@@ -227,6 +229,19 @@ def problem_tables(topology: Topology) -> list[Any]:
     state = "" if topology.ready else "; Volcano would not schedule by this topology"
     n = len(topology.problems)
     return [table, Text(f"{n} problem{'s' if n != 1 else ''}{state}")]
+
+
+def plan_tables(plan: Plan) -> list[Any]:
+    """What reconciling does to each HyperNode; those that stay as they are, are counted."""
+    table = _table("HyperNode", "what", "tier", "members", right=(2, 3))
+    made = [(h, "create") for h in plan.create] + [(h, "update") for h in plan.update]
+    rows: list[tuple[object, ...]] = [(h.name, what, h.tier, len(h.members)) for h, what in made]
+    rows += [(name, "delete", "", "") for name in plan.delete]
+    rows += [(c.name, f"conflict: {c.owner or 'made by hand'}", "", "") for c in plan.conflicts]
+    for row in rows[:_ROWS]:
+        _row(table, *row)
+    parts: list[Any] = [table] if rows else []
+    return [*parts, *_more(len(rows) - _ROWS, "HyperNodes"), Text(plan.summary)]
 
 
 def review_tables(review: Review) -> list[Any]:
