@@ -149,7 +149,7 @@ def types_of(types: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
 
 
 def labels_of(nodes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-    return {node["name"]: dict(node["labels"]) for node in nodes}
+    return {node["name"]: dict(node.get("labels") or {}) for node in nodes}
 
 
 def ufm(given: dict[str, Any], want: dict[str, Any]) -> None:
@@ -185,9 +185,9 @@ def answer(request: httpx.Request, response: Mapping[str, Any]) -> httpx.Respons
 
 def reconciled(given: dict[str, Any], want: dict[str, Any]) -> None:
     """A result is acknowledged by being worked off: every result, also null, gives a plan."""
-    manifests = {entry["name"]: hypernode_manifest({"tier": 1, **entry}) for entry in given["existing"]}
+    manifests = {entry["name"]: hypernode_manifest({"tier": 1, "members": [], **entry}) for entry in given["existing"]}
     found = given["result"]["hypernodes"]
-    hypernodes = None if found is None else tuple(hypernode_of({"tier": 1, **entry}) for entry in found)
+    hypernodes = None if found is None else tuple(hypernode_of({"tier": 1, "members": [], **entry}) for entry in found)
     result = DiscoveryResult(given["result"]["source"], hypernodes)
     plan = reconcile(result, [read_hypernode(data) for data in manifests.values()])
     after = {h.name: h for h in map(read_hypernode, plan.apply(manifests))}
@@ -201,7 +201,8 @@ def reconciled(given: dict[str, Any], want: dict[str, Any]) -> None:
 
 def counted(given: dict[str, Any], want: dict[str, Any]) -> None:
     """Writing the status is the API's part; a count has no error of its own, and a HyperNode that is gone has none."""
-    index = NameIndex([node["name"] for node in given["nodes"]], [node["labels"] for node in given["nodes"]])
+    nodes = labels_of(given["nodes"])
+    index = NameIndex(list(nodes), list(nodes.values()))
     count = None if given["hypernode"] is None else node_count(hypernode_of(given["hypernode"]), index)
     if given["status_write_error"]:
         assert want["error"] and want["nodeCount"] in (None, count)
