@@ -79,6 +79,12 @@ class TestLabel:
         assert "note: source label is not enabled" in result.err
         assert f"note: type {'x' * 21} is dropped: its name has more than 20 bytes" in result.err
 
+    def test_hypernodes_without_their_nodes_are_not_taken_away(self, run: Run, tmp_path: Path) -> None:
+        old = write(tmp_path / "h.yaml", hypernode("old", "label", "n0"))
+        result = run("topology", "discover", "label", "-f", old, "--type", TYPE)
+        assert (result.status, result.out) == (1, "")
+        assert result.err.splitlines()[0] == "note: no Node in the input"
+
     def test_a_source_or_a_type_that_is_not_there(self, run: Run, tmp_path: Path) -> None:
         nodes = write(tmp_path / "nodes.yaml", *NODES)
         config = write(tmp_path / "c.yaml", {"networkTopologyDiscovery": [{"source": "ufm"}]})
@@ -157,7 +163,7 @@ class TestUfm:
         with loopback(servers.good) as server:
             result = ufm(run, server.url, taken)
         assert result.status == 1
-        assert "conflict: leaf-hn-0 belongs to source roce: left as it is" in result.err
+        assert "conflict: leaf-hn-0 belongs to source 'roce': left as it is" in result.err
         assert "conflict: spine-hn belongs to someone by hand: left as it is" in result.err
         assert list(read(taken.read_text("utf-8"))) == ["leaf-hn-0", "spine-hn", "leaf-hn-1"]
 

@@ -13,6 +13,8 @@ from workbench.model.explanation import Candidate, Explanation
 from workbench.model.placement import Decision, NearestMiss, Reason, Refusal
 from workbench.model.topology import Problem, Topology
 from workbench.report import tables
+from workbench.topology.discovery.reconcile import reconcile
+from workbench.topology.discovery.result import DiscoveryResult, discovered
 
 TOPOLOGY = document_tree()
 SNAPSHOT = snapshot_of(TOPOLOGY)
@@ -123,3 +125,16 @@ def test_problems_are_listed_or_their_absence_said() -> None:
     text = shown(tables.problem_tables(broken))
     assert "s1 -> s2 -> s1" in text and "1 problem; Volcano would not schedule" in text
     assert "no problem found" in shown(tables.problem_tables(TOPOLOGY))
+
+
+def test_a_plan_lists_what_it_does_and_counts_what_stays() -> None:
+    owned = [discovered("ufm", f"leaf-hn-{i}", 1, [f"n{i}"], "Node") for i in range(60)]
+    foreign = discovered("\x1b[31m", "spine-hn", 2, ["x"], "Node")
+    found = [*owned[:1], discovered("ufm", "leaf-hn-1", 1, ["new"], "Node"), foreign]
+    text = shown(tables.plan_tables(reconcile(DiscoveryResult("ufm", tuple(found)), [*owned, foreign])))
+    assert "leaf-hn-1 " in text and "update" in text and "delete" in text and "20 more HyperNodes" in text
+    assert "ufm: 1 to update, 58 to delete, 1 unchanged, 1 in conflict" in text and "\x1b" not in text
+    few = shown(tables.plan_tables(reconcile(DiscoveryResult("ufm", (foreign,)), [foreign])))
+    assert "conflict: '\\x1b[31m'" in few
+    same = shown(tables.plan_tables(reconcile(DiscoveryResult("ufm", tuple(owned)), owned)))
+    assert same.split() == ["ufm:", "60", "unchanged"]

@@ -114,6 +114,8 @@ def label(
     if not types:
         raise InputError("no topology types", source="label", expected="--type NAME=KEY,… or --config FILE")
     objects, manifests = _read(file)
+    if not objects.nodes:
+        sys.stderr.write("note: no Node in the input\n")
     nodes = {name: node.metadata.labels for name, node in objects.nodes.items()}
     result = discover_label(types, nodes, objects.hypernodes.values())
     _finish(result, objects, manifests, output, out, yes)
@@ -281,7 +283,7 @@ def _finish(
     for note in result.notes:
         sys.stderr.write(f"note: {note}\n")
     for conflict in plan.conflicts:
-        owner = f"source {conflict.owner}" if conflict.owner else "someone by hand"
+        owner = f"source {conflict.owner!r}" if conflict.owner else "someone by hand"
         sys.stderr.write(f"conflict: {conflict.name} belongs to {owner}: left as it is\n")
     if plan.empties and not yes and not _agreed(plan):
         count = len(plan.delete)

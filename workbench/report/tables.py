@@ -237,7 +237,7 @@ def plan_tables(plan: Plan) -> list[Any]:
     made = [(h, "create") for h in plan.create] + [(h, "update") for h in plan.update]
     rows: list[tuple[object, ...]] = [(h.name, what, h.tier, len(h.members)) for h, what in made]
     rows += [(name, "delete", "", "") for name in plan.delete]
-    rows += [(c.name, f"conflict: {c.owner or 'made by hand'}", "", "") for c in plan.conflicts]
+    rows += [(c.name, f"conflict: {repr(c.owner) if c.owner else 'made by hand'}", "", "") for c in plan.conflicts]
     for row in rows[:_ROWS]:
         _row(table, *row)
     parts: list[Any] = [table] if rows else []
