@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.arguments import key_values, load_scenario
+from workbench.cli.convert import convert
 from workbench.cli.discover import discover_app
 from workbench.cli.options import Files, From, Out, ShowOutput
 from workbench.cli.output import emit, no_table_in_file, print_tables, to_json
@@ -17,6 +18,8 @@ topology_app = typer.Typer(
     help="Look at a topology, check it, or make one.", no_args_is_help=True, rich_markup_mode=None
 )
 topology_app.add_typer(discover_app, name="discover")
+
+topology_app.command()(convert)
 
 
 @topology_app.command()

@@ -12,10 +12,11 @@ from pathlib import Path
 import re2
 
 from workbench.errors import InputError
-from workbench.formats.assemble import assemble
+from workbench.formats.assemble import assemble, assign_matrices
 from workbench.formats.fabric.intake import FabricIntake
 from workbench.formats.manifests import Manifests, read_bytes, read_manifests
 from workbench.formats.matrix import parse_matrix
+from workbench.jobs.gangs import read_workload
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.snapshot import Scenario
 from workbench.objects.kinds import ClusterObjects
@@ -64,12 +65,16 @@ def load(
         manifests = read_manifests(paths, stdin, intake.claim)
         given = _given_matrices(matrices or {}, manifests)
         cluster = read_objects(manifests)
-        notes, inside = intake.join(cluster)
-        exact = [(f"^{re2.escape(name)}$", matrix) for name, matrix in inside.items()]
+        joined = intake.join(cluster)
         source = ", ".join(str(path) for path in paths)
-        snapshot, workload = assemble(cluster, [*exact, *given], source=source)
-        if notes:
-            snapshot = replace(snapshot, gaps=(*snapshot.gaps, *notes))
+        exact = [(f"^{re2.escape(name)}$", matrix) for name, matrix in joined.matrices.items()]
+        if joined.snapshot is not None:
+            workload = read_workload(cluster)
+            snapshot = assign_matrices(joined.snapshot, given)
+            snapshot = replace(snapshot, queues={**snapshot.queues, **cluster.queues})
+        else:
+            snapshot, workload = assemble(cluster, [*exact, *given], source=source)
+            snapshot = replace(snapshot, gaps=(*snapshot.gaps, *joined.notes))
     return Scenario(
         snapshot=snapshot,
         gangs=workload.gangs,

@@ -118,6 +118,8 @@ class ClusterSnapshot(Displayed):
     source : str
     taken_at : str
         ISO 8601 time of the observation; empty for files without one.
+    addresses : tuple of str
+        InternalIP of each node, empty where unknown; an empty tuple: none is known.
     """
 
     topology: Topology
@@ -136,6 +138,7 @@ class ClusterSnapshot(Displayed):
     gaps: tuple[str, ...] = ()
     source: str = ""
     taken_at: str = ""
+    addresses: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         n = self.topology.n_nodes
@@ -186,6 +189,10 @@ class ClusterSnapshot(Displayed):
     def ledger(self) -> Ledger:
         """A working copy for one session."""
         return Ledger(self)
+
+    def address_of(self, node: int) -> str:
+        """The InternalIP of a node; empty where it is unknown."""
+        return self.addresses[node] if self.addresses else ""
 
     def matrix_of(self, node: int) -> BandwidthMatrix | None:
         """The bandwidth matrix of a node; None where it is unknown."""

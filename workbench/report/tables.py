@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -289,6 +289,14 @@ def preset_tables(presets: Mapping[str, Preset]) -> list[Any]:
     for preset in presets.values():
         lines = [f"{name}={_default(p.default)}" for name, p in preset.parameters.items()]
         _row(table, preset.name, preset.meaning, "\n".join(lines))
+    return [table]
+
+
+def format_tables(formats: Iterable[tuple[str, bool, bool, str]]) -> list[Any]:
+    """Formats of `topology convert`: name, whether it is read, whether it is written, title."""
+    table = _table("format", "read", "written", "what it is")
+    for name, read, written, title in formats:
+        _row(table, name, "yes" if read else "", "yes" if written else "", title)
     return [table]
 
 

@@ -20,11 +20,15 @@ from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
 from workbench.objects.selectors import Selector
+from workbench.objects.tor_node import TorNodeTable
 
 __all__ = ["FabricFormat", "FabricRecords", "Sample", "Written", "make_hypernode", "make_node", "switch_tree"]
 
 # A key at the left edge of a line: what a block mapping has at its top.
 _TOP_KEY = re.compile(r"""^["']?([A-Za-z_][\w.-]*)["']?\s*:(?=\s|$)""", re.MULTILINE)
+_FLOW_KEY = re.compile(r'"([A-Za-z_][\w.-]*)"\s*:')
+# The first key of a manifest as tools write it, in JSON or YAML, after comments and document markers.
+_MANIFEST = re.compile(r"""(?:\s*(?:---|\#[^\n]*)(?:\n|$))*\s*\{?\s*["']?(?:apiVersion|kind)["']?\s*:""")
 
 
 @dataclass(frozen=True)
@@ -54,14 +58,23 @@ class Sample:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Keys at the top of a JSON object or, where the text is no JSON, those of a YAML mapping in block style."""
+        """Keys at the top of a JSON object or, where the text is no JSON, those of a YAML mapping in block style.
+
+        Of several JSON objects in one YAML stream: the keys that the beginning mentions.
+        """
         if self.json is not None:
             return frozenset(self.json) if isinstance(self.json, dict) else frozenset()
+        head = self.text[:4096].lstrip("- \t\r\n")
+        if head.startswith("{"):
+            return frozenset(_FLOW_KEY.findall(head))
         return frozenset(_TOP_KEY.findall(self.text))
 
     @property
     def is_manifest(self) -> bool:
         """Whether it holds Kubernetes objects, which are read by kind."""
+        # Most inputs are manifests, and large: how they begin says it without parsing them a second time.
+        if _MANIFEST.match(self.text[:4096]):
+            return True
         return {"apiVersion", "kind"} <= self.keys
 
 
@@ -79,12 +92,18 @@ class FabricRecords:
         By node, where the file describes the inside of a machine.
     notes : tuple of str
         What the file does not say, or what was left aside, one sentence each: become ``snapshot.gaps``.
+    tors : TorNodeTable, optional
+        The switch table with addresses, positions and states, where the file is one.
+    snapshot : ClusterSnapshot, optional
+        Where the file is a whole snapshot; then nothing else is set.
     """
 
     hypernodes: tuple[HyperNode, ...] = ()
     nodes: tuple[Node, ...] = ()
     matrices: Mapping[str, BandwidthMatrix] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    tors: TorNodeTable | None = None
+    snapshot: ClusterSnapshot | None = None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from workbench.errors import InputError
 
-__all__ = ["compress_hosts", "expand_hosts"]
+__all__ = ["MOST_HOSTS", "compress_hosts", "expand_hosts", "holds"]
 
 #: Names that one list may stand for; brackets multiply, and a typing error must not ask for all memory.
 MOST_HOSTS = 1_000_000

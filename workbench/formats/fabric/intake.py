@@ -7,11 +7,43 @@ from dataclasses import dataclass, field, replace
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample
 from workbench.formats.fabric.registry import FORMATS, detect_format, get_format
+from workbench.formats.fabric.tor_node import tor_records, tor_table_of
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.node import Node
+from workbench.objects.tor_node import TorNodeTable
 
-__all__ = ["FabricIntake"]
+__all__ = ["FabricIntake", "Joined"]
+
+
+@dataclass
+class Joined:
+    """What fabric files say beyond objects.
+
+    Attributes
+    ----------
+    notes : list of str
+        For ``snapshot.gaps``.
+    matrices : dict of str to BandwidthMatrix
+        By node name.
+    tors : TorNodeTable, optional
+        The switch table: of a file, or else of the ConfigMap.
+    snapshot : ClusterSnapshot, optional
+        Of a snapshot file, which is the whole cluster.
+    """
+
+    notes: list[str] = field(default_factory=list)
+    matrices: dict[str, BandwidthMatrix] = field(default_factory=dict)
+    tors: TorNodeTable | None = None
+    snapshot: ClusterSnapshot | None = None
+
+    def add(self, cluster: ClusterObjects, records: FabricRecords, given: bool) -> None:
+        """Take one file's records; `given`: there are nodes already, and no others."""
+        _add(cluster, records, given)
+        self.matrices.update(records.matrices)
+        self.notes += records.notes
+        self.tors = records.tors or self.tors
 
 
 @dataclass
@@ -50,42 +82,40 @@ class FabricIntake:
     def _wanted(self, text: str, source: str) -> FabricFormat | None:
         return None if Sample(text, source).is_manifest else self.wanted
 
-    def join(self, cluster: ClusterObjects) -> tuple[list[str], dict[str, BandwidthMatrix]]:
+    def join(self, cluster: ClusterObjects) -> Joined:
         """Add what the files say to the objects of the manifests.
 
         Nodes of manifests win: where there are any, the files add labels, and HyperNodes over them; else the nodes
         that the files name are the cluster's. Two files that name one node add up, the later label winning.
 
-        Returns
-        -------
-        notes : list of str
-            For ``snapshot.gaps``.
-        matrices : dict of str to BandwidthMatrix
-            By node name.
-
         Raises
         ------
         InputError
-            The same HyperNode in two inputs; nothing to derive for the format that was asked for.
+            The same HyperNode in two inputs; a cluster beside a snapshot; nothing to derive for the format that was
+            asked for.
         """
+        whole = [records.snapshot for records in self.found if records.snapshot is not None]
+        if whole:
+            _check_alone(cluster, len(self.found))
+            return Joined(snapshot=whole[0])
         given = bool(cluster.nodes)
-        matrices: dict[str, BandwidthMatrix] = {}
-        notes: list[str] = []
+        joined = Joined(tors=tor_table_of(cluster))
         wanted = self.wanted
-        if wanted is not None and wanted.read is None:
+        if wanted is not None and wanted.derive is not None and not self.found:
             cluster.hypernodes.clear()
         for records in self.found:
-            _add(cluster, records, given)
-            matrices.update(records.matrices)
-            notes += records.notes
+            # Servers are bound to nodes by address, and only here it is known which nodes there are.
+            bound = tor_records(records.tors, cluster.nodes) if records.tors is not None and given else records
+            joined.add(cluster, bound, given)
+        if cluster.hypernodes and cluster.level_topologies:
+            names = ", ".join(sorted(cluster.level_topologies))
+            joined.notes.append(f"HyperNodes are given: {names} left aside")
         derived = None if cluster.hypernodes else self._derive(cluster)
         if derived is not None:
-            _add(cluster, derived, bool(cluster.nodes))
-            matrices.update(derived.matrices)
-            notes += derived.notes
+            joined.add(cluster, derived, bool(cluster.nodes))
         elif wanted is not None and not self.found:
             raise InputError(f"nothing in the format {wanted.name}", source="--from", expected=wanted.title)
-        return notes, matrices
+        return joined
 
     def _derive(self, cluster: ClusterObjects) -> FabricRecords | None:
         for entry in FORMATS if self.wanted is None else (self.wanted,):
@@ -93,6 +123,17 @@ class FabricIntake:
             if records is not None:
                 return records
         return None
+
+
+def _check_alone(cluster: ClusterObjects, files: int) -> None:
+    """Beside a snapshot only what wants to run may stand: it is the whole cluster already."""
+    rooms = ("nodes", "hypernodes", "devices", "tor_nodes", "level_topologies")
+    beside = [f"{len(getattr(cluster, room))} {room.replace('_', ' ')}" for room in rooms if getattr(cluster, room)]
+    held = sum(pod.holds_resources for pod in cluster.pods.values())
+    beside += [f"{held} running pods"] if held else []
+    beside += [f"{files - 1} more fabric files"] if files > 1 else []
+    if beside:
+        raise InputError("a snapshot is a whole cluster", got=", ".join(beside) + " beside it", expected="jobs only")
 
 
 def _add(cluster: ClusterObjects, records: FabricRecords, given: bool) -> None:

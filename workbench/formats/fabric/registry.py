@@ -4,12 +4,31 @@ from __future__ import annotations
 
 from workbench.errors import UnknownNameError
 from workbench.formats.fabric.base import FabricFormat, Sample
-from workbench.formats.fabric.slurm_conf import SLURM_CONF
+from workbench.formats.fabric.graphml import GRAPHML
+from workbench.formats.fabric.hypernode_yaml import HYPERNODES, HYPERNODES_REGEX
+from workbench.formats.fabric.levels import KAI, KOORDINATOR, KUEUE
+from workbench.formats.fabric.slurm_conf import SLURM_BLOCK_CONF, SLURM_CONF
+from workbench.formats.fabric.slurm_yaml import SLURM_BLOCK_YAML, SLURM_YAML
+from workbench.formats.fabric.snapshot import SNAPSHOT
+from workbench.formats.fabric.tor_node import TOR_NODE
 
 __all__ = ["FORMATS", "detect_format", "get_format", "writable_formats"]
 
 #: The more particular first: the first that takes a text for its own reads it.
-FORMATS: tuple[FabricFormat, ...] = (SLURM_CONF,)
+FORMATS: tuple[FabricFormat, ...] = (
+    SNAPSHOT,
+    SLURM_CONF,
+    SLURM_BLOCK_CONF,
+    SLURM_YAML,
+    SLURM_BLOCK_YAML,
+    TOR_NODE,
+    GRAPHML,
+    KUEUE,
+    KAI,
+    KOORDINATOR,
+    HYPERNODES,
+    HYPERNODES_REGEX,
+)
 
 
 def get_format(name: str) -> FabricFormat:

@@ -10,10 +10,18 @@ import re
 from collections.abc import Iterator
 
 from workbench.errors import InputError
-from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample
-from workbench.formats.fabric.slurm import Block, Switch, block_records, switch_records
+from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written
+from workbench.formats.fabric.slurm import (
+    Block,
+    Switch,
+    block_records,
+    block_rows,
+    switch_records,
+    switch_rows,
+)
+from workbench.model.snapshot import ClusterSnapshot
 
-__all__ = ["SLURM_CONF"]
+__all__ = ["SLURM_BLOCK_CONF", "SLURM_CONF"]
 
 _DETECT = re.compile(r"^[ \t]*(?:SwitchName|BlockName)[ \t]*=", re.MULTILINE | re.IGNORECASE)
 _PAIR = re.compile(r'\s*([A-Za-z]+)\s*=\s*(?:"([^"]*)"|(\S*))')
@@ -26,9 +34,22 @@ _KEYS = {
 
 
 def _read(text: str, source: str) -> FabricRecords:
+    switches, blocks, sizes = _parse(text, source)
+    if not switches:
+        return block_records(blocks, sizes, source)
+    note = f"{source}: {len(blocks)} blocks beside the switches were left aside" if blocks else ""
+    return switch_records(switches, source, (note,) if note else ())
+
+
+def _read_blocks(text: str, source: str) -> FabricRecords:
+    _, blocks, sizes = _parse(text, source)
+    return block_records(blocks, sizes, source)
+
+
+def _parse(text: str, source: str) -> tuple[list[Switch], list[Block], list[str]]:
     switches: list[Switch] = []
     blocks: list[Block] = []
-    sizes: str | None = None
+    sizes: list[str] = []
     for number, line in _lines(text):
         where = f"line {number}"
         pairs = _pairs(line, source, where)
@@ -56,14 +77,8 @@ def _read(text: str, source: str) -> FabricRecords:
         elif first == "blockname":
             blocks.append(Block(pairs[first], pairs.get("nodes", ""), where))
         else:
-            sizes = pairs[first]
-    if switches:
-        records = switch_records(switches, source)
-        if not blocks:
-            return records
-        note = f"{source}: {len(blocks)} blocks beside the switches were left aside"
-        return FabricRecords(records.hypernodes, records.nodes, notes=(*records.notes, note))
-    return block_records(blocks, [] if sizes is None else sizes.split(","), source)
+            sizes = pairs[first].split(",")
+    return switches, blocks, sizes
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -104,4 +119,27 @@ def _detect(sample: Sample) -> bool:
     return _DETECT.search(sample.text) is not None
 
 
-SLURM_CONF = FabricFormat("slurm", "Slurm topology.conf (tree or block)", detect=_detect, read=_read)
+def _write(snapshot: ClusterSnapshot) -> Written:
+    rows, losses = switch_rows(snapshot)
+    lines = []
+    for row in rows:
+        parts = [f"SwitchName={row.name}"]
+        parts += [f"Switches={row.switches}"] if row.switches else []
+        parts += [f"Nodes={row.nodes}"] if row.nodes else []
+        lines.append(" ".join(parts))
+    return Written("".join(f"{line}\n" for line in lines), losses)
+
+
+def _write_blocks(snapshot: ClusterSnapshot) -> Written:
+    rows, sizes, losses = block_rows(snapshot)
+    lines = [f"BlockName={row.name} Nodes={row.nodes}" for row in rows]
+    lines += [f"BlockSizes={','.join(map(str, sizes))}"] if sizes else []
+    return Written("".join(f"{line}\n" for line in lines), losses)
+
+
+SLURM_CONF = FabricFormat(
+    "slurm", "Slurm topology.conf; written as switches (topology/tree)", detect=_detect, read=_read, write=_write
+)
+SLURM_BLOCK_CONF = FabricFormat(
+    "slurm-block", "the blocks of Slurm's topology.conf (topology/block)", read=_read_blocks, write=_write_blocks
+)
