@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from workbench.errors import UnknownNameError
 from workbench.formats.fabric.base import FabricFormat, Sample
+from workbench.formats.fabric.hived import HIVED
+from workbench.formats.fabric.ibnetdiscover import IBNETDISCOVER
+from workbench.formats.fabric.lingjun import LINGJUN
+from workbench.formats.fabric.netq import NETQ_GRAPH, NETQ_INVENTORY
 from workbench.formats.fabric.slurm_conf import SLURM_CONF
+from workbench.formats.fabric.topograph import TOPOGRAPH
+from workbench.formats.fabric.topograph_labels import TOPOGRAPH_LABELS
+from workbench.formats.nccl_topo import NCCL_TOPO
 
 __all__ = ["FORMATS", "detect_format", "get_format", "writable_formats"]
 
 #: The more particular first: the first that takes a text for its own reads it.
-FORMATS: tuple[FabricFormat, ...] = (SLURM_CONF,)
+FORMATS: tuple[FabricFormat, ...] = (
+    SLURM_CONF,
+    IBNETDISCOVER,
+    NETQ_GRAPH,
+    NETQ_INVENTORY,
+    HIVED,
+    TOPOGRAPH,
+    LINGJUN,
+    NCCL_TOPO,
+    TOPOGRAPH_LABELS,
+)
 
 
 def get_format(name: str) -> FabricFormat:
