@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
 from workbench.formats.fabric.hosts import Role, host_role, some
-from workbench.formats.fabric.switch_groups import group_switches, switch_ranks
+from workbench.formats.fabric.switch_groups import group_switches, switch_ranks, weak_joins
 
 __all__ = ["IBNETDISCOVER", "read_ibnetdiscover"]
 
@@ -107,6 +107,7 @@ def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
         raise InputError("no node on any switch", source=source, where=f"line {first}", expected=expected)
     links = {names[s]: sorted((names[o] for o in fabric.cables[s] if o in names), key=str.encode) for s in switches}
     ranks = switch_ranks(attached, links)
+    notes += weak_joins(attached)
     stores = {h for h, name in hosts.items() if host_role(name) == "storage"}
     _leave_aside(fabric, names, ranks, stores, notes)
     unseen = sorted((names[s] for s in switches if s not in fabric.blocks), key=str.encode)

@@ -14,7 +14,7 @@ import orjson
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
 from workbench.formats.fabric.hosts import host_role, some
-from workbench.formats.fabric.switch_groups import group_switches, switch_ranks
+from workbench.formats.fabric.switch_groups import group_switches, switch_ranks, weak_joins
 from workbench.formats.fabric.topograph import DOMAIN_LABEL
 from workbench.objects.fields import get_list, get_maps, get_text, wrong
 
@@ -87,6 +87,7 @@ def _graph(graph: Any) -> FabricRecords:
     if loose:
         notes.append(f"{len(loose)} nodes are on no switch: {some(loose)}")
     ranks = switch_ranks(attached, links)
+    notes += weak_joins(attached)
     apart = sorted(set(attached) - set(ranks), key=str.encode)
     if apart:
         notes.append(f"switches without a way to any node: {some(apart)}")

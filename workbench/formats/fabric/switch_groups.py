@@ -15,12 +15,15 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from workbench.formats.fabric.base import make_hypernode
+from workbench.formats.fabric.hosts import some
 from workbench.objects.hypernode import HyperNode
 
-__all__ = ["SWITCHES", "group_switches", "switch_ranks"]
+__all__ = ["SWITCHES", "group_switches", "switch_ranks", "weak_joins"]
 
 #: Annotation of a HyperNode that stands for several switches: their names, in byte order, with commas.
 SWITCHES = "workbench/switches"
+
+_MOST_WAYS = 32
 
 
 def switch_ranks(attached: Mapping[str, Collection[str]], links: Mapping[str, Iterable[str]]) -> dict[str, int]:
@@ -89,6 +92,31 @@ def group_switches(
             if of == rank + 1
         }
     return tuple(sorted(found, key=lambda h: (h.tier, h.name.encode())))
+
+
+def weak_joins(attached: Mapping[str, Collection[str]]) -> list[str]:
+    """Leaves that are one HyperNode because of few nodes only, one sentence each: one wrong cable is enough for that.
+
+    A set of nodes on the same leaves is such a join where it is at most a quarter of the group's nodes and the group
+    falls apart without it. Groups in which nodes are cabled in more than 32 ways are not looked at.
+    """
+    on: dict[str, list[str]] = {}
+    for switch in sorted(attached, key=str.encode):
+        for node in attached[switch]:
+            on.setdefault(node, []).append(switch)
+    notes = []
+    for switches, members in _joined({switch: set(nodes) for switch, nodes in attached.items() if nodes}):
+        ways: dict[tuple[str, ...], list[str]] = {}
+        for node in sorted(members, key=str.encode):
+            ways.setdefault(tuple(on[node]), []).append(node)
+        for way, nodes in ways.items() if 1 < len(ways) <= _MOST_WAYS else ():
+            if len(way) > 1 and 4 * len(nodes) <= len(members):
+                rest = {switch: set(attached[switch]).difference(nodes) for switch in switches}
+                parts = _joined({switch: left for switch, left in rest.items() if left})
+                if len(parts) > 1:
+                    leaves = " and ".join("/".join(part) for part, _ in parts)
+                    notes.append(f"only {some(nodes)} joins {leaves} to one HyperNode: a wrong cable?")
+    return notes
 
 
 def _joined(below: Mapping[str, set[str]]) -> list[tuple[list[str], set[str]]]:
