@@ -50,6 +50,11 @@ BROKEN = {
     "a short row": (TABLE + "h5,G1\n", r"t\.csv: line 7: not a row of the table \(found 2 fields, expected 4\)"),
     "an empty field": (TABLE + "h5,,P1,S1\n", r"line 7: an empty field"),
     "a host twice": (TABLE + "h2,G1,P2,S2\n", r"line 7: a host listed twice \(found h2, also in line 3"),
+    "one name for two leaves": (
+        "ip,DSW,PSW,ASW\na,G,P-1,S\nb,G,P,1-S\n",
+        r"line 3: two switches of one name.*ASW P-1 S and",
+    ),
+    "a pod switch called like a leaf": ("ip,DSW,PSW,ASW\na,G,P,S\nb,G,P-S,T\n", "line 3: two switches of one name"),
     "no host": ("ip,DSW,PSW,ASW\n", "no host in the table"),
     "an open quote": (TABLE + '"h5,G1,P1,S1\n', "line 7: not CSV"),
 }

@@ -13,7 +13,6 @@ __all__ = ["LINGJUN", "read_lingjun"]
 _HOST = ("ip", "host", "hostname", "node")
 #: Switches of a host from the widest in: distribution, pod, access.
 _SWITCHES = ("dsw", "psw", "asw")
-_TIER_NAMES = {3: "DSW", 2: "PSW", 1: "ASW"}
 _EXPECTED = "a first line with ip, DSW, PSW and ASW"
 #: Longest field; the data set's hosts are 64 characters.
 _MOST = 1 << 12
@@ -32,8 +31,8 @@ def read_lingjun(text: str, source: str) -> FabricRecords:
     Raises
     ------
     InputError
-        No such columns, a line with too few or too many fields, an empty field, a host listed twice; the line is
-        named.
+        No such columns, a line with too few or too many fields, an empty field, a host listed twice, two switches that
+        would get one name; the line is named.
 
     Notes
     -----
@@ -45,7 +44,7 @@ def read_lingjun(text: str, source: str) -> FabricRecords:
     line_of: dict[str, int] = {}
     children: dict[str, dict[str, None]] = {}
     nodes: dict[str, list[str]] = {}
-    tiers: dict[str, str] = {}
+    meaning: dict[str, tuple[str, ...]] = {}
     try:
         for row in rows:
             where = f"line {rows.line_num}"
@@ -66,15 +65,20 @@ def read_lingjun(text: str, source: str) -> FabricRecords:
                 raise InputError("a host listed twice", source=source, where=where, got=got, expected="each host once")
             line_of[host] = rows.line_num
             leaf = f"{psw}-{asw}"
+            for name, what in ((dsw, ("DSW",)), (psw, ("PSW",)), (leaf, ("ASW", psw, asw))):
+                # P-1 with S and P with 1-S are two leaves; joining them would be worse than stopping.
+                if meaning.setdefault(name, what) != what:
+                    got = f"{name}: {' '.join(meaning[name])} and {' '.join(what)}"
+                    raise InputError("two switches of one name", source=source, where=where, got=got)
             children.setdefault(dsw, {})[psw] = None
             children.setdefault(psw, {})[leaf] = None
             nodes.setdefault(leaf, []).append(host)
-            tiers |= {dsw: _TIER_NAMES[3], psw: _TIER_NAMES[2], leaf: _TIER_NAMES[1]}
     except csv.Error as error:
         where = f"line {rows.line_num}"
         raise InputError(f"not CSV: {error}", source=source, where=where, expected="fields with commas") from None
     if not nodes:
         raise InputError("no host in the table", source=source, where="line 1", expected=f"{_EXPECTED}, then hosts")
+    tiers = {name: what[0] for name, what in meaning.items()}
     hypernodes = switch_tree({name: list(below) for name, below in children.items()}, nodes, tiers)
     return FabricRecords(hypernodes, tuple(make_node(host) for host in sorted(line_of, key=str.encode)))
 
