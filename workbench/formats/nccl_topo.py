@@ -142,8 +142,9 @@ def read_nccl_topo(text: str, source: str) -> Machine:
     if len(gpus) > MAX_GPUS:
         raise InputError("too many GPUs", source=source, got=str(len(gpus)), expected=f"at most {MAX_GPUS}")
     numbers = [_number(gpu.get("dev")) for _, element in gpus for gpu in element.findall("gpu")]
-    if sorted(filter(lambda n: n is not None, numbers)) == list(range(len(gpus))):
-        gpus = [pair for _, pair in sorted(zip(numbers, gpus, strict=True), key=lambda item: item[0] or 0)]
+    order = {number: i for i, number in enumerate(numbers)}
+    if len(numbers) == len(gpus) and set(order) == set(range(len(gpus))):
+        gpus = [gpus[order[number]] for number in range(len(gpus))]
     gb_s = _over_pci([device for device, _ in gpus], {bus: device for bus, (device, _) in found.items()}, root)
     links = _over_nvlink(gpus)
     matrix = BandwidthMatrix(np.maximum(gb_s, links), source=source)
@@ -186,7 +187,7 @@ def _devices(root: Any, source: str) -> Iterator[tuple[PciDevice, Any]]:
     """GPUs, NICs and PCI switches with their elements, in the order of the file."""
     for number, cpu in enumerate(root.findall("cpu")):
         numa = _number(cpu.get("numaid"))
-        waiting = [(element, ()) for element in reversed(cpu.findall("pci"))]
+        waiting: list[tuple[Any, tuple[str, ...]]] = [(element, ()) for element in reversed(cpu.findall("pci"))]
         while waiting:
             element, above = waiting.pop()
             if len(above) > _DEEPEST:

@@ -160,8 +160,8 @@ def _add(cells: _Cells, cell: Mapping[str, Any], kind: str, name: str, path: str
         members.append(get_text(inner, "cellAddress", inner_path) or inner_name)
     if len(members) != level.n_children:
         cells.notes.append(f"{name} lists {len(members)} cells, its type {kind} has {level.n_children}")
-    kinds = {"nodes": members} if level.height == 1 else {"children": members}
-    cells.hypernodes.append(make_hypernode(name, level.height, tier_name=kind, **kinds))
+    nodes, children = (members, []) if level.height == 1 else ([], members)
+    cells.hypernodes.append(make_hypernode(name, level.height, nodes=nodes, children=children, tier_name=kind))
     return pinned
 
 

@@ -84,8 +84,8 @@ def group_switches(
             name = switches[0] if len(switches) == 1 else _free(f"{switches[0]}-group", taken)
             name_of.update(dict.fromkeys(switches, name))
             ordered = sorted(members, key=str.encode)
-            kind = {"nodes": ordered} if rank == 1 else {"children": ordered}
-            found.append(_annotated(make_hypernode(name, rank, **kind), switches))
+            made = make_hypernode(name, 1, nodes=ordered) if rank == 1 else make_hypernode(name, rank, children=ordered)
+            found.append(_annotated(made, switches))
         below = {
             switch: {name_of[other] for other in links.get(switch, ()) if other in name_of}
             for switch, of in ranks.items()
