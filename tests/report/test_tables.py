@@ -115,11 +115,6 @@ def test_best_gpus_show_value_pair_and_ties() -> None:
     assert "48 GB/s" in text and "{4,5,6,7}" in text and "proved optimal" in text
 
 
-def test_a_topology_lists_hypernodes_from_the_top() -> None:
-    text = shown(tables.topology_tables(TOPOLOGY))
-    assert text.index(" s6 ") < text.index(" s4 ") < text.index(" s0 ")
-
-
 def test_problems_are_listed_or_their_absence_said() -> None:
     broken = Topology.build(["a"], [], [Problem("cycle", "s1", "s1 -> s2 -> s1")], ready=False)
     text = shown(tables.problem_tables(broken))
