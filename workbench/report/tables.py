@@ -231,7 +231,7 @@ def plan_tables(plan: Plan) -> list[Any]:
     rows += [(name, "delete", "", "") for name in plan.delete]
     rows += [(c.name, f"conflict: {repr(c.owner) if c.owner else 'made by hand'}", "", "") for c in plan.conflicts]
     for row in rows[:_ROWS]:
-        add_row(table, *row)
+        text_row(table, *row)
     parts: list[Any] = [table] if rows else []
     return [*parts, *_more(len(rows) - _ROWS, "HyperNodes"), Text(plan.summary)]
 
@@ -288,7 +288,7 @@ def format_tables(formats: Iterable[tuple[str, bool, bool, str]]) -> list[Any]:
     """Formats of `topology convert`: name, whether it is read, whether it is written, title."""
     table = new_table("format", "read", "written", "what it is")
     for name, read, written, title in formats:
-        add_row(table, name, "yes" if read else "", "yes" if written else "", title)
+        text_row(table, name, "yes" if read else "", "yes" if written else "", title)
     return [table]
 
 
