@@ -9,6 +9,7 @@ import typer
 from workbench.cli.arguments import key_values, load_scenario
 from workbench.cli.convert import convert
 from workbench.cli.discover import discover_app
+from workbench.cli.lint import lint
 from workbench.cli.options import Files, From, Out, ShowOutput
 from workbench.cli.output import emit, no_table_in_file, print_tables, to_json
 
@@ -60,37 +61,7 @@ def show(
         emit(topology_page(snapshot), out)
 
 
-@topology_app.command()
-def lint(
-    file: Files,
-    from_: From = None,
-    output: Annotated[ShowOutput, typer.Option("-o", "--output", help="Form of the result.")] = ShowOutput.table,
-    out: Out = None,
-) -> None:
-    """Report what is no tree: cycles, two parents, dangling or empty members, overlaps.
-
-    Exit status 1 when there is a finding.
-
-    Example:
-
-    \b
-      workbench topology lint -f hypernodes.yaml
-    """
-    no_table_in_file(output, out)
-    snapshot = load_scenario(file, format=from_).snapshot
-    topology = snapshot.topology
-    if output is ShowOutput.table:
-        from workbench.report.tables import problem_tables
-
-        print_tables(*problem_tables(topology))
-    elif output is ShowOutput.json:
-        emit(to_json({"ready": topology.ready, "problems": _problems(topology)}), out)
-    else:
-        from workbench.report.html import topology_page
-
-        emit(topology_page(snapshot), out)
-    if topology.problems:
-        raise typer.Exit(1)
+topology_app.command()(lint)
 
 
 @topology_app.command()

@@ -48,10 +48,6 @@ def apply_edits(manifest: Mapping[str, Any], edits: Iterable[Edit]) -> dict[str,
 
 
 def fixed_manifests(report: LintReport) -> dict[str, dict[str, Any]]:
-    """The HyperNodes that the fixes change, by name, as they are afterwards; only those whose manifests are known."""
+    """The HyperNodes that the fixes change, by name, as they are afterwards."""
     manifests = report.subject.manifests
-    return {
-        name: apply_edits(manifests[name], edits)
-        for name, edits in edits_by_hypernode(report).items()
-        if name in manifests
-    }
+    return {name: apply_edits(manifests[name], edits) for name, edits in edits_by_hypernode(report).items()}

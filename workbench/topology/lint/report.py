@@ -12,7 +12,7 @@ from workbench.model.display import Displayed
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.model.topology import Topology
 from workbench.objects.kinds import ClusterObjects
-from workbench.topology.lint.base import Finding, Rule, Severity
+from workbench.topology.lint.base import Finding, Found, Rule, Severity
 from workbench.topology.lint.registry import choose_rules
 from workbench.topology.lint.subject import Subject
 
@@ -118,10 +118,7 @@ def lint(
         elif rule.needs_manifests and subject.hypernodes and not subject.manifests:
             not_judged.append((rule, "the topology came without its manifests"))
         else:
-            findings += (
-                Finding(rule, f.message, f.hypernode, f.node, f.path, f.others, f.fix, subject.places.get(f.hypernode))
-                for f in rule.check(subject)
-            )
+            findings += (_finding(rule, found, subject) for found in rule.check(subject))
     findings.sort(key=lambda f: (f.severity.rank, f.rule.code, f.hypernode.encode(), f.node.encode()))
     broken = any(problem.code in ("cycle", "two-parents") for problem in subject.given_problems)
     return LintReport(
@@ -133,6 +130,13 @@ def lint(
         ready=subject.tree.ready and not broken,
         subject=subject,
     )
+
+
+def _finding(rule: Rule, found: Found, subject: Subject) -> Finding:
+    # A fix is an edit of the manifest: there is none for what was written otherwise.
+    fix = found.fix if found.hypernode in subject.manifests else None
+    place = subject.places.get(found.hypernode)
+    return Finding(rule, found.message, found.hypernode, found.node, found.path, found.others, fix, place)
 
 
 def _subject(what: object) -> Subject:

@@ -65,8 +65,9 @@ class Subject:
         cluster: ClusterObjects,
         places: Mapping[str, Place] | None = None,
         manifests: Mapping[str, Mapping[str, Any]] | None = None,
+        with_matrix: Iterable[str] = (),
     ) -> Subject:
-        """The HyperNodes, Nodes and Devices of one input."""
+        """The HyperNodes, Nodes and Devices of one input; `with_matrix` names nodes whose matrix came another way."""
         nodes = cluster.nodes
         hypernodes = _in_order(cluster.hypernodes.values())
         if not nodes:
@@ -78,7 +79,9 @@ class Subject:
             hypernodes=hypernodes,
             nodes=nodes,
             nodes_known=bool(cluster.nodes),
-            with_matrix=frozenset(d.name for d in cluster.devices.values() if d.bandwidth is not None),
+            with_matrix=frozenset(
+                (*with_matrix, *(d.name for d in cluster.devices.values() if d.bandwidth is not None))
+            ),
             places=places or {},
             manifests=manifests or {},
         )
