@@ -110,32 +110,19 @@ def _covered(subject: Subject) -> Iterator[Found]:
 def _overlap(subject: Subject) -> Iterator[Found]:
     """One finding per HyperNode that shares, not per pair: a stray switch would give one for each leaf."""
     yield from (Found(p.message, p.domain) for p in subject.given_problems if p.code == "overlap")
-    holders: dict[int, list[str]] = {}
-    for name, nodes in subject.own.items():
-        for node in nodes:
-            holders.setdefault(node, []).append(name)
-    shared: dict[tuple[str, str], list[int]] = {}
-    for node, names in sorted(holders.items()):
-        for k, b in enumerate(names):
-            for a in names[:k]:
-                if a not in subject.above(b) and b not in subject.above(a):
-                    shared.setdefault((a, b), []).append(node)
-    partners: dict[str, set[str]] = {}
-    for a, b in shared:
-        partners.setdefault(a, set()).add(b)
-        partners.setdefault(b, set()).add(a)
-    told: dict[str, tuple[list[str], set[int]]] = {}
-    for (a, b), nodes in shared.items():
+    overlapping = subject.overlapping
+    for name, partners in overlapping.items():
         # Told at the one with more partners; of equals at the later name, as the one that came to a finished tree.
-        at, other = (a, b) if len(partners[a]) > len(partners[b]) else (b, a)
-        others, all_nodes = told.setdefault(at, ([], set()))
-        others.append(other)
-        all_nodes.update(nodes)
-    for name, (others, all_nodes) in sorted(told.items(), key=lambda item: item[0].encode()):
-        names = [subject.names[i] for i in sorted(all_nodes)]
-        others.sort(key=str.encode)
-        text = f"{name} shares {some('node', names)} with {some('HyperNode', others)}, neither is inside the other"
-        yield Found(text, name, names[0] if len(names) == 1 else "", others=tuple(others))
+        weight = (len(partners), name.encode())
+        others = {o for o in partners if weight > (len(overlapping[o]), o.encode())}
+        if others:
+            nodes = sorted(
+                i for key in subject.shared_by[name] if others.intersection(key) for i in subject.shared[key]
+            )
+            names = [subject.names[i] for i in nodes]
+            listed = sorted(others, key=str.encode)
+            text = f"{name} shares {some('node', names)} with {some('HyperNode', listed)}, neither is inside the other"
+            yield Found(text, name, names[0] if len(names) == 1 else "", others=tuple(listed))
 
 
 def _ignored(subject: Subject) -> Iterator[Found]:

@@ -67,8 +67,7 @@ def _leaf_id_reused(subject: Subject) -> Iterator[Found]:
 
 
 def _leaf_with(subject: Subject, node: str) -> str:
-    leaves = subject.leaf_of.get(subject.index.position[node], [""])
-    return leaves[0]
+    return subject.leaf_of.get(subject.index.position[node], "")
 
 
 def _levels(subject: Subject) -> Iterator[tuple[str, str]]:

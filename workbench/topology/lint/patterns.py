@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from workbench.objects.selectors import compile_pattern
@@ -24,27 +25,32 @@ def _patterns(subject: Subject) -> Iterator[tuple[str, int, str, list[int]]]:
 
 
 def _other_rack(subject: Subject) -> Iterator[Found]:
-    """Nodes that another leaf has by name, or by a pattern that finds nobody else's."""
+    """One finding per pattern, with all leaves that it reaches into."""
+    leaves = set(subject.leaves)
+    by_name = {leaf for leaf in leaves if all(m.selector.exact is not None for m in subject.hypernodes[leaf].members)}
     for name, i, pattern, nodes in _patterns(subject):
-        foreign: dict[str, list[str]] = {}
-        for node in nodes:
-            for leaf in subject.leaf_of.get(node, ()):
-                if leaf != name and leaf not in subject.above(name) and name not in subject.above(leaf):
-                    foreign.setdefault(leaf, []).append(subject.names[node])
-        for leaf, taken in sorted(foreign.items(), key=lambda item: item[0].encode()):
-            if _reaches(subject, name, leaf, len(taken)):
-                text = f"the pattern {pattern!r} of {name} also finds {some('node', taken)} of {leaf}"
-                yield Found(text, name, taken[0] if len(taken) == 1 else "", member_path(i, *_PATTERN), (leaf, *taken))
+        others = subject.overlapping.get(name, set()) & leaves
+        if not others:
+            continue
+        found = set(nodes)
+        taken = {key: [n for n in subject.shared[key] if n in found] for key in subject.shared_by[name]}
+        counts: Counter[str] = Counter()
+        for key, hits in taken.items():
+            counts.update(dict.fromkeys(key, len(hits)))
+        reached = {o for o in others if counts[o] and (o in by_name or _reaches(subject, name, o, counts[o]))}
+        if reached:
+            names = [subject.names[n] for key, hits in taken.items() if reached.intersection(key) for n in hits]
+            racks = sorted(reached, key=str.encode)
+            text = f"the pattern {pattern!r} of {name} also finds {some('node', names)} of {some('HyperNode', racks)}"
+            yield Found(text, name, names[0] if len(names) == 1 else "", member_path(i, *_PATTERN), tuple(racks))
 
 
 def _reaches(subject: Subject, name: str, leaf: str, shared: int) -> bool:
-    """Whether it is `name` that reaches into `leaf`, and not the other way round; both where that cannot be told.
+    """Whether `name` reaches into `leaf`, of two leaves by pattern, and not the other way round.
 
-    A leaf that lists its nodes by name cannot reach anywhere. Of two patterns the one reaches that finds nodes which
-    are not shared.
+    The one reaches that finds nodes which are not shared; both where that cannot be told. (A leaf that lists its nodes
+    by name cannot reach anywhere.)
     """
-    if all(m.selector.exact is not None for m in subject.hypernodes[leaf].members):
-        return True
     return len(subject.own[name]) > shared or len(subject.own[leaf]) <= shared
 
 

@@ -27,7 +27,7 @@ def _sees_every_node(subject: Subject) -> Iterator[Found]:
         nodes = subject.own[leaf]
         if len(nodes) < 3 or len(nodes) < _NEARLY_ALL * inside:
             continue
-        others = sorted({o for node in nodes for o in subject.leaf_of[node]} - {leaf}, key=str.encode)
+        others = sorted(subject.overlapping.get(leaf, set()).intersection(subject.leaves), key=str.encode)
         if len(others) > 1:
             text = f"{leaf} holds {len(nodes)} of {inside} nodes, which are in {some('HyperNode', others)} too"
             yield Found(text, leaf, others=tuple(others))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
@@ -71,11 +72,12 @@ def _tier_skipped(subject: Subject) -> Iterator[Found]:
             missing = str(low + 1) if high - low == 2 else f"{low + 1} to {high - 1}"
             yield Found(f"no HyperNode has tier {missing}, between {low} and {high}", first, path=_TIER)
     for child, parent in sorted(subject.tree.parent.items(), key=lambda item: item[0].encode()):
-        between = [t for t in used if subject.tier(child) < t < subject.tier(parent)]
-        if between:
+        # The next tier in use above the child's, if that is not the parent's already.
+        above = bisect_right(used, subject.tier(child))
+        if above < len(used) and used[above] < subject.tier(parent):
             text = f"{child} of tier {subject.tier(child)} is directly inside {parent} of tier {subject.tier(parent)}"
             yield Found(
-                f"{text}, other HyperNodes have tier {between[0]} in between",
+                f"{text}, other HyperNodes have tier {used[above]} in between",
                 child,
                 path=_TIER,
                 others=(parent,),

@@ -198,13 +198,44 @@ class Subject:
         return {name: nodes[nodes < self.tree.known] for name, nodes in found.items()}
 
     @cached_property
-    def leaf_of(self) -> dict[int, list[str]]:
-        """Per node the leaves that list it."""
-        found: dict[int, list[str]] = {}
-        for leaf in self.leaves:
-            for node in self.own[leaf]:
-                found.setdefault(node, []).append(leaf)
+    def leaf_of(self) -> dict[int, str]:
+        """The first leaf of each node that is in one."""
+        return {node: leaf for leaf in reversed(self.leaves) for node in self.own[leaf]}
+
+    @cached_property
+    def shared(self) -> dict[tuple[str, ...], list[int]]:
+        """Nodes that several HyperNodes list themselves, by those HyperNodes (byte order)."""
+        holders: dict[int, list[str]] = {}
+        for name, nodes in self.own.items():
+            for node in nodes:
+                holders.setdefault(node, []).append(name)
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for node, names in sorted(holders.items()):
+            if len(names) > 1:
+                groups.setdefault(tuple(names), []).append(node)
+        return groups
+
+    @cached_property
+    def shared_by(self) -> dict[str, list[tuple[str, ...]]]:
+        """Per HyperNode the keys of `shared` that it stands in."""
+        found: dict[str, list[tuple[str, ...]]] = {}
+        for names in self.shared:
+            for name in names:
+                found.setdefault(name, []).append(names)
         return found
+
+    @cached_property
+    def overlapping(self) -> dict[str, set[str]]:
+        """Per HyperNode those it shares listed nodes with, neither being inside the other."""
+        found: dict[str, set[str]] = {}
+        for names in self.shared:
+            for name in names:
+                found.setdefault(name, set()).update(names)
+        above = {name: set(self.above(name)) for name in found}
+        return {
+            name: {o for o in others if o != name and o not in above[name] and name not in above[o]}
+            for name, others in found.items()
+        }
 
     def topology(self) -> Topology:
         """What is left as a tree, to be drawn."""
