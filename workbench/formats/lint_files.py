@@ -95,10 +95,14 @@ def lint_files(
     with no_collection():
         manifests = read_manifests(paths, stdin, claim)
         cluster = read_objects(manifests)
-        _, matrices = intake.join(cluster)
+        joined = intake.join(cluster)
         written = {d.data["metadata"]["name"]: d for d in manifests.documents if _is_hypernode(d.data)}
         places |= {name: Place(d.source, d.where) for name, d in written.items()}
-        subject = Subject.of_objects(cluster, places, {name: d.data for name, d in written.items()}, matrices)
+        if joined.snapshot is not None:
+            subject = replace(Subject.of_snapshot(joined.snapshot), places=places)
+        else:
+            data = {name: d.data for name, d in written.items()}
+            subject = Subject.of_objects(cluster, places, data, joined.matrices)
         report = lint(subject, only, ignore)
     return LintedFiles(
         _with_lines(report, manifests, stdin), dict(sorted((Counter(manifests.ignored) + cluster.ignored).items()))

@@ -79,7 +79,7 @@ def decoded(content: bytes) -> tuple[str, str, bytes]:
 
 
 def hypernode_texts(text: str, names: Collection[str]) -> dict[str, ObjectText]:
-    """The HyperNodes of these names in a text, as far as they are found; JSON with tabs, for one, is no YAML."""
+    """The HyperNodes of these names in a text, as far as they are found; not every JSON is YAML."""
     found: dict[str, ObjectText] = {}
     starts = [0, *(match.start() for match in _MARKER.finditer(text)), len(text)]
     line = 0
@@ -137,7 +137,7 @@ def _scalar(value: Any, node: Any) -> str:
     """A value in the quotes of the one that it replaces, where it can be written so."""
     if not isinstance(value, str):
         return json.dumps(value)
-    if node.style is None and re.fullmatch(r"[a-z0-9][a-z0-9.-]*", value) and yaml.safe_load(value) == value:
+    if not node.style and re.fullmatch(r"[a-z0-9][a-z0-9.-]*", value) and yaml.safe_load(value) == value:
         return value
     return f"'{value}'" if node.style == "'" and "'" not in value else json.dumps(value)
 

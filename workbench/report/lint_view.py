@@ -61,7 +61,8 @@ def _summary(report: LintReport) -> str:
         text += "" if report.ready else "; Volcano would not schedule by this topology"
     if report.not_judged:
         reasons = dict.fromkeys(reason for _, reason in report.not_judged)
-        text += f" ({len(report.not_judged)} rules not judged: {'; '.join(reasons)})"
+        n = len(report.not_judged)
+        text += f" ({n} rule{'s' * (n > 1)} not judged: {'; '.join(reasons)})"
     return text
 
 

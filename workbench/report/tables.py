@@ -285,9 +285,9 @@ def preset_tables(presets: Mapping[str, Preset]) -> list[Any]:
 
 def format_tables(formats: Iterable[tuple[str, bool, bool, str]]) -> list[Any]:
     """Formats of `topology convert`: name, whether it is read, whether it is written, title."""
-    table = _table("format", "read", "written", "what it is")
+    table = new_table("format", "read", "written", "what it is")
     for name, read, written, title in formats:
-        _row(table, name, "yes" if read else "", "yes" if written else "", title)
+        text_row(table, name, "yes" if read else "", "yes" if written else "", title)
     return [table]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import json
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -100,7 +100,8 @@ class Cluster:
             self.hypernodes[name]["spec"]["tierName"] = f"level{self.tier(name)}"
 
     def manifests(self) -> list[Manifest]:
-        return copy.deepcopy([*self.hypernodes.values(), *self.nodes.values()])
+        # Through text, so that no two objects share a part: YAML would write it as an alias.
+        return json.loads(json.dumps([*self.hypernodes.values(), *self.nodes.values()]))
 
     def subject(self) -> Subject:
         objects = ClusterObjects()

@@ -175,7 +175,7 @@ RULES = (
         "T104",
         Severity.warning,
         "a tier is skipped",
-        "highestTierAllowed counts tiers. Nodes that meet where a tier is missing look further apart than others that "
+        "A job limits its tier by number. Nodes that meet where a tier is missing look further apart than others that "
         "are wired alike, and a job allowed up to the missing tier gets no more than the one below.",
         "Number tiers without gaps, or add the HyperNode of the missing tier.",
         _tier_skipped,
