@@ -212,7 +212,7 @@ def _patched(data: Any, edits: Mapping[str, tuple[Edit, ...]], inherited: str) -
     kind = data.get("kind", inherited)
     if type(kind) is str and kind.endswith("List") and type(data.get("items")) is list:
         return {**data, "items": [_patched(item, edits, kind.removesuffix("List")) for item in data["items"]]}
-    name = data["metadata"].get("name") if kind == "HyperNode" and type(data.get("metadata")) is dict else None
+    name = str(data["metadata"].get("name")) if kind == "HyperNode" and type(data.get("metadata")) is dict else ""
     return apply_edits(data, edits[name]) if name in edits else data
 
 
