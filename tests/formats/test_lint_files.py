@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.topology.lint.defects import DEFECTS
@@ -239,7 +239,7 @@ class TestFix:
         assert path.read_text(encoding="utf-8") == text.replace(f"{member}, {member}, {member}", member)
 
     @pytest.mark.parametrize("style", ["ours", "block", "flow", "json"])
-    @settings(max_examples=8, deadline=None)
+    @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(data=st.data())
     def test_any_mixture_of_defects_in_any_style(
         self, style: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -23,13 +23,14 @@ def test_every_rule_has_a_planted_defect() -> None:
     assert set(DEFECTS) == {rule.id for rule in RULES}
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(good_clusters())
 def test_nothing_is_found_in_a_good_topology(cluster: Cluster) -> None:
     assert cluster.lint().findings == ()
 
 
 @pytest.mark.parametrize("rule", sorted(DEFECTS))
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_planted_defect_is_found_at_its_place(rule: str, data: st.DataObject) -> None:
     cluster = data.draw(good_clusters())
@@ -44,6 +45,7 @@ def test_a_planted_defect_is_found_at_its_place(rule: str, data: st.DataObject) 
     assert cluster.lint(ignore=[rule]).of(rule) == ()
 
 
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_the_order_of_the_objects_does_not_matter(data: st.DataObject) -> None:
     cluster = data.draw(good_clusters())

@@ -49,7 +49,8 @@ def _empty(subject: Subject) -> Iterator[Found]:
     for name, hypernode in subject.hypernodes.items():
         if not hypernode.members:
             yield Found(f"{name} has no member", name, path=("spec", "members"))
-        elif subject.nodes_known and not len(subject.tree.nodes[name]):
+        # What is above an empty HyperNode, or lost its children to another parent, is said there.
+        elif subject.nodes_known and not subject.children[name] and not len(subject.tree.nodes[name]):
             yield Found(f"{name} has no node: none of its members leads to one", name, path=("spec", "members"))
 
 
