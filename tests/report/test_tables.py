@@ -11,7 +11,6 @@ from workbench.evaluate.metrics import measure_run
 from workbench.model.best_gpus import best_gpus
 from workbench.model.explanation import Candidate, Explanation
 from workbench.model.placement import Decision, NearestMiss, Reason, Refusal
-from workbench.model.topology import Problem, Topology
 from workbench.report import tables
 from workbench.topology.discovery.reconcile import reconcile
 from workbench.topology.discovery.result import DiscoveryResult, discovered
@@ -113,13 +112,6 @@ def test_an_explanation_has_the_parts_of_node_scores_in_columns_while_they_fit()
 def test_best_gpus_show_value_pair_and_ties() -> None:
     text = shown(tables.best_gpus_tables(best_gpus(dgx_like(), 4)))
     assert "48 GB/s" in text and "{4,5,6,7}" in text and "proved optimal" in text
-
-
-def test_problems_are_listed_or_their_absence_said() -> None:
-    broken = Topology.build(["a"], [], [Problem("cycle", "s1", "s1 -> s2 -> s1")], ready=False)
-    text = shown(tables.problem_tables(broken))
-    assert "s1 -> s2 -> s1" in text and "1 problem; Volcano would not schedule" in text
-    assert "no problem found" in shown(tables.problem_tables(TOPOLOGY))
 
 
 def test_a_plan_lists_what_it_does_and_counts_what_stays() -> None:

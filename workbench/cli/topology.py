@@ -6,12 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import key_values, load_scenario
+from workbench.cli.arguments import key_values
 from workbench.cli.convert import convert
 from workbench.cli.diff import diff
 from workbench.cli.discover import discover_app
-from workbench.cli.options import Files, From, Out, ShowOutput
-from workbench.cli.output import emit, no_table_in_file, print_tables, to_json
+from workbench.cli.lint import lint
+from workbench.cli.options import Out
+from workbench.cli.output import emit, print_tables
 from workbench.cli.show import show
 
 __all__ = ["topology_app"]
@@ -28,37 +29,7 @@ topology_app.command()(show)
 topology_app.command()(diff)
 
 
-@topology_app.command()
-def lint(
-    file: Files,
-    from_: From = None,
-    output: Annotated[ShowOutput, typer.Option("-o", "--output", help="Form of the result.")] = ShowOutput.table,
-    out: Out = None,
-) -> None:
-    """Report what is no tree: cycles, two parents, dangling or empty members, overlaps.
-
-    Exit status 1 when there is a finding.
-
-    Example:
-
-    \b
-      workbench topology lint -f hypernodes.yaml
-    """
-    no_table_in_file(output, out)
-    snapshot = load_scenario(file, format=from_).snapshot
-    topology = snapshot.topology
-    if output is ShowOutput.table:
-        from workbench.report.tables import problem_tables
-
-        print_tables(*problem_tables(topology))
-    elif output is ShowOutput.json:
-        emit(to_json({"ready": topology.ready, "problems": _problems(topology)}), out)
-    else:
-        from workbench.report.html import topology_page
-
-        emit(topology_page(snapshot), out)
-    if topology.problems:
-        raise typer.Exit(1)
+topology_app.command()(lint)
 
 
 @topology_app.command()

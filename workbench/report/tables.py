@@ -15,7 +15,6 @@ from workbench.formats.review import Review
 from workbench.model.best_gpus import BestGpus
 from workbench.model.explanation import Explanation
 from workbench.model.placement import Decision, Placement, Refusal
-from workbench.model.topology import Topology
 from workbench.report.html import number_text
 from workbench.topology.discovery.reconcile import Plan
 from workbench.topology.presets import Preset
@@ -28,7 +27,6 @@ __all__ = [
     "plan_tables",
     "policy_tables",
     "preset_tables",
-    "problem_tables",
     "review_tables",
     "session_tables",
     "text_row",
@@ -209,18 +207,6 @@ def best_gpus_tables(best: BestGpus) -> list[Any]:
     if not best.tie_break_complete:
         text_row(table, "note", "the budget for choosing among the ties ended first")
     return [table]
-
-
-def problem_tables(topology: Topology) -> list[Any]:
-    """What is no tree, or that nothing was found."""
-    if not topology.problems:
-        return [Text(f"no problem found in {topology.n_domains:,} HyperNodes over {topology.n_nodes:,} nodes")]
-    table = new_table("problem", "HyperNode", "what")
-    for problem in topology.problems:
-        text_row(table, problem.code, problem.domain, problem.message)
-    state = "" if topology.ready else "; Volcano would not schedule by this topology"
-    n = len(topology.problems)
-    return [table, Text(f"{n} problem{'s' if n != 1 else ''}{state}")]
 
 
 def plan_tables(plan: Plan) -> list[Any]:
