@@ -36,9 +36,10 @@ def convert(
     from workbench.formats.fabric.registry import FORMATS, get_format, writable_formats
 
     if not file and not to:
-        from workbench.report.format_table import format_table
+        from workbench.report.tables import format_tables
 
-        print_tables(format_table((f.name, bool(f.read or f.derive), f.write is not None, f.title) for f in FORMATS))
+        rows = [(f.name, bool(f.read or f.derive), f.write is not None, f.title) for f in FORMATS]
+        print_tables(*format_tables(rows))
         return
     if not to:
         raise InputError("no format to write", source="--to", expected=", ".join(writable_formats()))

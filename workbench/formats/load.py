@@ -22,7 +22,7 @@ from workbench.model.snapshot import Scenario
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.selectors import compile_pattern
 
-__all__ = ["load", "read_objects"]
+__all__ = ["load", "no_collection", "read_objects"]
 
 
 def load(
@@ -60,7 +60,7 @@ def load(
     UnknownNameError
         No such format.
     """
-    with _no_collection():
+    with no_collection():
         intake = FabricIntake.of(format)
         manifests = read_manifests(paths, stdin, intake.claim)
         given = _given_matrices(matrices or {}, manifests)
@@ -109,7 +109,7 @@ def _given_matrices(matrices: Mapping[str, str | Path], manifests: Manifests) ->
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def no_collection() -> Iterator[None]:
     """Millions of small objects are made and kept: collecting garbage meanwhile costs twice the time, finds none."""
     enabled = gc.isenabled()
     gc.disable()

@@ -5,12 +5,19 @@ from __future__ import annotations
 from workbench.errors import UnknownNameError
 from workbench.formats.fabric.base import FabricFormat, Sample
 from workbench.formats.fabric.graphml import GRAPHML
+from workbench.formats.fabric.hived import HIVED
 from workbench.formats.fabric.hypernode_yaml import HYPERNODES, HYPERNODES_REGEX
+from workbench.formats.fabric.ibnetdiscover import IBNETDISCOVER
 from workbench.formats.fabric.levels import KAI, KOORDINATOR, KUEUE
+from workbench.formats.fabric.lingjun import LINGJUN
+from workbench.formats.fabric.netq import NETQ_GRAPH, NETQ_INVENTORY
 from workbench.formats.fabric.slurm_conf import SLURM_BLOCK_CONF, SLURM_CONF
 from workbench.formats.fabric.slurm_yaml import SLURM_BLOCK_YAML, SLURM_YAML
 from workbench.formats.fabric.snapshot import SNAPSHOT
+from workbench.formats.fabric.topograph import TOPOGRAPH
+from workbench.formats.fabric.topograph_labels import TOPOGRAPH_LABELS
 from workbench.formats.fabric.tor_node import TOR_NODE
+from workbench.formats.nccl_topo import NCCL_TOPO
 
 __all__ = ["FORMATS", "detect_format", "get_format", "writable_formats"]
 
@@ -28,6 +35,14 @@ FORMATS: tuple[FabricFormat, ...] = (
     KOORDINATOR,
     HYPERNODES,
     HYPERNODES_REGEX,
+    IBNETDISCOVER,
+    NETQ_GRAPH,
+    NETQ_INVENTORY,
+    HIVED,
+    TOPOGRAPH,
+    LINGJUN,
+    NCCL_TOPO,
+    TOPOGRAPH_LABELS,
 )
 
 
