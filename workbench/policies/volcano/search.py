@@ -90,7 +90,7 @@ class HardSearch:
         # A domain is dry-run even when it cannot succeed if a later turn would see the sum of its scores.
         turns_follow = progress.missing < sum(progress.left)
         holds = self._holds(progress)
-        near = self._near_record(record)
+        near = self.near_record(record)
         self._same_question(progress, record)
         self._ask(progress, record)
         winner: Turn | None = None
@@ -210,7 +210,7 @@ class HardSearch:
             total += np.minimum(counts, left)
         return total
 
-    def _near_record(self, record: int) -> npt.NDArray[np.bool_]:
+    def near_record(self, record: int) -> npt.NDArray[np.bool_]:
         """Domains whose LCA with the record is known and of an allowed tier; all without a record."""
         topology = self.workplace.request.snapshot.topology
         if record == NO_RECORD:

@@ -12,6 +12,7 @@ from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.volcano.allocate import Pass, Workplace
 from workbench.policies.volcano.explaining import record_nodes
+from workbench.policies.volcano.misses import best_of, nearest_misses
 from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.queues import Room
 from workbench.policies.volcano.record import NO_RECORD, UNKNOWN_RECORD, read_record, widen
@@ -272,7 +273,6 @@ def _declined(request: Request, search: HardSearch, highest: int, record: int, w
     topology, demand = request.snapshot.topology, request.demand
     progress = request.progress()
     needs = max(progress.missing, 1)
-    misses = tuple(search.misses[tier] for tier in sorted(search.misses))
     pods = "1 pod" if needs == 1 else f"{needs} pods"
     # A pod that fits on no node at all is the plainest reason there is.
     reasons = [
@@ -280,8 +280,8 @@ def _declined(request: Request, search: HardSearch, highest: int, record: int, w
         for role in demand.order
         if not demand.capacity(role, demand.idle, 1).any()
     ]
-    if misses:
-        best = max(misses, key=lambda miss: (miss.holds, -miss.tier))
+    if search.misses:
+        best = best_of(search.misses.values())
         text = f"no HyperNode of tier <= {highest} holds {pods}: "
         text += f"best {best.domain} (tier {best.tier}) holds {best.holds} of {needs}"
         if record != NO_RECORD:
@@ -293,6 +293,8 @@ def _declined(request: Request, search: HardSearch, highest: int, record: int, w
     else:
         text = f"there is no HyperNode of tier <= {highest}"
         reasons.append(Reason("no-domain", text, 0))
+    # There is no virtual top.
+    allowed = np.append(search.near_record(record) & (topology.tier <= highest), False)
     if search.last_tried >= 0:
         # Upstream's text describes the domain tried last.
         nodes = topology.nodes_of(search.last_tried)
@@ -302,4 +304,4 @@ def _declined(request: Request, search: HardSearch, highest: int, record: int, w
         idle[nodes] = fill.idle
         role = done.failed[0] if done.failed else demand.order[0]
         reasons.append(gang_text(request, needs, role, idle, nodes))
-    return Declined(tuple(reasons), misses, warnings)
+    return Declined(tuple(reasons), nearest_misses(request, search.misses, allowed), warnings)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from workbench.kernels.domains import NO_RECORD, Fill
 from workbench.kernels.two_level import TwoLevel
 from workbench.model.gang import Gang
-from workbench.model.placement import Reason
+from workbench.model.placement import NearestMiss, Reason
 from workbench.model.release import Release
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.base import Assignment, Composed, Declined, Request
@@ -18,19 +18,21 @@ from workbench.policies.volcano.allocate import Pass
 from workbench.policies.volcano.board import Board
 from workbench.policies.volcano.compiled_search import compiled_search, last_fit, nodes_of_pods
 from workbench.policies.volcano.constraints import Limits, limits_of
+from workbench.policies.volcano.gradients import Gradients
 from workbench.policies.volcano.hypernode_scores import (
     HyperNodeParameters,
     topology_scores_newest,
     weights_of_resources,
 )
 from workbench.policies.volcano.job_parts import JobProgress, SubJob, split
+from workbench.policies.volcano.misses import best_of, nearest_misses
 from workbench.policies.volcano.normal_pods import NormalPods
 from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.queues import Room
 from workbench.policies.volcano.recovery import joined, recover
 from workbench.policies.volcano.scores import score_weights
 from workbench.policies.volcano.stream import Prepared, SearchStream
-from workbench.policies.volcano.turns import Turns, causes_by_role
+from workbench.policies.volcano.turns import Turns, causes_by_role, declined_flat
 from workbench.policies.volcano.two_level import State, TwoLevelSearch
 
 __all__ = ["Volcano115"]
@@ -105,7 +107,7 @@ class Volcano115(VolcanoPolicy):
         done = Pass.run(fill, shapes, nodes, progress, stop_when_ready=False)
         state = State(done.progress, [done.progress], [record], record, [(0, r, n) for r, n in done.placed])
         if not done.progress.ready:
-            return _declined_flat(request, done, fill.idle, limits)
+            return declined_flat(request, done, fill.idle, progress, limits.warnings)
         for role, placed in done.placed:
             board.put(role, placed)
         answer = _assignment(request, board, [sub], state, limits)
@@ -126,10 +128,11 @@ class Volcano115(VolcanoPolicy):
             score += search.score
         if not search.ready:
             told = self.search(request, self.board(request), subs, limits)
-            state = told.start(records, joined(records, request.snapshot.topology))
+            record = joined(records, request.snapshot.topology)
+            state = told.start(records, record)
             told.take_over(search.tried(), state)
             fit = last_fit(request, search, told.last_tried)
-            return _declined_by_search(request, told, fit, limits, search.room().tolist())
+            return _declined_by_search(request, told, fit, limits, record, search.room().tolist())
         node = nodes_of_pods(request, subs, search)
         answer = Assignment(node, _reasons(request, node, None), score=score, warnings=limits.warnings)
         if _has_topology(request.gang) and search.record != NO_RECORD:
@@ -191,7 +194,7 @@ class Volcano115(VolcanoPolicy):
         if not search.ready(state):
             demand = request.demand
             room = [int(demand.capacity(role, demand.idle, 1).sum()) for role in demand.order]
-            return _declined_by_search(request, search, search.last_fit(state), limits, room)
+            return _declined_by_search(request, search, search.last_fit(state), limits, state.record, room)
         answer = _assignment(request, board, subs, state, limits)
         answer.score = score
         if _has_topology(request.gang) and state.record != NO_RECORD:
@@ -276,7 +279,9 @@ class _FlatTurns(_NewestTurns):
         # The turns look at the same nodes, so that all of them can be taken in one pass.
         done = Pass.run(fill, shapes, nodes, self.progress, stop_when_ready=not every)
         if not done.progress.ready:
-            self.declined, self.over = _declined_flat(request, done, fill.idle, self._limits), True
+            start = request.progress()
+            self.declined = declined_flat(request, done, fill.idle, start, self._limits.warnings)
+            self.over = True
             return
         self._give([(0, role, placed) for role, placed in done.placed])
         self.progress = done.progress
@@ -336,7 +341,8 @@ class _SearchTurns(_NewestTurns):
             demand = request.demand
             holds = [int(demand.capacity(role, demand.idle, 1).sum()) for role in demand.order]
             fit = search.last_fit(state)
-            self.declined, self.over = _declined_by_search(request, search, fit, self._limits, holds), True
+            self.declined = _declined_by_search(request, search, fit, self._limits, state.record, holds)
+            self.over = True
             return
         self._state, self.progress = state, state.job
         self._give(state.placed[before:])
@@ -388,7 +394,7 @@ def _explain_failure(request: Request, board: Board, subs: list[SubJob], state: 
     recorder.note("no HyperNode chosen")
     if state.placed or not search.misses:
         return
-    best = max(search.misses.values(), key=lambda miss: (miss.holds, -miss.tier))
+    best = best_of(search.misses.values())
     domain = topology.domain(best.domain) if topology.has_domain(best.domain) else -1
     number = next(i for i, sub in enumerate(state.subs) if any(sub.left))
     recorder.note(f"nodes of {best.domain} as the first pod sees them")
@@ -415,48 +421,57 @@ def _reasons(request: Request, node: Ints, idle: Longs | None) -> dict[int, tupl
     return {role: causes or nowhere for role, causes in causes_by_role(request, node, idle).items()}
 
 
-def _declined_flat(request: Request, done: Pass, idle: Longs, limits: Limits) -> Declined:
-    start = request.progress()
-    held = f"{done.n_placed} of the {start.missing} pods needed find a node"
-    # No role failed where the queue took too few pods.
-    role = done.failed[0] if done.failed else request.demand.order[0]
-    reasons = (
-        fit_reason(request, role, idle),
-        Reason("gang-incomplete", held, start.missing),
-        gang_text(request, start.missing, role, idle),
-    )
-    return Declined(reasons, warnings=limits.warnings)
-
-
 def _declined_by_search(
-    request: Request, search: TwoLevelSearch, fit: tuple[int, Longs, Ints], limits: Limits, room: list[int]
+    request: Request,
+    search: TwoLevelSearch,
+    fit: tuple[int, Longs, Ints],
+    limits: Limits,
+    record: int,
+    room: list[int],
 ) -> Declined:
     """Why the gang waits: the HyperNode that came closest, beside the texts that Volcano would write.
 
-    `fit`: as of `TwoLevelSearch.last_fit`; `room`: pods of each role, in the order of the demand, that the nodes hold.
+    Parameters
+    ----------
+    fit
+        As of `TwoLevelSearch.last_fit`.
+    record : int
+        Of the job.
+    room : list of int
+        Pods of each role, in the order of the demand, that the nodes hold.
     """
-    demand = request.demand
+    demand, topology = request.demand, request.snapshot.topology
     needs = max(request.progress().missing, 1)
-    reasons = [_no_domain(search, limits, needs)]
+    allowed = None
+    if limits.job is not None:
+        allowed = np.zeros(topology.n_domains + 1, dtype=np.bool_)
+        for _, domains in Gradients(topology).of(-1, record, limits.job):
+            allowed[domains] = True
+    misses = nearest_misses(request, search.misses, allowed)
+    reasons = [_no_domain(search, limits, record, needs, misses)]
     reasons += [fit_reason(request, r, demand.idle) for r, pods in zip(demand.order, room, strict=True) if not pods]
     role, idle, nodes = fit
     last = search.last_tried
     name = "" if last is None or last < 0 else request.snapshot.topology.domain_name(last)
     reasons.append(gang_text(request, needs, role, idle, nodes, name))
-    if not search.misses:
-        # Nothing was tried, so that the nodes say most.
-        reasons = [*reasons[1:], reasons[0]]
-    misses = tuple(search.misses[tier] for tier in sorted(search.misses))
     return Declined(tuple(reasons), misses, limits.warnings)
 
 
-def _no_domain(search: TwoLevelSearch, limits: Limits, needs: int) -> Reason:
+def _no_domain(
+    search: TwoLevelSearch, limits: Limits, record: int, needs: int, misses: tuple[NearestMiss, ...]
+) -> Reason:
     """Which HyperNode came closest."""
     within = "" if limits.job is None else f" of tier <= {limits.job}"
     if not search.misses:
-        text = f"no HyperNode{within} near the running pods was large enough when the session began"
+        if record != NO_RECORD:
+            text = f"no HyperNode{within} near the running pods is allowed"
+        else:
+            text = f"no HyperNode{within} was as large as minResources when the session began"
+        if misses:
+            best = best_of(misses)
+            text += f": best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
         return Reason("no-domain", text, 1)
-    best = max(search.misses.values(), key=lambda miss: (miss.holds, -miss.tier))
+    best = best_of(search.misses.values())
     pods = "1 pod" if needs == 1 else f"{needs} pods"
     text = (
         f"no HyperNode{within} holds {pods}: best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
