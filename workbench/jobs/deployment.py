@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from workbench.jobs.min_resources import min_resources_of_pods
 from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, make_role, notes_about, read_gpu_group
 from workbench.model.gang import Gang
 from workbench.objects.deployment import QUEUE_ANNOTATION, Deployment
@@ -53,5 +54,6 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
         gpu_group=read_gpu_group(template.labels, notes),
         kind="Deployment",
         ready=ready,
+        min_resources=min_resources_of_pods(template.spec.requests, deployment.min_member),
         notes=tuple(notes),
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from workbench.jobs.group_pods import SubGroups, min_sub_groups
 from workbench.jobs.membership import role_of
+from workbench.jobs.min_resources import min_resources_of_pods
 from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, make_role, notes_about, read_gpu_group
 from workbench.model.gang import Gang, GpuGroup, Role, SubGroup
 from workbench.objects.deployment import QUEUE_ANNOTATION
@@ -103,6 +104,7 @@ def _single(pod: Pod, priorities: Priorities, notes: list[str]) -> Gang:
         priority=roles[0].priority,
         job_class=_job_class([pod]),
         kind="Pod",
+        min_resources=min_resources_of_pods(pod.spec.requests, 1),
         notes=tuple(notes),
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from workbench.jobs.group_pods import SubGroups, min_sub_groups
 from workbench.jobs.membership import ROLE_LABEL, role_of
+from workbench.jobs.min_resources import min_resources_of_job
 from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, make_role, notes_about, read_gpu_group
 from workbench.jobs.sub_groups import PARTITION_LABEL, partition_id, sub_group_policy
 from workbench.model.gang import Gang, Role, SubGroup
@@ -64,7 +65,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         sub_groups=_sub_groups(job, policies, roles, started),
         min_subgroups=min_sub_groups(policies),
         sub_grouped=bool(policies),
-        min_resources=group.min_resources if group else None,
+        min_resources=group.min_resources if group else min_resources_of_job(job, priorities),
         notes=tuple(notes),
     )
 

@@ -186,7 +186,7 @@ class Session:
         admission = Admission(self._config, self._snapshot, self._queues)
 
         def minimum(i: int) -> Floats | None:
-            found = min_resources(self._jobs[i].gang, self._jobs[i].rows)
+            found = min_resources(self._jobs[i].gang, self._snapshot.resources)
             return None if found is None else self._queues.counted(found)
 
         refused = admission.run(waiting, [job.gang for job in self._jobs], minimum, self._key)
