@@ -52,8 +52,7 @@ def test_hypernodes_that_min_resources_rule_out_count_too():
     refusal = get_policy("volcano-1.15").place(job, document_tree(cpu=1000).ledger())
     assert misses("volcano-1.15", job, document_tree(cpu=1000)) == [(1, "s0", 2, 3)]
     assert refusal.reasons[0].message == (
-        "no HyperNode of tier <= 1 was as large as minResources when the session began: "
-        "best s0 (tier 1) holds 2 of 3"
+        "no HyperNode of tier <= 1 was as large as minResources when the session began: best s0 (tier 1) holds 2 of 3"
     )
 
 
