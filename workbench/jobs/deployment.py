@@ -25,9 +25,9 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
     """
     template = deployment.template
     notes = notes_about([(ROLE, template.spec)])
-    # A ReplicaSet replaces finished pods, so only those that hold a node count.
-    ready = sum(pod.holds_resources for pod in pods)
-    waiting = [pod.metadata.name for pod in pods if not pod.spec.node_name and not pod.finished]
+    # A ReplicaSet replaces finished pods and those that are ending, so only those that hold a node count.
+    ready = sum(pod.holds_resources and not pod.ending for pod in pods)
+    waiting = [pod.metadata.name for pod in pods if not (pod.spec.node_name or pod.finished or pod.ending)]
     count = max(deployment.replicas - ready, 0)
     if count == 0:
         return None

@@ -68,6 +68,8 @@ class RunningPod:
         Host GPUs it holds.
     queue : str
         Queue of its gang; empty: none.
+    ending : bool
+        It holds what it holds until it is gone, and counts for no gang and no queue any more.
     """
 
     namespace: str
@@ -80,6 +82,7 @@ class RunningPod:
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     queue: str = ""
+    ending: bool = False
 
 
 def gpu_words(masks: list[int]) -> Words:
@@ -185,6 +188,29 @@ class ClusterSnapshot(Displayed):
         totals = self.topology.domain_sums(self.used)
         totals.flags.writeable = False
         return totals
+
+    @cached_property
+    def releasing(self) -> Longs | None:
+        """What pods that are ending still hold of each node, int64 (n, r); None where none is ending."""
+        ending = [pod for pod in self.running if pod.ending and pod.node >= 0]
+        if not ending:
+            return None
+        held = np.zeros_like(self.used)
+        for pod in ending:
+            held[pod.node] += request_vector(self.resources, pod.requests)[0]
+        return held
+
+    @cached_property
+    def after_endings(self) -> ClusterSnapshot:
+        """The moment when the pods that are ending are gone; itself where none is."""
+        if self.releasing is None:
+            return self
+        gpu_free = self.gpu_free.copy()
+        for pod in self.running:
+            if pod.ending and pod.node >= 0:
+                gpu_free[pod.node] |= gpu_words_row(pod.gpu_mask, gpu_free.shape[1]) & self.gpu_total[pod.node]
+        remaining = tuple(pod for pod in self.running if not pod.ending)
+        return dataclasses.replace(self, used=self.used - self.releasing, gpu_free=gpu_free, running=remaining)
 
     def ledger(self) -> Ledger:
         """A working copy for one session."""

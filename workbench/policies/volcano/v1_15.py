@@ -56,6 +56,7 @@ class Volcano115(VolcanoPolicy):
     name = "volcano-1.15"
     monotone = True
     sub_groups = True
+    waits_for_closer = True
 
     release = Release.NEWEST
     _parameters: HyperNodeParameters
@@ -69,7 +70,7 @@ class Volcano115(VolcanoPolicy):
             return _FlatTurns(request, self, limits)
         return _SearchTurns(request, self, limits)
 
-    def assign(self, request: Request) -> Assignment | Declined:
+    def assign_idle(self, request: Request) -> Assignment | Declined:
         gang, topology = request.gang, request.snapshot.topology
         if _has_topology(gang) and not topology.ready:
             return Declined((topology_not_ready(topology),))
@@ -243,7 +244,7 @@ class _NewestTurns(Turns):
         if self._begun or room is not None or not (every or (needed and not request.gang.sub_grouped)):
             self._begun = True
             return False
-        self._whole = self._policy.assign(request)
+        self._whole = self._policy.assign_idle(request)
         self.over = True
         if isinstance(self._whole, Declined):
             self.declined = self._whole
