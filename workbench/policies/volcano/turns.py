@@ -18,11 +18,11 @@ from workbench.policies.demand import node_reasons
 from workbench.policies.progress import Progress
 from workbench.policies.reasons import fit_reason, gang_text
 from workbench.policies.volcano.allocate import Pass, Workplace
-from workbench.policies.volcano.explaining import record_nodes
+from workbench.policies.volcano.explaining import pods_text, record_nodes
 from workbench.policies.volcano.misses import nearest_misses
 from workbench.policies.volcano.queues import Room
 
-__all__ = ["FlatTurns", "Turns", "WorkplaceOf", "causes_by_role", "declined_flat", "idle_after"]
+__all__ = ["FlatTurns", "Turns", "WorkplaceOf", "causes_by_role", "declined_flat", "idle_after", "tell_whole_cluster"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -161,6 +161,19 @@ def declined_flat(
     return Declined(reasons, nearest_misses(request, whole), warnings)
 
 
+def tell_whole_cluster(request: Request, done: Pass, start: Progress) -> None:
+    """Tell the recorder how a first pass over all nodes went, which began at `start`."""
+    if request.recorder is None:
+        return
+    topology = request.snapshot.topology
+    placed = f"{done.n_placed} of {pods_text(sum(start.left))}"
+    request.recorder.note(f"turn 1: no HyperNode restricts the job, {placed} placed")
+    if topology.n_domains and not done.progress.ready:
+        misses = [miss for miss in nearest_misses(request, {}) if miss.tier != topology.top_tier]
+        parts = [f"{miss.domain} (tier {miss.tier}) holds {miss.holds} of {miss.needs}" for miss in misses]
+        request.recorder.note(f"closest of each tier: {', '.join(parts)}")
+
+
 class FlatTurns(Turns):
     """Turns on the nodes of the whole cluster, without topology or with it as a score only."""
 
@@ -189,7 +202,10 @@ class FlatTurns(Turns):
             self._told = True
             self.tell(workplace, fill, shapes)
         # The turns look at the same nodes, so that all of them can be taken in one pass.
+        first = not (self.node >= 0).any()
         done = Pass.run(fill, shapes, fill.nodes, self.progress, stop_when_ready=not every)
+        if first:
+            tell_whole_cluster(request, done, self.progress)
         if not done.progress.ready:
             self.declined = self._why_not(request, fill, done, self.progress)
             self.over = True

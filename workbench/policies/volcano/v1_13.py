@@ -11,7 +11,7 @@ from workbench.model.topology import Topology
 from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.volcano.allocate import Pass, Workplace
-from workbench.policies.volcano.explaining import record_nodes
+from workbench.policies.volcano.explaining import pods_text, record_nodes
 from workbench.policies.volcano.misses import best_of, nearest_misses
 from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.queues import Room
@@ -235,8 +235,7 @@ def _soft_note(record: str) -> str:
 def _turn_note(number: int, turn: Turn | None, topology: Topology) -> str:
     if turn is None:
         return f"turn {number}: no HyperNode chosen"
-    pods = "1 pod" if turn.done.n_placed == 1 else f"{turn.done.n_placed} pods"
-    return f"turn {number}: {pods} in {topology.domain_names[turn.domain]}"
+    return f"turn {number}: {pods_text(turn.done.n_placed)} in {topology.domain_names[turn.domain]}"
 
 
 def _running_on_leaf(request: Request) -> Longs:
@@ -273,7 +272,7 @@ def _declined(request: Request, search: HardSearch, highest: int, record: int, w
     topology, demand = request.snapshot.topology, request.demand
     progress = request.progress()
     needs = max(progress.missing, 1)
-    pods = "1 pod" if needs == 1 else f"{needs} pods"
+    pods = pods_text(needs)
     # A pod that fits on no node at all is the plainest reason there is.
     reasons = [
         fit_reason(request, role, demand.idle)

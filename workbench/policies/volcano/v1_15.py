@@ -18,6 +18,7 @@ from workbench.policies.volcano.allocate import Pass
 from workbench.policies.volcano.board import Board
 from workbench.policies.volcano.compiled_search import compiled_search, last_fit, nodes_of_pods
 from workbench.policies.volcano.constraints import Limits, limits_of
+from workbench.policies.volcano.explaining import pods_text
 from workbench.policies.volcano.gradients import Gradients
 from workbench.policies.volcano.hypernode_scores import (
     HyperNodeParameters,
@@ -32,7 +33,7 @@ from workbench.policies.volcano.queues import Room
 from workbench.policies.volcano.recovery import joined, recover
 from workbench.policies.volcano.scores import score_weights
 from workbench.policies.volcano.stream import Prepared, SearchStream
-from workbench.policies.volcano.turns import Turns, causes_by_role, declined_flat
+from workbench.policies.volcano.turns import Turns, causes_by_role, declined_flat, tell_whole_cluster
 from workbench.policies.volcano.two_level import State, TwoLevelSearch
 
 __all__ = ["Volcano115"]
@@ -106,6 +107,7 @@ class Volcano115(VolcanoPolicy):
         board.record_nodes(-1, sub, record)
         progress = JobProgress.start(gang, request.snapshot)
         done = Pass.run(fill, shapes, nodes, progress, stop_when_ready=False)
+        tell_whole_cluster(request, done, progress)
         state = State(done.progress, [done.progress], [record], record, [(0, r, n) for r, n in done.placed])
         if not done.progress.ready:
             return declined_flat(request, done, fill.idle, progress, limits.warnings)
@@ -279,6 +281,8 @@ class _FlatTurns(_NewestTurns):
             board.record_nodes(-1, sub, self._records[0])
         # The turns look at the same nodes, so that all of them can be taken in one pass.
         done = Pass.run(fill, shapes, nodes, self.progress, stop_when_ready=not every)
+        if not (self.node >= 0).any():
+            tell_whole_cluster(request, done, self.progress)
         if not done.progress.ready:
             start = request.progress()
             self.declined = declined_flat(request, done, fill.idle, start, self._limits.warnings)
@@ -376,9 +380,7 @@ def _explain_turn(request: Request, board: Board, subs: list[SubJob], before: St
     for number in dict.fromkeys(owner for owner, _, _ in news):
         pods = sum(len(nodes) for owner, _, nodes in news if owner == number)
         name = subs[number].name or request.gang.name
-        recorder.note(
-            f"{name}: {pods} {'pod' if pods == 1 else 'pods'} inside {topology.domain_name(after.records[number])}"
-        )
+        recorder.note(f"{name}: {pods_text(pods)} inside {topology.domain_name(after.records[number])}")
     if not before.placed:
         board.take_back(board.mark() - len(news))
         first = news[0][0]
@@ -473,8 +475,6 @@ def _no_domain(
             text += f": best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
         return Reason("no-domain", text, 1)
     best = best_of(search.misses.values())
-    pods = "1 pod" if needs == 1 else f"{needs} pods"
-    text = (
-        f"no HyperNode{within} holds {pods}: best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
-    )
+    text = f"no HyperNode{within} holds {pods_text(needs)}: "
+    text += f"best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
     return Reason("no-domain", text + search.obstacles[best.tier], len(search.misses))
