@@ -116,6 +116,8 @@ class ClusterSnapshot(Displayed):
         Which matrix each node has, -1 for none.
     queues : mapping of str to Queue
     running : tuple of RunningPod
+    records : mapping of str to str
+        What the scheduler remembers of gangs that it placed (`Placement.records`); empty after its restart.
     gaps : tuple of str
         What is missing and was not guessed, one sentence each.
     source : str
@@ -138,6 +140,7 @@ class ClusterSnapshot(Displayed):
     node_matrix: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     queues: Mapping[str, Queue] = field(default_factory=dict)
     running: tuple[RunningPod, ...] = ()
+    records: Mapping[str, str] = field(default_factory=dict)
     gaps: tuple[str, ...] = ()
     source: str = ""
     taken_at: str = ""
@@ -257,7 +260,8 @@ class ClusterSnapshot(Displayed):
                     queue=placement.gang.queue,
                 )
             )
-        return dataclasses.replace(self, used=used, gpu_free=gpu_free, running=(*self.running, *started))
+        running, records = (*self.running, *started), {**self.records, **placement.records}
+        return dataclasses.replace(self, used=used, gpu_free=gpu_free, running=running, records=records)
 
     def without(self, gang: str) -> ClusterSnapshot:
         """The moment after a gang (``namespace/name``) has ended; its pods give everything back."""
@@ -267,7 +271,8 @@ class ClusterSnapshot(Displayed):
                 used[pod.node] -= request_vector(self.resources, pod.requests)[0]
                 gpu_free[pod.node] |= gpu_words_row(pod.gpu_mask, gpu_free.shape[1]) & self.gpu_total[pod.node]
         remaining = tuple(pod for pod in self.running if pod.gang != gang)
-        return dataclasses.replace(self, used=used, gpu_free=gpu_free, running=remaining)
+        records = {name: at for name, at in self.records.items() if name != gang and not name.startswith(f"{gang}/")}
+        return dataclasses.replace(self, used=used, gpu_free=gpu_free, running=remaining, records=records)
 
 
 def gpu_words_row(mask: int, width: int) -> Words:

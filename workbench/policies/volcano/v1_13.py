@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import Fill, TopologyScores
+from workbench.model.explanation import Recorder
+from workbench.model.gang import Gang
+from workbench.model.ledger import Ledger
 from workbench.model.placement import Reason
 from workbench.model.topology import Topology
 from workbench.policies.base import Assignment, Declined, Request
+from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.volcano.allocate import Pass, Workplace
 from workbench.policies.volcano.explaining import pods_text, record_nodes
@@ -45,6 +51,12 @@ class Volcano113(VolcanoPolicy):
 
     def __init__(self, parameters: TopologyParameters) -> None:
         super().__init__(parameters)
+
+    def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
+        # What the last session wrote, where nobody put it on the object yet.
+        if not gang.record and gang.key in ledger.snapshot.records:
+            gang = replace(gang, record=ledger.snapshot.records[gang.key])
+        return super().request(gang, ledger, gpus, recorder)
 
     def turns(self, request: Request) -> Turns:
         constraint = request.gang.constraint
@@ -102,6 +114,7 @@ class _SoftTurns(FlatTurns):
         answer.warnings = (*answer.warnings, *_record_warnings(request, self._first_record))
         if isinstance(answer, Assignment) and self._record >= 0:
             answer.record, answer.has_record = self._record, True
+            answer.records = {request.gang.key: request.snapshot.topology.domain_name(self._record)}
         return answer
 
 
@@ -191,9 +204,11 @@ class _HardTurns(Turns):
         inside = Reason("no-domain", f"no HyperNode of tier <= {self._highest} near the record holds one more pod")
         causes = causes_by_role(request, self.node, idle)
         reasons = {role: (inside, *everywhere) for role, everywhere in causes.items()}
+        topology = request.snapshot.topology
         return Assignment(
             self.node,
             reasons,
+            records={request.gang.key: topology.domain_name(self._record)} if self._record >= 0 else {},
             record=self._record if self._record >= 0 else -1,
             has_record=self._record >= 0,
             score=self.score,

@@ -26,11 +26,11 @@ from workbench.policies.volcano.hypernode_scores import (
     weights_of_resources,
 )
 from workbench.policies.volcano.job_parts import JobProgress, SubJob, split
+from workbench.policies.volcano.memory import records_at_open, records_to_keep
 from workbench.policies.volcano.misses import best_of, nearest_misses
 from workbench.policies.volcano.normal_pods import NormalPods
 from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.queues import Room
-from workbench.policies.volcano.recovery import joined, recover
 from workbench.policies.volcano.scores import score_weights
 from workbench.policies.volcano.stream import Prepared, SearchStream
 from workbench.policies.volcano.turns import Turns, causes_by_role, declined_flat, tell_whole_cluster
@@ -77,14 +77,14 @@ class Volcano115(VolcanoPolicy):
             return Declined((topology_not_ready(topology),))
         limits = limits_of(gang, topology)
         subs = split(gang, request.snapshot, request.demand, limits)
-        records = [recover(sub.running_nodes, topology) if sub.topology else NO_RECORD for sub in subs]
+        records, record = records_at_open(gang.key, subs, request.snapshot)
         if limits.job is None and not gang.sub_grouped:
             return self._flat(request, self.board(request), subs[0], records[0], limits)
         # The kernel does not know the score of pods without a topology, and an explanation wants every step.
         normal = self._parameters.normal_pod_enable and not all(sub.topology for sub in subs)
         if normal or request.recorder is not None:
-            return self._two_level(request, self.board(request), subs, records, limits)
-        return self._compiled(request, subs, records, limits)
+            return self._two_level(request, self.board(request), subs, records, record, limits)
+        return self._compiled(request, subs, records, record, limits)
 
     def board(self, request: Request) -> Board:
         """The cluster as the request shows it, with what the scores need."""
@@ -119,19 +119,20 @@ class Volcano115(VolcanoPolicy):
             answer.has_record = True
         elif isinstance(fill, Fill) and fill.record != NO_RECORD:
             answer.record, answer.has_record = fill.record, True
+            if sub.topology:
+                answer.records = records_to_keep(gang.key, [sub], [fill.record], fill.record, board.topology)
         return answer
 
     def _compiled(
-        self, request: Request, subs: list[SubJob], records: list[int], limits: Limits
+        self, request: Request, subs: list[SubJob], records: list[int], record: int, limits: Limits
     ) -> Assignment | Declined:
         """The same as `_two_level` by the kernel."""
-        search = self._prepare(request, subs, records, limits)
+        search = self._prepare(request, subs, records, record, limits)
         score = 0.0
         while search.pods_left and search.turn():
             score += search.score
         if not search.ready:
             told = self.search(request, self.board(request), subs, limits)
-            record = joined(records, request.snapshot.topology)
             state = told.start(records, record)
             told.take_over(search.tried(), state)
             fit = last_fit(request, search, told.last_tried)
@@ -140,15 +141,20 @@ class Volcano115(VolcanoPolicy):
         answer = Assignment(node, _reasons(request, node, None), score=score, warnings=limits.warnings)
         if _has_topology(request.gang) and search.record != NO_RECORD:
             answer.record, answer.has_record = search.record, True
+            kept = search.records().tolist()
+            topology = request.snapshot.topology
+            answer.records = records_to_keep(request.gang.key, subs, kept, search.record, topology)
         return answer
 
-    def _prepare(self, request: Request, subs: list[SubJob], records: list[int], limits: Limits) -> TwoLevel:
+    def _prepare(
+        self, request: Request, subs: list[SubJob], records: list[int], record: int, limits: Limits
+    ) -> TwoLevel:
         p, snapshot = self._parameters, request.snapshot
         return compiled_search(
             request,
             subs,
             records,
-            joined(records, snapshot.topology),
+            record,
             limits.job,
             weights=score_weights(p, snapshot.resources),
             scores=topology_scores_newest(snapshot.topology, p.weight),
@@ -166,20 +172,22 @@ class Volcano115(VolcanoPolicy):
         limits = limits_of(gang, topology)
         if not topology.ready or (limits.job is None and not gang.sub_grouped):
             return None
+        if request.ledger.releasing is not None:
+            return None
         subs = split(gang, request.snapshot, request.demand, limits)
         if self._parameters.normal_pod_enable and not all(sub.topology for sub in subs):
             return None
         if self._parameters.gpu_weight and any(role.n_gpus for role in gang.roles):
             return None
-        search = self._prepare(request, subs, [NO_RECORD] * len(subs), limits)
+        search = self._prepare(request, subs, [NO_RECORD] * len(subs), NO_RECORD, limits)
         return Prepared(search, subs, limits.warnings, _has_topology(gang))
 
     def _two_level(
-        self, request: Request, board: Board, subs: list[SubJob], records: list[int], limits: Limits
+        self, request: Request, board: Board, subs: list[SubJob], records: list[int], record: int, limits: Limits
     ) -> Assignment | Declined:
         topology = request.snapshot.topology
         search = self.search(request, board, subs, limits)
-        state = search.start(records, joined(records, topology))
+        state = search.start(records, record)
         score = 0.0
         turns = 0
         while any(any(sub.left) for sub in state.subs):
@@ -202,6 +210,7 @@ class Volcano115(VolcanoPolicy):
         answer.score = score
         if _has_topology(request.gang) and state.record != NO_RECORD:
             answer.record, answer.has_record = state.record, True
+            answer.records = records_to_keep(request.gang.key, subs, state.records, state.record, topology)
         return answer
 
     def search(self, request: Request, board: Board, subs: list[SubJob], limits: Limits) -> TwoLevelSearch:
@@ -215,11 +224,10 @@ class _NewestTurns(Turns):
 
     def __init__(self, request: Request, policy: Volcano115, limits: Limits) -> None:
         super().__init__(request)
-        topology = request.snapshot.topology
         self._policy = policy
         self._limits = limits
         self._subs = split(request.gang, request.snapshot, request.demand, limits)
-        self._records = [recover(sub.running_nodes, topology) if sub.topology else NO_RECORD for sub in self._subs]
+        self._records, self._job_record = records_at_open(request.gang.key, self._subs, request.snapshot)
         self._given: dict[tuple[int, int], int] = {}
         self._begun = False
         self._whole: Assignment | Declined | None = None
@@ -305,6 +313,10 @@ class _FlatTurns(_NewestTurns):
             answer.has_record = True
         elif self._record != NO_RECORD:
             answer.record, answer.has_record = self._record, True
+            if self._subs[0].topology:
+                answer.records = records_to_keep(
+                    request.gang.key, self._subs[:1], self._records[:1], self._record, request.snapshot.topology
+                )
         return answer
 
 
@@ -322,7 +334,7 @@ class _SearchTurns(_NewestTurns):
         board = self._policy.board(request)
         if self._search is None or self._state is None:
             self._search = self._policy.search(request, board, self._subs, self._limits)
-            self._state = self._search.start(self._records, joined(self._records, request.snapshot.topology))
+            self._state = self._search.start(self._records, self._job_record)
         search, state = self._search, self._state
         search.board = board
         self._cap_each(request, state, room)
@@ -369,6 +381,9 @@ class _SearchTurns(_NewestTurns):
         answer = self._assignment(request, idle)
         if self._state is not None and _has_topology(request.gang) and self._state.record != NO_RECORD:
             answer.record, answer.has_record = self._state.record, True
+            answer.records = records_to_keep(
+                request.gang.key, self._subs, self._state.records, self._state.record, request.snapshot.topology
+            )
         return answer
 
 
