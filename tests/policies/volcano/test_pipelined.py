@@ -107,6 +107,10 @@ def test_the_explanation_gives_the_same_answer_and_says_why(name):
     explanation = policy.explain(gang(2), cluster)
     assert explanation.decision.result.reasons == policy.place(gang(2), cluster.ledger()).reasons
     assert any("pods which are ending" in note for note in explanation.notes)
+    (session,) = policy.explain_session([gang(2)], cluster)
+    assert session.decision.result.reasons == explanation.decision.result.reasons
+    assert sorted(session.notes) == sorted(explanation.notes)
+    assert [c.name for c in session.nodes] == [c.name for c in explanation.nodes]
 
 
 @pytest.mark.parametrize(("name", "make"), [("volcano-1.13", random_gang), ("volcano-1.15", random_newest_gang)])

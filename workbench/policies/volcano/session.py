@@ -263,6 +263,10 @@ class Session:
         if room is None and self._ledger.releasing is not None and not before.any():
             found = waiting(self._policy, request)
             if found is not None:
+                if job.recorder is not None:
+                    job.recorder.note(found.declined.reasons[0].message)
+                    # What was considered on the nodes as they are now.
+                    self._policy.assign_idle(request)
                 self._hold(job, request, found)
                 return
         turns.take(request, room, every=every)
