@@ -119,8 +119,8 @@ class Volcano115(VolcanoPolicy):
             answer.has_record = True
         elif isinstance(fill, Fill) and fill.record != NO_RECORD:
             answer.record, answer.has_record = fill.record, True
-            if sub.topology:
-                answer.records = records_to_keep(gang.key, [sub], [fill.record], fill.record, board.topology)
+        if answer.has_record:
+            answer.records = records_to_keep(gang.key, [sub], [answer.record], answer.record, board.topology)
         return answer
 
     def _compiled(
@@ -313,10 +313,9 @@ class _FlatTurns(_NewestTurns):
             answer.has_record = True
         elif self._record != NO_RECORD:
             answer.record, answer.has_record = self._record, True
-            if self._subs[0].topology:
-                answer.records = records_to_keep(
-                    request.gang.key, self._subs[:1], self._records[:1], self._record, request.snapshot.topology
-                )
+        if answer.has_record:
+            key, topology = request.gang.key, request.snapshot.topology
+            answer.records = records_to_keep(key, [self._subs[0]], [answer.record], answer.record, topology)
         return answer
 
 
