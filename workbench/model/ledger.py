@@ -38,6 +38,8 @@ class Ledger:
     used : ndarray of shape (n, r), int64
     gpu_free : ndarray of shape (n, w), uint64
         Read all three, change them only through `take` and `give_back`.
+    releasing : ndarray of shape (n, r), int64, optional
+        What pods that are ending hold and nobody was promised; None where none was ending.
     """
 
     def __init__(self, snapshot: ClusterSnapshot) -> None:
@@ -46,6 +48,7 @@ class Ledger:
         self.used = snapshot.used.copy()
         self.idle = snapshot.allocatable - snapshot.used
         self.gpu_free = snapshot.gpu_free.copy()
+        self.releasing = snapshot.releasing
         self._domain_idle: Longs | None = None
         self._log: list[tuple[Ints, Longs, Words | None]] = []
 
@@ -56,6 +59,30 @@ class Ledger:
         other._domain_idle = None
         other._log = []
         return other
+
+    def ahead(self, *, gone: bool) -> Ledger:
+        """A copy on the snapshot without the pods that are ending.
+
+        Parameters
+        ----------
+        gone : bool
+            What they hold is idle and their GPUs are free, but for what was promised. False: idle and GPUs are as they
+            are now. Used is as it is now in either case, so that `check` does not hold for the copy.
+        """
+        other = self.copy()
+        other.snapshot = self.snapshot.after_endings
+        if gone and self.releasing is not None:
+            other.idle = self.idle + self.releasing
+            other.gpu_free = self.gpu_free | (other.snapshot.gpu_free & ~self.snapshot.gpu_free)
+            other.releasing = None
+        return other
+
+    def promise(self, nodes: Ints, requests: Longs) -> None:
+        """Give pods what those that are ending will leave; `requests` of shape (r,) or (p, r)."""
+        if self.releasing is not None:
+            releasing = self.releasing.copy()
+            np.subtract.at(releasing, nodes, requests)
+            self.releasing = releasing
 
     def take(self, nodes: Ints, requests: Longs, gpu_words: Words | None = None) -> None:
         """Give pods their nodes.

@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.model.snapshot import Queue
+from workbench.objects.admission import refusal_of
 from workbench.objects.deployment import Deployment, read_deployment
 from workbench.objects.device import Device, read_device
 from workbench.objects.fields import wrong
@@ -34,6 +35,7 @@ class ClusterObjects:
     """The objects of one input, by kind and key (``namespace/name``, or the name for cluster-scoped kinds).
 
     `ignored` counts objects of other kinds; a kind we know in another API group is named with its apiVersion.
+    `refused` holds what admission says of the objects that it refuses, by ``Kind namespace/name``; they are kept.
     """
 
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -48,6 +50,7 @@ class ClusterObjects:
     tor_nodes: dict[str, TorNodeConfig] = field(default_factory=dict)
     level_topologies: dict[str, LevelTopology] = field(default_factory=dict)
     ignored: Counter[str] = field(default_factory=Counter)
+    refused: dict[str, str] = field(default_factory=dict)
 
     def add(self, data: Mapping[str, Any]) -> None:
         """Read one parsed manifest.
@@ -76,6 +79,8 @@ class ClusterObjects:
         if key in objects:
             raise InputError(f"the same {kind} twice", where="metadata.name", got=key, expected="each object once")
         objects[key] = value
+        if message := refusal_of(data):
+            self.refused[f"{kind} {key}"] = message
 
 
 _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] = {

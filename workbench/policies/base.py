@@ -160,7 +160,7 @@ class Assignment:
         -1: unplaced; best-effort pods always are.
     reasons : mapping of int to tuple of Reason
         Per role why its unplaced pods have no node.
-    record, has_record, score, warnings
+    record, has_record, records, score, warnings
         As in `Placement`.
     """
 
@@ -168,6 +168,7 @@ class Assignment:
     reasons: Mapping[int, tuple[Reason, ...]] = field(default_factory=dict)
     record: int = -1
     has_record: bool = False
+    records: Mapping[str, str] = field(default_factory=dict)
     score: float = 0.0
     warnings: tuple[str, ...] = ()
 
@@ -314,6 +315,7 @@ class Composed(Policy):
             gpu_words=gpu_words,
             record=answer.record,
             has_record=answer.has_record,
+            records=answer.records,
             unplaced=tuple(Unplaced(int(i), answer.reasons.get(int(gang.role_of_pod[i]), ())) for i in unplaced),
             score=answer.score,
             warnings=(*gang.notes, *self.node.warnings, *answer.warnings, *self._notices(gang), *warnings),

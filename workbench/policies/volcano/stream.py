@@ -26,6 +26,7 @@ from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.progress import invalid_gang, invalid_sub_groups
 from workbench.policies.stream import Stream
 from workbench.policies.volcano.job_parts import SubJob
+from workbench.policies.volcano.memory import records_to_keep
 
 __all__ = ["Prepared", "SearchStream"]
 
@@ -54,6 +55,8 @@ class _Form:
 
     Attributes
     ----------
+    prepared : Prepared
+        Its search shows the records of sub-jobs after the last run.
     rows : ndarray of shape (n_pods, r), int64
         Request of each pod.
     seen : int
@@ -61,9 +64,8 @@ class _Form:
     """
 
     run: Repeated
+    prepared: Prepared
     rows: Longs
-    warnings: tuple[str, ...]
-    has_topology: bool
     gpus: bool
     all_needed: bool
     seen: int
@@ -147,9 +149,8 @@ class SearchStream(Stream):
         positions = [sub.pods.get(role, none) for sub in prepared.subs for role in demand.order]
         return _Form(
             Repeated(prepared.search, positions, gang.n_pods),
+            prepared,
             demand.rows[gang.role_of_pod],
-            prepared.warnings,
-            prepared.has_topology,
             asks_gpus,
             request.gang.min_available >= gang.n_pods,
             self._n,
@@ -174,10 +175,13 @@ class SearchStream(Stream):
             words, warnings = dealt.words, dealt.warnings
             self._ledger.take_gpus(node, words)
             self._ledger.commit()
-        answer = Assignment(node, score=form.run.score, warnings=form.warnings)
-        if form.has_topology and form.run.record != NO_RECORD:
+        answer = Assignment(node, score=form.run.score, warnings=form.prepared.warnings)
+        topology = self._ledger.topology
+        if form.prepared.has_topology and form.run.record != NO_RECORD:
             answer.record, answer.has_record = form.run.record, True
-        placement = self._whole.placement(gang, self._ledger.topology, answer, words, warnings)
+            kept = form.prepared.search.records().tolist()
+            answer.records = records_to_keep(gang.key, form.prepared.subs, kept, form.run.record, topology)
+        placement = self._whole.placement(gang, topology, answer, words, warnings)
         self._note(node, form.rows, 1)
         # The user may change the array of a placement.
         self._hold(placement, [(node.copy(), form.rows, words)])
