@@ -670,7 +670,7 @@ cdef class DryRuns:
 
     cdef int make_states(self) except -1:
         """Room for the states of the nodes that one more pass may change."""
-        if self.n_remembered != self.n_shapes or self.n_states + self.question.rest > self.state_capacity:
+        if self.states == NULL or self.n_remembered != self.n_shapes or self.n_states + self.question.rest > self.state_capacity:
             self.open_states(max(self.question.rest, 256))
         return 0
 

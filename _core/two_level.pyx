@@ -428,3 +428,6 @@ cdef class TwoLevel(SubJobSearch):
             score[i] = self.row_score[i]
             stuck[i] = self.row_stuck[i]
         return domain_array, holds_array, kept_array, score_array, stuck_array
+
+
+include "two_level_again.pxi"

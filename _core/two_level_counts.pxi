@@ -210,10 +210,8 @@ cdef class DomainCounts(DryRuns):
 
     cdef void correct(self, int64_t s, const Change* change, bint back) noexcept nogil:
         """Follow one change of a node in the counts of a shape."""
-        cdef Count* count = &self.counts[s]
         cdef const uint8_t* feasible = self.shapes[s].feasible
-        cdef int64_t k, more
-        cdef int32_t domain
+        cdef int64_t more
         if feasible != NULL and not feasible[change.node]:
             return
         more = -self.fit_in_state(s, change.before)
@@ -221,11 +219,16 @@ cdef class DomainCounts(DryRuns):
         if more == 0:
             return
         more += self.fit_in_state(s, change.after)
-        if more == 0:
+        self.add(s, change.node, -more if back else more)
+
+    cdef void add(self, int64_t s, int32_t node, int64_t more) noexcept nogil:
+        """So many pods more on a node in the counts that there are."""
+        cdef Count* count = &self.counts[s]
+        cdef int64_t k
+        cdef int32_t domain
+        if more == 0 or (self.shapes[s].feasible != NULL and not self.shapes[s].feasible[node]):
             return
-        if back:
-            more = -more
-        for k in range(self.node_start[change.node], self.node_start[change.node + 1]):
+        for k in range(self.node_start[node], self.node_start[node + 1]):
             domain = self.node_domains[k]
             if count.counted[self.tier_of[domain]]:
                 count.held[self.place_in_tier[domain]] += more
@@ -237,6 +240,27 @@ cdef class DomainCounts(DryRuns):
         for i in range(self.counts[s].seen, self.n_changed):
             self.correct(s, &self.changed[i], False)
         self.counts[s].seen = self.n_changed
+
+    cdef void take_row(self, int32_t node, const int64_t* row) noexcept nogil:
+        """Take amounts from a node for good, or give them back where they are negative; `follow` must come next."""
+        cdef int64_t k
+        for k in range(self.r):
+            self.idle[node * self.r + k] -= row[k]
+            self.used[node * self.r + k] += row[k]
+        self.use(node, row, 1)
+
+    cdef void follow(self, int32_t node) noexcept nogil:
+        """Bring state and counts up to date after rows were taken from a node; nothing may be logged."""
+        cdef int32_t before = self.state_of[node], after = self.find_state(node)
+        cdef int64_t s
+        if after == before:
+            return
+        self.state_of[node] = after
+        for s in range(self.n_shapes):
+            if self.holds(s, node) > self.counts[s].most:
+                self.counts[s].most = self.holds(s, node)
+            self.add(s, node, self.fit_in_state(s, after) - self.fit_in_state(s, before))
+        self.commits += 1
 
     cdef void use(self, int32_t node, const int64_t* request, int64_t times) noexcept nogil:
         """So many pods more in the totals of the node's domains."""

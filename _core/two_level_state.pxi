@@ -43,6 +43,7 @@ cdef class JobState(DomainCounts):
     cdef int64_t* ready_of
     cdef int64_t* alive_of
     cdef int64_t policies_short, pods_alive
+    cdef int64_t n_pods                # to place when it began
     # its sub-jobs
     cdef int64_t n_subs, n_entries, n_kinds
     cdef Sub* subs
@@ -236,14 +237,14 @@ cdef class JobState(DomainCounts):
         for i in range(s):
             k += self.settled[i].progress.rest
         self.make_room(k)
+        self.n_pods = k
         self.changed = <Change*>claim(k * sizeof(Change))
         self.plan_domain = <int32_t*>claim(s * sizeof(int32_t))
         self.plan_pods = <int64_t*>claim(s * sizeof(int64_t))
         self.log_sub = <int32_t*>claim(k * sizeof(int32_t))
         self.log_shape = <int32_t*>claim(k * sizeof(int32_t))
         self.log_node = <int32_t*>claim(k * sizeof(int32_t))
-        # More than one attempt needs, so that not every one begins by forgetting.
-        self.open_states(k + 256)
+        self.make_room_for_states(k)
         for i in range(self.n_shapes):
             # Where nearly every node is in a state of its own, looking at all would cost as much as counting.
             self.counts[i].most = self.counts[i].cap
@@ -251,6 +252,12 @@ cdef class JobState(DomainCounts):
                 self.counts[i].most = 0
                 for k in range(self.n_states):
                     self.counts[i].most = max(self.counts[i].most, self.fit_in_state(i, <int32_t>k))
+
+    cdef int make_room_for_states(self, int64_t more) except -1:
+        """So many further states; more than one attempt needs, so that not every one begins by forgetting."""
+        if self.states == NULL or self.n_states + more > self.state_capacity:
+            self.open_states(self.n_pods + more + self.n // 4 + 256)
+        return 0
 
     # ---- pods that stay, and their way back ----
 

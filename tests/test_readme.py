@@ -29,7 +29,17 @@ def test_command_prints_what_the_readme_shows(command, want):
 
 def test_readme_uses_every_verb():
     text = "\n".join(command for command, _ in commands())
-    verbs = ("place", "compare", "gpus", "topology show", "topology lint", "topology generate", "validate", "policies")
+    verbs = (
+        "place",
+        "compare",
+        "gpus",
+        "topology show",
+        "topology lint",
+        "topology generate",
+        "topology convert",
+        "validate",
+        "policies",
+    )
     assert [verb for verb in verbs if f"workbench {verb}" not in text] == []
 
 

@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from workbench.evaluate.compare import Comparison as Comparison
     from workbench.evaluate.compare import compare as compare
     from workbench.evaluate.metrics import measure as measure
+    from workbench.formats.fabric.graphml import from_networkx as from_networkx
+    from workbench.formats.fabric.graphml import to_networkx as to_networkx
     from workbench.formats.load import load as load
     from workbench.formats.matrix import load_matrix as load_matrix
     from workbench.formats.scheduler_conf import load_config as load_config
+    from workbench.formats.snapshot_file import save as save
     from workbench.model.bandwidth import BandwidthMatrix as BandwidthMatrix
     from workbench.model.best_gpus import BestGpus as BestGpus
     from workbench.model.best_gpus import best_gpus as best_gpus
@@ -62,6 +65,7 @@ _HOME = {
     "TopologyConstraint": "workbench.model.gang",
     "best_gpus": "workbench.model.best_gpus",
     "compare": "workbench.evaluate.compare",
+    "from_networkx": "workbench.formats.fabric.graphml",
     "generate_scenario": "workbench.topology.presets",
     "get_policy": "workbench.policies",
     "list_policies": "workbench.policies",
@@ -70,6 +74,8 @@ _HOME = {
     "load_matrix": "workbench.formats.matrix",
     "measure": "workbench.evaluate.metrics",
     "policy": "workbench.policies",
+    "save": "workbench.formats.snapshot_file",
+    "to_networkx": "workbench.formats.fabric.graphml",
 }
 
 __all__ = [

@@ -1,7 +1,8 @@
 """The whole exception tree, on one page.
 
 Each class refines a builtin and tells who must act: the user who gave the input (`InputError`,
-`UnknownNameError`, `CapacityError`), the cluster's owner (`ClusterError`), or us (`InternalError`).
+`UnknownNameError`, `CapacityError`), the owner of the cluster or of the discovery endpoint (`ClusterError`), or us
+(`InternalError`).
 A job that does not fit is no error: policies answer with a `workbench.model.placement.Refusal`.
 """
 
@@ -104,7 +105,7 @@ class CapacityError(WorkbenchError, ValueError):
 
 
 class ClusterError(WorkbenchError, RuntimeError):
-    """The cluster did not answer, or refused."""
+    """The cluster, or the discovery endpoint, did not answer, or refused."""
 
 
 class InternalError(WorkbenchError, RuntimeError):

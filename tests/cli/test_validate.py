@@ -90,3 +90,17 @@ def test_a_field_of_the_wrong_type_is_bad_input(run: Run, files: Path, text: str
 def test_no_input_is_bad_usage(run: Run) -> None:
     assert run("validate").status == 2
     assert run("validate", "-f", "x.yaml", "--release", "1.9").status == 2
+
+
+def test_place_and_compare_refuse_it_in_the_same_words_with_status_1(run: Run, files: Path) -> None:
+    hypernode = REFUSED.replace("regexMatch: {pattern: 'a\\(b'}", "")
+    validated = run("validate", "-f", write(files, hypernode), "-o", "json")
+    message = validated.json["objects"][0]["message"]
+    assert "Either ExactMatch or RegexMatch or LabelMatch must be specified" in message
+    inputs = ("-f", files / "cluster.yaml", "-f", files / "fits.yaml", "-f", files / "more.yaml")
+    placed = run("place", *inputs, "--policy", "allocate", "-o", "json")
+    assert (placed.status, placed.json["jobs"][0]["outcome"]) == (1, "placed")
+    assert placed.json["refused"] == [{"object": "HyperNode h", "message": message}]
+    compared = run("compare", *inputs, "--policies", "allocate,gang")
+    assert compared.status == 1
+    assert f"refused: HyperNode h: {message}" in compared.err

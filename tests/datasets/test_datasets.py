@@ -10,6 +10,8 @@ import pytest
 import yaml
 
 import workbench
+from workbench.model.topology import Topology
+from workbench.topology.diff import diff_topologies
 from workbench.topology.presets import generate, generate_scenario
 
 DATASETS = Path(__file__).parents[2] / "datasets"
@@ -23,6 +25,15 @@ WANT = {
     "use-case-1/small.yaml": (16, 15, 1),
     "use-case-2/small.yaml": (16, 7, 1),
     "demo": (8, 7, 4),
+}
+
+
+#: Descriptions of the same fabric, and the names that differ from those of the HyperNodes.
+ONE_FABRIC = {
+    "topology.conf": {},
+    "model.yaml": {},
+    "hosts.csv": {f"leaf-{i}": name for i, name in enumerate(("pod-1-S1", "pod-1-S2", "pod-2-S1", "pod-2-S2"), 1)},
+    "ibnetdiscover.out": {f"leaf-{i}": f"leaf-{i}a-group" for i in range(1, 5)},
 }
 
 
@@ -204,3 +215,30 @@ def test_no_dataset_names_a_machine_path():
     text = "\n".join(p.read_text(encoding="utf-8") for p in sorted(DATASETS.rglob("*")) if p.is_file())
     assert len(text) > 10_000
     assert re.findall(r"(?<![\w.])/(?:work|tmp|root|home/\w+/)\S*", text) == []
+
+
+def fabric(name: str) -> Topology:
+    return workbench.load(DATASETS / "one-fabric" / name).snapshot.topology
+
+
+@pytest.mark.parametrize("name", ONE_FABRIC)
+def test_the_descriptions_of_one_fabric_differ_in_names_only(name):
+    found = diff_topologies(fabric("hypernodes.yaml"), fabric(name))
+    assert {change.before: change.after for change in found.domains_renamed} == ONE_FABRIC[name]
+    assert found.nodes_moved == found.nodes_appeared == found.nodes_vanished == found.domains_moved == ()
+    assert found.members_changed == found.domains_appeared == ()
+
+
+def test_changes_of_cables_are_found():
+    before = fabric("ibnetdiscover.out")
+    found = diff_topologies(before, fabric("ibnetdiscover-recabled.out"))
+    assert [(m.node, m.before, m.after) for m in found.nodes_moved] == [("gpu-06", "leaf-2a-group", "leaf-3a-group")]
+    assert [(m.name, m.before, m.after) for m in found.domains_moved] == [("leaf-3a-group", "pod-2", "pod-1")]
+
+
+def test_one_wrong_cable_makes_one_leaf_of_two_and_is_named():
+    wrong = workbench.load(DATASETS / "one-fabric" / "ibnetdiscover-one-wrong-cable.out").snapshot
+    found = diff_topologies(fabric("ibnetdiscover.out"), wrong.topology)
+    assert [domain.name for domain in found.domains_vanished] == ["leaf-3a-group", "pod-1", "pod-2"]
+    text = "only gpu-05 joins leaf-2a/leaf-2b and leaf-3a/leaf-3b to one HyperNode: a wrong cable?"
+    assert text in wrong.gaps

@@ -252,3 +252,36 @@ def test_a_matrix_file_of_another_size_or_a_bad_pattern_is_bad_input(tmp_path: P
         scenario(tmp_path, node("n0"), matrices={"[": file})
     with pytest.raises(InputError, match="cannot be read"):
         scenario(tmp_path, node("n0"), matrices={"n": tmp_path / "none"})
+
+
+def test_pods_that_are_ending_hold_their_room_and_count_for_nobody(tmp_path: Path) -> None:
+    group = {
+        "kind": "PodGroup",
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "metadata": {"name": "g"},
+        "spec": {"minMember": 2},
+    }
+
+    def member(name: str, on: str = "", **metadata: Any) -> dict[str, Any]:
+        annotations = {"scheduling.k8s.io/group-name": "g"}
+        containers = [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]
+        return {
+            "kind": "Pod",
+            "apiVersion": "v1",
+            "metadata": {"name": name, "annotations": annotations, **metadata},
+            "spec": {"nodeName": on, "containers": containers},
+        }
+
+    ended = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+    pods = [member("a", "n0"), member("b", "n0", **ended), member("c"), member("d", **ended)]
+    s = scenario(tmp_path, node("n0"), group, *pods)
+    (gang,) = s.gangs
+    assert (gang.ready, gang.n_pods) == (1, 1)
+    assert [(p.name, p.gang, p.queue, p.ending) for p in s.snapshot.running] == [
+        ("a", "default/g", "default", False),
+        ("b", "", "", True),
+    ]
+    assert s.snapshot.used[0, 0] == 2000
+    assert s.snapshot.releasing is not None and s.snapshot.releasing[0, 0] == 1000
+    after = s.snapshot.after_endings
+    assert (after.used[0, 0], after.releasing, after.after_endings is after) == (1000, None, True)

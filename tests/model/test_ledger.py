@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fabrics import snapshot
 from tests.model.fabric import snapshot_on, three_level_tree
 from workbench.errors import InternalError
+from workbench.model.snapshot import RunningPod
 
 SNAPSHOT = snapshot_on(three_level_tree())
 
@@ -71,3 +73,18 @@ def test_the_snapshot_is_never_changed():
     ledger = SNAPSHOT.ledger()
     ledger.take(np.array([0], dtype=np.int32), np.array([1, 1, 1, 1]))
     assert SNAPSHOT.used.sum() == 0
+
+
+def test_what_ending_pods_hold_can_be_looked_ahead_to_and_promised():
+    ending = RunningPod("d", "e", 0, {"cpu": 1000, "nvidia.com/gpu": 1}, gpu_mask=0b1, ending=True)
+    cluster = snapshot(["a", "b"], cpu=1000, used={"a": (1000, 0, 1, 1)}, free_gpus={"a": 0xFE}, running=[ending])
+    ledger = cluster.ledger()
+    later, now = ledger.ahead(gone=True), ledger.ahead(gone=False)
+    assert [copy.idle[:, 0].tolist() for copy in (ledger, now, later)] == [[0, 1000], [0, 1000], [1000, 1000]]
+    assert [int(copy.gpu_free[0, 0]) for copy in (ledger, now, later)] == [0xFE, 0xFE, 0xFF]
+    assert now.snapshot is later.snapshot is cluster.after_endings
+    assert now.used[0, 0] == later.used[0, 0] == 1000
+    ledger.promise(np.array([0], dtype=np.int32), np.array([600, 0, 1, 0]))
+    assert ledger.ahead(gone=True).idle[0, 0] == 400
+    assert ledger.idle[0, 0] == 0
+    ledger.check()

@@ -94,3 +94,21 @@ def test_laminar_is_exactly_nested_or_disjoint_and_sets_survive_numbering(case):
         if nested and members:
             low, high = topology.spans[topology.domain(f"d{i}")]
             assert np.array_equal(topology.nodes_of(topology.domain(f"d{i}")), np.arange(low, high))
+
+
+def test_home_is_the_smallest_domain_then_the_lowest_tier_then_the_smallest_name():
+    topology = Topology.build(
+        ["a", "b", "c", "loner"],
+        [
+            DomainSpec("wide", 1, [0, 1, 2], "above"),
+            DomainSpec("above", 2, [0, 1, 2]),
+            DomainSpec("y", 1, [0, 1]),
+            DomainSpec("x", 1, [1, 2]),
+        ],
+    )
+    homes = {
+        name: topology.domain_name(int(topology.home_of_node[topology.node(name)])) for name in topology.node_names
+    }
+    assert homes == {"a": "y", "b": "x", "c": "x", "loner": VIRTUAL_TOP}
+    chain = Topology.build(["a"], [DomainSpec("a-top", 2, [0]), DomainSpec("leaf", 1, [0], "a-top")])
+    assert chain.domain_names[chain.home_of_node[0]] == "leaf"

@@ -46,6 +46,15 @@ KEY_CELLS = {
         "trees": "6 pods, hard, tier 2 volcano-1.13                  pending",
         "summary": "pending",
     },
+    "03_topologies_from_anywhere.ipynb": {
+        "load": "topology.conf      Topology(12 nodes, 7 HyperNodes (4 of tier 1, 2 of tier 2, 1 of tier 3))",
+        "draw": "<svg",
+        "same": "leaf-4 → leaf-4a-group",
+        "aside": "storage ports, not nodes: nas-1 (1 port)",
+        "recable": "gpu-06",
+        "wrong": "only gpu-05 joins leaf-2a/leaf-2b and leaf-3a/leaf-3b",
+        "wrong-lint": "LintReport(",
+    },
 }
 
 #: Lines of code that still fit a screen.

@@ -11,8 +11,9 @@ from workbench.evaluate.metrics import measure_run
 from workbench.model.best_gpus import best_gpus
 from workbench.model.explanation import Candidate, Explanation
 from workbench.model.placement import Decision, NearestMiss, Reason, Refusal
-from workbench.model.topology import Problem, Topology
 from workbench.report import tables
+from workbench.topology.discovery.reconcile import reconcile
+from workbench.topology.discovery.result import DiscoveryResult, discovered
 
 TOPOLOGY = document_tree()
 SNAPSHOT = snapshot_of(TOPOLOGY)
@@ -113,13 +114,14 @@ def test_best_gpus_show_value_pair_and_ties() -> None:
     assert "48 GB/s" in text and "{4,5,6,7}" in text and "proved optimal" in text
 
 
-def test_a_topology_lists_hypernodes_from_the_top() -> None:
-    text = shown(tables.topology_tables(TOPOLOGY))
-    assert text.index(" s6 ") < text.index(" s4 ") < text.index(" s0 ")
-
-
-def test_problems_are_listed_or_their_absence_said() -> None:
-    broken = Topology.build(["a"], [], [Problem("cycle", "s1", "s1 -> s2 -> s1")], ready=False)
-    text = shown(tables.problem_tables(broken))
-    assert "s1 -> s2 -> s1" in text and "1 problem; Volcano would not schedule" in text
-    assert "no problem found" in shown(tables.problem_tables(TOPOLOGY))
+def test_a_plan_lists_what_it_does_and_counts_what_stays() -> None:
+    owned = [discovered("ufm", f"leaf-hn-{i}", 1, [f"n{i}"], "Node") for i in range(60)]
+    foreign = discovered("\x1b[31m", "spine-hn", 2, ["x"], "Node")
+    found = [*owned[:1], discovered("ufm", "leaf-hn-1", 1, ["new"], "Node"), foreign]
+    text = shown(tables.plan_tables(reconcile(DiscoveryResult("ufm", tuple(found)), [*owned, foreign])))
+    assert "leaf-hn-1 " in text and "update" in text and "delete" in text and "20 more HyperNodes" in text
+    assert "ufm: 1 to update, 58 to delete, 1 unchanged, 1 in conflict" in text and "\x1b" not in text
+    few = shown(tables.plan_tables(reconcile(DiscoveryResult("ufm", (foreign,)), [foreign])))
+    assert "conflict: '\\x1b[31m'" in few
+    same = shown(tables.plan_tables(reconcile(DiscoveryResult("ufm", tuple(owned)), owned)))
+    assert same.split() == ["ufm:", "60", "unchanged"]

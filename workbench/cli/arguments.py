@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, UnknownNameError
@@ -15,7 +15,16 @@ if TYPE_CHECKING:
 #: Parameters that `--set` may not name: they are arguments of `get_policy` itself.
 _RESERVED = ("spec", "gpu")
 
-__all__ = ["gpu_list", "key_values", "load_scenario", "policies_with", "policy_with", "tell_gaps", "tell_ignored"]
+__all__ = [
+    "gpu_list",
+    "key_values",
+    "load_scenario",
+    "policies_with",
+    "policy_with",
+    "tell_gaps",
+    "tell_ignored",
+    "tell_kinds",
+]
 
 
 def key_values(
@@ -85,25 +94,31 @@ def gpu_list(option: str, text: str | None) -> list[int] | None:
     return numbers
 
 
-def load_scenario(files: Sequence[str], matrices: Sequence[str] = ()) -> Scenario:
-    """Read the inputs and say on stderr what was not used."""
+def load_scenario(files: Sequence[str], matrices: Sequence[str] = (), format: str | None = None) -> Scenario:
+    """Read the inputs, in the format of ``--from`` if there is one, and say on stderr what was not used."""
     from workbench.formats.load import load
 
     if not files:
         raise InputError("no input given", source="-f", expected="a file, a folder or -")
     stdin = sys.stdin.buffer.read() if "-" in files else None
-    scenario = load(*files, matrices=key_values("--matrix", matrices, "PATTERN=FILE"), stdin=stdin)
+    given = key_values("--matrix", matrices, "PATTERN=FILE")
+    scenario = load(*files, matrices=given, stdin=stdin, format=format)
     tell_ignored(scenario)
     return scenario
 
 
 def tell_ignored(scenario: Scenario) -> None:
     """Kinds that no room reads, by kind and count; objects that admission refuses, with its text."""
-    if scenario.ignored:
-        kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(scenario.ignored.items()))
-        sys.stderr.write(f"ignored: {kinds}\n")
+    tell_kinds(scenario.ignored)
     for name, message in scenario.refused:
         sys.stderr.write(f"refused: {name}: {message}\n")
+
+
+def tell_kinds(ignored: Mapping[str, int]) -> None:
+    """Kinds that no room reads, with their counts."""
+    if ignored:
+        kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(ignored.items()))
+        sys.stderr.write(f"ignored: {kinds}\n")
 
 
 def tell_gaps(scenario: Scenario) -> None:

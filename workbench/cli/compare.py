@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.arguments import load_scenario, policies_with, tell_gaps
-from workbench.cli.options import Files, Matrices, Out, ShowOutput
+from workbench.cli.options import Files, From, Matrices, Out, ShowOutput
 from workbench.cli.output import emit, no_table_in_file, print_tables, progress_bar, to_json
 from workbench.cli.place import require_jobs
 from workbench.errors import InputError
@@ -30,6 +30,7 @@ def compare(
         ),
     ] = [],  # noqa: B006
     matrix: Matrices = [],  # noqa: B006 - typer reads the default, nobody changes it
+    from_: From = None,
     output: Annotated[ShowOutput, typer.Option("-o", "--output", help="Form of the result.")] = ShowOutput.table,
     out: Out = None,
 ) -> None:
@@ -51,7 +52,7 @@ def compare(
         raise InputError("no policy given", source="--policies", expected="names separated by commas")
     no_table_in_file(output, out)
     chosen = policies_with(names, set_)
-    scenario = load_scenario(file, matrix)
+    scenario = load_scenario(file, matrix, from_)
     require_jobs(scenario)
     with progress_bar("comparing") as step:
         comparison = run(scenario.gangs, scenario.snapshot, chosen, progress=step, inputs=scenario.inputs)

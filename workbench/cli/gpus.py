@@ -40,7 +40,7 @@ def gpus(
 ) -> None:
     """Choose the K GPUs whose slowest pair is as fast as possible, exactly.
 
-    The matrix may be a table as tools print it, CSV, JSON, .npy, or a Koordinator Device.
+    The matrix may be a table as tools print it, CSV, JSON, .npy, a Koordinator Device, or an NCCL topology (XML).
     Exit status 1 when fewer than K GPUs are free.
 
     Examples:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Files", "Matrices", "Out", "PlaceOutput", "ShowOutput", "TableOutput"]
+__all__ = ["Files", "From", "Matrices", "Out", "PlaceOutput", "ShowOutput", "TableOutput"]
 
 
 class TableOutput(StrEnum):
@@ -36,7 +36,20 @@ class ShowOutput(StrEnum):
 
 Files = Annotated[
     list[str],
-    typer.Option("-f", "--file", metavar="PATH", help="File, folder or - for stdin: Kubernetes manifests. Repeatable."),
+    typer.Option(
+        "-f",
+        "--file",
+        metavar="PATH",
+        help="File, folder or - for stdin: Kubernetes manifests, or a fabric in another format. Repeatable.",
+    ),
+]
+From = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="FORMAT",
+        help="Format of what is no Kubernetes manifest, instead of what its content says; see 'topology convert'.",
+    ),
 ]
 Matrices = Annotated[
     list[str],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import load_scenario, policy_with, tell_gaps
-from workbench.cli.options import Files, Matrices, PlaceOutput
+from workbench.cli.options import Files, From, Matrices, PlaceOutput
 from workbench.cli.output import emit, print_tables, to_json, to_yaml
 from workbench.errors import InputError
 
@@ -32,6 +32,7 @@ def place(
         ),
     ] = [],  # noqa: B006 - typer reads the default, nobody changes it
     matrix: Matrices = [],  # noqa: B006
+    from_: From = None,
     output: Annotated[PlaceOutput, typer.Option("-o", "--output", help="Form of the result.")] = PlaceOutput.table,
     explain: Annotated[bool, typer.Option("--explain", help="Say what was considered and why it was dropped.")] = False,
 ) -> None:
@@ -51,7 +52,7 @@ def place(
     from workbench.evaluate.records import session_record
 
     chosen = policy_with(policy, set_)
-    scenario = load_scenario(file, matrix)
+    scenario = load_scenario(file, matrix, from_)
     require_jobs(scenario)
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot)
     metrics = measure_run(decisions, scenario.snapshot)

@@ -6,84 +6,30 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import key_values, load_scenario
-from workbench.cli.options import Files, Out, ShowOutput
-from workbench.cli.output import emit, no_table_in_file, print_tables, to_json
+from workbench.cli.arguments import key_values
+from workbench.cli.convert import convert
+from workbench.cli.diff import diff
+from workbench.cli.discover import discover_app
+from workbench.cli.lint import lint
+from workbench.cli.options import Out
+from workbench.cli.output import emit, print_tables
+from workbench.cli.show import show
 
 __all__ = ["topology_app"]
 
 topology_app = typer.Typer(
     help="Look at a topology, check it, or make one.", no_args_is_help=True, rich_markup_mode=None
 )
+topology_app.add_typer(discover_app, name="discover")
+
+topology_app.command()(convert)
 
 
-@topology_app.command()
-def show(
-    file: Files,
-    output: Annotated[ShowOutput, typer.Option("-o", "--output", help="Form of the result.")] = ShowOutput.table,
-    out: Out = None,
-) -> None:
-    """Show the HyperNodes with their tiers, parents and numbers of nodes.
-
-    Example:
-
-    \b
-      workbench topology show -f datasets/three-level-tree
-    """
-    no_table_in_file(output, out)
-    snapshot = load_scenario(file).snapshot
-    topology = snapshot.topology
-    if output is ShowOutput.table:
-        from workbench.report.tables import topology_tables
-
-        print_tables(*topology_tables(topology))
-    elif output is ShowOutput.json:
-        domains = [
-            {
-                "name": name,
-                "tier": int(topology.tier[j]),
-                "parent": topology.domain_names[topology.parent[j]] if topology.parent[j] >= 0 else None,
-                "nodes": len(topology.nodes_of(j)),
-            }
-            for j, name in enumerate(topology.domain_names)
-        ]
-        emit(to_json({"nodes": topology.n_nodes, "domains": domains, "problems": _problems(topology)}), out)
-    else:
-        from workbench.report.html import topology_page
-
-        emit(topology_page(snapshot), out)
+topology_app.command()(show)
+topology_app.command()(diff)
 
 
-@topology_app.command()
-def lint(
-    file: Files,
-    output: Annotated[ShowOutput, typer.Option("-o", "--output", help="Form of the result.")] = ShowOutput.table,
-    out: Out = None,
-) -> None:
-    """Report what is no tree: cycles, two parents, dangling or empty members, overlaps.
-
-    Exit status 1 when there is a finding.
-
-    Example:
-
-    \b
-      workbench topology lint -f hypernodes.yaml
-    """
-    no_table_in_file(output, out)
-    snapshot = load_scenario(file).snapshot
-    topology = snapshot.topology
-    if output is ShowOutput.table:
-        from workbench.report.tables import problem_tables
-
-        print_tables(*problem_tables(topology))
-    elif output is ShowOutput.json:
-        emit(to_json({"ready": topology.ready, "problems": _problems(topology)}), out)
-    else:
-        from workbench.report.html import topology_page
-
-        emit(topology_page(snapshot), out)
-    if topology.problems:
-        raise typer.Exit(1)
+topology_app.command()(lint)
 
 
 @topology_app.command()

@@ -22,7 +22,7 @@ from workbench.objects.node import Node
 from workbench.objects.selectors import compile_pattern
 from workbench.topology.build import build_topology
 
-__all__ = ["assemble"]
+__all__ = ["assemble", "assign_matrices"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -92,6 +92,7 @@ def assemble(
         gaps=tuple(gaps),
         source=source,
         taken_at=taken_at,
+        addresses=tuple(node.internal_ip for node in ordered) if any(node.internal_ip for node in ordered) else (),
     )
     return snapshot, workload
 
@@ -175,18 +176,44 @@ def _matrices(
         for i in matched:
             device = devices.get(nodes[i].name)
             gpus = max(device.all_gpus, default=-1) + 1 if device else gpu_masks[i].bit_length()
-            if len(matrix) != gpus:
-                raise InputError(
-                    f"the matrix has another number of GPUs than node {nodes[i].name}",
-                    source=matrix.source,
-                    got=f"{len(matrix)} rows",
-                    expected=f"{gpus} GPUs",
-                )
+            _check_size(matrix, nodes[i].name, gpus)
             node_matrix[i] = len(known)
         known.append(matrix)
     used = sorted(set(node_matrix) - {-1})
     renumbered = {old: new for new, old in enumerate(used)} | {-1: -1}
     return tuple(known[i] for i in used), [renumbered[number] for number in node_matrix]
+
+
+def _check_size(matrix: BandwidthMatrix, node: str, gpus: int) -> None:
+    if len(matrix) != gpus:
+        raise InputError(
+            f"the matrix has another number of GPUs than node {node}",
+            source=matrix.source,
+            got=f"{len(matrix)} rows",
+            expected=f"{gpus} GPUs",
+        )
+
+
+def assign_matrices(snapshot: ClusterSnapshot, given: Sequence[tuple[str, BandwidthMatrix]]) -> ClusterSnapshot:
+    """A snapshot with matrices for the nodes whose names match (RE2, unanchored); the last match wins.
+
+    Raises
+    ------
+    InputError
+        A matrix whose size is not the node's number of GPUs, a pattern that RE2 refuses.
+    """
+    for pattern, matrix in given:
+        search = compile_pattern(pattern).search
+        masks = [int.from_bytes(row.astype("<u8").tobytes(), "little") for row in snapshot.gpu_total]
+        names = snapshot.topology.node_names
+        matched = np.array(
+            [bool(masks[i]) and search(name) is not None for i, name in enumerate(names)], dtype=np.bool_
+        )
+        for i in np.flatnonzero(matched):
+            _check_size(matrix, names[i], masks[i].bit_length())
+        if matched.any():
+            snapshot = snapshot.with_matrix(matrix, matched)
+    return snapshot
 
 
 def _used(running: Sequence[RunningPod], columns: tuple[str, ...], n_nodes: int) -> Longs:

@@ -6,33 +6,45 @@ import gc
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+import re2
+
 from workbench.errors import InputError
-from workbench.formats.assemble import assemble
+from workbench.formats.assemble import assemble, assign_matrices
+from workbench.formats.fabric.intake import FabricIntake
 from workbench.formats.manifests import Manifests, read_bytes, read_manifests
 from workbench.formats.matrix import parse_matrix
+from workbench.jobs.gangs import read_workload
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.snapshot import Scenario
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.selectors import compile_pattern
 
-__all__ = ["load", "read_objects"]
+__all__ = ["load", "no_collection", "read_objects"]
 
 
 def load(
-    *paths: str | Path, matrices: Mapping[str, str | Path] | None = None, stdin: bytes | str | None = None
+    *paths: str | Path,
+    matrices: Mapping[str, str | Path] | None = None,
+    stdin: bytes | str | None = None,
+    format: str | None = None,
 ) -> Scenario:
     """Read a cluster and the jobs that want to run on it.
 
     Parameters
     ----------
     *paths : str or Path
-        Files, folders (``*.yaml``, ``*.yml``, ``*.json``, sorted) or ``-``: Kubernetes manifests in YAML or JSON.
+        Files, folders (``*.yaml``, ``*.yml``, ``*.json``, sorted) or ``-``: Kubernetes manifests in YAML or JSON, and
+        descriptions of a fabric in any format of `workbench.formats.fabric.registry`, told by their content.
     matrices : mapping of str to path, optional
         Bandwidth matrix files by a pattern (RE2, unanchored) on node names; they win over the matrices of Devices.
     stdin : bytes or str, optional
         What ``-`` stands for.
+    format : str, optional
+        The format of what holds no Kubernetes objects, or of what HyperNodes are derived from, whatever the content
+        seems to be.
 
     Returns
     -------
@@ -45,12 +57,24 @@ def load(
     InputError
         Bad input, with file, place, what was found and what was expected. What parses but is no tree loads, with
         ``snapshot.topology.problems`` (DESIGN decision 14).
+    UnknownNameError
+        No such format.
     """
-    with _no_collection():
-        manifests = read_manifests(paths, stdin)
+    with no_collection():
+        intake = FabricIntake.of(format)
+        manifests = read_manifests(paths, stdin, intake.claim)
         given = _given_matrices(matrices or {}, manifests)
         cluster = read_objects(manifests)
-        snapshot, workload = assemble(cluster, given, source=", ".join(str(path) for path in paths))
+        joined = intake.join(cluster)
+        source = ", ".join(str(path) for path in paths)
+        exact = [(f"^{re2.escape(name)}$", matrix) for name, matrix in joined.matrices.items()]
+        if joined.snapshot is not None:
+            workload = read_workload(cluster)
+            snapshot = assign_matrices(joined.snapshot, given)
+            snapshot = replace(snapshot, queues={**snapshot.queues, **cluster.queues})
+        else:
+            snapshot, workload = assemble(cluster, [*exact, *given], source=source)
+            snapshot = replace(snapshot, gaps=(*snapshot.gaps, *joined.notes))
     return Scenario(
         snapshot=snapshot,
         gangs=workload.gangs,
@@ -85,7 +109,7 @@ def _given_matrices(matrices: Mapping[str, str | Path], manifests: Manifests) ->
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def no_collection() -> Iterator[None]:
     """Millions of small objects are made and kept: collecting garbage meanwhile costs twice the time, finds none."""
     enabled = gc.isenabled()
     gc.disable()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from workbench.errors import InputError
 from workbench.formats.yaml_events import read_yaml
 from workbench.objects.fields import shown
 
-__all__ = ["STDIN", "Document", "Manifests", "read_bytes", "read_manifests", "read_text"]
+__all__ = ["STDIN", "Claim", "Document", "Manifests", "read_bytes", "read_manifests", "read_text"]
 
 #: The path that stands for the text handed in.
 STDIN = "-"
@@ -53,7 +53,13 @@ class Manifests:
         self.inputs[source] = hashlib.sha256(content).hexdigest()
 
 
-def read_manifests(paths: Iterable[str | Path], stdin: bytes | str | None = None) -> Manifests:
+#: Takes a file that is no manifest: (content, source) -> whether it did.
+Claim = Callable[[bytes, str], bool]
+
+
+def read_manifests(
+    paths: Iterable[str | Path], stdin: bytes | str | None = None, claim: Claim | None = None
+) -> Manifests:
     """Read every object of files, folders and, for ``-``, of the text handed in.
 
     Parameters
@@ -63,6 +69,8 @@ def read_manifests(paths: Iterable[str | Path], stdin: bytes | str | None = None
         in them without a kind are counted as ignored. In a file named by itself such a document is an error.
     stdin : bytes or str, optional
         Content for the path ``-``.
+    claim : callable, optional
+        Is shown each file first; what it takes is not read here.
 
     Raises
     ------
@@ -78,11 +86,11 @@ def read_manifests(paths: Iterable[str | Path], stdin: bytes | str | None = None
             if stdin is None:
                 raise InputError("no text was handed in", source=STDIN, expected="manifests on standard input")
             content = stdin.encode(errors="surrogatepass") if isinstance(stdin, str) else stdin
-            _add(result, content, "stdin", strict=True)
+            _add(result, content, "stdin", claim, strict=True)
         elif Path(path).is_dir():
-            _add_folder(result, Path(path))
+            _add_folder(result, Path(path), claim)
         else:
-            _add(result, read_bytes(path), str(path), strict=True)
+            _add(result, read_bytes(path), str(path), claim, strict=True)
     return result
 
 
@@ -138,15 +146,17 @@ def read_text(content: bytes, source: str) -> list[tuple[Any, str]]:
     return [(d.data, f"document {i} (line {d.line})") for i, d in enumerate(documents, 1)]
 
 
-def _add_folder(result: Manifests, folder: Path) -> None:
+def _add_folder(result: Manifests, folder: Path, claim: Claim | None) -> None:
     try:
         files = sorted(p for p in folder.iterdir() if p.suffix in _SUFFIXES and p.is_file())
     except OSError as error:
         raise _unreadable(folder, error) from None
-    before = len(result.documents)
+    found = False
     for file in files:
-        _add(result, read_bytes(file), str(file), strict=False)
-    if len(result.documents) == before:
+        before = len(result.documents)
+        claimed = _add(result, read_bytes(file), str(file), claim, strict=False)
+        found = found or claimed or len(result.documents) > before
+    if not found:
         raise InputError(
             "no manifest in the folder",
             source=str(folder),
@@ -155,8 +165,11 @@ def _add_folder(result: Manifests, folder: Path) -> None:
         )
 
 
-def _add(result: Manifests, content: bytes, source: str, *, strict: bool) -> None:
+def _add(result: Manifests, content: bytes, source: str, claim: Claim | None, *, strict: bool) -> bool:
+    """Whether the file was claimed."""
     result.record(source, content)
+    if claim is not None and claim(content, source):
+        return True
     for data, where in read_text(content, source):
         if type(data) is not dict or ("kind" not in data and not strict):
             if strict:
@@ -166,6 +179,7 @@ def _add(result: Manifests, content: bytes, source: str, *, strict: bool) -> Non
             result.ignored[_NO_KIND] = result.ignored.get(_NO_KIND, 0) + 1
         else:
             result.documents += _objects(data, source, where)
+    return False
 
 
 def _objects(data: dict[str, Any], source: str, where: str) -> Iterator[Document]:

@@ -1,4 +1,4 @@
-"""Bandwidth matrices from files: printed tables, CSV, JSON, .npy and Device objects."""
+"""Bandwidth matrices from files: printed tables, CSV, JSON, .npy, Device objects and NCCL topologies."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import orjson
 
 from workbench.errors import InputError
 from workbench.formats.manifests import read_bytes, read_text
+from workbench.formats.nccl_topo import read_nccl_topo
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.objects.device import check_rows, read_device
 from workbench.objects.fields import shown
@@ -34,7 +35,8 @@ def load_matrix(path: str | Path) -> BandwidthMatrix:
     ----------
     path : str or Path
         A table as the Koordinator document prints it (with or without names of rows and columns), CSV, a JSON list of
-        rows, a ``.npy`` array, or a Koordinator Device in YAML or JSON; told apart by content. Numbers are GB/s.
+        rows, a ``.npy`` array, a Koordinator Device in YAML or JSON, or an NCCL topology (XML, nominal numbers); told
+        apart by content. Numbers are GB/s.
 
     Raises
     ------
@@ -51,6 +53,8 @@ def parse_matrix(content: bytes, source: str) -> BandwidthMatrix:
     text = content.lstrip(b"\xef\xbb\xbf \t\r\n")
     if text[:1] == b"[":
         return _json(text, source)
+    if text[:1] == b"<":
+        return _machine(text, source)
     if _MANIFEST.match(text) or re.search(rb"^kind:\s*Device\s*$", text, re.MULTILINE):
         return _device(content, source)
     try:
@@ -79,6 +83,13 @@ def _npy(content: bytes, source: str) -> BandwidthMatrix:
     if array.dtype.kind not in "iuf":
         raise InputError("no array of numbers", source=source, got=str(array.dtype), expected="a real dtype")
     return BandwidthMatrix(array, source=source)
+
+
+def _machine(text: bytes, source: str) -> BandwidthMatrix:
+    try:
+        return read_nccl_topo(text.decode(), source).matrix
+    except UnicodeDecodeError:
+        raise InputError("not text", source=source, expected="an NCCL topology in UTF-8") from None
 
 
 def _json(text: bytes, source: str) -> BandwidthMatrix:

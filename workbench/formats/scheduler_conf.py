@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
+from workbench.formats.config_maps import parse_conf
 from workbench.formats.manifests import read_bytes
-from workbench.formats.yaml_events import YamlDocument, read_yaml
 from workbench.model.scheduler_config import SWITCHES, PluginOption, SchedulerConfig, switch_of
-from workbench.objects.fields import get_map, get_maps, get_text, shown, wrong
+from workbench.objects.fields import get_map, get_maps, get_text, wrong
 
 __all__ = ["CONFIG_KEY", "load_config", "parse_config"]
 
@@ -43,48 +43,8 @@ def load_config(path: str | Path) -> SchedulerConfig:
 
 def parse_config(content: bytes, source: str) -> SchedulerConfig:
     """The same of a text; `source` names it in errors."""
-    documents = list(read_yaml(content, source))
-    inner = [text for document in documents if (text := _of_config_map(document, source)) is not None]
-    if len(inner) > 1 or (not inner and len(documents) != 1):
-        raise InputError(
-            "not one scheduler configuration",
-            source=source,
-            got=f"{len(inner) or len(documents)} of them",
-            expected=f"actions and tiers, or one ConfigMap with {CONFIG_KEY}",
-        )
-    try:
-        if not inner:
-            return _config(documents[0].data, source)
-        parts = list(read_yaml(inner[0].encode(), source))
-        if len(parts) != 1:
-            raise wrong("", f"{len(parts)} documents", "one document")
-        return _config(parts[0].data, source)
-    except InputError as error:
-        where = f"data[{CONFIG_KEY}], {error.where}" if inner and error.where else error.where
-        raise InputError(error.message, source=source, where=where, got=error.got, expected=error.expected) from None
-
-
-def _of_config_map(document: YamlDocument, source: str) -> str | None:
-    """The text inside a ConfigMap; None for a document of another kind."""
-    data = document.data
-    if type(data) is not dict or data.get("kind") is None:
-        return None
-    place = f"line {document.line}"
-    if data["kind"] == "List":
-        found = [_of_config_map(YamlDocument(item, document.line), source) for item in data.get("items") or ()]
-        return next((text for text in found if text is not None), None)
-    if data["kind"] != "ConfigMap":
-        return None
-    text = get_map(data, "data", "").get(CONFIG_KEY)
-    if type(text) is not str:
-        raise InputError(
-            "a ConfigMap without a scheduler configuration",
-            source=source,
-            where=place,
-            got=shown(text),
-            expected=f"text under data[{CONFIG_KEY}]",
-        )
-    return text
+    what, expected = "scheduler configuration", "actions and tiers"
+    return parse_conf(content, source, CONFIG_KEY, what, expected, lambda data: _config(data, source))
 
 
 def _config(data: Any, source: str) -> SchedulerConfig:

@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.errors import InputError
 
-__all__ = ["to_yaml"]
+__all__ = ["to_yaml", "to_yaml_value"]
 
 #: Plain scalars that are strings to everyone: a letter first, then nothing that means something to YAML.
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*\Z")
@@ -32,6 +32,12 @@ def to_yaml(manifests: Iterable[Mapping[str, Any]]) -> str:
         A value that is no mapping, list, string, number, truth value or None; a key that is no string.
     """
     return "".join("---\n" + "\n".join(_mapping(manifest, "")) + "\n" for manifest in manifests)
+
+
+def to_yaml_value(value: Mapping[str, Any] | Sequence[Any]) -> str:
+    """A mapping or list as block-style YAML without a document marker; else as `to_yaml`."""
+    lines = _mapping(value, "") if isinstance(value, Mapping) else _list(value, "")
+    return "\n".join(lines) + "\n"
 
 
 def _mapping(value: Mapping[str, Any], indent: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from workbench.jobs.min_resources import min_resources_of_pods
 from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, make_role, notes_about, read_gpu_group
 from workbench.model.gang import Gang
 from workbench.objects.deployment import QUEUE_ANNOTATION, Deployment
@@ -24,9 +25,9 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
     """
     template = deployment.template
     notes = notes_about([(ROLE, template.spec)])
-    # A ReplicaSet replaces finished pods, so only those that hold a node count.
-    ready = sum(pod.holds_resources for pod in pods)
-    waiting = [pod.metadata.name for pod in pods if not pod.spec.node_name and not pod.finished]
+    # A ReplicaSet replaces finished pods and those that are ending, so only those that hold a node count.
+    ready = sum(pod.holds_resources and not pod.ending for pod in pods)
+    waiting = [pod.metadata.name for pod in pods if not (pod.spec.node_name or pod.finished or pod.ending)]
     count = max(deployment.replicas - ready, 0)
     if count == 0:
         return None
@@ -53,5 +54,6 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
         gpu_group=read_gpu_group(template.labels, notes),
         kind="Deployment",
         ready=ready,
+        min_resources=min_resources_of_pods(template.spec.requests, deployment.min_member),
         notes=tuple(notes),
     )

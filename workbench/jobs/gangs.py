@@ -11,7 +11,6 @@ from workbench.jobs.pods import gang_of_pod_group, gangs_of_lone_pods
 from workbench.jobs.roles import Priorities, read_gpu_group
 from workbench.jobs.volcano_job import gang_of_job
 from workbench.model.gang import Gang
-from workbench.objects.admission import refuse_job, refuse_pod_group
 from workbench.objects.deployment import QUEUE_ANNOTATION
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod
@@ -28,7 +27,8 @@ class Workload:
     gangs : tuple of Gang
         With at least one pending pod, sorted by namespace and name.
     refused : tuple of (str, str)
-        Objects that admission refuses (``kind namespace/name``), with its text; none of their pods is pending.
+        Objects that admission refuses (``kind namespace/name``), with its text, in byte order. No pod of a Job or a
+        PodGroup among them is pending.
     holding : tuple of (Pod, str)
         Pods that hold resources with the key of their gang (empty: none), sorted by namespace and name.
     queues : mapping of str to str
@@ -46,20 +46,13 @@ def read_workload(cluster: ClusterObjects) -> Workload:
     priorities = Priorities(cluster.priority_classes)
     members = sort_pods(cluster)
     gangs: list[Gang | None] = []
-    refused = []
     for key, job in cluster.jobs.items():
-        message = refuse_job(job)
-        if message:
-            refused.append((f"Job {key}", message))
-        else:
+        if f"Job {key}" not in cluster.refused:
             group = members.pod_group_of_job.get(key)
             gangs.append(gang_of_job(job, members.of_job.get(key, ()), group, priorities))
     for key, pods in members.of_pod_group.items():
         group = cluster.pod_groups.get(key)
-        message = refuse_pod_group(group) if group else ""
-        if message:
-            refused.append((f"PodGroup {key}", message))
-        else:
+        if f"PodGroup {key}" not in cluster.refused:
             gangs.append(gang_of_pod_group(key, group, pods, priorities))
     for key, deployment in cluster.deployments.items():
         gangs.append(gang_of_deployment(deployment, members.of_deployment.get(key, ()), priorities))
@@ -67,7 +60,7 @@ def read_workload(cluster: ClusterObjects) -> Workload:
     pending = [gang for gang in gangs if gang is not None]
     pending.sort(key=lambda gang: (gang.namespace.encode(), gang.name.encode(), gang.kind))
     queues = _queues(cluster, members) | {gang.key: gang.queue for gang in pending}
-    return Workload(tuple(pending), tuple(sorted(refused)), tuple(_holding(members)), queues)
+    return Workload(tuple(pending), tuple(sorted(cluster.refused.items())), tuple(_holding(members)), queues)
 
 
 def _queues(cluster: ClusterObjects, members: Membership) -> dict[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from workbench.jobs.group_pods import SubGroups, min_sub_groups
 from workbench.jobs.membership import role_of
+from workbench.jobs.min_resources import min_resources_of_pods
 from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, make_role, notes_about, read_gpu_group
 from workbench.model.gang import Gang, GpuGroup, Role, SubGroup
 from workbench.objects.deployment import QUEUE_ANNOTATION
@@ -34,7 +35,7 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
     pods : sequence of Pod
     priorities : Priorities
     """
-    pending = [pod for pod in pods if not pod.spec.node_name and not pod.finished]
+    pending = [pod for pod in pods if not pod.spec.node_name and not pod.finished and not pod.ending]
     if not pending:
         return None
     namespace, _, name = key.partition("/")
@@ -56,7 +57,7 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
         job_class=_job_class(pending),
         gpu_group=_common_gpu_group(pending, notes),
         kind="PodGroup",
-        ready=sum(pod.holds_resources or pod.phase == "Succeeded" for pod in pods),
+        ready=sum((pod.holds_resources and not pod.ending) or pod.phase == "Succeeded" for pod in pods),
         sub_groups=_sub_groups(policies, roles, pods),
         min_subgroups=min_sub_groups(policies),
         sub_grouped=bool(policies),
@@ -76,10 +77,10 @@ def gangs_of_lone_pods(pods: Iterable[Pod], priorities: Priorities) -> list[Gang
     for pod in pods:
         notes = notes_about([(pod.metadata.name, pod.spec)])
         group = read_gpu_group(pod.metadata.labels, notes)
-        if group is not None and pod.holds_resources:
+        if group is not None and pod.holds_resources and not pod.ending:
             key = (pod.metadata.namespace, group)
             running[key] = running.get(key, 0) + 1
-        if pod.spec.node_name or pod.finished:
+        if pod.spec.node_name or pod.finished or pod.ending:
             continue
         if group is None:
             gangs.append(_single(pod, priorities, notes))
@@ -103,6 +104,7 @@ def _single(pod: Pod, priorities: Priorities, notes: list[str]) -> Gang:
         priority=roles[0].priority,
         job_class=_job_class([pod]),
         kind="Pod",
+        min_resources=min_resources_of_pods(pod.spec.requests, 1),
         notes=tuple(notes),
     )
 
@@ -170,7 +172,7 @@ def _sub_groups(policies: Sequence[SubGroupPolicy], roles: Sequence[Role], pods:
     found = SubGroups(policies)
     labels = {pod.metadata.name: pod.metadata.labels for pod in pods}
     for pod in pods:
-        if pod.holds_resources:
+        if pod.holds_resources and not pod.ending:
             found.add(pod.metadata.labels, running=pod.metadata.name)
     position = 0
     for role in roles:

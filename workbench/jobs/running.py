@@ -71,12 +71,13 @@ def running_pods(
             name=pod.metadata.name,
             node=node,
             requests=pod.spec.requests,
-            gang=gang,
+            gang="" if pod.ending else gang,
             role=role_of(pod),
             gpu_mask=mask or 0,
             labels=pod.metadata.labels,
             annotations=pod.metadata.annotations,
-            queue=queues.get(gang, ""),
+            queue="" if pod.ending else queues.get(gang, ""),
+            ending=pod.ending,
         )
         for (pod, gang, node), mask in zip(placed, masks, strict=True)
     )

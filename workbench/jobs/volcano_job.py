@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from workbench.jobs.group_pods import SubGroups, min_sub_groups
 from workbench.jobs.membership import ROLE_LABEL, role_of
+from workbench.jobs.min_resources import min_resources_of_job
 from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, make_role, notes_about, read_gpu_group
 from workbench.jobs.sub_groups import PARTITION_LABEL, partition_id, sub_group_policy
 from workbench.model.gang import Gang, Role, SubGroup
@@ -26,7 +27,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         Accepted by admission.
     pods : sequence of Pod
         Its existing pods: those with a node and those that succeeded count towards the minimum, failed ones neither
-        count nor are placed again; pending ones are placed.
+        count nor are placed again, like those that are ending; pending ones are placed.
     group : PodGroup, optional
         Carries the record of where the Job was allocated before.
     priorities : Priorities
@@ -60,11 +61,11 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         job_class=next((row[JOB_CLASS_LABEL] for row in labels if JOB_CLASS_LABEL in row), ""),
         gpu_group=groups.pop() if len(groups) == 1 else None,
         kind="Job",
-        ready=sum(pod.phase != "Failed" for pod in started),
+        ready=sum(pod.phase != "Failed" and not pod.ending for pod in started),
         sub_groups=_sub_groups(job, policies, roles, started),
         min_subgroups=min_sub_groups(policies),
         sub_grouped=bool(policies),
-        min_resources=group.min_resources if group else None,
+        min_resources=group.min_resources if group else min_resources_of_job(job, priorities),
         notes=tuple(notes),
     )
 
@@ -75,7 +76,7 @@ def _sub_groups(
     """Pending pods get the label that the controller will write; running ones have it."""
     found = SubGroups(policies)
     for pod in started:
-        if pod.holds_resources:
+        if pod.holds_resources and not pod.ending:
             found.add({**pod.metadata.labels, ROLE_LABEL: role_of(pod)}, running=pod.metadata.name)
     position = 0
     for task, role in zip(job.tasks, roles, strict=True):

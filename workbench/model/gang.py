@@ -171,7 +171,7 @@ class Gang:
     ready : int
         Pods of the gang that are placed already and count towards `min_available`.
     min_resources : mapping of str to int, optional
-        minResources of the PodGroup, base units; None: absent.
+        minResources of the PodGroup that it has or that the controller makes for it, base units; None: absent.
     notes : tuple of str
         What the reader of the object wants the user to know; shown as warnings of every decision.
     """

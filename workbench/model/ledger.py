@@ -41,6 +41,8 @@ class Ledger:
     used : ndarray of shape (n, r), int64
     gpu_free : ndarray of shape (n, w), uint64
         Read all three, change them only through `take` and `give_back`.
+    releasing : ndarray of shape (n, r), int64, optional
+        What pods that are ending hold and nobody was promised; None where none was ending.
     """
 
     def __init__(self, snapshot: ClusterSnapshot) -> None:
@@ -49,10 +51,11 @@ class Ledger:
         self.used = snapshot.used.copy()
         self.idle = snapshot.allocatable - snapshot.used
         self.gpu_free = snapshot.gpu_free.copy()
+        self.releasing = snapshot.releasing
         self._domain_idle: Longs | None = None
         self._log: list[tuple[Ints, Longs, Words | None]] = []
-        # A copy's log does not say how it came from the snapshot.
-        self._begun_elsewhere = False
+        # Whether it holds all that happened since the snapshot.
+        self._log_is_whole = True
 
     def copy(self) -> Ledger:
         """A ledger of its own that starts as this one is now, with nothing to roll back."""
@@ -60,8 +63,32 @@ class Ledger:
         other.used, other.idle, other.gpu_free = self.used.copy(), self.idle.copy(), self.gpu_free.copy()
         other._domain_idle = None
         other._log = []
-        other._begun_elsewhere = True
+        other._log_is_whole = False
         return other
+
+    def ahead(self, *, gone: bool) -> Ledger:
+        """A copy on the snapshot without the pods that are ending.
+
+        Parameters
+        ----------
+        gone : bool
+            What they hold is idle and their GPUs are free, but for what was promised. False: idle and GPUs are as they
+            are now. Used is as it is now in either case, so that `check` does not hold for the copy.
+        """
+        other = self.copy()
+        other.snapshot = self.snapshot.after_endings
+        if gone and self.releasing is not None:
+            other.idle = self.idle + self.releasing
+            other.gpu_free = self.gpu_free | (other.snapshot.gpu_free & ~self.snapshot.gpu_free)
+            other.releasing = None
+        return other
+
+    def promise(self, nodes: Ints, requests: Longs) -> None:
+        """Give pods what those that are ending will leave; `requests` of shape (r,) or (p, r)."""
+        if self.releasing is not None:
+            releasing = self.releasing.copy()
+            np.subtract.at(releasing, nodes, requests)
+            self.releasing = releasing
 
     def take(self, nodes: Ints, requests: Longs, gpu_words: Words | None = None) -> None:
         """Give pods their nodes.
@@ -99,6 +126,15 @@ class Ledger:
             nodes, rows, gpu_words = self._log.pop()
             self._apply(nodes, -rows, gpu_words)
 
+    def since(self, mark: int) -> list[tuple[Ints, Longs, Words | None]]:
+        """What was taken since a mark: nodes, rows and GPUs of each call, the rows negative where it was given back."""
+        return self._log[mark:]
+
+    def commit(self) -> None:
+        """Make everything so far final: the next mark is 0, and what it needed in memory is free."""
+        self._log.clear()
+        self._log_is_whole = False
+
     def _apply(self, nodes: Ints, rows: Longs, gpu_words: Words | None) -> None:
         np.add.at(self.used, nodes, rows)
         np.subtract.at(self.idle, nodes, rows)
@@ -111,7 +147,7 @@ class Ledger:
     @property
     def changed(self) -> Ints:
         """Nodes that may differ from the snapshot in what is used, ascending; all others do not."""
-        if self._begun_elsewhere or len(self._log) > _SHORT_LOG:
+        if not self._log_is_whole or len(self._log) > _SHORT_LOG:
             changed: Ints = np.flatnonzero((self.used != self.snapshot.used).any(axis=1)).astype(np.int32)
             return changed
         nodes = [nodes for nodes, _, _ in self._log]

@@ -105,6 +105,9 @@ class Placement(Displayed):
         Domain in which the job is allocated (-1: the virtual top).
     has_record : bool
         False for jobs without a topology: they leave no record.
+    records : mapping of str to str
+        What the scheduler remembers for its next session: the HyperNode of the gang, by ``namespace/name``, and of its
+        sub-groups, by ``namespace/name/sub-group``.
     unplaced : tuple of Unplaced
         Pods beyond min_available.
     rank : ndarray of shape (n_pods,), int32, optional
@@ -121,6 +124,7 @@ class Placement(Displayed):
     gpu_words: npt.NDArray[np.uint64] | None = None
     record: int = -1
     has_record: bool = False
+    records: Mapping[str, str] = field(default_factory=dict)
     unplaced: tuple[Unplaced, ...] = ()
     rank: npt.NDArray[np.int32] | None = None
     score: float = 0.0

@@ -68,6 +68,8 @@ class RunningPod:
         Host GPUs it holds.
     queue : str
         Queue of its gang; empty: none.
+    ending : bool
+        It holds what it holds until it is gone, and counts for no gang and no queue any more.
     """
 
     namespace: str
@@ -80,6 +82,7 @@ class RunningPod:
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     queue: str = ""
+    ending: bool = False
 
 
 def gpu_words(masks: list[int]) -> Words:
@@ -113,11 +116,15 @@ class ClusterSnapshot(Displayed):
         Which matrix each node has, -1 for none.
     queues : mapping of str to Queue
     running : tuple of RunningPod
+    records : mapping of str to str
+        What the scheduler remembers of gangs that it placed (`Placement.records`); empty after its restart.
     gaps : tuple of str
         What is missing and was not guessed, one sentence each.
     source : str
     taken_at : str
         ISO 8601 time of the observation; empty for files without one.
+    addresses : tuple of str
+        InternalIP of each node, empty where unknown; an empty tuple: none is known.
     """
 
     topology: Topology
@@ -133,9 +140,11 @@ class ClusterSnapshot(Displayed):
     node_matrix: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     queues: Mapping[str, Queue] = field(default_factory=dict)
     running: tuple[RunningPod, ...] = ()
+    records: Mapping[str, str] = field(default_factory=dict)
     gaps: tuple[str, ...] = ()
     source: str = ""
     taken_at: str = ""
+    addresses: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         n = self.topology.n_nodes
@@ -190,9 +199,36 @@ class ClusterSnapshot(Displayed):
         totals.flags.writeable = False
         return totals
 
+    @cached_property
+    def releasing(self) -> Longs | None:
+        """What pods that are ending still hold of each node, int64 (n, r); None where none is ending."""
+        ending = [pod for pod in self.running if pod.ending and pod.node >= 0]
+        if not ending:
+            return None
+        held = np.zeros_like(self.used)
+        for pod in ending:
+            held[pod.node] += request_vector(self.resources, pod.requests)[0]
+        return held
+
+    @cached_property
+    def after_endings(self) -> ClusterSnapshot:
+        """The moment when the pods that are ending are gone; itself where none is."""
+        if self.releasing is None:
+            return self
+        gpu_free = self.gpu_free.copy()
+        for pod in self.running:
+            if pod.ending and pod.node >= 0:
+                gpu_free[pod.node] |= gpu_words_row(pod.gpu_mask, gpu_free.shape[1]) & self.gpu_total[pod.node]
+        remaining = tuple(pod for pod in self.running if not pod.ending)
+        return dataclasses.replace(self, used=self.used - self.releasing, gpu_free=gpu_free, running=remaining)
+
     def ledger(self) -> Ledger:
         """A working copy for one session."""
         return Ledger(self)
+
+    def address_of(self, node: int) -> str:
+        """The InternalIP of a node; empty where it is unknown."""
+        return self.addresses[node] if self.addresses else ""
 
     def matrix_of(self, node: int) -> BandwidthMatrix | None:
         """The bandwidth matrix of a node; None where it is unknown."""
@@ -231,7 +267,8 @@ class ClusterSnapshot(Displayed):
                     queue=placement.gang.queue,
                 )
             )
-        return dataclasses.replace(self, used=used, gpu_free=gpu_free, running=(*self.running, *started))
+        running, records = (*self.running, *started), {**self.records, **placement.records}
+        return dataclasses.replace(self, used=used, gpu_free=gpu_free, running=running, records=records)
 
     def without(self, gang: str) -> ClusterSnapshot:
         """The moment after a gang (``namespace/name``) has ended; its pods give everything back."""
@@ -241,7 +278,8 @@ class ClusterSnapshot(Displayed):
                 used[pod.node] -= request_vector(self.resources, pod.requests)[0]
                 gpu_free[pod.node] |= gpu_words_row(pod.gpu_mask, gpu_free.shape[1]) & self.gpu_total[pod.node]
         remaining = tuple(pod for pod in self.running if pod.gang != gang)
-        return dataclasses.replace(self, used=used, gpu_free=gpu_free, running=remaining)
+        records = {name: at for name, at in self.records.items() if name != gang and not name.startswith(f"{gang}/")}
+        return dataclasses.replace(self, used=used, gpu_free=gpu_free, running=remaining, records=records)
 
 
 def gpu_words_row(mask: int, width: int) -> Words:

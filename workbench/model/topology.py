@@ -365,6 +365,21 @@ class Topology(Displayed):
             return _frozen(np.full(self.n_nodes, -1, dtype=np.int32))
         return _frozen(self.domain_of_node(self.tiers[0]))
 
+    @cached_property
+    def home_of_node(self) -> Ints:
+        """Per node the innermost HyperNode that holds it, int32 (n,); -1 for none.
+
+        The fewest nodes win, then the lowest tier, then the smallest name; unlike `leaf_of_node` every tier counts.
+        """
+        start, domains = self.node_domains
+        sizes = np.diff(self.member_start)
+        owner = np.repeat(np.arange(self.n_nodes), np.diff(start))
+        order = np.lexsort((self.domain_rank[domains], self.tier[domains], sizes[domains], owner))
+        home = np.full(self.n_nodes, -1, dtype=np.int32)
+        nodes, first = np.unique(owner[order], return_index=True)
+        home[nodes] = domains[order][first]
+        return _frozen(home)
+
     def lca(self, a: int, b: int) -> int:
         """Lowest common ancestor of two domains; -1 is the virtual top. LCA(x, x) is x."""
         return int(self.forest.lca(np.array([a], dtype=np.int32), np.array([b], dtype=np.int32))[0])

@@ -9,15 +9,23 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.model.snapshot import Queue
+from workbench.objects.admission import refusal_of
 from workbench.objects.deployment import Deployment, read_deployment
 from workbench.objects.device import Device, read_device
 from workbench.objects.fields import wrong
 from workbench.objects.hypernode import HyperNode, read_hypernode
 from workbench.objects.job import Job, read_job
+from workbench.objects.level_topology import (
+    LevelTopology,
+    read_cluster_network_topology,
+    read_kai_topology,
+    read_kueue_topology,
+)
 from workbench.objects.node import Node, read_node
 from workbench.objects.pod import Pod, read_pod
 from workbench.objects.pod_group import PodGroup, read_pod_group
 from workbench.objects.queue import PriorityClass, read_priority_class, read_queue
+from workbench.objects.tor_node import TOR_NODE_CONFIG_MAP, TorNodeConfig, read_tor_node
 
 __all__ = ["ClusterObjects"]
 
@@ -27,6 +35,7 @@ class ClusterObjects:
     """The objects of one input, by kind and key (``namespace/name``, or the name for cluster-scoped kinds).
 
     `ignored` counts objects of other kinds; a kind we know in another API group is named with its apiVersion.
+    `refused` holds what admission says of the objects that it refuses, by ``Kind namespace/name``; they are kept.
     """
 
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -38,7 +47,10 @@ class ClusterObjects:
     priority_classes: dict[str, PriorityClass] = field(default_factory=dict)
     jobs: dict[str, Job] = field(default_factory=dict)
     deployments: dict[str, Deployment] = field(default_factory=dict)
+    tor_nodes: dict[str, TorNodeConfig] = field(default_factory=dict)
+    level_topologies: dict[str, LevelTopology] = field(default_factory=dict)
     ignored: Counter[str] = field(default_factory=Counter)
+    refused: dict[str, str] = field(default_factory=dict)
 
     def add(self, data: Mapping[str, Any]) -> None:
         """Read one parsed manifest.
@@ -53,17 +65,22 @@ class ClusterObjects:
             key = "kind" if type(kind) is not str else "apiVersion"
             raise wrong(key, data.get(key), "every Kubernetes object has apiVersion and kind")
         group = version.rpartition("/")[0]
-        known = _READERS.get((group, kind))
+        known = _READERS.get((group, kind)) or _CONFIG_MAPS.get(_config_map_name(data, group, kind))
         if known is None:
             self.ignored[f"{kind} ({version})" if kind in _KNOWN_KINDS else kind] += 1
             return
         room, read = known
         value = read(data)
         key = value.metadata.key if hasattr(value, "metadata") else value.name
+        if room == "level_topologies":
+            # Two owners may each have an object of the same name.
+            key = f"{value.owner}/{key}"
         objects = getattr(self, room)
         if key in objects:
             raise InputError(f"the same {kind} twice", where="metadata.name", got=key, expected="each object once")
         objects[key] = value
+        if message := refusal_of(data):
+            self.refused[f"{kind} {key}"] = message
 
 
 _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] = {
@@ -76,6 +93,21 @@ _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] 
     ("scheduling.k8s.io", "PriorityClass"): ("priority_classes", read_priority_class),
     ("batch.volcano.sh", "Job"): ("jobs", read_job),
     ("apps", "Deployment"): ("deployments", read_deployment),
+    ("kueue.x-k8s.io", "Topology"): ("level_topologies", read_kueue_topology),
+    ("kai.scheduler", "Topology"): ("level_topologies", read_kai_topology),
+    ("scheduling.koordinator.sh", "ClusterNetworkTopology"): ("level_topologies", read_cluster_network_topology),
+}
+
+# ConfigMaps are told apart by their names only.
+_CONFIG_MAPS: dict[str, tuple[str, Callable[[Mapping[str, Any]], Any]]] = {
+    TOR_NODE_CONFIG_MAP: ("tor_nodes", read_tor_node),
 }
 
 _KNOWN_KINDS = {kind for _, kind in _READERS}
+
+
+def _config_map_name(data: Mapping[str, Any], group: str, kind: str) -> str:
+    """The name of a ConfigMap; empty for other kinds and where there is none."""
+    metadata = data.get("metadata") if (group, kind) == ("", "ConfigMap") else None
+    name = metadata.get("name") if type(metadata) is dict else None
+    return name if type(name) is str else ""

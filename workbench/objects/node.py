@@ -28,12 +28,15 @@ class Node:
     taints : tuple of Taint
     unschedulable : bool
         Cordoned.
+    internal_ip : str
+        The first address of type InternalIP; empty: none.
     """
 
     metadata: Metadata
     allocatable: Mapping[str, int]
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
+    internal_ip: str = ""
 
     @property
     def name(self) -> str:
@@ -58,4 +61,12 @@ def read_node(data: Mapping[str, Any]) -> Node:
         allocatable,
         taints,
         get_bool(spec, "unschedulable", "spec"),
+        _internal_ip(status),
     )
+
+
+def _internal_ip(status: Mapping[str, Any]) -> str:
+    for path, item in get_maps(status, "addresses", "status"):
+        if item.get("type") == "InternalIP":
+            return get_text(item, "address", path)
+    return ""

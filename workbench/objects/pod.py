@@ -58,11 +58,12 @@ class PodTemplate:
 
 @dataclass(frozen=True)
 class Pod:
-    """A pod that exists."""
+    """A pod that exists; `deleted`: somebody asked for its end (metadata.deletionTimestamp)."""
 
     metadata: Metadata
     spec: PodSpec
     phase: str = "Pending"
+    deleted: bool = False
 
     @property
     def finished(self) -> bool:
@@ -73,11 +74,17 @@ class Pod:
         """Bound to a node and not at its end."""
         return bool(self.spec.node_name) and not self.finished
 
+    @property
+    def ending(self) -> bool:
+        """It holds what it holds, but not for long, and counts for its gang no more (Volcano's status Releasing)."""
+        return self.deleted and not self.finished
+
 
 def read_pod(data: Mapping[str, Any]) -> Pod:
     """A Pod from a parsed manifest; InputError for a field of the wrong type."""
     phase = get_text(get_map(data, "status", ""), "phase", "status", "Pending")
-    return Pod(read_metadata(data, namespaced=True), read_pod_spec(get_map(data, "spec", ""), "spec"), phase)
+    deleted = bool(get_map(data, "metadata", "").get("deletionTimestamp"))
+    return Pod(read_metadata(data, namespaced=True), read_pod_spec(get_map(data, "spec", ""), "spec"), phase, deleted)
 
 
 def read_template(data: Mapping[str, Any], where: str) -> PodTemplate:

@@ -25,6 +25,7 @@ from workbench.policies.demand import Demand, node_reasons
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
 from workbench.policies.progress import Progress, invalid_gang, invalid_sub_groups
 from workbench.policies.reasons import gang_text, gpus_unserved, not_enough_pods, topology_not_ready
+from workbench.policies.stream import Stream
 
 __all__ = [
     "Assignment",
@@ -98,6 +99,10 @@ class Policy(ABC):
             decisions[i] = Decision(gangs[i], self.place(gangs[i], ledger))
         return [decisions[i] for i in range(len(gangs))]
 
+    def stream(self, snapshot: ClusterSnapshot) -> Stream:
+        """Gangs that come and go one after another, each placed as `place` would, on one ledger."""
+        return Stream(self, snapshot)
+
     def explain_session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
         """`schedule` with everything that was considered: each gang on what its predecessors left.
 
@@ -155,7 +160,7 @@ class Assignment:
         -1: unplaced; best-effort pods always are.
     reasons : mapping of int to tuple of Reason
         Per role why its unplaced pods have no node.
-    record, has_record, score, warnings
+    record, has_record, records, score, warnings
         As in `Placement`.
     """
 
@@ -163,6 +168,7 @@ class Assignment:
     reasons: Mapping[int, tuple[Reason, ...]] = field(default_factory=dict)
     record: int = -1
     has_record: bool = False
+    records: Mapping[str, str] = field(default_factory=dict)
     score: float = 0.0
     warnings: tuple[str, ...] = ()
 
@@ -211,6 +217,10 @@ class NodePolicy(ABC):
     def schedule(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
         """One session of the policy that this is the node part of; a scheduler with a session of its own runs that."""
         return Policy.schedule(whole, gangs, snapshot)
+
+    def stream(self, whole: Composed, snapshot: ClusterSnapshot) -> Stream:
+        """A stream of the policy that this is the node part of; the answers are those of its `place`."""
+        return Policy.stream(whole, snapshot)
 
     def explain_session(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
         """`schedule` with what was considered; whoever overrides one overrides both."""
@@ -305,6 +315,7 @@ class Composed(Policy):
             gpu_words=gpu_words,
             record=answer.record,
             has_record=answer.has_record,
+            records=answer.records,
             unplaced=tuple(Unplaced(int(i), answer.reasons.get(int(gang.role_of_pod[i]), ())) for i in unplaced),
             score=answer.score,
             warnings=(*gang.notes, *self.node.warnings, *answer.warnings, *self._notices(gang), *warnings),
@@ -317,6 +328,9 @@ class Composed(Policy):
 
     def schedule(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
         return self.node.schedule(self, gangs, snapshot)
+
+    def stream(self, snapshot: ClusterSnapshot) -> Stream:
+        return self.node.stream(self, snapshot)
 
     def explain_session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
         return self.node.explain_session(self, gangs, snapshot)

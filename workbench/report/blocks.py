@@ -151,7 +151,7 @@ class _Tree:
 def pack(topology: Topology, max_cells: int = MAX_CELLS) -> Layout:
     """Give every domain a box and every node a square.
 
-    A node in several overlapping domains is drawn once, in the smallest (then the one with the smallest name).
+    A node in several overlapping domains is drawn once, in its home (`Topology.home_of_node`).
     Where there are more than `max_cells` nodes, the innermost domains are folded to one square each while there are
     more boxes than a quarter of that (a box around two squares shows nothing); what is still too many is drawn in runs
     of neighbours inside one box.
@@ -184,7 +184,7 @@ def pack(topology: Topology, max_cells: int = MAX_CELLS) -> Layout:
 
 
 def _tree_of(topology: Topology) -> _Tree:
-    home = _homes(topology)
+    home = topology.home_of_node.tolist()
     trees = [_Tree(j, name) for j, name in enumerate(topology.domain_names)]
     top = _Tree(-1, "")
     keys = [natural_key(name) for name in topology.node_names]
@@ -194,18 +194,6 @@ def _tree_of(topology: Topology) -> _Tree:
         parent = int(topology.parent[tree.domain])
         (top if parent < 0 else trees[parent]).children.append(tree)
     return top
-
-
-def _homes(topology: Topology) -> list[int]:
-    """Per node the smallest domain that holds it, ties by name; -1 for none."""
-    start, domains = topology.node_domains
-    sizes = np.diff(topology.member_start)
-    owner = np.repeat(np.arange(topology.n_nodes), np.diff(start))
-    order = np.lexsort((topology.domain_rank[domains], sizes[domains], owner))
-    home = np.full(topology.n_nodes, -1, dtype=np.int64)
-    nodes, first = np.unique(owner[order], return_index=True)
-    home[nodes] = domains[order][first]
-    return [int(x) for x in home]
 
 
 def _fold_leaves(tree: _Tree) -> None:

@@ -15,11 +15,15 @@ from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 from workbench.report import html
+from workbench.report.difference import difference_html
 from workbench.report.heatmap import draw_heatmap
+from workbench.report.lint_view import lint_html
 from workbench.report.occupancy import occupancy, placements_in
 from workbench.report.picture import Picture
 from workbench.report.pyvis_view import network_html
 from workbench.report.topology_svg import draw_topology
+from workbench.topology.diff import TopologyDiff
+from workbench.topology.lint import LintReport
 
 __all__ = ["install", "view_matrix", "view_topology"]
 
@@ -74,6 +78,8 @@ def install() -> None:
     _simple(Refusal, html.refusal_html)
     _simple(Explanation, html.explanation_html)
     _simple(Comparison, html.comparison_html)
+    _simple(TopologyDiff, difference_html)
+    _simple(LintReport, lint_html)
 
 
 def _simple(kind: type, draw: Any) -> None:

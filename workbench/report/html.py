@@ -33,9 +33,11 @@ __all__ = [
     "explanation_html",
     "placement_html",
     "refusal_html",
+    "render",
     "report_html",
     "snapshot_html",
     "topology_page",
+    "topology_svg",
 ]
 
 #: Candidates and pods listed in a notebook; the rest is counted.
@@ -57,7 +59,8 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def _render(template: str, **values: Any) -> str:
+def render(template: str, **values: Any) -> str:
+    """A template of this room with its values; every text is escaped."""
     return _environment().get_template(template).render(**values)
 
 
@@ -72,7 +75,7 @@ def number_text(value: object) -> str:
 
 def comparison_html(comparison: Comparison) -> str:
     """Pictures beside each other, the table, the reasons of what is pending."""
-    return _render("comparison.html.j2", **_comparison_values(comparison))
+    return render("comparison.html.j2", **_comparison_values(comparison))
 
 
 def report_html(comparison: Comparison, title: str = "Placements compared") -> str:
@@ -88,7 +91,7 @@ def report_html(comparison: Comparison, title: str = "Placements compared") -> s
     str
         A complete HTML document; equal for equal comparisons except for the decision times.
     """
-    return _render(
+    return render(
         "report.html.j2",
         title=title,
         heatmaps=_heatmaps(comparison),
@@ -105,7 +108,7 @@ def placement_html(placement: Placement) -> str:
         if len(pods) == _ROWS:
             break
         pods.append(pod)
-    return _render(
+    return render(
         "placement.html.j2",
         placement=placement,
         picture=_safe(draw_topology(placement.topology, occupancy([placement]), placement.policy)),
@@ -117,13 +120,13 @@ def placement_html(placement: Placement) -> str:
 
 def refusal_html(refusal: Refusal) -> str:
     """The reasons with their counts, and how near each tier came."""
-    return _render("refusal.html.j2", refusal=refusal)
+    return render("refusal.html.j2", refusal=refusal)
 
 
 def explanation_html(explanation: Explanation) -> str:
     """The decision and everything that was considered, in the policy's order."""
     result = explanation.decision.result
-    return _render(
+    return render(
         "explanation.html.j2",
         result=repr(result),
         notes=explanation.notes,
@@ -144,7 +147,7 @@ def _part_names(candidates: Sequence[Candidate]) -> list[str]:
 def best_gpus_html(best: BestGpus) -> str:
     """The heat map with the chosen set, and the certificate."""
     facts = best.to_dict()
-    return _render(
+    return render(
         "best_gpus.html.j2",
         best=best,
         facts=facts,
@@ -157,7 +160,7 @@ def best_gpus_html(best: BestGpus) -> str:
 def snapshot_html(snapshot: ClusterSnapshot) -> str:
     """The cluster with its running jobs, and what is missing."""
     running = occupancy_of_running(snapshot)
-    return _render(
+    return render(
         "snapshot.html.j2",
         snapshot=snapshot,
         summary=repr(snapshot),
@@ -167,13 +170,18 @@ def snapshot_html(snapshot: ClusterSnapshot) -> str:
 
 def topology_page(snapshot: ClusterSnapshot) -> str:
     """One self-contained page with the picture of a cluster and the problems of its topology."""
-    return _render(
+    return render(
         "topology.html.j2",
         summary=repr(snapshot),
         picture=_safe(draw_topology(snapshot.topology, occupancy_of_running(snapshot))),
         topology=snapshot.topology,
         gaps=snapshot.gaps,
     )
+
+
+def topology_svg(snapshot: ClusterSnapshot) -> str:
+    """The picture of a cluster as a file of its own."""
+    return draw_topology(snapshot.topology, occupancy_of_running(snapshot))
 
 
 def _safe(svg: str) -> Any:

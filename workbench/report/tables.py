@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -15,20 +15,21 @@ from workbench.formats.review import Review
 from workbench.model.best_gpus import BestGpus
 from workbench.model.explanation import Explanation
 from workbench.model.placement import Decision, Placement, Refusal
-from workbench.model.topology import Topology
 from workbench.report.html import number_text
+from workbench.topology.discovery.reconcile import Plan
 from workbench.topology.presets import Preset
 
 __all__ = [
     "best_gpus_tables",
     "comparison_tables",
     "explanation_tables",
+    "new_table",
+    "plan_tables",
     "policy_tables",
     "preset_tables",
-    "problem_tables",
     "review_tables",
     "session_tables",
-    "topology_tables",
+    "text_row",
 ]
 
 #: Lines listed before the rest is counted; -o json has everything.
@@ -38,7 +39,8 @@ _ROWS = 40
 _PART_COLUMNS = 40
 
 
-def _table(*headers: str, title: str = "", right: Sequence[int] = ()) -> Table:
+def new_table(*headers: str, title: str = "", right: Sequence[int] = ()) -> Table:
+    """An empty table in the style of all; `right`: columns of numbers."""
     table = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold")
     table.pad_edge, table.collapse_padding = False, True
     for i, header in enumerate(headers):
@@ -51,7 +53,8 @@ def _text(value: object) -> Text:
     return Text(number_text(value))
 
 
-def _row(table: Table, *values: object) -> None:
+def text_row(table: Table, *values: object) -> None:
+    """Add a row of values as plain text, numbers as people read them."""
     table.add_row(*(_text(value) for value in values))
 
 
@@ -73,14 +76,14 @@ def _more(n: int, what: str) -> list[Text]:
 
 def session_tables(policy: str, decisions: Sequence[Decision], metrics: RunMetrics) -> list[Any]:
     """Jobs, their pods, and why the rest is pending."""
-    jobs = _table("job", "outcome", "HyperNode", "tier", "pods", "nodes", "GB/s", title=policy, right=(3, 4, 5, 6))
+    jobs = new_table("job", "outcome", "HyperNode", "tier", "pods", "nodes", "GB/s", title=policy, right=(3, 4, 5, 6))
     parts: list[Any] = [jobs]
     for decision in decisions:
         result = decision.result
         if isinstance(result, Placement):
             found = metrics.jobs[decision.gang.key]
             pods = f"{found.n_pods} of {decision.gang.n_pods}" if result.unplaced else found.n_pods
-            _row(
+            text_row(
                 jobs,
                 decision.gang.key,
                 "placed",
@@ -91,14 +94,14 @@ def session_tables(policy: str, decisions: Sequence[Decision], metrics: RunMetri
                 found.worst_bottleneck_gb_s,
             )
         else:
-            _row(jobs, decision.gang.key, "pending", "", None, f"0 of {decision.gang.n_pods}", None, None)
+            text_row(jobs, decision.gang.key, "pending", "", None, f"0 of {decision.gang.n_pods}", None, None)
     parts.extend(_pods(decisions))
     parts.extend(_reasons(decisions))
     return parts
 
 
 def _pods(decisions: Sequence[Decision]) -> list[Any]:
-    table = _table("pod", "node", "GPUs", "rank", right=(3,))
+    table = new_table("pod", "node", "GPUs", "rank", right=(3,))
     listed = left = 0
     for decision in decisions:
         if not isinstance(decision.result, Placement):
@@ -106,7 +109,7 @@ def _pods(decisions: Sequence[Decision]) -> list[Any]:
         for pod in decision.result.pods() if listed < _ROWS else ():
             if listed == _ROWS:
                 break
-            _row(table, pod.name, pod.node, ",".join(map(str, pod.gpus)), pod.rank)
+            text_row(table, pod.name, pod.node, ",".join(map(str, pod.gpus)), pod.rank)
             listed += 1
         left += decision.result.n_placed
     return [table, *_more(left - listed, "pods")] if listed else []
@@ -135,15 +138,15 @@ def comparison_tables(comparison: Comparison) -> list[Any]:
     runs = [row.metrics for row in comparison.rows if row.metrics is not None]
     shown = [t for t in (NODE, *tiers) if t != tiers[-1] or any(run.pod_pairs().get(t) for run in runs)]
     heads = [t if t == NODE else f"t{t}" for t in shown]
-    table = _table("policy", "jobs", "pods", *heads, "GB/s", "stranded", "ms", right=range(1, len(heads) + 6))
+    table = new_table("policy", "jobs", "pods", *heads, "GB/s", "stranded", "ms", right=range(1, len(heads) + 6))
     details: list[Any] = []
     for row in comparison.rows:
         if row.metrics is None or row.error is not None:
-            _row(table, row.policy, "failed")
+            text_row(table, row.policy, "failed")
             details.append(Text(f"{row.policy} failed: {row.error.message if row.error else ''}"))
             continue
         pairs = row.metrics.pod_pairs()
-        _row(
+        text_row(
             table,
             row.policy.replace("+", "\n+"),
             _of(len(row.metrics.placed), len(comparison.gangs)),
@@ -177,13 +180,13 @@ def explanation_tables(explanation: Explanation) -> list[Any]:
         tiers = ("tier",) if kind == "HyperNode" else ()
         heads = (kind, *tiers, "kept", "score", *columns)
         numbers = [i for i, head in enumerate(heads) if i and head != "kept"]
-        table = _table(*heads, "why", right=numbers)
+        table = new_table(*heads, "why", right=numbers)
         for c in candidates[:_ROWS]:
             tier = (c.tier,) if tiers else ()
             scores = ", ".join(f"{name} {number_text(v)}" for name, v in c.parts.items() if name not in columns)
             why = "; ".join(filter(None, (c.why, scores)))
             values = (c.parts.get(name) for name in columns)
-            _row(table, c.name, *tier, "yes" if c.kept else "no", c.score, *values, why)
+            text_row(table, c.name, *tier, "yes" if c.kept else "no", c.score, *values, why)
         parts += [table, *_more(len(candidates) - _ROWS, f"{kind}s")]
     return parts
 
@@ -191,47 +194,37 @@ def explanation_tables(explanation: Explanation) -> list[Any]:
 def best_gpus_tables(best: BestGpus) -> list[Any]:
     """The chosen set with its certificate."""
     facts = best.to_dict()
-    table = _table("", "")
+    table = new_table("", "")
     table.show_header = False
-    _row(table, "GPUs", ", ".join(map(str, best.gpus)))
+    text_row(table, "GPUs", ", ".join(map(str, best.gpus)))
     pair = f", pair {best.bottleneck_pair[0]}-{best.bottleneck_pair[1]}" if best.bottleneck_pair else ""
-    _row(table, "bottleneck", f"{number_text(best.bottleneck_gb_s)} GB/s{pair}")
-    _row(table, "objective", f"{best.objective}, {'proved optimal' if best.exact else 'not proved'}")
-    _row(table, "upper bound", f"{number_text(best.upper_bound_gb_s)} GB/s")
+    text_row(table, "bottleneck", f"{number_text(best.bottleneck_gb_s)} GB/s{pair}")
+    text_row(table, "objective", f"{best.objective}, {'proved optimal' if best.exact else 'not proved'}")
+    text_row(table, "upper bound", f"{number_text(best.upper_bound_gb_s)} GB/s")
     ties = [f"{{{','.join(map(str, tie))}}}" for tie in facts["ties"]]
     shown = " ".join(ties) if len(ties) <= _ROWS else " ".join(ties[:_ROWS]) + " …"
-    _row(table, "best sets", f"{facts['optimal_sets']}: {shown}")
+    text_row(table, "best sets", f"{facts['optimal_sets']}: {shown}")
     if not best.tie_break_complete:
-        _row(table, "note", "the budget for choosing among the ties ended first")
+        text_row(table, "note", "the budget for choosing among the ties ended first")
     return [table]
 
 
-def topology_tables(topology: Topology) -> list[Any]:
-    """HyperNodes from the widest tier inwards."""
-    table = _table("HyperNode", "tier", "parent", "nodes", right=(1, 3))
-    order = sorted(range(topology.n_domains), key=lambda j: (-int(topology.tier[j]), topology.domain_names[j].encode()))
-    for j in order[:_ROWS]:
-        parent = topology.domain_names[topology.parent[j]] if topology.parent[j] >= 0 else ""
-        _row(table, topology.domain_names[j], int(topology.tier[j]), parent, len(topology.nodes_of(j)))
-    problems = [Text(f"{p.code}: {p.message}") for p in topology.problems]
-    return [Text(repr(topology)), table, *_more(topology.n_domains - _ROWS, "HyperNodes"), *problems]
-
-
-def problem_tables(topology: Topology) -> list[Any]:
-    """What is no tree, or that nothing was found."""
-    if not topology.problems:
-        return [Text(f"no problem found in {topology.n_domains:,} HyperNodes over {topology.n_nodes:,} nodes")]
-    table = _table("problem", "HyperNode", "what")
-    for problem in topology.problems:
-        _row(table, problem.code, problem.domain, problem.message)
-    state = "" if topology.ready else "; Volcano would not schedule by this topology"
-    n = len(topology.problems)
-    return [table, Text(f"{n} problem{'s' if n != 1 else ''}{state}")]
+def plan_tables(plan: Plan) -> list[Any]:
+    """What reconciling does to each HyperNode; those that stay as they are, are counted."""
+    table = new_table("HyperNode", "what", "tier", "members", right=(2, 3))
+    made = [(h, "create") for h in plan.create] + [(h, "update") for h in plan.update]
+    rows: list[tuple[object, ...]] = [(h.name, what, h.tier, len(h.members)) for h, what in made]
+    rows += [(name, "delete", "", "") for name in plan.delete]
+    rows += [(c.name, f"conflict: {repr(c.owner) if c.owner else 'made by hand'}", "", "") for c in plan.conflicts]
+    for row in rows[:_ROWS]:
+        text_row(table, *row)
+    parts: list[Any] = [table] if rows else []
+    return [*parts, *_more(len(rows) - _ROWS, "HyperNodes"), Text(plan.summary)]
 
 
 def review_tables(review: Review) -> list[Any]:
     """Each object that is refused, filled in or warned about; the others are counted."""
-    table = _table("object", "verdict", "what")
+    table = new_table("object", "verdict", "what")
     plain = listed = 0
     for one in review.objects:
         verdict = one.verdict
@@ -243,7 +236,7 @@ def review_tables(review: Review) -> list[Any]:
             continue
         listed += 1
         if listed <= _ROWS:
-            _row(table, one.key, "accepted" if verdict.allowed else "refused", "\n".join(texts))
+            text_row(table, one.key, "accepted" if verdict.allowed else "refused", "\n".join(texts))
     n = len(review.objects)
     summary = f"{n - review.refused:,} of {n:,} objects accepted by Volcano ({review.release.value})"
     parts: list[Any] = [table] if listed else []
@@ -252,13 +245,13 @@ def review_tables(review: Review) -> list[Any]:
 
 def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
     """Names with kinds and meanings, then every parameter."""
-    table = _table("policy", "kind", "meaning", "source")
-    parameters = _table("policy", "parameter", "default", "meaning")
+    table = new_table("policy", "kind", "meaning", "source")
+    parameters = new_table("policy", "parameter", "default", "meaning")
     for info in policies:
-        _row(table, info["name"], info["kind"], info["meaning"], info["source"])
+        text_row(table, info["name"], info["kind"], info["meaning"], info["source"])
         for parameter in info["parameters"]:
             default = parameter["default"]
-            _row(
+            text_row(
                 parameters,
                 info["name"],
                 parameter["name"],
@@ -270,10 +263,18 @@ def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
 
 def preset_tables(presets: Mapping[str, Preset]) -> list[Any]:
     """Kinds of `topology generate` with their parameters."""
-    table = _table("kind", "makes", "parameters")
+    table = new_table("kind", "makes", "parameters")
     for preset in presets.values():
         lines = [f"{name}={_default(p.default)}" for name, p in preset.parameters.items()]
-        _row(table, preset.name, preset.meaning, "\n".join(lines))
+        text_row(table, preset.name, preset.meaning, "\n".join(lines))
+    return [table]
+
+
+def format_tables(formats: Iterable[tuple[str, bool, bool, str]]) -> list[Any]:
+    """Formats of `topology convert`: name, whether it is read, whether it is written, title."""
+    table = new_table("format", "read", "written", "what it is")
+    for name, read, written, title in formats:
+        text_row(table, name, "yes" if read else "", "yes" if written else "", title)
     return [table]
 
 

@@ -9,6 +9,7 @@ from tests.conformance.registry import Runners
 from tests.conformance.runners import (
     volcano_admission,
     volcano_allocate,
+    volcano_discovery,
     volcano_e2e,
     volcano_gradients,
     volcano_scores,
@@ -28,6 +29,7 @@ volcano_allocate.register(RUNNERS)
 volcano_e2e.register(RUNNERS)
 volcano_gradients.register(RUNNERS)
 volcano_scores.register(RUNNERS)
+volcano_discovery.register(RUNNERS)
 
 
 @RUNNERS.op("lca", "lca", given=("hypernodes", "a", "b"), want=("lca",))

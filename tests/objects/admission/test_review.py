@@ -8,7 +8,7 @@ import pytest
 
 from workbench.errors import InputError
 from workbench.model.release import Release
-from workbench.objects.admission import Verdict, review
+from workbench.objects.admission import Verdict, refusal_of, review
 
 V1_13, NEWEST = Release.V1_13, Release.NEWEST
 
@@ -115,3 +115,35 @@ def test_a_policy_without_keys_captures_no_pod() -> None:
 def test_a_hypernode_without_a_name_is_bad_input() -> None:
     with pytest.raises(InputError):
         review({"kind": "HyperNode", "spec": {"tier": 1}})
+
+
+HYPERNODE = {"apiVersion": "topology.volcano.sh/v1alpha1", "kind": "HyperNode", "metadata": {"name": "h"}}
+
+
+def _member(selector: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "Node", "selector": selector}
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ({"tier": 1, "members": [_member({"exactMatch": {"name": "n"}})]}, ""),
+        ({"tier": 1, "members": []}, "should have at least 1 items"),
+        ({"tier": 1, "members": [_member({})]}, "Either ExactMatch or RegexMatch or LabelMatch must be specified"),
+        ({"tier": "1", "members": [_member({"exactMatch": {"name": "n"}})]}, ""),
+        ({"members": [_member({"exactMatch": {"name": "n"}})]}, ""),
+        # 1.13 accepts both, and the input may come from such a cluster.
+        ({"tier": -1, "members": [_member({"exactMatch": {"name": "n"}})]}, ""),
+        ({"tier": 1, "members": [_member({"regexMatch": {"pattern": r"a\(b"}})]}, ""),
+    ],
+)
+def test_a_hypernode_of_an_input_is_refused_only_where_every_release_would(spec: dict[str, Any], text: str) -> None:
+    found = refusal_of({**HYPERNODE, "spec": spec})
+    assert text in found and bool(found) == bool(text)
+
+
+def test_jobs_of_an_input_are_held_to_the_newest_release_and_other_kinds_are_not_reviewed() -> None:
+    topology = {"mode": "hard", "highestTierAllowed": -1}
+    job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "j"}}
+    assert "greater than or equal to 0" in refusal_of({**job, "spec": {"tasks": [], "networkTopology": topology}})
+    assert refusal_of({"apiVersion": "v1", "kind": "Job", "metadata": {}, "spec": {"minAvailable": -1}}) == ""

@@ -99,26 +99,7 @@ def test_queues_take_turns_and_jobs_come_in_their_order():
     assert refused == {3: QUOTA}
 
 
-ROLES = (
-    Role("low", 4, {"cpu": 1}),
-    Role("high", 4, {"cpu": 10}, priority=5),
-    Role("own", 4, {"cpu": 100}, min_available=2),
-)
-ROWS = np.array([[1, 0], [10, 0], [100, 0]], dtype=np.int64)
-
-MINIMUM = {
-    "the minimums of tasks come first": ({"min_available": 2}, 200),
-    "then the others by priority": ({"min_available": 5}, 230),
-    "then in the order of the job": ({"min_available": 8}, 200 + 40 + 2),
-    "no more than there are": ({"min_available": 99}, 400 + 40 + 4),
-    "pods that run are there already": ({"min_available": 5, "ready": 3}, 200),
-}
-
-
-@pytest.mark.parametrize(("options", "want"), MINIMUM.values(), ids=MINIMUM.keys())
-def test_min_resources_of_a_job(options, want):
-    assert min_resources(gang(roles=ROLES, **options), ROWS).tolist() == [want, 0]
-
-
-def test_a_pod_group_has_only_what_it_says():
-    assert min_resources(gang(kind="PodGroup"), ROWS[:1]) is None
+def test_min_resources_are_what_the_pod_group_says():
+    assert min_resources(gang(), ("cpu", "memory")) is None
+    given = dataclasses.replace(gang(), min_resources={"cpu": 7, "requests.cpu": 9})
+    assert min_resources(given, ("cpu", "memory")).tolist() == [7, 0]

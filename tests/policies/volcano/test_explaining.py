@@ -72,3 +72,26 @@ def test_a_hypernode_whose_nodes_are_closed_says_so_and_no_more(name):
     assert why["s1"] == "holds 1 of 3 pods; 1 of 2 nodes do not accept them; nvidia.com/gpu: 24 asked, 8 idle"
     assert why["s4"] == "tier 2 above the highest allowed 1; room for up to 1 of 3 pods"
     assert why["s5"] == "tier 2 above the highest allowed 1; room for up to 3 of 3 pods"
+
+
+@pytest.mark.parametrize("name", ["allocate", "volcano-1.13", "volcano-1.15"])
+def test_a_job_without_a_topology_is_told_what_came_closest_on_each_tier(name):
+    job = Gang("d", "j", (Role("w", 9, {"cpu": 1000}),), 9)
+    explanation = get_policy(name).explain(job, document_tree(cpu=1000))
+    assert explanation.notes == (
+        "turn 1: no HyperNode restricts the job, 8 of 9 pods placed",
+        "closest of each tier: s0 (tier 1) holds 2 of 9, s4 (tier 2) holds 4 of 9, s6 (tier 3) holds 8 of 9",
+    )
+    one = get_policy(name).explain(Gang("d", "j", (Role("w", 1, {"cpu": 1000}),), 1), document_tree(cpu=1000))
+    assert one.notes == ("turn 1: no HyperNode restricts the job, 1 of 1 pod placed",)
+
+
+def test_a_hypernode_that_may_be_used_says_where_it_meets_the_record():
+    job = Gang("d", "j", (Role("w", 1, {"cpu": 1000}),), 1, TopologyConstraint("hard", 2), record="s1")
+    explanation = get_policy("volcano-1.13").explain(job, document_tree(cpu=1000))
+    assert {c.name: c.why for c in explanation.domains if c.tier == 1} == {
+        "s0": "holds 1 of 1 pod, meets the recorded s1 in s4 (tier 2)",
+        "s1": "holds 1 of 1 pod, meets the recorded s1 in s1 (tier 1)",
+        "s2": "meets the recorded s1 only at tier 3, 2 is allowed",
+        "s3": "meets the recorded s1 only at tier 3, 2 is allowed",
+    }

@@ -18,17 +18,22 @@ from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang, seeds
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement
+from workbench.model.snapshot import RunningPod
 from workbench.policies import get_policy
 
 BOTH = pytest.mark.parametrize("name", ["volcano-1.13", "volcano-1.15"])
 GANG = {"volcano-1.13": random_gang, "volcano-1.15": random_newest_gang}
 
 
-def tree(rng):
-    """A cluster whose HyperNodes are a tree: one root, children inside their parents, every level whole."""
+def tree(rng, outside=0):
+    """A cluster whose HyperNodes are a tree: one root, children inside their parents, every level whole.
+
+    `outside`: nodes of no HyperNode.
+    """
     n = rng.randint(4, 14)
     names = [f"n{i}" for i in range(n)]
-    domains = [("root", 3, names, "")]
+    domains = [("root", 3, list(names), "")]
+    names += [f"o{i}" for i in range(outside)]
     for tier in (2, 1):
         for parent, above, members, _ in list(domains):
             if above == tier + 1:
@@ -41,6 +46,28 @@ def tree(rng):
     return snapshot(names, domains, cpu=4000, memory=4 << 30, gpus=0, used=used)
 
 
+def inhabited(rng, outside=0):
+    """A `tree` in one HyperNode of which some pods of the gang run (none in half of the cases); and that HyperNode."""
+    cluster = tree(rng, outside)
+    home = rng.randrange(cluster.topology.n_domains)
+    nodes = cluster.topology.nodes_of(home).tolist()
+    running = [
+        RunningPod("d", f"r{i}", rng.choice(nodes), {}, "d/j", "w") for i in range(rng.choice([0, 0, 0, 1, 2, 3]))
+    ]
+    return replace(cluster, running=tuple(running)), home
+
+
+def partly_running(rng, cluster, home, mode, tier):
+    """Identical pods, some of which run in a HyperNode and some of which may be beyond the minimum."""
+    gang, ready = identical(rng, mode, tier), len(cluster.running)
+    return replace(
+        gang,
+        min_available=ready + rng.choice([gang.n_pods, rng.randint(0, gang.n_pods)]),
+        ready=ready,
+        record=cluster.topology.domain_names[home] if ready else "",
+    )
+
+
 def identical(rng, mode, tier):
     n = rng.randint(1, 8)
     role = Role("w", n, {"cpu": rng.choice([1000, 2000, 3000])})
@@ -48,7 +75,7 @@ def identical(rng, mode, tier):
 
 
 @BOTH
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=1500)
 @given(seed=seeds)
 def test_all_that_is_needed_or_nothing_and_no_node_over_its_capacity(name, seed):
     rng = random.Random(seed)
@@ -66,7 +93,8 @@ def test_all_that_is_needed_or_nothing_and_no_node_over_its_capacity(name, seed)
     if name == "volcano-1.15":
         ready = Counter()
         for group in gang.sub_groups:
-            placed = sum(result.node[i] >= 0 for i in group.pods) + len(group.running)
+            # Pods that ask for nothing count wherever they are.
+            placed = sum(result.node[i] >= 0 or gang.pod(i).role.best_effort for i in group.pods) + len(group.running)
             ready[group.policy] += placed >= group.min_available
             # A sub-group that is not ready got nothing: its own minimum holds, too.
             new = [i for i in group.pods if result.node[i] >= 0 and not gang.pod(i).role.best_effort]
@@ -75,7 +103,7 @@ def test_all_that_is_needed_or_nothing_and_no_node_over_its_capacity(name, seed)
 
 
 @BOTH
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=1500)
 @given(seed=seeds)
 def test_a_hard_job_stays_inside_one_hypernode_of_an_allowed_tier(name, seed):
     rng = random.Random(seed)
@@ -89,7 +117,7 @@ def test_a_hard_job_stays_inside_one_hypernode_of_an_allowed_tier(name, seed):
         assert result.tier <= tier
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=1500)
 @given(seed=seeds)
 def test_every_sub_group_stays_inside_one_hypernode_of_its_own_tier(seed):
     rng = random.Random(seed)
@@ -109,17 +137,46 @@ def test_every_sub_group_stays_inside_one_hypernode_of_its_own_tier(seed):
 
 
 @BOTH
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=1500)
+@given(seed=seeds)
+def test_a_hard_job_that_runs_stays_together_with_its_running_pods(name, seed):
+    """1.13 knows by the record where it runs, 1.15 by its pods."""
+    rng = random.Random(seed)
+    cluster, home = inhabited(rng)
+    tier = rng.randint(1, 3)
+    gang = partly_running(rng, cluster, home, "hard", tier)
+    result = get_policy(name).place(gang, cluster.ledger())
+    topology = cluster.topology
+    if not isinstance(result, Placement) or result.n_placed == 0 or topology.tier[home] > tier:
+        # Nothing is ever moved: who runs wider apart than is allowed now stays so.
+        return
+    nodes = {pod.node for pod in cluster.running} | set(result.node[result.node >= 0].tolist())
+    domains = [j for j in range(topology.n_domains) if topology.tier[j] <= tier]
+    assert any(nodes <= set(topology.nodes_of(j).tolist()) for j in domains)
+    assert result.tier <= tier
+
+
+@BOTH
+@settings(deadline=None, max_examples=1500)
 @given(seed=seeds)
 def test_a_soft_job_of_identical_pods_is_never_pending_where_a_plain_one_would_run(name, seed):
     rng = random.Random(seed)
-    cluster = tree(rng)
-    plain = identical(rng, "", None)
+    cluster, home = inhabited(rng)
+    plain = partly_running(rng, cluster, home, "", None)
     soft = replace(plain, constraint=TopologyConstraint("soft"))
     policy = get_policy(name)
-    assert isinstance(policy.place(soft, cluster.ledger()), Placement) == isinstance(
-        policy.place(plain, cluster.ledger()), Placement
-    )
+    runs = {gang: isinstance(policy.place(gang, cluster.ledger()), Placement) for gang in (plain, soft)}
+    if name == "volcano-1.15" and not soft.ready and too_large_together(soft, cluster):
+        # The pre-filter: the test below shows it. Who needs no pod at all is not pending, but gets none.
+        assert not runs[soft] or policy.place(soft, cluster.ledger()).n_placed == 0
+        return
+    assert runs[soft] == runs[plain]
+
+
+def too_large_together(gang, cluster):
+    """Whether what is idle in the whole cluster does not suffice for all pods, needed or not."""
+    asked = np.array([gang.roles[0].requests["cpu"], 0, 1, 0]) * gang.n_pods
+    return bool((asked > (cluster.allocatable - cluster.used).sum(axis=0)).any())
 
 
 def test_the_newest_leaves_a_soft_job_pending_whose_pods_beyond_the_minimum_fit_nowhere():
@@ -134,31 +191,54 @@ def test_the_newest_leaves_a_soft_job_pending_whose_pods_beyond_the_minimum_fit_
 
 
 @BOTH
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=1500)
 @given(seed=seeds)
-def test_the_record_contains_the_leaf_of_every_pod(name, seed):
+def test_the_record_contains_the_leaf_of_every_new_pod(name, seed):
     rng = random.Random(seed)
-    cluster = tree(rng)
+    cluster = tree(rng, outside=rng.randint(0, 3))
     gang = replace(GANG[name](rng, cluster), record="")
     result = get_policy(name).place(gang, cluster.ledger())
     if not isinstance(result, Placement) or not result.has_record or gang.ready:
         return
     inside = cluster.topology.nodes_of(result.record)
     for position in np.flatnonzero(result.node >= 0):
-        if not gang.pod(int(position)).role.best_effort:
-            assert result.node[position] in inside
+        node = result.node[position]
+        if cluster.topology.leaf_of_node[node] >= 0 and not gang.pod(int(position)).role.best_effort:
+            assert node in inside
 
 
 @BOTH
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=1500)
+@given(seed=seeds)
+def test_the_record_contains_the_leaf_of_every_pod_that_runs_too(name, seed):
+    rng = random.Random(seed)
+    cluster, home = inhabited(rng, outside=rng.randint(0, 3))
+    gang = partly_running(rng, cluster, home, rng.choice(["hard", "soft"]), rng.randint(1, 3))
+    result = get_policy(name).place(gang, cluster.ledger())
+    if not isinstance(result, Placement) or not result.has_record:
+        return
+    inside = cluster.topology.nodes_of(result.record)
+    nodes = [pod.node for pod in cluster.running] + result.node[result.node >= 0].tolist()
+    assert all(node in inside for node in nodes if cluster.topology.leaf_of_node[node] >= 0)
+
+
+@BOTH
+@settings(deadline=None, max_examples=150)
 @given(seed=seeds)
 def test_more_capacity_never_refuses_identical_pods(name, seed):
     rng = random.Random(seed)
-    cluster = tree(rng)
-    gang = identical(rng, rng.choice(["hard", "soft", ""]), rng.randint(1, 3))
-    if isinstance(get_policy(name).place(gang, cluster.ledger()), Placement):
-        larger = replace(cluster, used=np.where(rng.random() < 0.5, cluster.used // 2, 0))
-        assert isinstance(get_policy(name).place(gang, larger.ledger()), Placement)
+    cluster, home = inhabited(rng)
+    gang = partly_running(rng, cluster, home, rng.choice(["hard", "soft", ""]), rng.randint(1, 3))
+    if not isinstance(get_policy(name).place(gang, cluster.ledger()), Placement):
+        return
+    freed = cluster.used.copy()
+    for node in rng.sample(range(cluster.n_nodes), rng.randint(0, cluster.n_nodes)):
+        freed[node] //= rng.choice([2, 4000])
+    grown = cluster.allocatable.copy()
+    for node in rng.sample(range(cluster.n_nodes), rng.randint(0, cluster.n_nodes)):
+        grown[node, 0] += rng.choice([1000, 4000])
+    larger = replace(cluster, used=freed, allocatable=grown)
+    assert isinstance(get_policy(name).place(gang, larger.ledger()), Placement)
 
 
 def test_more_capacity_can_refuse_sub_groups_in_the_newest():

@@ -229,8 +229,12 @@ def test_1_13_does_not_go_on_with_a_queue_whose_hard_job_meets_a_topology_that_i
 # ---------------------------------------------------------------------------------------------------------------------
 
 
+def wanting(gang, cpu):
+    return dataclasses.replace(gang, min_resources={"cpu": cpu})
+
+
 def test_a_job_that_is_not_admitted_waits_even_where_it_would_fit():
-    gangs = [job("a", 2), job("b", 1), job("c", 1)]
+    gangs = [wanting(job("a", 2), 2000), wanting(job("b", 1), 1000), wanting(job("c", 1), 1000)]
     results = run(gangs, nodes(2), "gang", "overcommit", actions=("enqueue", "allocate"))
     assert placed(results) == {"a": 2, "b": 0, "c": 0}
     assert [reason.message for reason in results[1].reasons] == [
@@ -242,7 +246,7 @@ def test_a_job_that_is_not_admitted_waits_even_where_it_would_fit():
 def test_a_job_that_runs_was_admitted_before():
     running = [RunningPod("d", "r", 0, {"cpu": 1000}, "d/a", "w")]
     cluster = nodes(2, running=running, used={"n0": (1000, 0, 1, 0)})
-    gangs = [job("a", 1, minimum=2, ready=1), job("b", 2)]
+    gangs = [job("a", 1, minimum=2, ready=1), wanting(job("b", 2), 2000)]
     results = run(gangs, cluster, "gang", "overcommit", actions=("enqueue", "allocate"))
     assert placed(results) == {"a": 1, "b": 0}
     assert results[1].reasons[0].code == "not-admitted"
@@ -335,6 +339,7 @@ def random_session(seed):
                 rng.choice(names),
                 rng.choice([0, 0, 1]),
                 ready=0 if i else len(running),
+                min_resources=rng.choice([None, {"cpu": rng.randint(0, 9) * 1000, "pods": rng.randint(0, 9)}]),
             )
         )
     plugins = rng.sample([*PLUGINS, "capacity", "overcommit", "network-topology-aware"], rng.randint(3, 10))

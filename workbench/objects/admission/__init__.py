@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from workbench.objects.admission.job import refuse_job
 from workbench.objects.admission.pod_group import refuse_pod_group
-from workbench.objects.admission.review import REVIEWED_KINDS, Verdict, review
+from workbench.objects.admission.review import REVIEWED_KINDS, Verdict, refusal_of, review
 
-__all__ = ["REVIEWED_KINDS", "Verdict", "refuse_job", "refuse_pod_group", "review"]
+__all__ = ["REVIEWED_KINDS", "Verdict", "refusal_of", "refuse_job", "refuse_pod_group", "review"]

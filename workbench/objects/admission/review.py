@@ -16,7 +16,7 @@ from workbench.objects.job import read_job
 from workbench.objects.metadata import read_metadata
 from workbench.objects.pod_group import read_pod_group
 
-__all__ = ["REVIEWED_KINDS", "Verdict", "review"]
+__all__ = ["REVIEWED_KINDS", "Verdict", "refusal_of", "review"]
 
 #: (API group, kind) of the objects that `review` knows.
 REVIEWED_KINDS = frozenset(
@@ -81,6 +81,31 @@ def review(
             verdict = _job(data, release)
     unknown = _unknown_tier_names(data, release, tier_names)
     return Verdict(verdict.refusal, {} if verdict.refusal else verdict.defaults, (*verdict.warnings, *unknown))
+
+
+def refusal_of(data: Mapping[str, Any]) -> str:
+    """Why no cluster would hold an object of an input; empty: some would, or the kind is none of `REVIEWED_KINDS`.
+
+    A HyperNode must be refused by both releases, because the input may come from a cluster of either; the text is then
+    the newest one's. A tier written as text counts as the number, as the design document has it, and an absent one as
+    0, because a cluster shows tier 0 as absent. Jobs and PodGroups are held to the newest release; their queue counts
+    as open, because it may have been when they came.
+
+    Raises
+    ------
+    InputError
+        A field of the wrong type.
+    """
+    if (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) not in REVIEWED_KINDS:
+        return ""
+    if data["kind"] != "HyperNode":
+        return review(data).refusal
+    spec = get_map(data, "spec", "")
+    tier = spec.get("tier")
+    if tier is None or type(tier) is str:
+        data = {**data, "spec": {**spec, "tier": int(tier or 0)}}
+    text = refuse_hypernode(data, Release.NEWEST)
+    return text if text and refuse_hypernode(data, Release.V1_13) else ""
 
 
 def _hypernode(data: Mapping[str, Any], release: Release) -> Verdict:

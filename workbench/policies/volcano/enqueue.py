@@ -22,27 +22,14 @@ Longs = npt.NDArray[np.int64]
 DEFAULT_FACTOR = 1.2
 
 
-def min_resources(gang: Gang, rows: Longs) -> Longs | None:
-    """minResources of the job's PodGroup; None: it has none, so that nothing holds the job back.
+def min_resources(gang: Gang, resources: Sequence[str]) -> Longs | None:
+    """minResources of the job's PodGroup in the columns of a snapshot; None: it has none, nothing holds the job back.
 
-    The controller adds up the pods without which the job may not start: by task priority first the tasks' own minimums,
-    then the other pods. A PodGroup that was written by hand has only what it says, which is not read yet.
-    Source: Volcano, job controller, minResources of a Job.
+    Names that no node has are left out, as in Volcano, which compares what nodes offer.
     """
-    if gang.kind == "PodGroup":
+    if gang.min_resources is None:
         return None
-    total: Longs = np.zeros(rows.shape[1], dtype=np.int64)
-    order = sorted(range(len(gang.roles)), key=lambda role: -gang.roles[role].priority)
-    left = max(gang.min_available - gang.ready, 0)
-    taken = dict.fromkeys(order, 0)
-    own = {role: min(gang.roles[role].min_available or 0, gang.roles[role].count) for role in order}
-    for wanted in (own, {role: gang.roles[role].count for role in order}):
-        for role in order:
-            count = min(wanted[role] - taken[role], left)
-            total += rows[role] * count
-            taken[role] += count
-            left -= count
-    return total
+    return np.array([gang.min_resources.get(name, 0) for name in resources], dtype=np.int64)
 
 
 @dataclass(eq=False)

@@ -20,7 +20,7 @@ from workbench.policies.demand import Demand, node_reasons
 if TYPE_CHECKING:
     from workbench.policies.volcano.allocate import Filler, Workplace
 
-__all__ = ["above_text", "lacking", "record_nodes", "room_text", "up_to_text"]
+__all__ = ["above_text", "lacking", "pods_text", "record_nodes", "room_text", "up_to_text"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -55,9 +55,14 @@ def above_text(tier: int, highest: int) -> str:
     return f"tier {tier} above the highest allowed {highest}"
 
 
+def pods_text(count: int) -> str:
+    """``1 pod``, ``2 pods``."""
+    return "1 pod" if count == 1 else f"{count} pods"
+
+
 def up_to_text(most: int, needs: int) -> str:
     """What a HyperNode that is not tried may hold: exact for identical pods, an upper bound for several roles."""
-    return f"room for up to {min(most, needs)} of {needs} pods"
+    return f"room for up to {min(most, needs)} of {pods_text(needs)}"
 
 
 def room_text(demand: Demand, nodes: Ints, idle: Longs, left: Sequence[int], needs: int) -> str:
@@ -84,7 +89,8 @@ def room_text(demand: Demand, nodes: Ints, idle: Longs, left: Sequence[int], nee
             accepted |= demand.feasible(role)[nodes].view(np.bool_)
     texts = []
     if not accepted.all():
-        texts.append(f"{int((~accepted).sum())} of {len(nodes)} nodes do not accept them")
+        verb = "does" if len(nodes) == 1 else "do"
+        texts.append(f"{int((~accepted).sum())} of {len(nodes)} nodes {verb} not accept them")
     if len(nodes) and not accepted.any():
         return texts[0]
     short = lacking(demand.ledger.snapshot.resources, asked, idle[nodes[accepted]].sum(axis=0))

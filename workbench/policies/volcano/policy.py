@@ -24,6 +24,7 @@ from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.volcano.allocate import Workplace
 from workbench.policies.volcano.job_order import seen_by
+from workbench.policies.volcano.pipelined import assign_beside_endings
 from workbench.policies.volcano.plugins import DEFAULT_CONFIG, config_warnings, score_parameters
 from workbench.policies.volcano.scores import NodeOrderParameters, score_weights
 from workbench.policies.volcano.session import Session
@@ -43,9 +44,12 @@ class VolcanoPolicy(NodePolicy):
         Whose defaults and arguments apply.
     config : SchedulerConfig
         The one given, else `DEFAULT_CONFIG`.
+    waits_for_closer : bool
+        A job waits for pods that are ending rather than start in a wider HyperNode now.
     """
 
     release: Release = Release.V1_13
+    waits_for_closer: bool = False
 
     def __init__(self, parameters: NodeOrderParameters) -> None:
         given = parameters.config
@@ -72,6 +76,12 @@ class VolcanoPolicy(NodePolicy):
         """The turns of one job, from its first."""
 
     def assign(self, request: Request) -> Assignment | Declined:
+        if request.ledger.releasing is not None:
+            return assign_beside_endings(self, request)
+        return self.assign_idle(request)
+
+    def assign_idle(self, request: Request) -> Assignment | Declined:
+        """Choose nodes among what is idle now."""
         turns = self.turns(request)
         if not turns.over:
             turns.take(request, None, every=True)

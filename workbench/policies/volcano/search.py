@@ -16,7 +16,7 @@ from workbench.model.explanation import Recorder
 from workbench.model.placement import NearestMiss
 from workbench.policies.progress import Progress
 from workbench.policies.volcano.allocate import Pass, Workplace
-from workbench.policies.volcano.explaining import above_text, room_text, up_to_text
+from workbench.policies.volcano.explaining import above_text, pods_text, room_text, up_to_text
 from workbench.policies.volcano.record import NO_RECORD
 
 __all__ = ["HardSearch", "Turn"]
@@ -90,7 +90,7 @@ class HardSearch:
         # A domain is dry-run even when it cannot succeed if a later turn would see the sum of its scores.
         turns_follow = progress.missing < sum(progress.left)
         holds = self._holds(progress)
-        near = self._near_record(record)
+        near = self.near_record(record)
         self._same_question(progress, record)
         self._ask(progress, record)
         winner: Turn | None = None
@@ -210,7 +210,7 @@ class HardSearch:
             total += np.minimum(counts, left)
         return total
 
-    def _near_record(self, record: int) -> npt.NDArray[np.bool_]:
+    def near_record(self, record: int) -> npt.NDArray[np.bool_]:
         """Domains whose LCA with the record is known and of an allowed tier; all without a record."""
         topology = self.workplace.request.snapshot.topology
         if record == NO_RECORD:
@@ -230,6 +230,15 @@ class HardSearch:
         if common < 0:
             return f"no common HyperNode with the recorded {name}"
         return f"meets the recorded {name} only at tier {topology.tier[common]}, {self.highest_tier} is allowed"
+
+    def _near(self, domain: int, record: int) -> str:
+        """Where a HyperNode that may be used meets the record; empty without one."""
+        if record == NO_RECORD:
+            return ""
+        topology = self.workplace.request.snapshot.topology
+        common = topology.lca(domain, record)
+        names = topology.domain_names
+        return f", meets the recorded {names[record]} in {names[common]} (tier {topology.tier[common]})"
 
     def _tell_untried(self, recorder: Recorder | None, tier: int, domains: Ints, holds: Longs, needs: int) -> None:
         if recorder is None:
@@ -261,7 +270,7 @@ class HardSearch:
             if domain not in at:
                 recorder.domain(names[domain], tier, False, self._too_far(domain, record))
                 continue
-            why = f"holds {held[at[domain]]} of {needs} pods"
+            why = f"holds {held[at[domain]]} of {pods_text(needs)}{self._near(domain, record)}"
             if not solved[at[domain]]:
                 room = room_text(demand, topology.nodes_of(domain), self.workplace.idle, progress.left, needs)
                 recorder.domain(names[domain], tier, False, f"{why}; {room}")

@@ -7,7 +7,7 @@
     backfill   pods without a request, blind to topology
 
 Where upstream leaves an order open (map order, time of creation, random) the smaller name comes first. Nothing is
-evicted and nothing waits for pods that are ending: pipelined pods are not modelled.
+evicted. A job that waits for pods that are ending keeps what it would get until the session ends (`pipelined`).
 
 Source: Volcano, actions enqueue, allocate, backfill (volcano-topology.md 5).
 """
@@ -32,6 +32,7 @@ from workbench.policies.progress import invalid_gang
 from workbench.policies.reasons import gpus_unserved, not_enough_pods
 from workbench.policies.volcano.enqueue import Admission, min_resources
 from workbench.policies.volcano.job_order import job_key
+from workbench.policies.volcano.pipelined import Waiting, waiting
 from workbench.policies.volcano.queues import Queues, Room
 from workbench.policies.volcano.turns import Turns
 
@@ -118,7 +119,8 @@ class Session:
     ) -> None:
         self._whole, self._policy, self._snapshot = whole, policy, snapshot
         self._config = policy.config
-        self._ledger = snapshot.ledger()
+        # The pre-filter of the newest release counts what pods that are ending hold as idle.
+        self._ledger = snapshot.ledger() if snapshot.releasing is None else snapshot.ledger().ahead(gone=False)
         self._jobs = [_Job(gang, snapshot.resources) for gang in gangs]
         if recorded:
             for job in self._jobs:
@@ -186,7 +188,7 @@ class Session:
         admission = Admission(self._config, self._snapshot, self._queues)
 
         def minimum(i: int) -> Floats | None:
-            found = min_resources(self._jobs[i].gang, self._jobs[i].rows)
+            found = min_resources(self._jobs[i].gang, self._snapshot.resources)
             return None if found is None else self._queues.counted(found)
 
         refused = admission.run(waiting, [job.gang for job in self._jobs], minimum, self._key)
@@ -258,6 +260,15 @@ class Session:
             room = None
         request = self._request(job)
         before = turns.node >= 0
+        if room is None and self._ledger.releasing is not None and not before.any():
+            found = waiting(self._policy, request)
+            if found is not None:
+                if job.recorder is not None:
+                    job.recorder.note(found.declined.reasons[0].message)
+                    # What was considered on the nodes as they are now.
+                    self._policy.assign_idle(request)
+                self._hold(job, request, found)
+                return
         turns.take(request, room, every=every)
         if turns.declined is not None:
             answer = turns.answer(request, None)
@@ -281,6 +292,17 @@ class Session:
         job.deals += dealt.words is not None
         progress = turns.progress
         job.ready = progress.counted >= progress.min_available
+
+    def _hold(self, job: _Job, request: Request, found: Waiting) -> None:
+        """Keep for a job that waits what it would get: nobody else has it in this session."""
+        assert job.turns is not None
+        job.declined, job.turns.over = found.declined, True
+        pods = np.flatnonzero(found.node >= 0)
+        rows = request.demand.rows[job.gang.role_of_pod]
+        now, later = pods[~found.later[pods]], pods[found.later[pods]]
+        self._ledger.take(found.node[now], rows[now])
+        self._ledger.promise(found.node[later], rows[later])
+        self._queues.take(job.gang.queue, self._queues.counted(rows[pods].sum(axis=0)))
 
     def _take(self, job: _Job, request: Request, node: Ints, pods: npt.NDArray[np.intp], words: Words | None) -> None:
         rows = request.demand.rows[job.gang.role_of_pod[pods]]

@@ -12,16 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import Fill
-from workbench.model.placement import Reason
+from workbench.model.placement import NearestMiss, Reason
 from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.demand import node_reasons
 from workbench.policies.progress import Progress
 from workbench.policies.reasons import fit_reason, gang_text
 from workbench.policies.volcano.allocate import Pass, Workplace
-from workbench.policies.volcano.explaining import record_nodes
+from workbench.policies.volcano.explaining import pods_text, record_nodes
+from workbench.policies.volcano.misses import nearest_misses
 from workbench.policies.volcano.queues import Room
 
-__all__ = ["FlatTurns", "Turns", "WorkplaceOf", "causes_by_role", "idle_after"]
+__all__ = ["FlatTurns", "Turns", "WorkplaceOf", "causes_by_role", "declined_flat", "idle_after", "tell_whole_cluster"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -130,6 +131,50 @@ def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int
     return {role: node_reasons(demand, role, left, everywhere) for role in short}
 
 
+def declined_flat(
+    request: Request, done: Pass, idle: Longs, start: Progress, warnings: tuple[str, ...] = ()
+) -> Declined:
+    """Why a job that may use the whole cluster gets nothing: the nodes, and how near each tier's HyperNodes came.
+
+    Parameters
+    ----------
+    done : Pass
+        Over all nodes.
+    idle : ndarray of shape (n, r), int64
+        After that pass.
+    start : Progress
+        Before it.
+    """
+    held = f"{done.n_placed} of the {start.missing} pods needed find a node"
+    if start.missing == 1:
+        held = "the 1 pod needed finds no node"
+    # No role failed where the queue took too few pods.
+    role = done.failed[0] if done.failed else request.demand.order[0]
+    reasons = (
+        fit_reason(request, role, idle),
+        Reason("gang-incomplete", held, start.missing),
+        gang_text(request, start.missing, role, idle),
+    )
+    topology = request.snapshot.topology
+    needs = max(start.missing, 1)
+    reached = max(needs - max(done.progress.missing, 1), 0)
+    whole = {topology.top_tier: NearestMiss(topology.top_tier, topology.domain_name(-1), reached, needs)}
+    return Declined(reasons, nearest_misses(request, whole), warnings)
+
+
+def tell_whole_cluster(request: Request, done: Pass, start: Progress) -> None:
+    """Tell the recorder how a first pass over all nodes went, which began at `start`."""
+    if request.recorder is None:
+        return
+    topology = request.snapshot.topology
+    placed = f"{done.n_placed} of {pods_text(sum(start.left))}"
+    request.recorder.note(f"turn 1: no HyperNode restricts the job, {placed} placed")
+    if topology.n_domains and not done.progress.ready:
+        misses = [miss for miss in nearest_misses(request, {}) if miss.tier != topology.top_tier]
+        parts = [f"{miss.domain} (tier {miss.tier}) holds {miss.holds} of {miss.needs}" for miss in misses]
+        request.recorder.note(f"closest of each tier: {', '.join(parts)}")
+
+
 class FlatTurns(Turns):
     """Turns on the nodes of the whole cluster, without topology or with it as a score only."""
 
@@ -158,7 +203,10 @@ class FlatTurns(Turns):
             self._told = True
             self.tell(workplace, fill, shapes)
         # The turns look at the same nodes, so that all of them can be taken in one pass.
+        first = not (self.node >= 0).any()
         done = Pass.run(fill, shapes, fill.nodes, self.progress, stop_when_ready=not every)
+        if first:
+            tell_whole_cluster(request, done, self.progress)
         if not done.progress.ready:
             self.declined = self._why_not(request, fill, done, self.progress)
             self.over = True
@@ -168,12 +216,7 @@ class FlatTurns(Turns):
 
     @staticmethod
     def _why_not(request: Request, fill: Fill, done: Pass, start: Progress) -> Declined:
-        idle = fill.idle
-        role = done.failed[0] if done.failed else request.demand.order[0]
-        held = Reason(
-            "gang-incomplete", f"{done.n_placed} of the {start.missing} pods needed find a node", start.missing
-        )
-        return Declined((fit_reason(request, role, idle), held, gang_text(request, start.missing, role, idle)))
+        return declined_flat(request, done, fill.idle, start)
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         if self.declined is not None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import Fill, TopologyScores
+from workbench.model.explanation import Recorder
+from workbench.model.gang import Gang
+from workbench.model.ledger import Ledger
 from workbench.model.placement import Reason
 from workbench.model.topology import Topology
 from workbench.policies.base import Assignment, Declined, Request
+from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.volcano.allocate import Pass, Workplace
-from workbench.policies.volcano.explaining import record_nodes
+from workbench.policies.volcano.explaining import pods_text, record_nodes
+from workbench.policies.volcano.misses import best_of, nearest_misses
 from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.queues import Room
 from workbench.policies.volcano.record import NO_RECORD, UNKNOWN_RECORD, read_record, widen
@@ -44,6 +51,12 @@ class Volcano113(VolcanoPolicy):
 
     def __init__(self, parameters: TopologyParameters) -> None:
         super().__init__(parameters)
+
+    def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
+        # What the last session wrote, where nobody put it on the object yet.
+        if not gang.record and gang.key in ledger.snapshot.records:
+            gang = replace(gang, record=ledger.snapshot.records[gang.key])
+        return super().request(gang, ledger, gpus, recorder)
 
     def turns(self, request: Request) -> Turns:
         constraint = request.gang.constraint
@@ -101,6 +114,7 @@ class _SoftTurns(FlatTurns):
         answer.warnings = (*answer.warnings, *_record_warnings(request, self._first_record))
         if isinstance(answer, Assignment) and self._record >= 0:
             answer.record, answer.has_record = self._record, True
+            answer.records = {request.gang.key: request.snapshot.topology.domain_name(self._record)}
         return answer
 
 
@@ -190,9 +204,11 @@ class _HardTurns(Turns):
         inside = Reason("no-domain", f"no HyperNode of tier <= {self._highest} near the record holds one more pod")
         causes = causes_by_role(request, self.node, idle)
         reasons = {role: (inside, *everywhere) for role, everywhere in causes.items()}
+        topology = request.snapshot.topology
         return Assignment(
             self.node,
             reasons,
+            records={request.gang.key: topology.domain_name(self._record)} if self._record >= 0 else {},
             record=self._record if self._record >= 0 else -1,
             has_record=self._record >= 0,
             score=self.score,
@@ -234,8 +250,7 @@ def _soft_note(record: str) -> str:
 def _turn_note(number: int, turn: Turn | None, topology: Topology) -> str:
     if turn is None:
         return f"turn {number}: no HyperNode chosen"
-    pods = "1 pod" if turn.done.n_placed == 1 else f"{turn.done.n_placed} pods"
-    return f"turn {number}: {pods} in {topology.domain_names[turn.domain]}"
+    return f"turn {number}: {pods_text(turn.done.n_placed)} in {topology.domain_names[turn.domain]}"
 
 
 def _running_on_leaf(request: Request) -> Longs:
@@ -272,16 +287,15 @@ def _declined(request: Request, search: HardSearch, highest: int, record: int, w
     topology, demand = request.snapshot.topology, request.demand
     progress = request.progress()
     needs = max(progress.missing, 1)
-    misses = tuple(search.misses[tier] for tier in sorted(search.misses))
-    pods = "1 pod" if needs == 1 else f"{needs} pods"
+    pods = pods_text(needs)
     # A pod that fits on no node at all is the plainest reason there is.
     reasons = [
         fit_reason(request, role, demand.idle)
         for role in demand.order
         if not demand.capacity(role, demand.idle, 1).any()
     ]
-    if misses:
-        best = max(misses, key=lambda miss: (miss.holds, -miss.tier))
+    if search.misses:
+        best = best_of(search.misses.values())
         text = f"no HyperNode of tier <= {highest} holds {pods}: "
         text += f"best {best.domain} (tier {best.tier}) holds {best.holds} of {needs}"
         if record != NO_RECORD:
@@ -293,6 +307,8 @@ def _declined(request: Request, search: HardSearch, highest: int, record: int, w
     else:
         text = f"there is no HyperNode of tier <= {highest}"
         reasons.append(Reason("no-domain", text, 0))
+    # There is no virtual top.
+    allowed = np.append(search.near_record(record) & (topology.tier <= highest), False)
     if search.last_tried >= 0:
         # Upstream's text describes the domain tried last.
         nodes = topology.nodes_of(search.last_tried)
@@ -302,4 +318,4 @@ def _declined(request: Request, search: HardSearch, highest: int, record: int, w
         idle[nodes] = fill.idle
         role = done.failed[0] if done.failed else demand.order[0]
         reasons.append(gang_text(request, needs, role, idle, nodes))
-    return Declined(tuple(reasons), misses, warnings)
+    return Declined(tuple(reasons), nearest_misses(request, search.misses, allowed), warnings)

@@ -6,29 +6,35 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD, Fill, TopologyScores
+from workbench.kernels.two_level import TwoLevel
 from workbench.model.gang import Gang
-from workbench.model.placement import Reason
+from workbench.model.placement import NearestMiss, Reason
 from workbench.model.release import Release
-from workbench.model.topology import Topology
-from workbench.policies.base import Assignment, Declined, Request
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.base import Assignment, Composed, Declined, Request
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
+from workbench.policies.stream import Stream
 from workbench.policies.volcano.allocate import Pass
 from workbench.policies.volcano.board import Board
 from workbench.policies.volcano.compiled_search import compiled_search, last_fit, nodes_of_pods
 from workbench.policies.volcano.constraints import Limits, limits_of
+from workbench.policies.volcano.explaining import pods_text
+from workbench.policies.volcano.gradients import Gradients
 from workbench.policies.volcano.hypernode_scores import (
     HyperNodeParameters,
     topology_scores_newest,
     weights_of_resources,
 )
 from workbench.policies.volcano.job_parts import JobProgress
+from workbench.policies.volcano.memory import records_at_open, records_to_keep
+from workbench.policies.volcano.misses import best_of, nearest_misses
 from workbench.policies.volcano.normal_pods import NormalPods
 from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.queues import Room
-from workbench.policies.volcano.recovery import joined, recover
 from workbench.policies.volcano.scores import score_weights
 from workbench.policies.volcano.splitting import SubJobs, split
-from workbench.policies.volcano.turns import Turns, causes_by_role
+from workbench.policies.volcano.stream import Prepared, SearchStream
+from workbench.policies.volcano.turns import Turns, causes_by_role, declined_flat, tell_whole_cluster
 from workbench.policies.volcano.two_level import State, TwoLevelSearch
 
 __all__ = ["Volcano115"]
@@ -52,6 +58,7 @@ class Volcano115(VolcanoPolicy):
     name = "volcano-1.15"
     monotone = True
     sub_groups = True
+    waits_for_closer = True
 
     release = Release.NEWEST
     _parameters: HyperNodeParameters
@@ -65,20 +72,20 @@ class Volcano115(VolcanoPolicy):
             return _FlatTurns(request, self, limits)
         return _SearchTurns(request, self, limits)
 
-    def assign(self, request: Request) -> Assignment | Declined:
+    def assign_idle(self, request: Request) -> Assignment | Declined:
         gang, topology = request.gang, request.snapshot.topology
         if _has_topology(gang) and not topology.ready:
             return Declined((topology_not_ready(topology),))
         limits = limits_of(gang, topology)
         subs = split(gang, request.snapshot, request.demand, limits)
-        records = _recovered(subs, topology)
+        records, record = records_at_open(gang.key, subs, request.snapshot)
         if limits.job is None and not gang.sub_grouped:
             return self._flat(request, self.board(request), subs, records[0], limits)
         # The kernel does not know the score of pods without a topology, and an explanation wants every step.
         normal = self._parameters.normal_pod_enable and not bool(subs.topology.all())
         if normal or request.recorder is not None:
-            return self._two_level(request, self.board(request), subs, records, limits)
-        return self._compiled(request, subs, records, limits)
+            return self._two_level(request, self.board(request), subs, records, record, limits)
+        return self._compiled(request, subs, records, record, limits)
 
     def board(self, request: Request, scores: TopologyScores | None = None) -> Board:
         """The cluster as the request shows it, with what the scores need; those of the topology as far as known."""
@@ -103,9 +110,10 @@ class Volcano115(VolcanoPolicy):
         board.record_nodes(-1, sub, record)
         progress = JobProgress.start(gang, request.snapshot)
         done = Pass.run(fill, shapes, nodes, progress, stop_when_ready=False)
+        tell_whole_cluster(request, done, progress)
         state = State(done.progress, [done.progress], [record], record, [(0, r, n) for r, n in done.placed])
         if not done.progress.ready:
-            return _declined_flat(request, done, fill.idle, limits)
+            return declined_flat(request, done, fill.idle, progress, limits.warnings)
         for role, placed in done.placed:
             board.put(role, placed)
         answer = _assignment(request, board, subs, state, limits)
@@ -114,48 +122,84 @@ class Volcano115(VolcanoPolicy):
             answer.has_record = True
         elif isinstance(fill, Fill) and fill.record != NO_RECORD:
             answer.record, answer.has_record = fill.record, True
+        if answer.has_record:
+            answer.records = records_to_keep(gang.key, [sub.name], [answer.record], answer.record, board.topology)
         return answer
 
-    def _compiled(self, request: Request, subs: SubJobs, records: list[int], limits: Limits) -> Assignment | Declined:
+    def _compiled(
+        self, request: Request, subs: SubJobs, records: list[int], record: int, limits: Limits
+    ) -> Assignment | Declined:
         """The same as `_two_level` by the kernel."""
-        p, topology = self._parameters, request.snapshot.topology
-        packing = weights_of_resources(p, request.snapshot.resources)
-        record = joined(records, topology)
-        scores = topology_scores_newest(topology, p.weight)
-        search = compiled_search(
+        scores = topology_scores_newest(request.snapshot.topology, self._parameters.weight)
+        search = self._prepare(request, subs, records, record, limits, scores)
+        score = 0.0
+        while search.pods_left and search.turn():
+            score += search.score
+        if not search.ready:
+            told = self.search(request, self.board(request, scores), subs, limits)
+            # Nothing is placed, and what the sub-jobs lack is not asked again.
+            start = JobProgress.start(request.gang, request.snapshot)
+            told.take_over(search.tried(), State(start, [], records, record, []))
+            fit = last_fit(request, search, told.last_tried)
+            return _declined_by_search(request, told, fit, limits, record, search.takes_one().tolist())
+        node = nodes_of_pods(request, subs, search)
+        answer = Assignment(node, _reasons(request, node, None), score=score, warnings=limits.warnings)
+        if _has_topology(request.gang) and search.record != NO_RECORD:
+            answer.record, answer.has_record = search.record, True
+            kept = search.records().tolist()
+            topology = request.snapshot.topology
+            answer.records = records_to_keep(request.gang.key, subs.names, kept, search.record, topology)
+        return answer
+
+    def _prepare(
+        self,
+        request: Request,
+        subs: SubJobs,
+        records: list[int],
+        record: int,
+        limits: Limits,
+        scores: TopologyScores,
+    ) -> TwoLevel:
+        p, snapshot = self._parameters, request.snapshot
+        return compiled_search(
             request,
             subs,
             records,
             record,
             limits.job,
-            weights=score_weights(p, request.snapshot.resources),
+            weights=score_weights(p, snapshot.resources),
             scores=scores,
-            packing=packing,
+            packing=weights_of_resources(p, snapshot.resources),
             scale=float(p.weight),
             gpu_weight=p.gpu_weight,
         )
-        score = 0.0
-        while search.pods_left and search.turn():
-            score += search.score
-        if not search.ready:
-            told = TwoLevelSearch(self.board(request, scores), subs, limits.job, packing, float(p.weight))
-            # Nothing is placed, and what the sub-jobs lack is not asked again.
-            start = JobProgress.start(request.gang, request.snapshot)
-            told.take_over(search.tried(), State(start, [], records, record, []))
-            fit = last_fit(request, search, told.last_tried)
-            return _declined_by_search(request, told, fit, limits, search.takes_one().tolist())
-        node = nodes_of_pods(request, subs, search)
-        answer = Assignment(node, _reasons(request, node, None), score=score, warnings=limits.warnings)
-        if _has_topology(request.gang) and search.record != NO_RECORD:
-            answer.record, answer.has_record = search.record, True
-        return answer
+
+    def stream(self, whole: Composed, snapshot: ClusterSnapshot) -> Stream:
+        return SearchStream(whole, self._repeatable, snapshot)
+
+    def _repeatable(self, request: Request) -> Prepared | None:
+        """The search of a gang without running pods, if it is the kernel's and depends on the nodes' amounts alone."""
+        gang, topology = request.gang, request.snapshot.topology
+        limits = limits_of(gang, topology)
+        if not topology.ready or (limits.job is None and not gang.sub_grouped):
+            return None
+        if request.ledger.releasing is not None:
+            return None
+        subs = split(gang, request.snapshot, request.demand, limits)
+        if self._parameters.normal_pod_enable and not bool(subs.topology.all()):
+            return None
+        if self._parameters.gpu_weight and any(role.n_gpus for role in gang.roles):
+            return None
+        scores = topology_scores_newest(topology, self._parameters.weight)
+        search = self._prepare(request, subs, [NO_RECORD] * len(subs), NO_RECORD, limits, scores)
+        return Prepared(search, subs, limits.warnings, _has_topology(gang))
 
     def _two_level(
-        self, request: Request, board: Board, subs: SubJobs, records: list[int], limits: Limits
+        self, request: Request, board: Board, subs: SubJobs, records: list[int], record: int, limits: Limits
     ) -> Assignment | Declined:
         topology = request.snapshot.topology
         search = self.search(request, board, subs, limits)
-        state = search.start(records, joined(records, topology))
+        state = search.start(records, record)
         score = 0.0
         turns = 0
         while any(any(sub.left) for sub in state.subs):
@@ -173,11 +217,12 @@ class Volcano115(VolcanoPolicy):
         if not search.ready(state):
             demand = request.demand
             room = [bool(demand.capacity(role, demand.idle, 1).any()) for role in demand.order]
-            return _declined_by_search(request, search, search.last_fit(state), limits, room)
+            return _declined_by_search(request, search, search.last_fit(state), limits, state.record, room)
         answer = _assignment(request, board, subs, state, limits)
         answer.score = score
         if _has_topology(request.gang) and state.record != NO_RECORD:
             answer.record, answer.has_record = state.record, True
+            answer.records = records_to_keep(request.gang.key, subs.names, state.records, state.record, topology)
         return answer
 
     def search(self, request: Request, board: Board, subs: SubJobs, limits: Limits) -> TwoLevelSearch:
@@ -191,11 +236,10 @@ class _NewestTurns(Turns):
 
     def __init__(self, request: Request, policy: Volcano115, limits: Limits) -> None:
         super().__init__(request)
-        topology = request.snapshot.topology
         self._policy = policy
         self._limits = limits
         self._subs = split(request.gang, request.snapshot, request.demand, limits)
-        self._records = _recovered(self._subs, topology)
+        self._records, self._job_record = records_at_open(request.gang.key, self._subs, request.snapshot)
         self._given: dict[tuple[int, int], int] = {}
         self._begun = False
         self._whole: Assignment | Declined | None = None
@@ -222,7 +266,7 @@ class _NewestTurns(Turns):
         if self._begun or room is not None or not (every or (needed and not request.gang.sub_grouped)):
             self._begun = True
             return False
-        self._whole = self._policy.assign(request)
+        self._whole = self._policy.assign_idle(request)
         self.over = True
         if isinstance(self._whole, Declined):
             self.declined = self._whole
@@ -257,8 +301,12 @@ class _FlatTurns(_NewestTurns):
             board.record_nodes(-1, sub, self._records[0])
         # The turns look at the same nodes, so that all of them can be taken in one pass.
         done = Pass.run(fill, shapes, nodes, self.progress, stop_when_ready=not every)
+        if not (self.node >= 0).any():
+            tell_whole_cluster(request, done, self.progress)
         if not done.progress.ready:
-            self.declined, self.over = _declined_flat(request, done, fill.idle, self._limits), True
+            start = request.progress()
+            self.declined = declined_flat(request, done, fill.idle, start, self._limits.warnings)
+            self.over = True
             return
         self._give([(0, role, placed) for role, placed in done.placed])
         self.progress = done.progress
@@ -277,6 +325,9 @@ class _FlatTurns(_NewestTurns):
             answer.has_record = True
         elif self._record != NO_RECORD:
             answer.record, answer.has_record = self._record, True
+        if answer.has_record:
+            key, topology = request.gang.key, request.snapshot.topology
+            answer.records = records_to_keep(key, self._subs.names, [answer.record], answer.record, topology)
         return answer
 
 
@@ -294,7 +345,7 @@ class _SearchTurns(_NewestTurns):
         board = self._policy.board(request)
         if self._search is None or self._state is None:
             self._search = self._policy.search(request, board, self._subs, self._limits)
-            self._state = self._search.start(self._records, joined(self._records, request.snapshot.topology))
+            self._state = self._search.start(self._records, self._job_record)
         search, state = self._search, self._state
         search.board = board
         self._cap_each(request, state, room)
@@ -318,7 +369,8 @@ class _SearchTurns(_NewestTurns):
             demand = request.demand
             holds = [bool(demand.capacity(role, demand.idle, 1).any()) for role in demand.order]
             fit = search.last_fit(state)
-            self.declined, self.over = _declined_by_search(request, search, fit, self._limits, holds), True
+            self.declined = _declined_by_search(request, search, fit, self._limits, state.record, holds)
+            self.over = True
             return
         self._state, self.progress = state, state.job
         self._give(state.placed[before:])
@@ -340,6 +392,9 @@ class _SearchTurns(_NewestTurns):
         answer = self._assignment(request, idle)
         if self._state is not None and _has_topology(request.gang) and self._state.record != NO_RECORD:
             answer.record, answer.has_record = self._state.record, True
+            answer.records = records_to_keep(
+                request.gang.key, self._subs.names, self._state.records, self._state.record, request.snapshot.topology
+            )
         return answer
 
 
@@ -351,9 +406,7 @@ def _explain_turn(request: Request, board: Board, subs: SubJobs, before: State, 
     for number in dict.fromkeys(owner for owner, _, _ in news):
         pods = sum(len(nodes) for owner, _, nodes in news if owner == number)
         name = subs[number].name or request.gang.name
-        recorder.note(
-            f"{name}: {pods} {'pod' if pods == 1 else 'pods'} inside {topology.domain_name(after.records[number])}"
-        )
+        recorder.note(f"{name}: {pods_text(pods)} inside {topology.domain_name(after.records[number])}")
     if not before.placed:
         board.take_back(board.mark() - len(news))
         first = news[0][0]
@@ -370,17 +423,11 @@ def _explain_failure(request: Request, board: Board, subs: SubJobs, state: State
     recorder.note("no HyperNode chosen")
     if state.placed or not search.misses:
         return
-    best = max(search.misses.values(), key=lambda miss: (miss.holds, -miss.tier))
+    best = best_of(search.misses.values())
     domain = topology.domain(best.domain) if topology.has_domain(best.domain) else -1
     number = next(i for i, sub in enumerate(state.subs) if any(sub.left))
     recorder.note(f"nodes of {best.domain} as the first pod sees them")
     board.record_nodes(domain, subs[number], state.records[number])
-
-
-def _recovered(subs: SubJobs, topology: Topology) -> list[int]:
-    """Record of each sub-job when the session opens."""
-    found = zip(subs.running_nodes, subs.topology.tolist(), strict=True)
-    return [recover(nodes, topology) if scored and len(nodes) else NO_RECORD for nodes, scored in found]
 
 
 def _has_topology(gang: Gang) -> bool:
@@ -403,29 +450,34 @@ def _reasons(request: Request, node: Ints, idle: Longs | None) -> dict[int, tupl
     return {role: causes or nowhere for role, causes in causes_by_role(request, node, idle).items()}
 
 
-def _declined_flat(request: Request, done: Pass, idle: Longs, limits: Limits) -> Declined:
-    start = request.progress()
-    held = f"{done.n_placed} of the {start.missing} pods needed find a node"
-    # No role failed where the queue took too few pods.
-    role = done.failed[0] if done.failed else request.demand.order[0]
-    reasons = (
-        fit_reason(request, role, idle),
-        Reason("gang-incomplete", held, start.missing),
-        gang_text(request, start.missing, role, idle),
-    )
-    return Declined(reasons, warnings=limits.warnings)
-
-
 def _declined_by_search(
-    request: Request, search: TwoLevelSearch, fit: tuple[int, Longs, Ints], limits: Limits, takes_one: list[bool]
+    request: Request,
+    search: TwoLevelSearch,
+    fit: tuple[int, Longs, Ints],
+    limits: Limits,
+    record: int,
+    takes_one: list[bool],
 ) -> Declined:
     """Why the gang waits: the HyperNode that came closest, beside the texts that Volcano would write.
 
-    `fit`: as of `TwoLevelSearch.last_fit`; `takes_one`: by role in the demand's order, whether a node takes a pod.
+    Parameters
+    ----------
+    fit
+        As of `TwoLevelSearch.last_fit`.
+    record : int
+        Of the job.
+    takes_one : list of bool
+        By role, in the order of the demand, whether a node takes a pod.
     """
-    demand = request.demand
+    demand, topology = request.demand, request.snapshot.topology
     needs = max(request.progress().missing, 1)
-    reasons = [_no_domain(search, limits, needs)]
+    allowed = None
+    if limits.job is not None:
+        allowed = np.zeros(topology.n_domains + 1, dtype=np.bool_)
+        for _, domains in Gradients(topology).of(-1, record, limits.job):
+            allowed[domains] = True
+    misses = nearest_misses(request, search.misses, allowed)
+    reasons = [_no_domain(search, limits, record, needs, misses)]
     reasons += [
         fit_reason(request, r, demand.idle) for r, fits in zip(demand.order, takes_one, strict=True) if not fits
     ]
@@ -433,22 +485,24 @@ def _declined_by_search(
     last = search.last_tried
     name = "" if last is None or last < 0 else request.snapshot.topology.domain_name(last)
     reasons.append(gang_text(request, needs, role, idle, nodes, name))
-    if not search.misses:
-        # Nothing was tried, so that the nodes say most.
-        reasons = [*reasons[1:], reasons[0]]
-    misses = tuple(search.misses[tier] for tier in sorted(search.misses))
     return Declined(tuple(reasons), misses, limits.warnings)
 
 
-def _no_domain(search: TwoLevelSearch, limits: Limits, needs: int) -> Reason:
+def _no_domain(
+    search: TwoLevelSearch, limits: Limits, record: int, needs: int, misses: tuple[NearestMiss, ...]
+) -> Reason:
     """Which HyperNode came closest."""
     within = "" if limits.job is None else f" of tier <= {limits.job}"
     if not search.misses:
-        text = f"no HyperNode{within} near the running pods was large enough when the session began"
+        if record != NO_RECORD:
+            text = f"no HyperNode{within} near the running pods is allowed"
+        else:
+            text = f"no HyperNode{within} was as large as minResources when the session began"
+        if misses:
+            best = best_of(misses)
+            text += f": best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
         return Reason("no-domain", text, 1)
-    best = max(search.misses.values(), key=lambda miss: (miss.holds, -miss.tier))
-    pods = "1 pod" if needs == 1 else f"{needs} pods"
-    text = (
-        f"no HyperNode{within} holds {pods}: best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
-    )
+    best = best_of(search.misses.values())
+    text = f"no HyperNode{within} holds {pods_text(needs)}: "
+    text += f"best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
     return Reason("no-domain", text + search.obstacles[best.tier], len(search.misses))

@@ -1,0 +1,127 @@
+# The same job again and again, on nodes that others change in between.
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Repeated:
+    """See ``workbench.kernels.repeated.Repeated`` for the contract; arguments are trusted but where it says otherwise.
+
+    What the search holds outside of a run is the cluster without the job's pods: its counts and scores stay true from
+    run to run but for the nodes that changed.
+    """
+
+    cdef TwoLevel search
+    cdef Sub* subs                     # as before the first turn
+    cdef Entry* entries
+    cdef Entry* job_entries
+    cdef Progress job
+    cdef int32_t job_record
+    cdef list keep                     # owners of the memory that is only borrowed
+    cdef const int64_t* place_start    # of sub-job i and shape s at i * n_shapes + s
+    cdef const int32_t* places
+    cdef int64_t* given                # pods that have a node; 0 between runs
+    cdef readonly double score
+
+    def __cinit__(
+        self, TwoLevel search not None, const int64_t[::1] place_start not None, const int32_t[::1] places not None
+    ):
+        cdef int64_t n_job = search.job_settled.n
+        self.search = search
+        self.keep = [place_start, places]
+        self.place_start = &place_start[0]
+        self.places = &places[0] if places.shape[0] else NULL
+        self.given = <int64_t*>grab((place_start.shape[0] - 1) * sizeof(int64_t))
+        self.subs = <Sub*>grab(search.n_subs * sizeof(Sub))
+        self.entries = <Entry*>grab(search.n_entries * sizeof(Entry))
+        self.job_entries = <Entry*>grab(n_job * sizeof(Entry))
+        memcpy(self.subs, search.settled, search.n_subs * sizeof(Sub))
+        memcpy(self.entries, search.entries_settled, search.n_entries * sizeof(Entry))
+        memcpy(self.job_entries, search.job_entries, n_job * sizeof(Entry))
+        self.job = search.job_settled
+        self.job_record = search.job_record
+
+    def __dealloc__(self):
+        free(self.given)
+        free(self.subs)
+        free(self.entries)
+        free(self.job_entries)
+
+    def pods(self):
+        """Pods to place of sub-job i and shape s, at i * n_shapes + s."""
+        cdef TwoLevel s = self.search
+        out_array = np.zeros(s.n_subs * s.n_shapes, dtype=np.int64)
+        cdef int64_t[::1] out = out_array
+        cdef int64_t i, e
+        for i in range(s.n_subs):
+            for e in range(self.subs[i].first_entry, self.subs[i].first_entry + self.subs[i].progress.n):
+                if self.entries[e].left:
+                    out[i * s.n_shapes + self.entries[e].shape] += self.entries[e].left
+        return out_array
+
+    cdef int64_t first_wrong(self, const int32_t* nodes, const int64_t* rows, int64_t m, int64_t largest) noexcept nogil:
+        cdef int64_t i, k, r = self.search.r
+        for i in range(m):
+            if not 0 <= nodes[i] < self.search.n:
+                return i
+            for k in range(r):
+                if not -largest <= rows[i * r + k] <= largest:
+                    return i
+        return -1
+
+    def change(self, const int32_t[::1] nodes not None, const int64_t[:, ::1] rows not None, int64_t largest):
+        """Take rows from nodes. Checked here, pod by pod in the loop: numpy's minima take longer than all the rest.
+
+        The first pod with a node out of range or an amount beyond ``largest``, then nothing changes; -1: done.
+        """
+        cdef TwoLevel s = self.search
+        cdef int64_t i, m = nodes.shape[0], wrong
+        if m == 0 or s.r == 0:
+            return -1
+        wrong = self.first_wrong(&nodes[0], &rows[0, 0], m, largest)
+        if wrong >= 0:
+            return wrong
+        s.make_room_for_states(m)
+        with nogil:
+            for i in range(m):
+                s.take_row(nodes[i], &rows[i, 0])
+                if i + 1 == m or nodes[i + 1] != nodes[i]:
+                    s.follow(nodes[i])
+        return -1
+
+    @property
+    def record(self):
+        """Of the job after the last run."""
+        return self.search.job_record
+
+    def run(self, int32_t[::1] node not None):
+        """All turns of the job; writes the node of each pod, -1 for none, and takes the pods back.
+
+        Whether the job may start.
+        """
+        cdef TwoLevel s = self.search
+        cdef int64_t i, x, n
+        cdef bint ready
+        s.make_room_for_states(s.n_pods)
+        s.states_settled = s.n_states
+        memcpy(s.settled, self.subs, s.n_subs * sizeof(Sub))
+        memcpy(s.entries_settled, self.entries, s.n_entries * sizeof(Entry))
+        memcpy(s.job_entries, self.job_entries, self.job.n * sizeof(Entry))
+        s.job_settled = self.job
+        s.job_record = self.job_record
+        self.score = 0.0
+        while s.pods_left and s.turn():
+            self.score += s.last_score
+        ready = s.ready
+        with nogil:
+            n = s.log_settled
+            for i in range(node.shape[0]):
+                node[i] = -1
+            for i in range(n):
+                x = s.log_sub[i] * s.n_shapes + s.log_shape[i]
+                node[self.places[self.place_start[x] + self.given[x]]] = s.log_node[i]
+                self.given[x] += 1
+            for i in range(n):
+                self.given[s.log_sub[i] * s.n_shapes + s.log_shape[i]] = 0
+            s.log_settled = s.changed_settled = 0
+            s.take_back(0, 0)
+        return ready

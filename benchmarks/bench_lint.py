@@ -1,0 +1,81 @@
+"""Every rule of the linter on 20,000 nodes, sound and damaged, beside a plain search for overlaps alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from measure import microseconds, row
+
+from workbench.objects.hypernode import HyperNode
+from workbench.objects.kinds import ClusterObjects
+from workbench.topology.generate import Fabric, NodeShape
+from workbench.topology.lint import RULES, Subject, lint
+
+REPEATS = 7
+
+
+def objects(damaged: bool) -> ClusterObjects:
+    """840 HyperNodes over 20,000 nodes; damaged: each tenth leaf lists a node of its neighbour, by pattern."""
+    shape = NodeShape(labels={"kubernetes.io/arch": "amd64", "example.com/zone": "a"})
+    fabric = Fabric((25, 20, 40), shape=shape)
+    cluster = ClusterObjects()
+    for i, manifest in enumerate(fabric.hypernodes()):
+        members = manifest["spec"]["members"]
+        if damaged and manifest["spec"]["tier"] == 1 and i % 10 == 0:
+            last = members[-1]["selector"]["exactMatch"]["name"]
+            neighbour = f"node{(int(last[4:]) + 1) % 20_000:05d}"
+            members[-1] = {"type": "Node", "selector": {"regexMatch": {"pattern": f"^({last}|{neighbour})$"}}}
+        cluster.add(manifest)
+    for manifest in fabric.nodes():
+        cluster.add(manifest)
+    return cluster
+
+
+def manifests(cluster: ClusterObjects) -> dict[str, dict[str, Any]]:
+    """The HyperNodes as written, for the rule that asks admission."""
+    return {name: _manifest(hypernode) for name, hypernode in cluster.hypernodes.items()}
+
+
+def _manifest(hypernode: HyperNode) -> dict[str, Any]:
+    members = []
+    for m in hypernode.members:
+        by_name = m.selector.exact is not None
+        selector = (
+            {"exactMatch": {"name": m.selector.exact}} if by_name else {"regexMatch": {"pattern": m.selector.pattern}}
+        )
+        members.append({"type": m.type, "selector": selector})
+    spec = {"tier": hypernode.tier, "members": members}
+    return {
+        "apiVersion": "topology.volcano.sh/v1alpha1",
+        "kind": "HyperNode",
+        "metadata": {"name": hypernode.name},
+        "spec": spec,
+    }
+
+
+def pairwise_overlaps(cluster: ClusterObjects) -> int:
+    """What a script would do: compare the sets of every two leaves."""
+    leaves = [
+        {m.selector.exact for m in h.members if m.type == "Node"} for h in cluster.hypernodes.values() if h.tier == 1
+    ]
+    return sum(bool(a & b) for i, a in enumerate(leaves) for b in leaves[:i])
+
+
+def rows() -> Iterator[dict[str, object]]:
+    """Two rows; the goal is issue 4's."""
+    for name, damaged in (("sound", False), ("80 leaves damaged", True)):
+        cluster = objects(damaged)
+        written = manifests(cluster)
+        ours = microseconds(lambda c=cluster, w=written: lint(Subject.of_objects(c, {}, w)), REPEATS)
+        plain = microseconds(lambda c=cluster: pairwise_overlaps(c), 3)
+        found = len(lint(Subject.of_objects(cluster, {}, written)).findings)
+        yield row(
+            "lint a topology",
+            f"20000 nodes, {name}",
+            ours,
+            "every two leaves compared, nothing else",
+            float(sorted(plain)[1]),
+            2e6,
+            f"{len(RULES)} rules, {found} findings",
+        )

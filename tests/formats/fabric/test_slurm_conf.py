@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from tests.formats.fabric.forests import converted, forest, read_back, shape, snapshots
+from workbench.errors import InputError
+from workbench.formats.fabric.registry import get_format
+
+
+@settings(deadline=None)
+@given(snapshots())
+def test_a_tree_is_read_back_as_it_was_written(snapshot):
+    for name in ("slurm", "slurm-yaml"):
+        again, losses = converted(snapshot, name)
+        assert forest(again.topology) == forest(snapshot.topology)
+        assert losses == ()
+
+
+@settings(deadline=None)
+@given(snapshots(mixed=True, free=True, named=True))
+def test_what_slurm_cannot_say_is_told(snapshot):
+    again, losses = converted(snapshot, "slurm")
+    named = {nodes for _, nodes in shape(snapshot.topology)}
+    assert named <= {nodes for _, nodes in shape(again.topology)}
+    free = snapshot.topology.n_nodes - again.topology.n_nodes
+    assert any(loss.startswith(f"not written: {free} node") for loss in losses) == (free > 0)
+    assert any("tier name" in loss for loss in losses)
+    extra = again.topology.n_domains - snapshot.topology.n_domains
+    assert any(loss.startswith(f"changed: the nodes directly under {extra} HyperNode") for loss in losses) == (
+        extra > 0
+    )
+
+
+@settings(deadline=None)
+@given(snapshots())
+def test_blocks_are_the_leaves_and_what_is_above_is_kept_or_told(snapshot):
+    for name in ("slurm-block", "slurm-yaml-block"):
+        again, losses = converted(snapshot, name)
+        topology = snapshot.topology
+        leaves = {(n, row[3]) for n, row in forest(topology).items() if row[0] == 1}
+        assert leaves == {(n, row[3]) for n, row in forest(again.topology).items() if row[0] == 1}
+        if not any("above the blocks" in loss for loss in losses):
+            assert shape(again.topology) == shape(topology)
+
+
+def test_keys_in_any_case_comments_continued_lines_and_quotes():
+    text = '# a\nswitchname=s1 NODES="n[1-2]" # b\n'
+    text += "SwitchName=top \\\n  switches=s1,s2 LinkSpeed=100\nSwitchName=s2 Nodes=m\n"
+    snapshot = read_back(text)
+    assert {name: len(row[3]) for name, row in forest(snapshot.topology).items()} == {"s1": 2, "s2": 1, "top": 3}
+    assert "stdin: the LinkSpeed of 1 switches is not kept" in snapshot.gaps
+
+
+def test_blocks_are_aggregated_as_their_sizes_say():
+    text = "BlockName=b1 Nodes=n[1-4]\nBlockName=b2 Nodes=n[5-8]\nBlockName=b3 Nodes=n[9-12]\nBlockSizes=4,8\n"
+    got = {name: (row[0], row[2], len(row[3])) for name, row in forest(read_back(text).topology).items()}
+    assert got == {
+        "b1": (1, "blocks-8-1", 4),
+        "b2": (1, "blocks-8-1", 4),
+        "b3": (1, "blocks-8-2", 4),
+        "blocks-8-1": (2, "<cluster-top-hypernode>", 8),
+        "blocks-8-2": (2, "<cluster-top-hypernode>", 4),
+    }
+
+
+def test_of_switches_and_blocks_the_switches_are_read_unless_blocks_are_asked_for():
+    text = "SwitchName=s Nodes=n[1-2]\nBlockName=b Nodes=n[1-2]\n"
+    snapshot = read_back(text)
+    assert snapshot.topology.domain_names == ("s",)
+    assert "stdin: 1 blocks beside the switches were left aside" in snapshot.gaps
+    assert read_back(text, format="slurm-block").topology.domain_names == ("b",)
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("SwitchName=a Nodes=b\nInclude x\n", "stdin: line 2: not KEY=VALUE"),
+        ("SwitchName=a Nodes=n[1-\n", "stdin: line 1, Nodes: not a host list"),
+        ("SwitchName=a Switches=s[b]\n", "line 1, Switches: not a host list"),
+        ("SwitchName=a Nodes=b Foo=1\n", "line 1: not a parameter of this line .*'foo'"),
+        ("SwitchName=a Nodes=b Nodes=c\n", "line 1: the same parameter twice"),
+        ("SwitchName=a\n", "line 1: switch a has neither"),
+        ('SwitchName="" Nodes=b\n', "line 1: a switch without a name"),
+        ("SwitchName=a Nodes=b\nSwitchName=a Nodes=c\n", "line 2: the same switch twice"),
+        ("Nodes=a SwitchName=b\n\nSwitchName=a Nodes=a", "line 1: not a line of topology.conf"),
+        ("".join(f"SwitchName=s{i} Nodes=n{i}x[1-600000]\n" for i in range(2)), "line 2: too many names"),
+        ("BlockName=a\n", "line 1: block a has no nodes"),
+        ("BlockName=a Nodes=b\nBlockSizes=4,12\n", "BlockSizes: not a block size .*'12'"),
+        ("BlockName=a Nodes=b\nBlockSizes=x\n", "BlockSizes: not a block size"),
+    ],
+)
+def test_a_bad_line_is_refused_with_its_number(text, want):
+    with pytest.raises(InputError, match=want):
+        read_back(text)
+
+
+def test_what_is_no_tree_loads_with_its_problems():
+    text = "SwitchName=a Switches=b,gone\nSwitchName=b Switches=a\nSwitchName=c Nodes=n1\nSwitchName=d Nodes=n1\n"
+    topology = read_back(text).topology
+    assert {p.code for p in topology.problems} >= {"cycle", "dangling-member", "overlap"}
+    assert not topology.ready
+
+
+def test_a_name_that_breaks_a_host_list_is_not_written():
+    text = '{"apiVersion":"v1","kind":"Node","metadata":{"name":"a[1]"},"status":{"capacity":{"cpu":"1"}}}'
+    write = get_format("slurm").write
+    assert write is not None
+    with pytest.raises(InputError, match="a name that no host list can hold"):
+        write(read_back(text))
+
+
+def test_blocks_of_mixed_depth_are_not_aggregated():
+    # top > (mid > (a, b), c): c is no second group beside mid.
+    text = "SwitchName=top Switches=mid,c\nSwitchName=mid Switches=a,b\n"
+    text += "".join(f"SwitchName={name} Nodes=n{name}\n" for name in "abc")
+    again, losses = converted(read_back(text), "slurm-block")
+    assert set(forest(again.topology)) == {"a", "b", "c"}
+    assert any("2 HyperNodes (mid, top) above the blocks" in loss for loss in losses)

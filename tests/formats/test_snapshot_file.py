@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workbench
+from tests.formats.fabric.forests import read_back, snapshots
+from workbench.errors import InputError
+from workbench.formats.snapshot_file import save, snapshot_text
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.labels import NodeLabels, NodeTaints, Taint
+from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values hold the same, arrays and nested values included."""
+    if isinstance(a, np.ndarray):
+        return isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    if dataclasses.is_dataclass(a):
+        fields = [f.name for f in dataclasses.fields(a) if f.compare]
+        return type(a) is type(b) and all(same(getattr(a, name), getattr(b, name)) for name in fields)
+    if isinstance(a, dict):
+        return isinstance(b, dict) and a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, tuple):
+        return isinstance(b, tuple) and len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    return type(a) is type(b) and bool(a == b)
+
+
+AMOUNTS = st.dictionaries(st.sampled_from(["cpu", "nvidia.com/gpu"]), st.integers(0, 2**50), max_size=2)
+TEXTS = st.dictionaries(st.sampled_from(["a", "b.c/d", "null", "1"]), st.text(max_size=5), max_size=3)
+
+
+@st.composite
+def whole(draw: st.DrawFn) -> ClusterSnapshot:
+    """A snapshot in which every field holds something."""
+    base = draw(snapshots(mixed=True, free=True, named=True))
+    n = base.n_nodes
+    masks = [draw(st.integers(0, 2**70)) for _ in range(n)]
+    free = [mask & draw(st.integers(0, 2**70)) for mask in masks]
+    words = gpu_words([*masks, *free])
+    finite = st.floats(0, 1e6)
+    diagonal = draw(st.sampled_from([0.0, math.inf, math.nan, -1.0]))
+    a, b = draw(finite), draw(finite)
+    matrix = BandwidthMatrix(np.array([[diagonal, a], [b, 0.1]]), ("x", "é"), draw(st.text(max_size=5)))
+    rows = [draw(TEXTS) for _ in range(n)]
+    taints = [draw(st.sampled_from([(), (Taint("k", "v", "NoSchedule"), Taint("", "", ""))])) for _ in range(n)]
+    pods = tuple(
+        RunningPod(
+            f"ns{i}",
+            draw(st.text(min_size=1, max_size=4)),
+            draw(st.integers(-1, n - 1)),
+            draw(AMOUNTS),
+            gang=draw(st.sampled_from(["", "ns/g"])),
+            role="r",
+            gpu_mask=draw(st.integers(0, 2**70)),
+            labels=draw(TEXTS),
+            annotations=draw(TEXTS),
+            queue=draw(st.sampled_from(["", "q"])),
+        )
+        for i in range(draw(st.integers(0, 3)))
+    )
+    queue = Queue(
+        "q", draw(st.integers(0, 9)), draw(AMOUNTS), draw(st.none() | AMOUNTS), None, draw(st.integers(-3, 3))
+    )
+    return dataclasses.replace(
+        base,
+        labels=NodeLabels.from_rows(base.topology.node_names, rows),
+        taints=NodeTaints.from_rows(taints),
+        unschedulable=np.array([draw(st.booleans()) for _ in range(n)], dtype=np.bool_),
+        allocatable=np.full_like(base.allocatable, draw(st.integers(0, 2**62))),
+        used=np.full_like(base.used, draw(st.integers(-5, 2**40))),
+        gpu_total=words[:n].copy(),
+        gpu_free=words[n:].copy(),
+        matrices=(matrix,),
+        node_matrix=np.array([draw(st.integers(-1, 0)) for _ in range(n)], dtype=np.int32),
+        queues={"default": Queue("default"), "q": queue},
+        running=pods,
+        gaps=("something is missing",),
+        source="a test",
+        taken_at="2026-01-01T00:00:00Z",
+        addresses=tuple(f"10.0.0.{i}" if i % 2 else "" for i in range(n)),
+    )
+
+
+@settings(deadline=None)
+@given(whole(), st.booleans())
+def test_nothing_is_lost(snapshot, yaml):
+    text = snapshot_text(snapshot, yaml=yaml)
+    again = read_back(text)
+    assert same(again, snapshot)
+    assert snapshot_text(again, yaml=yaml) == text
+
+
+def test_every_field_of_a_snapshot_is_varied_by_these_tests():
+    named = {field.name for field in dataclasses.fields(ClusterSnapshot)}
+    assert named == {
+        "topology", "resources", "allocatable", "used", "labels", "taints", "unschedulable", "gpu_total", "gpu_free",
+        "matrices", "node_matrix", "queues", "running", "gaps", "source", "taken_at", "addresses",
+    }  # fmt: skip
+
+
+def test_what_is_no_tree_stays_so(tmp_path):
+    text = "SwitchName=a Switches=b\nSwitchName=b Switches=a\nSwitchName=c Nodes=n1\nSwitchName=d Nodes=n1,n2\n"
+    snapshot = read_back(text)
+    save(snapshot, tmp_path / "s.json")
+    assert same(workbench.load(tmp_path / "s.json").snapshot, snapshot)
+    assert not snapshot.topology.ready
+
+
+def test_a_saved_cluster_with_the_same_jobs_places_alike(tmp_path):
+    scenario = workbench.load("datasets/demo")
+    save(scenario.snapshot, tmp_path / "s.yaml")
+    again = workbench.load(tmp_path / "s.yaml").snapshot
+    assert same(again, scenario.snapshot)
+    for policy in ("volcano", "binpack"):
+        before = workbench.schedule(scenario.gangs, scenario.snapshot, policy)
+        after = workbench.schedule(scenario.gangs, again, policy)
+        assert [repr(decision.result) for decision in before] == [repr(decision.result) for decision in after]
+
+
+JOB = (
+    '{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"j"},"spec":{"minAvailable":1,"tasks":'
+    '[{"name":"t","replicas":1,"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}]}}'
+)
+
+
+def test_jobs_may_stand_beside_it_and_no_second_cluster(tmp_path):
+    save(read_back("SwitchName=a Nodes=n1\n"), tmp_path / "s.json")
+    (tmp_path / "job.json").write_text(JOB)
+    assert [gang.key for gang in workbench.load(tmp_path / "s.json", tmp_path / "job.json").gangs] == ["default/j"]
+    (tmp_path / "node.json").write_text('{"apiVersion":"v1","kind":"Node","metadata":{"name":"n2"}}')
+    with pytest.raises(InputError, match=r"a snapshot is a whole cluster .*1 nodes beside it"):
+        workbench.load(tmp_path / "s.json", tmp_path / "node.json")
+    (tmp_path / "t.conf").write_text("SwitchName=a Nodes=n1\n")
+    with pytest.raises(InputError, match="1 more fabric files"):
+        workbench.load(tmp_path / "t.conf", tmp_path / "s.json")
+
+
+def test_matrices_are_assigned_to_its_nodes(tmp_path):
+    base = read_back("SwitchName=a Nodes=n1,m1\n")
+    words = gpu_words([3, 3])
+    save(dataclasses.replace(base, gpu_total=words, gpu_free=words.copy()), tmp_path / "s.json")
+    (tmp_path / "m.txt").write_text("0 5\n5 0\n")
+    (tmp_path / "big.txt").write_text("0 5 5\n5 0 5\n5 5 0\n")
+    snapshot = workbench.load(tmp_path / "s.json", matrices={"^n": tmp_path / "m.txt"}).snapshot
+    assert [snapshot.matrix_of(snapshot.topology.node(name)) is not None for name in ("n1", "m1")] == [True, False]
+    with pytest.raises(InputError, match="another number of GPUs than node"):
+        workbench.load(tmp_path / "s.json", matrices={"^n": tmp_path / "big.txt"})
+
+
+def record() -> dict[str, Any]:
+    return json.loads(snapshot_text(read_back("SwitchName=a Nodes=n[1-2]\n")))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "want"),
+    [
+        ("workbench_snapshot", 2, "not a snapshot .*found workbench_snapshot: 2"),
+        ("nodes", ["n1", "n1"], "nodes: the same node twice"),
+        ("nodes", "n1", "nodes: wrong type"),
+        ("allocatable", [[1, 2, 3]], "allocatable: wrong type or value .*2 x 3"),
+        ("allocatable", [[1, 2, 3], [1, 2]], "allocatable: wrong type"),
+        ("allocatable", [[1, 2, 3], [1, 2, 0.5]], "allocatable: wrong type"),
+        ("allocatable", [[1, 2, 3], [1, 2, 2**70]], "allocatable: wrong type"),
+        ("allocatable", [], "allocatable: wrong type"),
+        ("node_matrix", [0, -1], "node_matrix: wrong type or value .*from -1 to -1"),
+        ("unschedulable", [2], "unschedulable: wrong type"),
+        ("gpu_free", ["0"], "gpu_free: wrong type"),
+        ("gpu_free", ["0", "x"], r"gpu_free\[1\]: wrong type"),
+        ("gpu_free", ["0", "f" * 300], r"gpu_free\[1\]: wrong type"),
+        ("addresses", ["a"], "addresses: wrong type"),
+        ("labels", {"k": {"values": ["v"], "codes": [0, 1]}}, "codes: wrong type or value"),
+        ("taints", {"sets": [[]], "codes": [0, 1]}, "taints.codes"),
+        ("domains", [{"name": "a", "tier": 1, "nodes": [[0, 3]]}], r"domains\[0\].nodes"),
+        ("domains", [{"name": "a", "tier": 1, "nodes": [[0, 2], [0, 2]]}], r"domains\[0\].nodes: .*runs"),
+        ("domains", [{"name": "a", "nodes": []}], r"domains\[0\].tier"),
+        ("domains", [{"name": "a", "tier": 1, "parent": "a"}], "a domain inside itself"),
+        ("domains", [{"name": "a", "tier": 1, "parent": "b"}], "a parent that is not there"),
+        ("matrices", [{"gb_s": [[0, "x"], [1, 0]]}], r"matrices\[0\].gb_s"),
+        ("matrices", [{"gb_s": [[0, 1]]}], "the matrix is not square"),
+        ("running", [{"name": "p", "node": 5}], r"running\[0\].node"),
+        ("running", [{"name": "p", "node": 0, "gpu_mask": "0", "requests": {"cpu": "1"}}], "requests"),
+        ("running", [{"name": "p", "node": 0, "gpu_mask": "0", "what": 1}], r"running\[0\].what"),
+        ("queues", [{"name": "q", "weight": "1"}], "wrong type"),
+    ],
+)
+def test_a_bad_field_is_refused_with_its_name(key, value, want):
+    with pytest.raises(InputError, match=want):
+        read_back(json.dumps(record() | {key: value}))
+
+
+def test_a_file_that_broke_off_is_refused_with_its_line():
+    text = snapshot_text(read_back("SwitchName=a Nodes=n[1-2]\n"))
+    with pytest.raises(InputError, match=r"stdin: line \d+, column \d+: not JSON"):
+        read_back(text[: len(text) // 2])
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path: Path):
+    with pytest.raises(InputError, match="cannot be written"):
+        save(read_back("SwitchName=a Nodes=n1\n"), tmp_path / "no" / "s.json")

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import copy
+
+from tests.topology.lint.good import Cluster, member
+from workbench.topology.lint import Edit, apply_edits, edits_by_hypernode, fixed_manifests
+
+
+def cluster() -> Cluster:
+    made = Cluster()
+    for name in ("n0", "n1", "n2", "n3"):
+        made.add_node(name)
+    made.add_hypernode("a", 1, [member("n0"), member("N1"), member("n0"), member("n0")])
+    made.add_hypernode("b", 1, [member("n2"), member("n3")])
+    made.add_hypernode("c", 2, [member("a", "HyperNode"), member("b", "HyperNode"), member("n3"), member("n3")])
+    return made
+
+
+def test_the_changed_hypernodes_and_only_those() -> None:
+    made = cluster()
+    before = copy.deepcopy(made.hypernodes)
+    fixed = fixed_manifests(made.lint())
+    assert fixed.keys() == {"a", "c"}
+    assert fixed["a"]["spec"]["members"] == [member("n0"), member("n1")]
+    assert fixed["c"]["spec"]["members"] == [member("a", "HyperNode"), member("b", "HyperNode")]
+    assert made.hypernodes == before
+
+
+def test_later_entries_go_first_and_a_removal_beats_a_correction() -> None:
+    edits = edits_by_hypernode(cluster().lint())
+    assert [edit.path[2] for edit in edits["a"] if edit.remove] == [3, 2]
+    made = cluster()
+    made.members("a").append(member("N1"))
+    last = ("spec", "members", 4)
+    assert [e for e in edits_by_hypernode(made.lint())["a"] if e.path[:3] == last] == [Edit(last, remove=True)]
+
+
+def test_a_copy_is_changed() -> None:
+    manifest = {"status": {"nodeCount": 1}, "spec": {"members": [1, 2]}}
+    edits = (Edit(("status", "nodeCount"), 2), Edit(("spec", "members", 0), remove=True))
+    assert apply_edits(manifest, edits) == {"status": {"nodeCount": 2}, "spec": {"members": [2]}}
+    assert manifest["spec"]["members"] == [1, 2]

@@ -1,0 +1,59 @@
+"""`workbench topology convert`: a topology in another format."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from workbench.cli.arguments import load_scenario, tell_gaps
+from workbench.cli.options import Files, From, Matrices, Out
+from workbench.cli.output import emit, print_tables
+from workbench.errors import InputError
+
+__all__ = ["convert"]
+
+
+def convert(
+    file: Files = [],  # noqa: B006 - typer reads the default, nobody changes it
+    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="Format to write.")] = "",
+    from_: From = None,
+    matrix: Matrices = [],  # noqa: B006
+    out: Out = None,
+) -> None:
+    """Write a topology in another format; without options the formats are listed.
+
+    What the format cannot hold is listed on stderr.
+
+    Examples:
+
+    \b
+      workbench topology convert
+      workbench topology convert -f topology.conf --to hypernodes --out hypernodes.yaml
+      workbench topology convert -f cluster.yaml --to slurm
+    """
+    from workbench.formats.fabric.registry import FORMATS, get_format, writable_formats
+
+    if not file and not to:
+        from workbench.report.tables import format_tables
+
+        rows = [(f.name, bool(f.read or f.derive), f.write is not None, f.title) for f in FORMATS]
+        print_tables(*format_tables(rows))
+        return
+    if not to:
+        raise InputError("no format to write", source="--to", expected=", ".join(writable_formats()))
+    target = get_format(to)
+    if target.write is None:
+        raise InputError(
+            "the format is only read", source="--to", got=target.name, expected=", ".join(writable_formats())
+        )
+    scenario = load_scenario(file, matrix, from_)
+    tell_gaps(scenario)
+    written = target.write(scenario.snapshot)
+    losses = list(written.losses)
+    if scenario.gangs:
+        losses.append(f"not written: {len(scenario.gangs)} jobs")
+    for loss in losses:
+        sys.stderr.write(f"{loss}\n")
+    emit(written.text, out)

@@ -1,0 +1,71 @@
+"""`workbench topology diff`: what changed between two topologies."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from workbench.cli.options import Out, ShowOutput
+from workbench.cli.output import emit, no_table_in_file, print_tables, to_json
+
+__all__ = ["diff"]
+
+
+def diff(
+    paths: Annotated[
+        list[str], typer.Argument(metavar="[OLD NEW]", help="Files or folders, before and after; - is stdin.")
+    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    file: Annotated[
+        list[str], typer.Option("-f", "--file", metavar="PATH", help="The same: first before, then after.")
+    ] = [],  # noqa: B006
+    from_: Annotated[
+        list[str],
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            help="Format of both; given twice, of the old and of the new one; auto: by content.",
+        ),
+    ] = [],  # noqa: B006
+    output: Annotated[ShowOutput, typer.Option("-o", "--output", help="Form of the result.")] = ShowOutput.table,
+    out: Out = None,
+) -> None:
+    """Say what moved, appeared, vanished, changed tier or was renamed between two topologies.
+
+    The two may be in different formats. Exit status 0 where nothing differs, 1 where something does.
+
+    Examples:
+
+    \b
+      workbench topology diff monday.yaml tuesday.yaml
+      workbench topology diff -f hypernodes.yaml -f ibnetdiscover.out -o html --out diff.html
+    """
+    from workbench.cli.arguments import load_scenario
+    from workbench.errors import InputError
+    from workbench.topology.diff import diff_topologies
+
+    no_table_in_file(output, out)
+    both = [*paths, *file]
+    if len(both) != 2 or both == ["-", "-"]:
+        got = " and ".join(both) or "none"
+        raise InputError("not two topologies", source="OLD NEW", got=got, expected="one before, one after")
+    if len(from_) > 2:
+        raise InputError("too many formats", source="--from", got=", ".join(from_), expected="one or two")
+    given = [*from_, *from_] or ["auto", "auto"]
+    formats = [None if name == "auto" else name for name in given[:2]]
+    before, after = (load_scenario([path], format=name).snapshot for path, name in zip(both, formats, strict=True))
+    found = diff_topologies(before.topology, after.topology)
+    if output is ShowOutput.table:
+        from workbench.report.difference import difference_tables
+
+        print_tables(*difference_tables(found))
+    elif output is ShowOutput.json:
+        emit(to_json({"before": both[0], "after": both[1], **found.to_dict()}), out)
+    else:
+        from workbench.report.difference import difference_page
+
+        emit(difference_page(found, before, after, both[0], both[1]), out)
+    sys.stdout.flush()
+    if not found.same:
+        raise typer.Exit(1)

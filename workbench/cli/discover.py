@@ -1,0 +1,329 @@
+"""`workbench topology discover`: HyperNodes from what a source says, against those that exist."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from workbench.cli.arguments import key_values
+from workbench.cli.options import Out
+from workbench.cli.output import emit, no_table_in_file, print_tables, to_json
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.objects.discovery import DiscoverySource
+    from workbench.objects.kinds import ClusterObjects
+    from workbench.topology.discovery.reconcile import Plan
+    from workbench.topology.discovery.result import DiscoveryResult
+
+__all__ = ["discover_app"]
+
+T = TypeVar("T")
+
+discover_app = typer.Typer(
+    help="Find HyperNodes as Volcano's controller does: node labels, UFM, RoCE links.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+class DiscoverOutput(StrEnum):
+    """Formats of `discover`."""
+
+    yaml = "yaml"
+    json = "json"
+    table = "table"
+
+
+Existing = Annotated[
+    list[str],
+    typer.Option("-f", "--file", metavar="PATH", help="HyperNodes that exist: file, folder or -. Repeatable."),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", metavar="FILE", help="volcano-controller.conf, or its ConfigMap, with the source's settings."
+    ),
+]
+Output = Annotated[DiscoverOutput, typer.Option("-o", "--output", help="Form of the result.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Delete what the source owned when it finds nothing, without asking.")]
+CredentialsFile = Annotated[
+    Path | None,
+    typer.Option("--credentials", metavar="FILE", help="username and password, or a Secret; else the environment."),
+]
+CaFile = Annotated[Path | None, typer.Option("--ca-file", metavar="FILE", help="Authorities to trust, in PEM.")]
+Insecure = Annotated[
+    bool, typer.Option("--insecure-skip-verify", help="Do not verify the server's certificate (also in --config).")
+]
+Timeout = Annotated[
+    float, typer.Option("--timeout", min=0.1, max=3600, metavar="SECONDS", help="For the whole exchange.")
+]
+_TIMEOUT_S = 30.0
+
+
+@discover_app.command()
+def label(
+    file: Annotated[
+        list[str],
+        typer.Option(
+            "-f", "--file", metavar="PATH", help="Nodes, and HyperNodes that exist: file, folder or -. Repeatable."
+        ),
+    ],
+    config: Config = None,
+    type_: Annotated[
+        list[str],
+        typer.Option(
+            "--type",
+            metavar="NAME=KEY,…",
+            help="Label keys, widest first, the node's own last. Repeatable, or --config.",
+        ),
+    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    output: Output = DiscoverOutput.yaml,
+    out: Out = None,
+    yes: Yes = False,
+) -> None:
+    """HyperNodes of the labels of nodes.
+
+    The last key of a type never becomes a HyperNode. Names of HyperNodes that exist are used again.
+
+    Examples:
+
+    \b
+      workbench topology discover label -f nodes.yaml --type fabric=spine,rack,kubernetes.io/hostname
+      workbench topology discover label -f cluster.yaml --config volcano-controller.conf -o table
+    """
+    from workbench.objects.discovery import read_topology_types
+    from workbench.topology.discovery.label import discover_label
+
+    no_table_in_file(output, out)
+    types: dict[str, tuple[str, ...]] = {}
+    source = _source(config, "label")
+    if source is not None:
+        try:
+            types |= read_topology_types(source.config)
+        except InputError as error:
+            raise error.at(source=str(config)) from None
+    for name, keys in key_values("--type", type_, "NAME=KEY,KEY").items():
+        types[name] = tuple(key.strip() for key in keys.split(",") if key.strip())
+    if not types:
+        raise InputError("no topology types", source="label", expected="--type NAME=KEY,… or --config FILE")
+    objects, manifests = _read(file)
+    if not objects.nodes:
+        sys.stderr.write("note: no Node in the input\n")
+    nodes = {name: node.metadata.labels for name, node in objects.nodes.items()}
+    result = discover_label(types, nodes, objects.hypernodes.values())
+    _finish(result, objects, manifests, output, out, yes)
+
+
+@discover_app.command()
+def ufm(
+    endpoint: Annotated[
+        str, typer.Argument(metavar="[ENDPOINT]", help="https://HOST[:PORT]; else from --config.")
+    ] = "",
+    file: Existing = [],  # noqa: B006 - as above
+    config: Config = None,
+    credentials: CredentialsFile = None,
+    ca_file: CaFile = None,
+    insecure_skip_verify: Insecure = False,
+    timeout: Timeout = _TIMEOUT_S,
+    output: Output = DiscoverOutput.yaml,
+    out: Out = None,
+    yes: Yes = False,
+) -> None:
+    """HyperNodes of an InfiniBand fabric, from the ports that a UFM lists.
+
+    User name and password come from WORKBENCH_UFM_USERNAME and WORKBENCH_UFM_PASSWORD, or from a file. Exit status 3
+    when the server does not answer or refuses; nothing is written then.
+
+    Examples:
+
+    \b
+      workbench topology discover ufm https://ufm.example.com --credentials ufm.yaml
+      workbench topology discover ufm ufm.example.com -f hypernodes.yaml --out hypernodes.yaml
+    """
+    from workbench.live.ufm import UfmServer
+    from workbench.objects.fields import get_text
+
+    no_table_in_file(output, out)
+    source = _source(config, "ufm")
+    access = _access("ufm", source, config, credentials, ca_file, insecure_skip_verify, timeout)
+    server = UfmServer(endpoint or _setting(get_text, "endpoint", source, config), access)
+    objects, manifests = _read(file)
+    _warn(server.endpoint, access)
+    _finish(server.discover(), objects, manifests, output, out, yes)
+
+
+@discover_app.command()
+def roce(
+    links: Annotated[str, typer.Argument(metavar="[URL|FILE]", help="Links of the fabric; else from --config.")] = "",
+    file: Existing = [],  # noqa: B006 - as above
+    config: Config = None,
+    credentials: CredentialsFile = None,
+    ca_file: CaFile = None,
+    insecure_skip_verify: Insecure = False,
+    timeout: Timeout = _TIMEOUT_S,
+    output: Output = DiscoverOutput.yaml,
+    out: Out = None,
+    yes: Yes = False,
+) -> None:
+    """HyperNodes of an Ethernet fabric, from its links between nodes, leaves and spines.
+
+    The format of the links is described in docs/discovery.md. A URL may need WORKBENCH_ROCE_USERNAME and
+    WORKBENCH_ROCE_PASSWORD, or a file with both.
+
+    Examples:
+
+    \b
+      workbench topology discover roce links.json
+      workbench topology discover roce https://fabric.example.com/links.json -f hypernodes.yaml -o table
+    """
+    from workbench.live.roce import discover_links
+    from workbench.objects.fields import get_text
+
+    no_table_in_file(output, out)
+    source = _source(config, "roce")
+    place = links or _setting(get_text, "endpoint", source, config)
+    if not place:
+        raise InputError("no links", source="roce", expected="a URL, a file, or config.endpoint in --config")
+    access = _access("roce", source, config, credentials, ca_file, insecure_skip_verify, timeout)
+    objects, manifests = _read(file)
+    _warn(place, access)
+    _finish(discover_links(place, access), objects, manifests, output, out, yes)
+
+
+def _source(config: Path | None, name: str) -> DiscoverySource | None:
+    """The source's entry in the configuration; asking for one that is switched off is a mistake worth a word."""
+    if config is None:
+        return None
+    from workbench.formats.discovery_conf import load_discovery_config
+
+    read = load_discovery_config(config)
+    for note in read.notes:
+        sys.stderr.write(f"note: {note}\n")
+    source = read.enabled.get(name) or next((one for one in read.sources if one.source == name), None)
+    if source is None:
+        known = ", ".join(dict.fromkeys(one.source for one in read.sources)) or "none"
+        raise InputError(f"no source {name}", source=str(config), got=known, expected=f"source: {name}")
+    if not source.enabled:
+        sys.stderr.write(f"note: source {name} is not enabled in {config}: Volcano would not run it\n")
+    return source
+
+
+def _setting(read: Callable[..., T], key: str, source: DiscoverySource | None, config: Path | None) -> T:
+    """One of the source's own settings; the type's empty value where there is none."""
+    try:
+        return read(source.config if source is not None else {}, key, "config")
+    except InputError as error:
+        raise error.at(source=str(config)) from None
+
+
+def _access(
+    name: str,
+    source: DiscoverySource | None,
+    config: Path | None,
+    file: Path | None,
+    ca_file: Path | None,
+    insecure: bool,
+    timeout: float,
+) -> Any:
+    """A `workbench.live.http.Access`; that room is not named above, because it is loaded only where it is used."""
+    from workbench.live.credentials import credentials_from_environment, load_credentials
+    from workbench.live.http import Access
+    from workbench.objects.fields import get_bool
+
+    credentials = load_credentials(file) if file is not None else credentials_from_environment(os.environ, name)
+    skip = _setting(get_bool, "insecureSkipVerify", source, config) or insecure
+    return Access(credentials, verify=not skip, ca_file=ca_file, timeout_s=timeout)
+
+
+def _warn(place: str, access: Any) -> None:
+    if place.lower().startswith("http://") and access.credentials is not None:
+        sys.stderr.write("warning: over http:// the user name and password can be read on the way\n")
+    if not access.verify:
+        sys.stderr.write("warning: the server's certificate is not verified\n")
+
+
+def _read(files: list[str]) -> tuple[ClusterObjects, dict[str, dict[str, Any]]]:
+    """The objects of the files, and the HyperNodes among them as they were written."""
+    from workbench.formats.load import read_objects
+    from workbench.formats.manifests import read_manifests
+    from workbench.objects.kinds import ClusterObjects
+
+    if not files:
+        return ClusterObjects(), {}
+    read = read_manifests(files, sys.stdin.buffer.read() if "-" in files else None)
+    objects = read_objects(read)
+    by_name = {
+        document.data["metadata"]["name"]: document.data
+        for document in read.documents
+        if document.data.get("kind") == "HyperNode"
+        and str(document.data.get("apiVersion")).startswith("topology.volcano.sh/")
+    }
+    return objects, by_name
+
+
+def _finish(
+    result: DiscoveryResult,
+    objects: ClusterObjects,
+    manifests: Mapping[str, dict[str, Any]],
+    output: DiscoverOutput,
+    out: Path | None,
+    yes: bool,
+) -> None:
+    """Compare, ask where everything would go, write, and say in one line what changed."""
+    from workbench.topology.discovery.reconcile import reconcile
+
+    plan = reconcile(result, objects.hypernodes.values())
+    for note in result.notes:
+        sys.stderr.write(f"note: {note}\n")
+    for conflict in plan.conflicts:
+        owner = f"source {conflict.owner!r}" if conflict.owner else "someone by hand"
+        sys.stderr.write(f"conflict: {conflict.name} belongs to {owner}: left as it is\n")
+    if plan.empties and not yes and not _agreed(plan):
+        count = len(plan.delete)
+        sys.stderr.write(
+            f"refused: source {plan.source} found nothing, its {count} HyperNode{'s' * (count != 1)} would be deleted; "
+            "nothing is written (--yes agrees)\n"
+        )
+        raise typer.Exit(1)
+    if output is DiscoverOutput.table:
+        from workbench.report.tables import plan_tables
+
+        print_tables(*plan_tables(plan))
+    elif output is DiscoverOutput.json:
+        emit(to_json(_facts(plan, result, manifests)), out)
+    else:
+        from workbench.formats.write_manifests import to_yaml
+
+        # With nothing left an empty list: an empty file could not be read back.
+        emit(to_yaml(plan.apply(manifests) or [{"apiVersion": "v1", "kind": "List", "items": []}]), out)
+    if output is not DiscoverOutput.table:  # there it is the last line
+        sys.stderr.write(f"{plan.summary}\n")
+    if plan.conflicts:
+        raise typer.Exit(1)
+
+
+def _agreed(plan: Plan) -> bool:
+    if not sys.stdin.isatty():
+        return False
+    question = f"source {plan.source} found nothing: delete its {len(plan.delete)} HyperNodes?"
+    return typer.confirm(question, default=False, err=True)
+
+
+def _facts(plan: Plan, result: DiscoveryResult, manifests: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "source": plan.source,
+        "create": [hypernode.name for hypernode in plan.create],
+        "update": [hypernode.name for hypernode in plan.update],
+        "unchanged": list(plan.unchanged),
+        "delete": list(plan.delete),
+        "conflicts": [{"name": conflict.name, "owner": conflict.owner} for conflict in plan.conflicts],
+        "notes": list(result.notes),
+        "hypernodes": plan.apply(manifests),
+    }

@@ -1,0 +1,130 @@
+"""`workbench topology lint`: what is wrong with a topology, or looks wrong."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.cli.arguments import tell_kinds
+from workbench.cli.options import From, Out
+from workbench.cli.output import emit, no_table_in_file, print_tables, to_json
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.topology.lint import LintReport
+
+__all__ = ["LintOutput", "lint"]
+
+
+class LintOutput(StrEnum):
+    """Formats of `topology lint`."""
+
+    table = "table"
+    json = "json"
+    html = "html"
+    sarif = "sarif"
+
+
+def lint(
+    file: Annotated[
+        list[str],
+        typer.Option(
+            "-f",
+            "--file",
+            metavar="PATH",
+            help="File, folder or - for stdin: manifests, or a fabric in another format.",
+        ),
+    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    from_: From = None,
+    output: Annotated[LintOutput, typer.Option("-o", "--output", help="Form of the result.")] = LintOutput.table,
+    out: Out = None,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Mend in the files what has only one remedy, and show the difference.")
+    ] = False,
+    rules: Annotated[str, typer.Option("--rules", metavar="ID,…", help="Only these rules, by id or code.")] = "",
+    ignore: Annotated[str, typer.Option("--ignore", metavar="ID,…", help="Not these rules, by id or code.")] = "",
+    list_rules: Annotated[bool, typer.Option("--list-rules", help="List the rules instead.")] = False,
+) -> None:
+    """Report what is no tree, and what looks wrong: each with its place, why it matters and what to do.
+
+    Exit status 1 when there is an error; warnings and notes alone are 0. With --fix the status is that of what is left,
+    and the difference goes to stdout (to stderr where stdout holds the report as -o json, html or sarif).
+
+    Examples:
+
+    \b
+      workbench topology lint -f hypernodes.yaml
+      workbench topology lint -f cluster/ --ignore unequal-leaves -o sarif --out lint.sarif
+      workbench topology lint -f hypernodes.yaml --fix
+    """
+    from workbench.topology.lint import choose_rules
+
+    only, without = _ids(rules), _ids(ignore)
+    chosen = choose_rules(only, without)
+    no_table_in_file(output, out)
+    if list_rules:
+        if output is LintOutput.table:
+            from workbench.report.lint_view import rule_tables
+
+            print_tables(*rule_tables(chosen))
+            return
+        if output is LintOutput.json:
+            emit(to_json([_rule(rule) for rule in chosen]), out)
+            return
+        raise InputError("the rules are listed as a table or as JSON", source="--list-rules", got=f"-o {output.value}")
+    if not file:
+        raise InputError("no input given", source="-f", expected="a file, a folder or -")
+    from workbench.formats.lint_files import fix_files, lint_files
+
+    if fix:
+        fixed = fix_files(file, only, without, from_)
+        stream = sys.stdout if output is LintOutput.table else sys.stderr
+        for change in fixed.changes:
+            stream.write(change.diff)
+        linted = fixed.left
+    else:
+        stdin = sys.stdin.buffer.read() if "-" in file else None
+        linted = lint_files(file, stdin, only, without, from_)
+    tell_kinds(linted.ignored)
+    _show(linted.report, output, out)
+    if linted.report.errors:
+        raise typer.Exit(1)
+
+
+def _show(report: LintReport, output: LintOutput, out: Any) -> None:
+    if output is LintOutput.json:
+        # `problems`: what `topology show` says of the same input.
+        problems = [{"code": p.code, "domain": p.domain, "message": p.message} for p in report.subject.problems]
+        emit(to_json({**report.to_dict(), "problems": problems}), out)
+    elif output is LintOutput.sarif:
+        from workbench.evaluate.provenance import version
+        from workbench.formats.sarif import to_sarif
+
+        emit(to_json(to_sarif(report, version())), out)
+    elif output is LintOutput.html:
+        from workbench.report.lint_view import lint_page
+
+        emit(lint_page(report, report.subject.topology()), out)
+    else:
+        from workbench.report.lint_view import lint_tables
+
+        print_tables(*lint_tables(report))
+
+
+def _ids(text: str) -> tuple[str, ...]:
+    return tuple(part for part in (p.strip() for p in text.split(",")) if part)
+
+
+def _rule(rule: Any) -> dict[str, Any]:
+    return {
+        "rule": rule.id,
+        "code": rule.code,
+        "severity": rule.severity.value,
+        "finds": rule.title,
+        "why": rule.why,
+        "what_to_do": rule.todo,
+        "fixable": rule.fixable,
+    }

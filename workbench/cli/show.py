@@ -1,0 +1,84 @@
+"""`workbench topology show`: a topology as a tree, a picture, or JSON."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.cli.arguments import load_scenario, tell_gaps
+from workbench.cli.options import Files, From, Out
+from workbench.cli.output import emit, no_table_in_file, print_tables, to_json
+
+if TYPE_CHECKING:
+    from workbench.model.topology import Topology
+
+__all__ = ["DrawOutput", "show"]
+
+
+class DrawOutput(StrEnum):
+    """Formats of a topology."""
+
+    table = "table"
+    json = "json"
+    svg = "svg"
+    html = "html"
+
+
+def show(
+    file: Files,
+    from_: From = None,
+    depth: Annotated[
+        int | None, typer.Option("--depth", metavar="N", help="Show N tiers from the top, all of their HyperNodes.")
+    ] = None,
+    unfold: Annotated[
+        list[str],
+        typer.Option("--unfold", metavar="NAME", help="Show all of this HyperNode, node by node. Repeatable."),
+    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    output: Annotated[
+        DrawOutput, typer.Option("-o", "--output", help="Form of the result; table is a tree.")
+    ] = DrawOutput.table,
+    out: Out = None,
+) -> None:
+    """Show the HyperNodes as a tree, folded where it is large, or as a picture.
+
+    Examples:
+
+    \b
+      workbench topology show -f datasets/three-level-tree
+      workbench topology show -f fabric.out --depth 1 --unfold leaf-07
+      workbench topology show -f topology.conf -o svg --out fabric.svg
+    """
+    no_table_in_file(output, out)
+    scenario = load_scenario(file, format=from_)
+    snapshot = scenario.snapshot
+    if output is DrawOutput.table:
+        from workbench.report.tree_text import topology_tree
+
+        print_tables(*topology_tree(snapshot.topology, depth, unfold))
+        tell_gaps(scenario)
+    elif output is DrawOutput.json:
+        emit(to_json(_record(snapshot.topology)), out)
+    elif output is DrawOutput.svg:
+        from workbench.report.html import topology_svg
+
+        emit(topology_svg(snapshot), out)
+    else:
+        from workbench.report.html import topology_page
+
+        emit(topology_page(snapshot), out)
+
+
+def _record(topology: Topology) -> dict[str, Any]:
+    domains = [
+        {
+            "name": name,
+            "tier": int(topology.tier[j]),
+            "parent": topology.domain_names[topology.parent[j]] if topology.parent[j] >= 0 else None,
+            "nodes": len(topology.nodes_of(j)),
+        }
+        for j, name in enumerate(topology.domain_names)
+    ]
+    problems = [{"code": p.code, "domain": p.domain, "message": p.message} for p in topology.problems]
+    return {"nodes": topology.n_nodes, "domains": domains, "problems": problems}

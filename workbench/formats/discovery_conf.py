@@ -1,0 +1,88 @@
+"""``volcano-controller.conf``: the text, or the ConfigMap that carries it, as a `DiscoveryConfig`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.formats.config_maps import parse_conf, parse_text
+from workbench.formats.manifests import read_bytes
+from workbench.objects.discovery import DiscoveryConfig, read_discovery_config
+from workbench.objects.fields import wrong
+
+__all__ = ["DISCOVERY_KEY", "discovery_config_of", "load_discovery_config", "parse_discovery_config"]
+
+#: Key of the controller's ConfigMap; its name is `workbench.objects.discovery.config_map_name`.
+DISCOVERY_KEY = "volcano-controller.conf"
+
+
+def load_discovery_config(path: str | Path) -> DiscoveryConfig:
+    """Read the discovery configuration of a controller.
+
+    Parameters
+    ----------
+    path : str or Path
+        The configuration itself in YAML, or a manifest with a ConfigMap that has it under ``volcano-controller.conf``.
+
+    Raises
+    ------
+    InputError
+        Not YAML, or a field of the wrong type: with file, place, what was found and what was expected.
+    """
+    return parse_discovery_config(read_bytes(path), str(path))
+
+
+def parse_discovery_config(content: bytes, source: str) -> DiscoveryConfig:
+    """The same of a text; `source` names it in errors."""
+    what, expected = "discovery configuration", "networkTopologyDiscovery"
+    return parse_conf(content, source, DISCOVERY_KEY, what, expected, _read)
+
+
+def _read(data: Any) -> DiscoveryConfig:
+    """A file of something else is a mistake of who names it; in a cluster upstream reads it as no source at all."""
+    if type(data) is dict and "networkTopologyDiscovery" not in data:
+        found = ", ".join(str(key) for key in sorted(data)[:5]) or "nothing"
+        raise InputError(
+            "no discovery configuration", where="the document", got=found, expected="networkTopologyDiscovery"
+        )
+    return read_discovery_config(data)
+
+
+def discovery_config_of(data: Mapping[str, Any] | None, source: str = "ConfigMap") -> DiscoveryConfig:
+    """The configuration in the ``data`` of a controller's ConfigMap, with upstream's words where there is none.
+
+    Parameters
+    ----------
+    data : mapping of str to str, optional
+        None: there is no such ConfigMap.
+    source : str
+        Names the ConfigMap in errors.
+
+    Raises
+    ------
+    InputError
+        No ConfigMap, no ``volcano-controller.conf`` in it, or a text that cannot be read.
+
+    Notes
+    -----
+    Source: reference/volcano-topology.md section 9.
+    """
+    if data is None:
+        raise InputError("ConfigMap not found", source=source)
+    if DISCOVERY_KEY not in data:
+        raise InputError(f"config key not found in ConfigMap: {DISCOVERY_KEY}", source=source)
+    text = data[DISCOVERY_KEY]
+    try:
+        if type(text) is not str:
+            raise wrong("", text, "text")
+        return parse_text(text, source, read_discovery_config)
+    except InputError as error:
+        raise InputError(
+            f"failed to parse config: {error.message}",
+            source=source,
+            where=error.where,
+            got=error.got,
+            expected=error.expected,
+        ) from None

@@ -1,0 +1,42 @@
+"""Where NVLink domains stand among the tiers of switches: below, between, above, or nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+__all__ = ["insert_level", "stays_inside"]
+
+#: Domain by node.
+Level = Mapping[str, str]
+
+
+def stays_inside(inner: Level, outer: Level) -> bool:
+    """Whether each domain of `inner` lies in one of `outer`, as far as nodes are in both."""
+    found: dict[str, str] = {}
+    return all(found.setdefault(d, outer[node]) == outer[node] for node, d in inner.items() if node in outer)
+
+
+def insert_level(levels: Sequence[Level], level: Level) -> int | str:
+    """Position at which a level of domains fits among nested levels.
+
+    Parameters
+    ----------
+    levels : sequence of mapping of str to str
+        Domain by node, closest first; each stays inside the next.
+    level : mapping of str to str
+        What is to be put among them.
+
+    Returns
+    -------
+    int or str
+        The lowest position that keeps the levels nested; or why there is none, as the end of a sentence: ``draw the
+        lines of another tier`` (a HyperNode more would say nothing more), ``cross the tiers``.
+    """
+    for other in levels:
+        if set(other) == set(level) and stays_inside(level, other) and stays_inside(other, level):
+            return "draw the lines of another tier"
+    for position in range(len(levels) + 1):
+        below, above = levels[:position], levels[position:]
+        if all(stays_inside(other, level) for other in below) and all(stays_inside(level, o) for o in above):
+            return position
+    return "cross the tiers"

@@ -1,0 +1,203 @@
+"""What a fabric format is, and what its readers hand on: HyperNodes and Nodes, as if they had been manifests.
+
+A reader knows its own text only. Joining with Nodes, jobs and other files is done by `workbench.formats.load`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import orjson
+
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.objects.hypernode import HyperNode, Member
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.metadata import Metadata
+from workbench.objects.node import Node
+from workbench.objects.selectors import Selector
+from workbench.objects.tor_node import TorNodeTable
+
+__all__ = ["FabricFormat", "FabricRecords", "Sample", "Written", "make_hypernode", "make_node", "switch_tree"]
+
+# A key at the left edge of a line: what a block mapping has at its top.
+_TOP_KEY = re.compile(r"""^["']?([A-Za-z_][\w.-]*)["']?\s*:(?=\s|$)""", re.MULTILINE)
+_FLOW_KEY = re.compile(r'"([A-Za-z_][\w.-]*)"\s*:')
+# The first key of a manifest as tools write it, in JSON or YAML, after comments and document markers.
+_MANIFEST = re.compile(r"""(?:\s*(?:---|\#[^\n]*)(?:\n|$))*\s*\{?\s*["']?(?:apiVersion|kind)["']?\s*:""")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A text that some format has to be found for.
+
+    Attributes
+    ----------
+    text : str
+        All of it, without a byte order mark.
+    path : str
+        Its name, for the formats that only a file name tells apart.
+    """
+
+    text: str
+    path: str
+
+    @cached_property
+    def json(self) -> Any:
+        """The value of a JSON text; None where it is none."""
+        if self.text.lstrip()[:1] not in ("{", "["):
+            return None
+        try:
+            return orjson.loads(self.text)
+        except orjson.JSONDecodeError:
+            return None
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Keys at the top of a JSON object or, where the text is no JSON, those of a YAML mapping in block style.
+
+        Of several JSON objects in one YAML stream: the keys that the beginning mentions.
+        """
+        if self.json is not None:
+            return frozenset(self.json) if isinstance(self.json, dict) else frozenset()
+        head = self.text[:4096].lstrip("- \t\r\n")
+        if head.startswith("{"):
+            return frozenset(_FLOW_KEY.findall(head))
+        return frozenset(_TOP_KEY.findall(self.text))
+
+    @property
+    def is_manifest(self) -> bool:
+        """Whether it holds Kubernetes objects, which are read by kind."""
+        # Most inputs are manifests, and large: how they begin says it without parsing them a second time.
+        if _MANIFEST.match(self.text[:4096]):
+            return True
+        return {"apiVersion", "kind"} <= self.keys
+
+
+@dataclass(frozen=True)
+class FabricRecords:
+    """What a fabric file says.
+
+    Attributes
+    ----------
+    hypernodes : tuple of HyperNode
+        Distinct names; a smaller tier is closer, 1 the closest.
+    nodes : tuple of Node
+        Every node that the file names, each once, with the labels and resources that the file knows.
+    matrices : mapping of str to BandwidthMatrix
+        By node, where the file describes the inside of a machine.
+    notes : tuple of str
+        What the file does not say, or what was left aside, one sentence each: become ``snapshot.gaps``.
+    tors : TorNodeTable, optional
+        The switch table with addresses, positions and states, where the file is one.
+    snapshot : ClusterSnapshot, optional
+        Where the file is a whole snapshot; then nothing else is set.
+    """
+
+    hypernodes: tuple[HyperNode, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    matrices: Mapping[str, BandwidthMatrix] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    tors: TorNodeTable | None = None
+    snapshot: ClusterSnapshot | None = None
+
+
+@dataclass(frozen=True)
+class Written:
+    """A text in some format, and what of the snapshot it cannot hold, one sentence each."""
+
+    text: str
+    losses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FabricFormat:
+    """One way to write a fabric down.
+
+    Attributes
+    ----------
+    name : str
+        What users type after ``--from`` and ``--to``.
+    title : str
+        What it is, in one line.
+    detect : callable, optional
+        Whether a text (no Kubernetes manifest) is in this format, by its content; None: only derived from objects.
+    read : callable, optional
+        (text, source) -> FabricRecords; InputError names the line or field.
+    derive : callable, optional
+        ClusterObjects -> FabricRecords, or None where they hold nothing of this format: for what comes as Kubernetes
+        objects other than HyperNodes. Asked where the input has no HyperNode, or by ``--from``.
+    write : callable, optional
+        ClusterSnapshot -> Written.
+    """
+
+    name: str
+    title: str
+    detect: Callable[[Sample], bool] | None = None
+    read: Callable[[str, str], FabricRecords] | None = None
+    derive: Callable[[ClusterObjects], FabricRecords | None] | None = None
+    write: Callable[[ClusterSnapshot], Written] | None = None
+
+
+def make_node(name: str, labels: Mapping[str, str] | None = None, allocatable: Mapping[str, int] | None = None) -> Node:
+    """A Node that a fabric file names; amounts in base units."""
+    return Node(Metadata(name, labels=dict(labels or {})), dict(allocatable or {}))
+
+
+def make_hypernode(
+    name: str, tier: int, *, nodes: Iterable[str] = (), children: Iterable[str] = (), tier_name: str = ""
+) -> HyperNode:
+    """A HyperNode with exact members."""
+    members = [Member("HyperNode", Selector(child)) for child in children]
+    members += [Member("Node", Selector(node)) for node in nodes]
+    return HyperNode(Metadata(name), tier, tier_name, tuple(members))
+
+
+def switch_tree(
+    children: Mapping[str, Sequence[str]], nodes: Mapping[str, Sequence[str]], tier_names: Mapping[str, str] = {}
+) -> tuple[HyperNode, ...]:
+    """HyperNodes of switches that are given from the root down; a switch's tier is its height, 1 for a leaf.
+
+    Parameters
+    ----------
+    children, nodes : mapping of str to sequence of str
+        Switches, and nodes, directly below a switch; a switch is in one of them at least. A child that is in neither
+        stays a name without a HyperNode, as in manifests.
+    tier_names : mapping of str to str, optional
+        By switch.
+
+    Returns
+    -------
+    tuple of HyperNode
+        In byte order. What is no tree stays so, and is found by `workbench.topology.build`: a switch inside a cycle
+        has the height of what hangs below it outside the cycle.
+    """
+    names = sorted({*children, *nodes}, key=str.encode)
+    known = set(names)
+    height: dict[str, int] = {}
+    for name in names:
+        # Without recursion: a chain of switches may be as deep as the file is long.
+        path = [name]
+        while path:
+            top = path[-1]
+            if top not in height:
+                height[top] = 0
+                path += [child for child in children.get(top, ()) if child not in height]
+            else:
+                below = (height[child] for child in children.get(top, ()) if child != top and child in known)
+                height[top] = height[top] or 1 + max(below, default=0)
+                path.pop()
+    return tuple(
+        make_hypernode(
+            name,
+            height[name],
+            nodes=nodes.get(name, ()),
+            children=children.get(name, ()),
+            tier_name=tier_names.get(name, ""),
+        )
+        for name in names
+    )

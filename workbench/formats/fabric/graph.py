@@ -1,0 +1,242 @@
+"""A graph of nodes and switches as HyperNodes, and back: what GraphML and networkx have in common.
+
+A directed graph is a tree of containment, edges from the HyperNode to what is inside it. An undirected one is a wiring
+plan: hosts and switches with the links between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.formats.fabric.base import FabricRecords, make_hypernode, make_node, switch_tree
+from workbench.formats.fabric.writing import Shape
+from workbench.model.resources import PODS, UNLIMITED
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.objects.hypernode import HyperNode
+from workbench.objects.node import Node
+
+__all__ = ["Graph", "graph_of", "graph_records"]
+
+#: Prefixes of the attributes that hold a node's labels and resources (base units).
+LABEL, ALLOCATABLE = "label:", "allocatable:"
+
+_KIND_KEYS = ("kind", "type", "role")
+_NODE_KINDS = frozenset({"node", "host", "server", "compute", "machine", "worker"})
+_SWITCH_KINDS = frozenset({"hypernode", "switch", "leaf", "spine", "core", "tor", "router", "rack", "block"})
+
+
+@dataclass
+class Graph:
+    """Vertices by id with their attributes, and edges between ids."""
+
+    directed: bool
+    vertices: dict[str, dict[str, Any]] = field(default_factory=dict)
+    edges: list[tuple[str, str]] = field(default_factory=list)
+
+
+def graph_of(shape: Shape, snapshot: ClusterSnapshot | None = None) -> Graph:
+    """The tree of a topology, with its snapshot's labels and resources: ids are names, but ``HyperNode/NAME`` where a
+    node has the same name.
+    """
+    topology = shape.topology
+    graph = Graph(directed=True)
+    ids = [f"HyperNode/{name}" if topology.has_node(name) else name for name in shape.names]
+    for j in shape.root_first:
+        attributes: dict[str, Any] = {"kind": "HyperNode", "tier": int(topology.tier[j])}
+        if topology.tier_names[j]:
+            attributes["tierName"] = topology.tier_names[j]
+        if ids[j] != shape.names[j]:
+            attributes["name"] = shape.names[j]
+        graph.vertices[ids[j]] = attributes
+    for i in sorted(range(topology.n_nodes), key=lambda i: topology.node_names[i].encode()):
+        attributes = {"kind": "Node"}
+        if snapshot is not None:
+            attributes |= _said_of_node(snapshot, i)
+        graph.vertices[topology.node_names[i]] = attributes
+    for j in shape.root_first:
+        graph.edges += [(ids[j], ids[c]) for c in shape.children[j]]
+        graph.edges += [(ids[j], name) for name in shape.own[j]]
+    return graph
+
+
+def _said_of_node(snapshot: ClusterSnapshot, node: int) -> dict[str, Any]:
+    said: dict[str, Any] = {f"{LABEL}{key}": value for key, value in snapshot.labels.row(node).items()}
+    for name, amount in zip(snapshot.resources, snapshot.allocatable[node].tolist(), strict=True):
+        if amount and not (name == PODS and amount == UNLIMITED):
+            said[f"{ALLOCATABLE}{name}"] = amount
+    return said
+
+
+def graph_records(graph: Graph, source: str) -> FabricRecords:
+    """HyperNodes and nodes of a graph.
+
+    Which vertices are nodes: those whose ``kind``, ``type`` or ``role`` says so (node, host, server, …); without such
+    attributes those without an edge out (directed), or with at most one link (undirected).
+
+    In a directed graph a HyperNode's tier is its attribute ``tier``, or else its height. In an undirected graph a
+    switch's rank is its distance to the nearest node, and the domains of tier t are what the switches of rank up to t
+    connect: a HyperNode is named by its switch of rank t, the smallest name where several share the work (as the spines
+    of a Clos network do).
+
+    Raises
+    ------
+    InputError
+        No node, an edge to a vertex that is not there, two vertices of one kind with one name, a bad attribute.
+    """
+    names = {vertex: str(attributes.get("name") or vertex) for vertex, attributes in graph.vertices.items()}
+    for a, b in graph.edges:
+        for end in (a, b):
+            if end not in names:
+                raise InputError(
+                    "an edge to a vertex that is not there", source=source, where=f"edge {a} - {b}", got=end
+                )
+    hosts = _hosts(graph)
+    if not hosts:
+        raise InputError("no node in it", source=source, got=f"{len(names)} vertices", expected="a vertex of kind node")
+    nodes = [_node(names[v], graph.vertices[v], source) for v in graph.vertices if v in hosts]
+    _check_distinct([node.name for node in nodes], "node", source)
+    _check_distinct([names[v] for v in graph.vertices if v not in hosts], "HyperNode", source)
+    notes: list[str] = []
+    if graph.directed:
+        hypernodes = _contained(graph, hosts, names, source)
+    else:
+        hypernodes = _wired(graph, hosts, names, source, notes)
+    return FabricRecords(hypernodes, tuple(nodes), notes=tuple(notes))
+
+
+def _hosts(graph: Graph) -> set[str]:
+    said: dict[str, str] = {}
+    for vertex, attributes in graph.vertices.items():
+        kinds = [str(attributes[key]).lower() for key in _KIND_KEYS if key in attributes]
+        kind = next((kind for kind in kinds if kind in _NODE_KINDS or kind in _SWITCH_KINDS), "")
+        if kind:
+            said[vertex] = kind
+    if any(kind in _NODE_KINDS for kind in said.values()):
+        return {vertex for vertex, kind in said.items() if kind in _NODE_KINDS}
+    degree = dict.fromkeys(graph.vertices, 0)
+    for a, b in graph.edges:
+        degree[a] += 1
+        if not graph.directed:
+            degree[b] += 1
+    most = 0 if graph.directed else 1
+    return {vertex for vertex, count in degree.items() if count <= most and vertex not in said}
+
+
+def _node(name: str, attributes: Mapping[str, Any], source: str) -> Node:
+    labels = {key[len(LABEL) :]: str(value) for key, value in attributes.items() if key.startswith(LABEL)}
+    allocatable = {}
+    for key, value in attributes.items():
+        if key.startswith(ALLOCATABLE):
+            if type(value) is not int or not 0 <= value < 2**63:
+                raise InputError("not an amount", source=source, where=f"{name}, {key}", got=repr(value))
+            allocatable[key[len(ALLOCATABLE) :]] = value
+    return make_node(name, labels, allocatable)
+
+
+def _check_distinct(names: Sequence[str], kind: str, source: str) -> None:
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"two vertices are the {kind} {twice}", source=source, expected="each name once")
+
+
+def _contained(graph: Graph, hosts: set[str], names: Mapping[str, str], source: str) -> tuple[HyperNode, ...]:
+    children: dict[str, list[str]] = {names[v]: [] for v in graph.vertices if v not in hosts}
+    nodes: dict[str, list[str]] = {name: [] for name in children}
+    for a, b in graph.edges:
+        if a in hosts:
+            raise InputError(
+                "an edge out of a node", source=source, where=f"edge {a} - {b}", expected="HyperNode to node"
+            )
+        (nodes if b in hosts else children)[names[a]].append(names[b])
+    attributes = {names[v]: graph.vertices[v] for v in graph.vertices if v not in hosts}
+    result = []
+    for hypernode in switch_tree(children, nodes):
+        said = attributes[hypernode.name]
+        tier = said.get("tier", hypernode.tier)
+        if type(tier) is not int or not -(2**31) <= tier < 2**31:
+            raise InputError(
+                "not a tier", source=source, where=hypernode.name, got=repr(tier), expected="a whole number"
+            )
+        result.append(
+            make_hypernode(
+                hypernode.name,
+                tier,
+                nodes=nodes[hypernode.name],
+                children=children[hypernode.name],
+                tier_name=str(said.get("tierName", "")),
+            )
+        )
+    return tuple(result)
+
+
+def _wired(
+    graph: Graph, hosts: set[str], names: Mapping[str, str], source: str, notes: list[str]
+) -> tuple[HyperNode, ...]:
+    near: dict[str, dict[str, None]] = {vertex: {} for vertex in graph.vertices}
+    for a, b in graph.edges:
+        near[a][b] = near[b][a] = None
+    rank = _ranks(near, hosts)
+    lost = sum(vertex not in rank for vertex in graph.vertices)
+    if lost:
+        notes.append(f"{source}: {lost} switches are linked to no node: left aside")
+    own = {v: [names[n] for n in near[v] if n in hosts] for v in rank if rank[v] == 1}
+    several = sum(sum(rank.get(s) == 1 for s in near[host]) > 1 for host in hosts)
+    if several:
+        notes.append(f"{source}: {several} nodes hang on several switches, which overlap therefore")
+    hypernodes = [make_hypernode(names[v], 1, nodes=nodes) for v, nodes in own.items()]
+    # Which HyperNode stands for the part of the fabric that a switch is in, so far.
+    part = {v: v for v in own}
+
+    def root(vertex: str) -> str:
+        while part[vertex] != vertex:
+            part[vertex] = vertex = part[part[vertex]]
+        return vertex
+
+    for level in range(2, max(rank.values(), default=0) + 1):
+        here = sorted((v for v in rank if rank[v] == level), key=lambda v: names[v].encode())
+        before = {root(v) for v in part}
+        heads: dict[str, str] = {}
+        for vertex in here:
+            part[vertex] = vertex
+        for vertex in here:
+            for other in near[vertex]:
+                if other in part and root(other) != root(vertex):
+                    part[root(other)] = root(vertex)
+        for vertex in here:
+            heads.setdefault(root(vertex), vertex)
+        below: dict[str, list[str]] = {}
+        for old in before:
+            if root(old) in heads:
+                below.setdefault(root(old), []).append(names[old])
+        for top, head in heads.items():
+            members = sorted(below.get(top, ()), key=str.encode)
+            hypernodes.append(make_hypernode(names[head], level, children=members))
+            # The head stands for the whole from now on.
+            part[head] = head
+            part[top] = head
+        merged = len(here) - len(heads)
+        if merged:
+            notes.append(f"{source}: {merged} switches of rank {level} share the work of others and got no HyperNode")
+    return tuple(hypernodes)
+
+
+def _ranks(near: Mapping[str, Mapping[str, None]], hosts: set[str]) -> dict[str, int]:
+    """Distance of each switch to the nearest node; switches that reach none are left out."""
+    rank: dict[str, int] = {}
+    front = list(hosts)
+    distance = 0
+    seen = set(hosts)
+    while front:
+        distance += 1
+        further = []
+        for vertex in front:
+            for other in near[vertex]:
+                if other not in seen:
+                    seen.add(other)
+                    rank[other] = distance
+                    further.append(other)
+        front = further
+    return rank

@@ -1,0 +1,157 @@
+"""GraphML text, and networkx graphs, as fabrics.
+
+The XML is read by defusedxml: no entities, no external references. networkx is imported when a graph of it is made.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import ParseError, fromstring
+
+from workbench.errors import InputError
+from workbench.formats.assemble import assemble
+from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written
+from workbench.formats.fabric.graph import Graph, graph_of, graph_records
+from workbench.formats.fabric.writing import losses_beside, shape_of
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.topology import Topology
+from workbench.objects.kinds import ClusterObjects
+
+__all__ = ["GRAPHML", "from_networkx", "to_networkx"]
+
+_SPACE = "http://graphml.graphdrawing.org/xmlns"
+_KEEPS = frozenset({"tiers", "tier-names", "free", "empty", "resources", "labels"})
+
+
+def to_networkx(cluster: ClusterSnapshot | Topology) -> Any:
+    """The tree of a snapshot or topology as a networkx DiGraph: edges from a HyperNode to what is inside it.
+
+    Vertices are names (``HyperNode/NAME`` where a node is called so, too) with ``kind``, ``tier``, ``tierName``, and of
+    nodes ``label:KEY`` and ``allocatable:RESOURCE`` in base units.
+    """
+    import networkx
+
+    if isinstance(cluster, Topology):
+        graph = graph_of(shape_of(cluster))
+    else:
+        graph = graph_of(shape_of(cluster.topology), cluster)
+    result = networkx.DiGraph()
+    result.add_nodes_from((vertex, attributes) for vertex, attributes in graph.vertices.items())
+    result.add_edges_from(graph.edges)
+    return result
+
+
+def from_networkx(graph: Any) -> ClusterSnapshot:
+    """A snapshot of a networkx graph, directed or not; what its vertices are is told as of a GraphML file.
+
+    Raises
+    ------
+    InputError
+        As `workbench.formats.fabric.graph.graph_records`.
+    """
+    vertices = {str(vertex): {str(k): v for k, v in data.items()} for vertex, data in graph.nodes(data=True)}
+    edges = [(str(a), str(b)) for a, b in graph.edges()]
+    records = graph_records(Graph(graph.is_directed(), vertices, edges), "graph")
+    cluster = ClusterObjects(
+        nodes={node.name: node for node in records.nodes}, hypernodes={h.name: h for h in records.hypernodes}
+    )
+    return assemble(cluster, source="graph")[0]
+
+
+def _read(text: str, source: str) -> FabricRecords:
+    return graph_records(_parse(text, source), source)
+
+
+def _parse(text: str, source: str) -> Graph:
+    try:
+        root = fromstring(text, forbid_dtd=True)
+    except ParseError as error:
+        line, column = error.position
+        raise InputError(
+            "not XML", source=source, where=f"line {line}, column {column + 1}", got=str(error).partition(":")[0]
+        ) from None
+    except DefusedXmlException as error:
+        raise InputError(
+            "XML that is not read", source=source, got=type(error).__name__, expected="no DTD, no entity"
+        ) from None
+    keys = {}
+    for element in root:
+        if _tag(element) == "key":
+            keys[element.get("id")] = (
+                element.get("attr.name") or element.get("id"),
+                element.get("attr.type", "string"),
+            )
+    graphs = [element for element in root if _tag(element) == "graph"]
+    if _tag(root) != "graphml" or len(graphs) != 1:
+        got = f"<{_tag(root)}> with {len(graphs)} graphs"
+        raise InputError(
+            "not a GraphML file of one graph", source=source, got=got, expected="<graphml> with one <graph>"
+        )
+    graph = Graph(directed=graphs[0].get("edgedefault") == "directed")
+    for element in graphs[0]:
+        if _tag(element) == "node":
+            vertex = _attribute(element, "id", source)
+            if vertex in graph.vertices:
+                raise InputError("the same vertex twice", source=source, got=vertex, expected="each id once")
+            graph.vertices[vertex] = _attributes(element, keys, source, vertex)
+        elif _tag(element) == "edge":
+            graph.edges.append((_attribute(element, "source", source), _attribute(element, "target", source)))
+    return graph
+
+
+def _tag(element: Any) -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+def _attribute(element: Any, name: str, source: str) -> str:
+    value = element.get(name)
+    if not value:
+        raise InputError(f"a {_tag(element)} without {name}", source=source, expected=f'{name}="..."')
+    return str(value)
+
+
+def _attributes(element: Any, keys: dict[Any, tuple[str, str]], source: str, vertex: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for data in element:
+        if _tag(data) == "data" and data.get("key") in keys:
+            name, kind = keys[data.get("key")]
+            text = data.text or ""
+            try:
+                found[name] = int(text) if kind in ("int", "long") else text
+            except ValueError:
+                where = f"{vertex}, {name}"
+                raise InputError("not a number", source=source, where=where, got=repr(text), expected=kind) from None
+    return found
+
+
+def _detect(sample: Sample) -> bool:
+    return "<graphml" in sample.text[:4096]
+
+
+def _write(snapshot: ClusterSnapshot) -> Written:
+    shape = shape_of(snapshot.topology)
+    graph = graph_of(shape, snapshot)
+    names = sorted({name for attributes in graph.vertices.values() for name in attributes})
+    numbers = {
+        name for attributes in graph.vertices.values() for name, value in attributes.items() if type(value) is int
+    }
+    keys = {name: f"d{i}" for i, name in enumerate(names)}
+    lines = ["<?xml version='1.0' encoding='utf-8'?>", f'<graphml xmlns="{_SPACE}">']
+    for name, key in keys.items():
+        kind = "long" if name in numbers else "string"
+        lines.append(f'  <key id="{key}" for="node" attr.name={quoteattr(name)} attr.type="{kind}"/>')
+    lines.append('  <graph edgedefault="directed">')
+    for vertex, attributes in graph.vertices.items():
+        inside = "".join(f'<data key="{keys[k]}">{escape(str(value))}</data>' for k, value in attributes.items())
+        lines.append(f"    <node id={quoteattr(vertex)}>{inside}</node>")
+    lines += [f"    <edge source={quoteattr(a)} target={quoteattr(b)}/>" for a, b in graph.edges]
+    lines += ["  </graph>", "</graphml>", ""]
+    return Written("\n".join(lines), tuple(losses_beside(snapshot, shape, _KEEPS)))
+
+
+GRAPHML = FabricFormat(
+    "graphml", "GraphML: a tree (directed) or a wiring plan (undirected)", detect=_detect, read=_read, write=_write
+)

@@ -1,0 +1,69 @@
+"""What hangs on a switch besides compute nodes, as far as its name says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+__all__ = ["Role", "host_role", "some"]
+
+Role = Literal["compute", "storage", "fabric manager", "unnamed"]
+
+_LETTERS = re.compile(r"[a-z]+")
+
+#: Words of a host name that say storage: the servers of Lustre and GPFS, and products.
+_STORAGE = frozenset(
+    {
+        "storage",
+        "stor",
+        "stg",
+        "nas",
+        "nfs",
+        "oss",
+        "ost",
+        "mds",
+        "mdt",
+        "mgs",
+        "lustre",
+        "gpfs",
+        "nsd",
+        "ddn",
+        "weka",
+        "vast",
+        "beegfs",
+        "ceph",
+        "daos",
+        "isilon",
+    }
+)
+_STORAGE_BEGINS = ("storage", "lustre", "weka", "beegfs", "gpfs", "ceph")
+_MANAGERS = frozenset({"ufm", "cufm", "opensm"})
+#: What a host is called that nobody has given a name.
+_UNSET = frozenset({"localhost", "localhost.localdomain", "(none)", "none", "ubuntu", "debian", "centos", "linux"})
+
+_LISTED = 5
+
+
+def host_role(name: str) -> Role:
+    """What a host is, by the words in its name.
+
+    ``storage`` (``storage-01``, ``lustre-oss3``, ``nas2``), ``fabric manager`` (``b11-ufm-1``), ``unnamed`` (empty,
+    ``localhost``, a distribution's default such as ``ubuntu``), else ``compute``. Words are runs of letters, upper and
+    lower case alike, before the first dot; a word inside another one (``tossed``) does not count.
+    """
+    lower = name.lower()
+    if not lower or lower in _UNSET:
+        return "unnamed"
+    words = _LETTERS.findall(lower.split(".", 1)[0])
+    if any(word in _STORAGE or word.startswith(_STORAGE_BEGINS) for word in words):
+        return "storage"
+    if any(word in _MANAGERS for word in words):
+        return "fabric manager"
+    return "compute"
+
+
+def some(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more

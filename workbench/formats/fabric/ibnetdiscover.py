@@ -1,0 +1,227 @@
+"""What ``ibnetdiscover`` prints of an InfiniBand fabric."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from workbench.errors import InputError
+from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
+from workbench.formats.fabric.hosts import Role, host_role, some
+from workbench.formats.fabric.switch_groups import group_switches, switch_ranks, weak_joins
+
+__all__ = ["IBNETDISCOVER", "read_ibnetdiscover"]
+
+_HEAD = re.compile(r'(Switch|Ca|Rt)\s+\d+\s+"([^"]+)"\s*(?:#\s*"([^"]*)".*)?\Z')
+#: [port][ext …](guid) "peer"[its port](its guid) # … "its description" …
+_PORT = re.compile(
+    r'\[\d+\](?:\[[^\]]*\])?(?:\([0-9a-fx]+\))?\s+"([A-Z]-[^"]+)"\[\d+\](?:\[[^\]]*\])?(?:\([0-9a-fx]+\))?\s*'
+    r'(?:#[^"]*(?:"([^"]*)".*)?)?\Z'
+)
+_DETECT = re.compile(r'^(?:Switch|Ca|Rt)\s+\d+\s+"[SHR]-', re.MULTILINE)
+
+# "name HCA-1", "name mlx5_5": the host, then its adapter.
+_HOST = re.compile(r"(\S+)\s+\S+\Z")
+_ADAPTER = re.compile(r"(\S+)\s+(?:HCA-\d+|mlx\d+_\w+|mthca\d+|hfi1_\d+|qib\d+|ib\d+)\b")
+_VENDOR = re.compile(r"MT\d+|Mellanox|Voltaire|QLogic|InfiniHost|ConnectX|Technologies|InfiniBand|Quantum", re.I)
+_AGGREGATION = "Aggregation Node"
+# "MF0;name:MODEL/U1", and the chips of a modular switch: "MF0;name:MODEL/L02/U1".
+_SWITCH = re.compile(r"[^;:]*;([^;:]+):[^;:/]*(/[^;:]*)?\Z")
+
+
+@dataclass
+class _Fabric:
+    """Descriptions by id, cables by id, the line where each switch or adapter was first seen."""
+
+    described: dict[str, str] = field(default_factory=dict)
+    cables: dict[str, set[str]] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    blocks: set[str] = field(default_factory=set)
+
+    def see(self, which: str, description: str | None, line: int) -> None:
+        self.lines.setdefault(which, line)
+        self.cables.setdefault(which, set())
+        if description is not None:
+            self.described.setdefault(which, description)
+
+    def cable(self, a: str, b: str) -> None:
+        self.cables[a].add(b)
+        self.cables[b].add(a)
+
+
+def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
+    """HyperNodes and nodes of a fabric printout.
+
+    Parameters
+    ----------
+    text, source : str
+
+    Returns
+    -------
+    FabricRecords
+        Nodes are the host names in the adapters' descriptions (``"node-01 HCA-1"``), each once, however many adapters
+        it has. Where no adapter has a host name, each adapter is a node of its own, called by its printed id. Switches
+        are ranked by their distance from the nodes and joined as `group_switches` says.
+
+        Left aside, and named in the notes: storage and fabric managers (`host_role`); adapters without a host name
+        where others have one; the switches' own aggregation nodes; a switch behind the spines (rank 3 or more) on
+        which storage hangs and no node: it would put a tier above everything that no job ever crosses.
+
+        A switch's name is the one in its description, made unique by the chip (``name/L02/U1``) for modular switches,
+        or its printed id where the description is the vendor's.
+
+    Raises
+    ------
+    InputError
+        A line that begins like a switch, an adapter or a port and does not go on like one; no switch with a node on it
+        (the line of the first block is named).
+
+    Notes
+    -----
+    Source: ibnetdiscover(8) of infiniband-diags, "TOPOLOGY FILE FORMAT". A cable that only one end prints counts.
+    """
+    fabric = _parse(text, source)
+    switches = [which for which in fabric.cables if which.startswith("S-")]
+    adapters = [which for which in fabric.cables if which.startswith("H-")]
+    if not switches:
+        first = min(fabric.lines.values(), default=1)
+        raise InputError(
+            "no switch in the printout: nothing is connected",
+            source=source,
+            where=f"line {first}",
+            got=f"{len(adapters)} adapter{'s' if len(adapters) != 1 else ''}",
+            expected='blocks that begin with Switch, and below them the ports: [1] "H-..."[1]',
+        )
+    hosts = {which: _host_name(fabric.described.get(which, "")) for which in adapters}
+    notes: list[str] = []
+    node_of = _nodes(fabric, hosts, notes)
+    names = _switch_names(switches, fabric.described)
+    attached = {
+        names[s]: sorted({node_of[h] for h in fabric.cables[s] if h in node_of}, key=str.encode) for s in switches
+    }
+    if not any(attached.values()):
+        first = min(fabric.lines[s] for s in switches)
+        expected = 'ports such as [1] "H-..."[1] # "node-01 HCA-1"'
+        raise InputError("no node on any switch", source=source, where=f"line {first}", expected=expected)
+    links = {names[s]: sorted((names[o] for o in fabric.cables[s] if o in names), key=str.encode) for s in switches}
+    ranks = switch_ranks(attached, links)
+    notes += weak_joins(attached)
+    stores = {h for h, name in hosts.items() if host_role(name) == "storage"}
+    _leave_aside(fabric, names, ranks, stores, notes)
+    unseen = sorted((names[s] for s in switches if s not in fabric.blocks), key=str.encode)
+    if unseen:
+        notes.append(f"{len(unseen)} switches have no block of their own, is the printout cut off? {some(unseen)}")
+    nodes = tuple(make_node(name) for name in sorted(set(node_of.values()), key=str.encode))
+    return FabricRecords(group_switches(attached, links, ranks), nodes, notes=tuple(notes))
+
+
+def _parse(text: str, source: str) -> _Fabric:
+    fabric = _Fabric()
+    current = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.rstrip()
+        if line[:1] == "[":
+            found = _PORT.match(line)
+            if found is None or not current:
+                raise InputError(
+                    "not a port of ibnetdiscover" if current else "a port outside of a block",
+                    source=source,
+                    where=f"line {number}",
+                    got=repr(line[:60]),
+                    expected='[1] "H-..."[1] # "node-01 HCA-1" lid 1 4xNDR',
+                )
+            fabric.see(found[1], found[2], number)
+            fabric.cable(current, found[1])
+        elif line.startswith(("Switch", "Ca\t", "Ca ", "Rt\t", "Rt ")):
+            found = _HEAD.match(line)
+            if found is None:
+                raise InputError(
+                    "not a block of ibnetdiscover",
+                    source=source,
+                    where=f"line {number}",
+                    got=repr(line[:60]),
+                    expected='Switch 24 "S-..." # "name" ...',
+                )
+            current = found[2]
+            # What a switch says of itself goes before what its neighbours print.
+            fabric.described.pop(current, None)
+            fabric.see(current, found[3], number)
+            fabric.blocks.add(current)
+    return fabric
+
+
+def _host_name(description: str) -> str:
+    """The host in an adapter's description; empty: there is none."""
+    if description.endswith(_AGGREGATION):
+        return ""
+    found = _ADAPTER.match(description) or _HOST.match(description)
+    name = found[1] if found else description if " " not in description else ""
+    return "" if _VENDOR.search(description if found is None else name) else name
+
+
+def _nodes(fabric: _Fabric, hosts: Mapping[str, str], notes: list[str]) -> dict[str, str]:
+    """Node by adapter, for the adapters of nodes."""
+    aside: dict[Role, Counter[str]] = {}
+    node_of: dict[str, str] = {}
+    unnamed: list[str] = []
+    for adapter, host in hosts.items():
+        role = host_role(host)
+        if role == "compute":
+            node_of[adapter] = host
+        elif role != "unnamed":
+            aside.setdefault(role, Counter())[host] += max(1, len(fabric.cables[adapter]))
+        elif not fabric.described.get(adapter, "").endswith(_AGGREGATION):
+            unnamed.append(adapter)
+    for role in sorted(aside):
+        listed = [f"{host} ({n} port{'s' if n > 1 else ''})" for host, n in sorted(aside[role].items())]
+        notes.append(f"{role} ports, not nodes: {some(listed)}")
+    if unnamed and not node_of:
+        notes.append(f"no adapter says its host's name: each of the {len(unnamed)} adapters is taken for a node")
+        return {adapter: adapter for adapter in unnamed}
+    if unnamed:
+        notes.append(f"{len(unnamed)} adapters do not say their host's name and belong to no node: {some(unnamed)}")
+    loose = sorted({node_of[a] for a in node_of} - {node_of[a] for a in node_of if fabric.cables[a]}, key=str.encode)
+    if loose:
+        notes.append(f"{len(loose)} nodes are on no switch: {some(loose)}")
+    return node_of
+
+
+def _switch_names(switches: list[str], described: Mapping[str, str]) -> dict[str, str]:
+    """Name by id; every name once."""
+    names: dict[str, str] = {}
+    chips: dict[str, str] = {}
+    for which in switches:
+        description = described.get(which, "")
+        found = _SWITCH.match(description)
+        plain = found[1] if found else description
+        names[which] = plain if plain and not re.search(r"[\s;:]", plain) else which
+        chips[which] = f"{names[which]}{found[2] or ''}" if found else which
+    for better in (chips, {which: which for which in switches}):
+        counts = Counter(names.values())
+        names = {which: name if counts[name] == 1 else better[which] for which, name in names.items()}
+    return names
+
+
+def _leave_aside(
+    fabric: _Fabric, names: Mapping[str, str], ranks: dict[str, int], stores: set[str], notes: list[str]
+) -> None:
+    """Take storage leaves out of the ranks; say which switches no node reaches."""
+    storage = [names[s] for s in names if ranks.get(names[s], 0) > 2 and not stores.isdisjoint(fabric.cables[s])]
+    for name in storage:
+        del ranks[name]
+    if storage:
+        notes.append(f"storage switches, left out of the tiers: {some(sorted(storage, key=str.encode))}")
+    apart = sorted((names[s] for s in names if names[s] not in ranks and names[s] not in storage), key=str.encode)
+    if apart:
+        notes.append(f"switches without a way to any node: {some(apart)}")
+
+
+def _detect(sample: Sample) -> bool:
+    return _DETECT.search(sample.text) is not None
+
+
+IBNETDISCOVER = FabricFormat(
+    "ibnetdiscover", "InfiniBand fabric as ibnetdiscover prints it", detect=_detect, read=read_ibnetdiscover
+)

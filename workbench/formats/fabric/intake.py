@@ -1,0 +1,161 @@
+"""Fabric files on their way into a cluster: which files they are, and how what they say joins the other objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from workbench.errors import InputError
+from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample
+from workbench.formats.fabric.registry import FORMATS, detect_format, get_format
+from workbench.formats.fabric.tor_node import tor_records, tor_table_of
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.node import Node
+from workbench.objects.tor_node import TorNodeTable
+
+__all__ = ["FabricIntake", "Joined"]
+
+
+@dataclass
+class Joined:
+    """What fabric files say beyond objects.
+
+    Attributes
+    ----------
+    notes : list of str
+        For ``snapshot.gaps``.
+    matrices : dict of str to BandwidthMatrix
+        By node name.
+    tors : TorNodeTable, optional
+        The switch table: of a file, or else of the ConfigMap.
+    snapshot : ClusterSnapshot, optional
+        Of a snapshot file, which is the whole cluster.
+    """
+
+    notes: list[str] = field(default_factory=list)
+    matrices: dict[str, BandwidthMatrix] = field(default_factory=dict)
+    tors: TorNodeTable | None = None
+    snapshot: ClusterSnapshot | None = None
+
+    def add(self, cluster: ClusterObjects, records: FabricRecords, given: bool) -> None:
+        """Take one file's records; `given`: there are nodes already, and no others."""
+        _add(cluster, records, given)
+        self.matrices.update(records.matrices)
+        self.notes += records.notes
+        self.tors = records.tors or self.tors
+
+
+@dataclass
+class FabricIntake:
+    """The fabric files of one input.
+
+    Parameters
+    ----------
+    wanted : FabricFormat, optional
+        Of ``--from``: every file without Kubernetes objects is in this format, and if it is one that is derived from
+        objects, HyperNodes are. None: the content tells.
+    """
+
+    wanted: FabricFormat | None = None
+    found: list[FabricRecords] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, name: str | None) -> FabricIntake:
+        """For the format of that name, or by content; UnknownNameError for a name that is none."""
+        return cls(None if name is None else get_format(name))
+
+    def claim(self, content: bytes, source: str) -> bool:
+        """Read a file if it is a fabric; see `workbench.formats.manifests.read_manifests`."""
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return False
+        if "\0" in text or not text.strip():
+            return False
+        chosen = detect_format(text, source) if self.wanted is None else self._wanted(text, source)
+        if chosen is None or chosen.read is None:
+            return False
+        self.found.append(chosen.read(text, source))
+        return True
+
+    def _wanted(self, text: str, source: str) -> FabricFormat | None:
+        return None if Sample(text, source).is_manifest else self.wanted
+
+    def join(self, cluster: ClusterObjects) -> Joined:
+        """Add what the files say to the objects of the manifests.
+
+        Nodes of manifests win: where there are any, the files add labels, and HyperNodes over them; else the nodes
+        that the files name are the cluster's. Two files that name one node add up, the later label winning.
+
+        Raises
+        ------
+        InputError
+            The same HyperNode in two inputs; a cluster beside a snapshot; nothing to derive for the format that was
+            asked for.
+        """
+        whole = [records.snapshot for records in self.found if records.snapshot is not None]
+        if whole:
+            _check_alone(cluster, len(self.found))
+            return Joined(snapshot=whole[0])
+        given = bool(cluster.nodes)
+        joined = Joined(tors=tor_table_of(cluster))
+        wanted = self.wanted
+        if wanted is not None and wanted.derive is not None and not self.found:
+            cluster.hypernodes.clear()
+        for records in self.found:
+            # Servers are bound to nodes by address, and only here it is known which nodes there are.
+            bound = tor_records(records.tors, cluster.nodes) if records.tors is not None and given else records
+            joined.add(cluster, bound, given)
+        if cluster.hypernodes and cluster.level_topologies:
+            names = ", ".join(sorted(cluster.level_topologies))
+            joined.notes.append(f"HyperNodes are given: {names} left aside")
+        derived = None if cluster.hypernodes else self._derive(cluster)
+        if derived is not None:
+            joined.add(cluster, derived, bool(cluster.nodes))
+        elif wanted is not None and not self.found:
+            raise InputError(f"nothing in the format {wanted.name}", source="--from", expected=wanted.title)
+        return joined
+
+    def _derive(self, cluster: ClusterObjects) -> FabricRecords | None:
+        for entry in FORMATS if self.wanted is None else (self.wanted,):
+            records = entry.derive(cluster) if entry.derive is not None else None
+            if records is not None:
+                return records
+        return None
+
+
+def _check_alone(cluster: ClusterObjects, files: int) -> None:
+    """Beside a snapshot only what wants to run may stand: it is the whole cluster already."""
+    rooms = ("nodes", "hypernodes", "devices", "tor_nodes", "level_topologies")
+    beside = [f"{len(getattr(cluster, room))} {room.replace('_', ' ')}" for room in rooms if getattr(cluster, room)]
+    held = sum(pod.holds_resources for pod in cluster.pods.values())
+    beside += [f"{held} running pods"] if held else []
+    beside += [f"{files - 1} more fabric files"] if files > 1 else []
+    if beside:
+        raise InputError("a snapshot is a whole cluster", got=", ".join(beside) + " beside it", expected="jobs only")
+
+
+def _add(cluster: ClusterObjects, records: FabricRecords, given: bool) -> None:
+    for hypernode in records.hypernodes:
+        if hypernode.name in cluster.hypernodes:
+            raise InputError("the same HyperNode in two inputs", got=hypernode.name, expected="each HyperNode once")
+        cluster.hypernodes[hypernode.name] = hypernode
+    for node in records.nodes:
+        known = cluster.nodes.get(node.name)
+        if known is None:
+            if not given:
+                cluster.nodes[node.name] = node
+        else:
+            cluster.nodes[node.name] = _joined(known, node, given)
+
+
+def _joined(known: Node, more: Node, given: bool) -> Node:
+    """A node of manifests keeps its own labels and resources; of two files the later label wins."""
+    if not more.metadata.labels and not more.allocatable:
+        return known
+    first, second = (more.metadata.labels, known.metadata.labels)
+    if not given:
+        first, second = second, first
+    allocatable = known.allocatable or more.allocatable if given else {**known.allocatable, **more.allocatable}
+    return replace(known, metadata=replace(known.metadata, labels={**first, **second}), allocatable=allocatable)

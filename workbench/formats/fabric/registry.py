@@ -1,0 +1,67 @@
+"""The fabric formats there are, in the order in which a text is tried."""
+
+from __future__ import annotations
+
+from workbench.errors import UnknownNameError
+from workbench.formats.fabric.base import FabricFormat, Sample
+from workbench.formats.fabric.graphml import GRAPHML
+from workbench.formats.fabric.hived import HIVED
+from workbench.formats.fabric.hypernode_yaml import HYPERNODES, HYPERNODES_REGEX
+from workbench.formats.fabric.ibnetdiscover import IBNETDISCOVER
+from workbench.formats.fabric.levels import KAI, KOORDINATOR, KUEUE
+from workbench.formats.fabric.lingjun import LINGJUN
+from workbench.formats.fabric.netq import NETQ_GRAPH, NETQ_INVENTORY
+from workbench.formats.fabric.slurm_conf import SLURM_BLOCK_CONF, SLURM_CONF
+from workbench.formats.fabric.slurm_yaml import SLURM_BLOCK_YAML, SLURM_YAML
+from workbench.formats.fabric.snapshot import SNAPSHOT
+from workbench.formats.fabric.topograph import TOPOGRAPH
+from workbench.formats.fabric.topograph_labels import TOPOGRAPH_LABELS
+from workbench.formats.fabric.tor_node import TOR_NODE
+from workbench.formats.nccl_topo import NCCL_TOPO
+
+__all__ = ["FORMATS", "detect_format", "get_format", "writable_formats"]
+
+#: The more particular first: the first that takes a text for its own reads it.
+FORMATS: tuple[FabricFormat, ...] = (
+    SNAPSHOT,
+    SLURM_CONF,
+    SLURM_BLOCK_CONF,
+    SLURM_YAML,
+    SLURM_BLOCK_YAML,
+    TOR_NODE,
+    GRAPHML,
+    KUEUE,
+    KAI,
+    KOORDINATOR,
+    HYPERNODES,
+    HYPERNODES_REGEX,
+    IBNETDISCOVER,
+    NETQ_GRAPH,
+    NETQ_INVENTORY,
+    HIVED,
+    TOPOGRAPH,
+    LINGJUN,
+    NCCL_TOPO,
+    TOPOGRAPH_LABELS,
+)
+
+
+def get_format(name: str) -> FabricFormat:
+    """The format of that name; UnknownNameError offers close ones."""
+    for entry in FORMATS:
+        if entry.name == name:
+            return entry
+    raise UnknownNameError("format", name, [entry.name for entry in FORMATS])
+
+
+def detect_format(text: str, path: str) -> FabricFormat | None:
+    """The format that a text is in, by its content; None where it is none of them, or Kubernetes manifests."""
+    sample = Sample(text, path)
+    if sample.is_manifest:
+        return None
+    return next((entry for entry in FORMATS if entry.detect is not None and entry.detect(sample)), None)
+
+
+def writable_formats() -> tuple[str, ...]:
+    """Names of the formats that can be written."""
+    return tuple(entry.name for entry in FORMATS if entry.write is not None)

@@ -1,0 +1,248 @@
+"""What Slurm's two topology files have in common: switches and blocks to HyperNodes.
+
+Source: topology.conf(5) and topology.yaml(5). Slurm's leaf switches are tier 1 here; a switch lies one tier above the
+highest of its children.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workbench.errors import InputError
+from workbench.formats.fabric.base import FabricRecords, make_hypernode, make_node, switch_tree
+from workbench.formats.fabric.hostlist import MOST_HOSTS, compress_hosts, expand_hosts, holds
+from workbench.formats.fabric.writing import Shape, listed, losses_beside, shape_of
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.objects.hypernode import HyperNode
+
+__all__ = ["Block", "Switch", "block_records", "block_rows", "switch_records", "switch_rows"]
+
+
+@dataclass(frozen=True)
+class Switch:
+    """One switch as written: host lists of its switches and nodes, and its place in the file."""
+
+    name: str
+    switches: str
+    nodes: str
+    where: str = ""
+    has_speed: bool = False
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block as written."""
+
+    name: str
+    nodes: str
+    where: str = ""
+
+
+def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[str] = ()) -> FabricRecords:
+    """HyperNodes of a tree of switches.
+
+    A switch that another one names and that is not there stays a dangling member, a node under two switches an
+    overlap: found by `workbench.topology.build` (DESIGN decision 14).
+
+    Raises
+    ------
+    InputError
+        A switch twice, without a name or with neither switches nor nodes; something that is no host list.
+    """
+    children: dict[str, list[str]] = {}
+    nodes: dict[str, list[str]] = {}
+    total = 0
+    for switch in switches:
+        _new_name(switch.name, children, "switch", source, switch.where)
+        children[switch.name] = _hosts(switch.switches, source, switch.where, "Switches")
+        nodes[switch.name] = _hosts(switch.nodes, source, switch.where, "Nodes")
+        total += len(children[switch.name]) + len(nodes[switch.name])
+        _check_total(total, source, switch.where)
+        if not children[switch.name] and not nodes[switch.name]:
+            raise InputError(
+                f"switch {switch.name} has neither switches nor nodes",
+                source=source,
+                where=switch.where,
+                expected="Switches= or Nodes=",
+            )
+    if not switches:
+        raise InputError("no switch in it", source=source, got="nothing", expected="at least one switch")
+    speeds = sum(switch.has_speed for switch in switches)
+    notes = [*notes, *([f"{source}: the LinkSpeed of {speeds} switches is not kept"] if speeds else [])]
+    names = dict.fromkeys(name for some in nodes.values() for name in some)
+    return FabricRecords(switch_tree(children, nodes), tuple(make_node(name) for name in names), notes=tuple(notes))
+
+
+def block_records(blocks: Sequence[Block], sizes: Sequence[str], source: str) -> FabricRecords:
+    """HyperNodes of blocks: tier 1 the blocks; above them what the further block sizes aggregate.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        In the order of the file: consecutive blocks are aggregated.
+    sizes : sequence of str
+        BlockSizes: the planning size of a block, then of each higher level, a power of two times the one before.
+        None or one: no higher level.
+
+    Raises
+    ------
+    InputError
+        A block twice, without a name or without nodes; sizes that do not grow by a power of two.
+    """
+    names: dict[str, list[str]] = {}
+    total = 0
+    if not blocks:
+        raise InputError("no block in it", source=source, got="nothing", expected="at least one block")
+    for block in blocks:
+        _new_name(block.name, names, "block", source, block.where)
+        names[block.name] = _hosts(block.nodes, source, block.where, "Nodes")
+        if not names[block.name]:
+            raise InputError(f"block {block.name} has no nodes", source=source, where=block.where, expected="Nodes=")
+        total += len(names[block.name])
+        _check_total(total, source, block.where)
+    counts = _sizes(sizes, source)
+    result: list[HyperNode] = [make_hypernode(name, 1, nodes=nodes) for name, nodes in names.items()]
+    taken = set(names)
+    below = list(names)
+    for tier, (size, smaller) in enumerate(zip(counts[1:], counts, strict=False), 2):
+        factor = size // smaller
+        groups = [below[i : i + factor] for i in range(0, len(below), factor)]
+        below = []
+        for i, group in enumerate(groups, 1):
+            name = _free_name(f"blocks-{size}-{i}", taken)
+            result.append(make_hypernode(name, tier, children=group))
+            below.append(name)
+    nodes = dict.fromkeys(node for some in names.values() for node in some)
+    return FabricRecords(tuple(result), tuple(make_node(name) for name in nodes))
+
+
+def _sizes(sizes: Sequence[str], source: str) -> list[int]:
+    numbers: list[int] = []
+    for text in sizes:
+        text = str(text).strip()
+        number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+        ratio, rest = divmod(number, numbers[-1]) if numbers else (2, 0)
+        if number < 1 or rest or ratio < 2 or ratio & (ratio - 1):
+            raise InputError(
+                "not a block size",
+                source=source,
+                where="BlockSizes",
+                got=repr(text),
+                expected="whole numbers, each a power of two times the one before",
+            )
+        numbers.append(number)
+    return numbers
+
+
+def _new_name(name: str, known: dict[str, list[str]], kind: str, source: str, where: str) -> None:
+    if not name:
+        raise InputError(f"a {kind} without a name", source=source, where=where, expected="a name")
+    if name in known:
+        raise InputError(f"the same {kind} twice", source=source, where=where, got=name, expected="each once")
+
+
+def _check_total(total: int, source: str, where: str) -> None:
+    """Each list may be short for a million names; a file of many such must not ask for all memory."""
+    if total > MOST_HOSTS:
+        raise InputError("too many names", source=source, where=where, got=f"{total}", expected=f"at most {MOST_HOSTS}")
+
+
+def _hosts(text: str, source: str, where: str, key: str) -> list[str]:
+    try:
+        return list(dict.fromkeys(expand_hosts(text)))
+    except InputError as error:
+        raise error.at(source=source, where=f"{where}, {key}") from None
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "-"
+    taken.add(name)
+    return name
+
+
+def switch_rows(snapshot: ClusterSnapshot) -> tuple[list[Switch], tuple[str, ...]]:
+    """The switches of a topology, root first, and what they cannot say.
+
+    Slurm's switches have either switches or nodes below them: nodes beside HyperNodes get a switch of their own.
+    """
+    shape = shape_of(snapshot.topology)
+    losses = losses_beside(snapshot, shape)
+    _check_names(shape)
+    taken = set(shape.names)
+    empty = set(shape.empty)
+    rows: list[Switch] = []
+    leaves: list[Switch] = []
+    mixed = []
+    for j in shape.root_first:
+        if j in empty:
+            continue
+        name, nodes = shape.names[j], shape.own[j]
+        below = [shape.names[c] for c in shape.children[j] if c not in empty]
+        if below and nodes:
+            mixed.append(name)
+            extra = _free_name(f"{name}-nodes", taken)
+            leaves.append(Switch(extra, "", compress_hosts(nodes)))
+            below, nodes = [*below, extra], []
+        rows.append(Switch(name, compress_hosts(below), compress_hosts(nodes)))
+    if mixed:
+        losses.append(f"changed: the nodes directly under {listed('HyperNode', mixed)} got a switch of their own")
+    return rows + leaves, tuple(losses)
+
+
+def block_rows(snapshot: ClusterSnapshot) -> tuple[list[Block], list[int], tuple[str, ...]]:
+    """The blocks of a topology, their sizes level by level, and what they cannot say.
+
+    A block is a HyperNode with nodes of its own. Higher levels are written where they are what block sizes can say:
+    the same power of two of blocks in each group, the last one excepted.
+    """
+    shape = shape_of(snapshot.topology)
+    losses = losses_beside(snapshot, shape, frozenset({"tiers"}))
+    _check_names(shape)
+    order = _leaves_in_tree_order(shape)
+    rows = [Block(shape.names[j], compress_hosts(shape.own[j])) for j in order]
+    sizes = [min((len(shape.own[j]) for j in order), default=0)] if order else []
+    level, held, empty = order, set[int](), set(shape.empty)
+    while level:
+        counts = Counter(int(snapshot.topology.parent[j]) for j in level)
+        *full, _ = counts.values()
+        factor = max(counts.values())
+        regular = all(count == factor for count in full) and factor >= 2 and not factor & (factor - 1)
+        # A group is nothing but its part of this level: no nodes of its own, no child of another height.
+        whole = all(
+            group >= 0 and not shape.own[group] and count == len(set(shape.children[group]) - empty)
+            for group, count in counts.items()
+        )
+        if not regular or not whole:
+            break
+        sizes.append(sizes[-1] * factor)
+        level = list(counts)
+        held.update(level)
+    above = set(range(len(shape.names))) - set(order) - set(shape.empty)
+    if held:
+        losses.append(f"not written: the names of {listed('HyperNode', [shape.names[j] for j in sorted(held)])}")
+    if above - held:
+        dropped = [shape.names[j] for j in sorted(above - held)]
+        losses.append(
+            f"not written: {listed('HyperNode', dropped)} above the blocks, which are no power of two of them"
+        )
+    return rows, sizes, tuple(losses)
+
+
+def _leaves_in_tree_order(shape: Shape) -> list[int]:
+    """Domains with nodes of their own as a walk over the tree meets them, so that a group's blocks are consecutive."""
+    place, _ = shape.topology.preorder
+    return sorted((j for j in range(len(shape.names)) if shape.own[j]), key=lambda j: int(place[j]))
+
+
+def _check_names(shape: Shape) -> None:
+    for name in (*shape.names, *shape.topology.node_names):
+        if not holds(name):
+            raise InputError(
+                "a name that no host list can hold",
+                source="Slurm",
+                got=repr(name),
+                expected="no blank, comma or bracket",
+            )

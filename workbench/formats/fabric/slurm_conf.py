@@ -1,0 +1,145 @@
+"""Slurm's ``topology.conf``: switches (topology/tree) or blocks (topology/block), nodes as host lists.
+
+Source: topology.conf(5). Parameter names are case insensitive, ``#`` begins a comment, a backslash at the end of a line
+continues it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from workbench.errors import InputError
+from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written
+from workbench.formats.fabric.slurm import (
+    Block,
+    Switch,
+    block_records,
+    block_rows,
+    switch_records,
+    switch_rows,
+)
+from workbench.model.snapshot import ClusterSnapshot
+
+__all__ = ["SLURM_BLOCK_CONF", "SLURM_CONF"]
+
+_DETECT = re.compile(r"^[ \t]*(?:SwitchName|BlockName)[ \t]*=", re.MULTILINE | re.IGNORECASE)
+_PAIR = re.compile(r'\s*([A-Za-z]+)\s*=\s*(?:"([^"]*)"|(\S*))')
+
+_KEYS = {
+    "switchname": {"switchname", "switches", "nodes", "linkspeed"},
+    "blockname": {"blockname", "nodes"},
+    "blocksizes": {"blocksizes"},
+}
+
+
+def _read(text: str, source: str) -> FabricRecords:
+    switches, blocks, sizes = _parse(text, source)
+    if not switches:
+        return block_records(blocks, sizes, source)
+    note = f"{source}: {len(blocks)} blocks beside the switches were left aside" if blocks else ""
+    return switch_records(switches, source, (note,) if note else ())
+
+
+def _read_blocks(text: str, source: str) -> FabricRecords:
+    _, blocks, sizes = _parse(text, source)
+    return block_records(blocks, sizes, source)
+
+
+def _parse(text: str, source: str) -> tuple[list[Switch], list[Block], list[str]]:
+    switches: list[Switch] = []
+    blocks: list[Block] = []
+    sizes: list[str] = []
+    for number, line in _lines(text):
+        where = f"line {number}"
+        pairs = _pairs(line, source, where)
+        first = next(iter(pairs))
+        if first not in _KEYS:
+            raise InputError(
+                "not a line of topology.conf",
+                source=source,
+                where=where,
+                got=repr(line.strip()[:60]),
+                expected="SwitchName=, BlockName= or BlockSizes=",
+            )
+        for key in pairs:
+            if key not in _KEYS[first]:
+                raise InputError(
+                    "not a parameter of this line",
+                    source=source,
+                    where=where,
+                    got=repr(key),
+                    expected=", ".join(sorted(_KEYS[first])),
+                )
+        if first == "switchname":
+            speed = "linkspeed" in pairs
+            switches.append(Switch(pairs[first], pairs.get("switches", ""), pairs.get("nodes", ""), where, speed))
+        elif first == "blockname":
+            blocks.append(Block(pairs[first], pairs.get("nodes", ""), where))
+        else:
+            sizes = pairs[first].split(",")
+    return switches, blocks, sizes
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines with something in them, continued ones joined, with the number of their first line."""
+    held, first = "", 0
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.partition("#")[0].rstrip()
+        first = first or number
+        if line.endswith("\\"):
+            held += line[:-1] + " "
+            continue
+        line = held + line
+        if line.strip():
+            yield first, line
+        held, first = "", 0
+    if held.strip():
+        yield first, held
+
+
+def _pairs(line: str, source: str, where: str) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    at = 0
+    line = line.rstrip()
+    while at < len(line):
+        found = _PAIR.match(line, at)
+        if found is None:
+            got = repr(line[at:].strip()[:60])
+            raise InputError("not KEY=VALUE", source=source, where=where, got=got, expected="SwitchName=... Nodes=...")
+        key = found[1].lower()
+        if key in pairs:
+            raise InputError("the same parameter twice", source=source, where=where, got=found[1], expected="once")
+        pairs[key] = found[2] if found[2] is not None else found[3]
+        at = found.end()
+    return pairs
+
+
+def _detect(sample: Sample) -> bool:
+    return _DETECT.search(sample.text) is not None
+
+
+def _write(snapshot: ClusterSnapshot) -> Written:
+    rows, losses = switch_rows(snapshot)
+    lines = []
+    for row in rows:
+        parts = [f"SwitchName={row.name}"]
+        parts += [f"Switches={row.switches}"] if row.switches else []
+        parts += [f"Nodes={row.nodes}"] if row.nodes else []
+        lines.append(" ".join(parts))
+    return Written("".join(f"{line}\n" for line in lines), losses)
+
+
+def _write_blocks(snapshot: ClusterSnapshot) -> Written:
+    rows, sizes, losses = block_rows(snapshot)
+    lines = [f"BlockName={row.name} Nodes={row.nodes}" for row in rows]
+    lines += [f"BlockSizes={','.join(map(str, sizes))}"] if sizes else []
+    return Written("".join(f"{line}\n" for line in lines), losses)
+
+
+SLURM_CONF = FabricFormat(
+    "slurm", "Slurm topology.conf; written as switches (topology/tree)", detect=_detect, read=_read, write=_write
+)
+SLURM_BLOCK_CONF = FabricFormat(
+    "slurm-block", "the blocks of Slurm's topology.conf (topology/block)", read=_read_blocks, write=_write_blocks
+)

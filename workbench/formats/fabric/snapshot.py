@@ -1,0 +1,27 @@
+"""Our own snapshot among the fabric formats: the one that loses nothing."""
+
+from __future__ import annotations
+
+from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written
+from workbench.formats.snapshot_file import MARK, parse_snapshot, snapshot_text
+from workbench.model.snapshot import ClusterSnapshot
+
+__all__ = ["SNAPSHOT"]
+
+
+def _read(text: str, source: str) -> FabricRecords:
+    return FabricRecords(snapshot=parse_snapshot(text, source))
+
+
+def _detect(sample: Sample) -> bool:
+    # Also a text that broke off, so that the error says so.
+    return MARK in sample.keys or sample.text[:200].lstrip("{ \t\r\n").startswith(f'"{MARK}"')
+
+
+def _write(snapshot: ClusterSnapshot) -> Written:
+    return Written(snapshot_text(snapshot))
+
+
+SNAPSHOT = FabricFormat(
+    "snapshot", "a whole ClusterSnapshot of this workbench, without loss", detect=_detect, read=_read, write=_write
+)

@@ -1,0 +1,157 @@
+"""Cables between switches and nodes → HyperNodes: for every source that says who is plugged into whom.
+
+A fabric with several rails or spines is no tree of switches. What a scheduler needs of it is: which nodes are one hop
+apart, which two, … So switches that share what is below them are one HyperNode::
+
+    cables     n1 n2 n3 on L1, L2 (two rails)   n4 n5 n6 on L3, L4   S1, S2 on every leaf
+    tier 2                 S1-group
+    tier 1        L1-group          L3-group
+    nodes         n1 n2 n3          n4 n5 n6
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+from workbench.formats.fabric.base import make_hypernode
+from workbench.formats.fabric.hosts import some
+from workbench.objects.hypernode import HyperNode
+
+__all__ = ["SWITCHES", "group_switches", "switch_ranks", "weak_joins"]
+
+#: Annotation of a HyperNode that stands for several switches: their names, in byte order, with commas.
+SWITCHES = "workbench/switches"
+
+_MOST_WAYS = 32
+
+
+def switch_ranks(attached: Mapping[str, Collection[str]], links: Mapping[str, Iterable[str]]) -> dict[str, int]:
+    """Distance of each switch from the nearest node: 1 for a leaf; without those that no node can reach.
+
+    Parameters
+    ----------
+    attached : mapping of str to collection of str
+        Nodes by switch.
+    links : mapping of str to iterable of str
+        Switches by switch; each cable in both directions.
+    """
+    ranks = {switch: 1 for switch, nodes in attached.items() if nodes}
+    frontier = list(ranks)
+    while frontier:
+        beyond = []
+        for switch in frontier:
+            for other in links.get(switch, ()):
+                if other not in ranks:
+                    ranks[other] = ranks[switch] + 1
+                    beyond.append(other)
+        frontier = beyond
+    return ranks
+
+
+def group_switches(
+    attached: Mapping[str, Collection[str]], links: Mapping[str, Iterable[str]], ranks: Mapping[str, int]
+) -> tuple[HyperNode, ...]:
+    """HyperNodes of a switched fabric; the tier is the rank.
+
+    Parameters
+    ----------
+    attached, links
+        As for `switch_ranks`; switches by the names that HyperNodes get.
+    ranks : mapping of str to int
+        Of the switches that count.
+
+    Returns
+    -------
+    tuple of HyperNode
+        Tier by tier, in byte order. Always a forest: leaves that share a node, also by way of others, are one
+        HyperNode, and so are switches of a higher rank that share a HyperNode below them. It has the switch's name or,
+        of several, the smallest name with ``-group``, and lists them in the annotation `SWITCHES`: the name stays as
+        long as that switch does. Cables between switches of one rank join nothing.
+
+    Notes
+    -----
+    Source of the rule for leaves: Volcano's UFM discovery (reference/volcano-topology.md section 9.2), which joins
+    leaves that share a node transitively. Its one spine over everything is replaced by the real ranks.
+    """
+    found: list[HyperNode] = []
+    below: dict[str, set[str]] = {switch: set(attached[switch]) for switch, rank in ranks.items() if rank == 1}
+    taken = set(ranks)
+    for rank in range(1, max(ranks.values(), default=0) + 1):
+        groups = _joined(below)
+        name_of: dict[str, str] = {}
+        for switches, members in groups:
+            name = switches[0] if len(switches) == 1 else _free(f"{switches[0]}-group", taken)
+            name_of.update(dict.fromkeys(switches, name))
+            ordered = sorted(members, key=str.encode)
+            made = make_hypernode(name, 1, nodes=ordered) if rank == 1 else make_hypernode(name, rank, children=ordered)
+            found.append(_annotated(made, switches))
+        below = {
+            switch: {name_of[other] for other in links.get(switch, ()) if other in name_of}
+            for switch, of in ranks.items()
+            if of == rank + 1
+        }
+    return tuple(sorted(found, key=lambda h: (h.tier, h.name.encode())))
+
+
+def weak_joins(attached: Mapping[str, Collection[str]]) -> list[str]:
+    """Leaves that are one HyperNode because of few nodes only, one sentence each: one wrong cable is enough for that.
+
+    A set of nodes on the same leaves is such a join where it is at most a quarter of the group's nodes and the group
+    falls apart without it. Groups in which nodes are cabled in more than 32 ways are not looked at.
+    """
+    on: dict[str, list[str]] = {}
+    for switch in sorted(attached, key=str.encode):
+        for node in attached[switch]:
+            on.setdefault(node, []).append(switch)
+    notes = []
+    for switches, members in _joined({switch: set(nodes) for switch, nodes in attached.items() if nodes}):
+        ways: dict[tuple[str, ...], list[str]] = {}
+        for node in sorted(members, key=str.encode):
+            ways.setdefault(tuple(on[node]), []).append(node)
+        for way, nodes in ways.items() if 1 < len(ways) <= _MOST_WAYS else ():
+            if len(way) > 1 and 4 * len(nodes) <= len(members):
+                rest = {switch: set(attached[switch]).difference(nodes) for switch in switches}
+                parts = _joined({switch: left for switch, left in rest.items() if left})
+                if len(parts) > 1:
+                    leaves = " and ".join("/".join(part) for part, _ in parts)
+                    notes.append(f"only {some(nodes)} joins {leaves} to one HyperNode: a wrong cable?")
+    return notes
+
+
+def _joined(below: Mapping[str, set[str]]) -> list[tuple[list[str], set[str]]]:
+    """Switches that share something below them, also by way of others, with all that is below them."""
+    owner: dict[str, str] = {}
+    leader = {switch: switch for switch in below}
+
+    def find(switch: str) -> str:
+        while leader[switch] != switch:
+            leader[switch] = switch = leader[leader[switch]]
+        return switch
+
+    for switch in sorted(below, key=str.encode):
+        for member in below[switch]:
+            a, b = find(owner.setdefault(member, switch)), find(switch)
+            first, second = sorted((a, b), key=str.encode)
+            leader[second] = first
+    groups: dict[str, tuple[list[str], set[str]]] = {}
+    for switch in sorted(below, key=str.encode):
+        switches, members = groups.setdefault(find(switch), ([], set()))
+        switches.append(switch)
+        members |= below[switch]
+    return list(groups.values())
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, with further ``-group`` where a switch is called so."""
+    while name in taken:
+        name += "-group"
+    taken.add(name)
+    return name
+
+
+def _annotated(hypernode: HyperNode, switches: list[str]) -> HyperNode:
+    if len(switches) == 1:
+        return hypernode
+    annotations = {SWITCHES: ",".join(switches)}
+    return replace(hypernode, metadata=replace(hypernode.metadata, annotations=annotations))

@@ -1,0 +1,188 @@
+"""Topograph's simulation models: switches, and blocks of nodes with their NVLink domains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.formats.fabric.accelerators import insert_level
+from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node, switch_tree
+from workbench.formats.fabric.hostlist import expand_hosts
+from workbench.formats.manifests import read_text
+from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, get_texts, wrong
+
+__all__ = ["DOMAIN_LABEL", "TOPOGRAPH", "read_topograph"]
+
+#: Label of a node's NVLink domain, as topograph's newest releases write it.
+DOMAIN_LABEL = "accelerator.topograph.run/domain"
+
+_SECTIONS = ("switches", "blocks", "capacity_blocks")
+
+
+@dataclass
+class _Model:
+    """Switches and nodes by switch, domain by node, labels by switch and by node."""
+
+    children: dict[str, list[str]] = field(default_factory=dict)
+    nodes: dict[str, list[str]] = field(default_factory=dict)
+    parent: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, dict[str, str]] = field(default_factory=dict)
+    switch_of: dict[str, str] = field(default_factory=dict)
+    domain_of: dict[str, str] = field(default_factory=dict)
+    block_switch: dict[str, str] = field(default_factory=dict)
+
+
+def read_topograph(text: str, source: str) -> FabricRecords:
+    """HyperNodes and nodes of a model.
+
+    Returns
+    -------
+    FabricRecords
+        A switch is a HyperNode of its own name; its tier is its height, 1 for a leaf. Nodes carry the labels of the
+        switches above them, the closest winning, and `DOMAIN_LABEL`. NVLink domains are HyperNodes of their own names
+        below the leaves (with ``nvlink-`` in front of a name that a switch has, too), unless they are the leaves' own
+        nodes or do not fit below them: then they stay labels.
+
+    Raises
+    ------
+    InputError
+        A switch or a node in two places, a block under an unknown switch, a bad host list; the field is named.
+
+    Notes
+    -----
+    Source: NVIDIA/topograph, pkg/models and tests/models: switches as a mapping with blocks (2025 and later) or as a
+    list with capacity_blocks (before).
+    """
+    documents = read_text(text.encode(), source)
+    data, where = documents[0]
+    try:
+        if len(documents) > 1 or type(data) is not dict:
+            raise wrong("", data, "one mapping with switches and blocks")
+        model = _read(data)
+    except InputError as error:
+        place = f"{where}, {error.where}" if error.where else where
+        raise InputError(error.message, source=source, where=place, got=error.got, expected=error.expected) from None
+    notes = [f"{key} is not read" for key in data if key not in _SECTIONS]
+    labels = {node: _node_labels(model, node) for nodes in model.nodes.values() for node in nodes}
+    _place_domains(model, notes)
+    hypernodes = switch_tree(model.children, model.nodes)
+    nodes = tuple(make_node(node, labels[node]) for node in sorted(labels, key=str.encode))
+    return FabricRecords(hypernodes, nodes, notes=tuple(notes))
+
+
+def _read(data: Mapping[str, Any]) -> _Model:
+    model = _Model()
+    for name, path, switch in _named(data, "switches"):
+        if name in model.children:
+            raise InputError("the same switch twice", where=path, got=name, expected="each switch once")
+        below = [_text(item, f"{path}.switches[{i}]") for i, item in enumerate(get_list(switch, "switches", path))]
+        model.children[name] = below
+        model.labels[name] = get_texts(switch, "labels", path) or get_texts(switch, "metadata", path)
+        for lower in below:
+            if model.parent.setdefault(lower, name) != name:
+                got = f"{lower} below {model.parent[lower]} and {name}"
+                raise InputError("a switch in two places", where=f"{path}.switches", got=got, expected="one parent")
+        for i, block in enumerate(get_list(switch, "capacity_blocks", path)):
+            model.block_switch[_text(block, f"{path}.capacity_blocks[{i}]")] = name
+    for key in ("blocks", "capacity_blocks"):
+        for name, path, block in _named(data, key):
+            _read_block(model, name, path, block)
+    if not model.nodes:
+        raise wrong("blocks", None, "blocks with nodes")
+    return model
+
+
+def _named(data: Mapping[str, Any], key: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Name (may be empty), path and fields of each entry of a mapping by name, or of a list."""
+    if type(data.get(key)) is dict:
+        for name, item in data[key].items():
+            path = child(key, name)
+            if item is not None and type(item) is not dict:
+                raise wrong(path, item, "a mapping")
+            yield name, path, item or {}
+        return
+    for path, item in get_maps(data, key, ""):
+        name = get_text(item, "name", path)
+        if key == "switches" and not name:
+            raise wrong(f"{path}.name", None, "the switch's name")
+        yield name, path, item
+
+
+def _read_block(model: _Model, name: str, path: str, block: Mapping[str, Any]) -> None:
+    switch = get_text(block, "switch", path) or model.block_switch.get(name, "")
+    lowest = switch and switch not in model.children and switch in model.parent
+    if switch and switch not in model.children and not lowest:
+        raise wrong(f"{path}.switch", switch, "a switch of the section switches")
+    annotations = get_map(block, "annotations", path)
+    domains = {v for k, v in annotations.items() if k.endswith(("/domain", "/accelerator"))}
+    domain = get_text(block, "nvlink", path) or next(iter(sorted(map(str, domains))), "")
+    for i, item in enumerate(get_list(block, "nodes", path)):
+        where = f"{path}.nodes[{i}]"
+        # A number is a node's name as well: YAML cannot tell.
+        text = str(item) if type(item) is int else _text(item, where)
+        try:
+            names = expand_hosts(text)
+        except InputError as error:
+            raise error.at(where=where) from None
+        for node in names:
+            if node in model.switch_of:
+                raise InputError("the same node twice", where=where, got=node, expected="each node once")
+            model.switch_of[node] = switch
+            model.nodes.setdefault(switch, []).append(node)
+            if domain:
+                model.domain_of[node] = domain
+
+
+def _text(value: Any, where: str) -> str:
+    if type(value) is not str or not value:
+        raise wrong(where, value, "a name")
+    return value
+
+
+def _node_labels(model: _Model, node: str) -> dict[str, str]:
+    labels: dict[str, str] = {}
+    switch = model.switch_of[node]
+    seen: set[str] = set()
+    while switch and switch not in seen:
+        seen.add(switch)
+        labels = {**model.labels.get(switch, {}), **labels}
+        switch = model.parent.get(switch, "")
+    if node in model.domain_of:
+        labels[DOMAIN_LABEL] = model.domain_of[node]
+    return labels
+
+
+def _place_domains(model: _Model, notes: list[str]) -> None:
+    """Hang NVLink domains between the switches and their nodes, or say why not."""
+    leaves = {node: switch for node, switch in model.switch_of.items() if switch}
+    homeless = model.nodes.pop("", [])
+    if not model.domain_of:
+        if homeless:
+            notes.append(f"{len(homeless)} nodes are below no switch")
+        return
+    position = insert_level([leaves] if leaves else [], model.domain_of)
+    if position != 0:
+        why = position if isinstance(position, str) else "are wider than a leaf"
+        notes.append(f"the NVLink domains {why}: no HyperNodes, but labels {DOMAIN_LABEL} on the nodes")
+        return
+    taken = {*model.children, *model.parent}
+    groups: dict[str, list[str]] = {}
+    for node, domain in model.domain_of.items():
+        groups.setdefault(f"nvlink-{domain}" if domain in taken else domain, []).append(node)
+    for name, nodes in groups.items():
+        switch = next((model.switch_of[n] for n in nodes if model.switch_of[n]), "")
+        model.nodes[name] = nodes
+        if switch:
+            inside = set(nodes)
+            model.children.setdefault(switch, []).append(name)
+            model.nodes[switch] = [node for node in model.nodes[switch] if node not in inside]
+
+
+def _detect(sample: Sample) -> bool:
+    keys = sample.keys
+    return {"switches", "blocks"} <= keys or "capacity_blocks" in keys
+
+
+TOPOGRAPH = FabricFormat("topograph", "topograph model (YAML)", detect=_detect, read=read_topograph)

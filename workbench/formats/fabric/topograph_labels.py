@@ -1,0 +1,153 @@
+"""The labels that topograph writes on Kubernetes nodes, as HyperNodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from workbench.formats.fabric.accelerators import insert_level, stays_inside
+from workbench.formats.fabric.base import FabricFormat, FabricRecords, make_hypernode
+from workbench.formats.fabric.topograph import DOMAIN_LABEL
+from workbench.objects.hypernode import HyperNode
+from workbench.objects.kinds import ClusterObjects
+
+__all__ = ["FAMILIES", "TOPOGRAPH_LABELS", "LabelFamily", "derive_topograph_labels"]
+
+
+@dataclass(frozen=True)
+class LabelFamily:
+    """One generation of keys.
+
+    Attributes
+    ----------
+    switches : tuple of str
+        Keys from the leaf outwards; or, ending in ``-``, the beginning of keys that end in a number, 0 the leaf.
+    accelerators : tuple of str
+        Keys of NVLink domains, from the smallest.
+    """
+
+    switches: tuple[str, ...]
+    accelerators: tuple[str, ...]
+
+
+_NVIDIA = "network.topology.nvidia.com/"
+
+#: The families, newest first: release 1.0 and later; those before it, whose tiers were numbered or named; release 0.1.
+FAMILIES = (
+    LabelFamily(("fabric.topograph.run/tier-",), ("accelerator.topograph.run/sub-domain", DOMAIN_LABEL)),
+    LabelFamily((f"{_NVIDIA}tier-",), (f"{_NVIDIA}sub-domain", f"{_NVIDIA}accelerator")),
+    LabelFamily(tuple(f"{_NVIDIA}{level}" for level in ("leaf", "spine", "core")), (f"{_NVIDIA}accelerator",)),
+    LabelFamily(tuple(f"{_NVIDIA}{level}" for level in ("block", "spine", "datacenter")), (f"{_NVIDIA}accelerator",)),
+)
+
+#: NVLink domains as NVIDIA's GPU operator labels them, where topograph leaves its own label out.
+_CLIQUE = "nvidia.com/gpu.clique"
+
+
+def derive_topograph_labels(cluster: ClusterObjects) -> FabricRecords | None:
+    """HyperNodes of the labels on the nodes; None where no node has the closest label of a family.
+
+    Parameters
+    ----------
+    cluster : ClusterObjects
+
+    Returns
+    -------
+    FabricRecords or None
+        Of the first of `FAMILIES` with whose leaves a node is labelled, else with whose NVLink domains. A node counts
+        up to the first label that it lacks. A HyperNode is called by the label's value; where another key has that
+        value, too, by the key's last part and the value, ``leaf-s1``. Its tier name is the key. NVLink domains become
+        a tier where they nest with the switches and draw other lines (`insert_level`); alone they are the only tier.
+
+    Notes
+    -----
+    Source: topograph, docs/reference "Node labels and annotations", releases 0.1 and 1.0; docs/engines/k8s.
+    """
+    labels = {name: node.metadata.labels for name, node in cluster.nodes.items()}
+    found = [
+        (_chains(labels, _keys(family, labels.values())), _levels_of(labels, family.accelerators))
+        for family in FAMILIES
+    ]
+    # Families share the key of the NVLink domains: the switches tell which one it is.
+    for fabric, domains in found:
+        if fabric:
+            return _records(fabric, domains or _levels_of(labels, (_CLIQUE,)), len(labels))
+    # A clique alone says nothing of topograph.
+    return next((_records([], domains, len(labels)) for _, domains in found if domains), None)
+
+
+def _levels_of(labels: Mapping[str, Mapping[str, str]], keys: Iterable[str]) -> list[tuple[str, dict[str, str]]]:
+    """Per key the value by node, for the keys that some node has."""
+    levels = [(key, {node: found[key] for node, found in labels.items() if found.get(key)}) for key in keys]
+    return [(key, of_node) for key, of_node in levels if of_node]
+
+
+def _keys(family: LabelFamily, labels: Iterable[Mapping[str, str]]) -> list[str]:
+    """Keys of the switches' tiers, closest first."""
+    if not family.switches[0].endswith("-"):
+        return list(family.switches)
+    pattern = re.compile(re.escape(family.switches[0]) + r"(0|[1-9][0-9]{0,3})\Z", re.ASCII)
+    present = {key for found in labels for key in found if key.startswith(family.switches[0])}
+    return [m[0] for m in sorted(filter(None, map(pattern.match, present)), key=lambda m: int(m[1]))]
+
+
+def _chains(labels: Mapping[str, Mapping[str, str]], keys: list[str]) -> list[tuple[str, dict[str, str]]]:
+    """Per key the value by node, each node up to the first key that it lacks."""
+    levels: list[tuple[str, dict[str, str]]] = []
+    nodes = list(labels)
+    for key in keys:
+        nodes = [node for node in nodes if labels[node].get(key)]
+        if not nodes:
+            break
+        levels.append((key, {node: labels[node][key] for node in nodes}))
+    return levels
+
+
+def _records(
+    levels: list[tuple[str, dict[str, str]]], domains: list[tuple[str, dict[str, str]]], n_nodes: int
+) -> FabricRecords:
+    notes = []
+    for key, of_node in domains:
+        nested = all(stays_inside(a[1], b[1]) for a, b in pairwise(levels))
+        position = insert_level([of for _, of in levels], of_node) if nested else "stand beside tiers that are no tree"
+        if isinstance(position, int):
+            levels = [*levels[:position], (key, of_node), *levels[position:]]
+        else:
+            notes.append(f"the NVLink domains of {key} {position}: no HyperNodes")
+    if levels:
+        without = n_nodes - len(set().union(*(of for _, of in levels)))
+        notes.append(f"HyperNodes derived from the labels {', '.join(key for key, _ in levels)} on the nodes")
+        if without:
+            notes.append(f"{without} nodes have none of these labels")
+    return FabricRecords(_hypernodes(levels), notes=tuple(notes))
+
+
+def _hypernodes(levels: list[tuple[str, dict[str, str]]]) -> tuple[HyperNode, ...]:
+    keys_of: dict[str, set[str]] = {}
+    for key, of_node in levels:
+        for value in of_node.values():
+            keys_of.setdefault(value, set()).add(key)
+
+    def name(key: str, value: str) -> str:
+        return value if len(keys_of[value]) == 1 else f"{key.rpartition('/')[2]}-{value}"
+
+    made = []
+    below: dict[str, str] = {}
+    for tier, (key, of_node) in enumerate(levels, start=1):
+        members: dict[str, tuple[dict[str, None], list[str]]] = {}
+        for node, value in of_node.items():
+            children, own = members.setdefault(name(key, value), ({}, []))
+            if node in below:
+                children[below[node]] = None
+            else:
+                own.append(node)
+        made += [make_hypernode(n, tier, nodes=own, children=c, tier_name=key) for n, (c, own) in members.items()]
+        below |= {node: name(key, value) for node, value in of_node.items()}
+    return tuple(sorted(made, key=lambda h: (h.tier, h.name.encode())))
+
+
+TOPOGRAPH_LABELS = FabricFormat(
+    "topograph-labels", "node labels written by topograph (Kubernetes Nodes)", derive=derive_topograph_labels
+)

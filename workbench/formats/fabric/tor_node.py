@@ -1,0 +1,182 @@
+"""Ascend's switch table (ConfigMap basic-tor-node-cm, or its bare payload) as HyperNodes: a switch is a tier-1 one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written, make_hypernode, make_node
+from workbench.formats.fabric.writing import Shape, listed, losses_beside, shape_of
+from workbench.formats.write_manifests import to_yaml
+from workbench.model.resources import is_gpu_resource
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.node import Node
+from workbench.objects.tor_node import (
+    TOR_NODE_CONFIG_MAP,
+    Tor,
+    TorNodeTable,
+    TorServer,
+    as_payload,
+    parse_tor_node,
+)
+
+__all__ = [
+    "NPU",
+    "TOR_NODE",
+    "nodes_by_address",
+    "parse_tor_node",
+    "tor_config_map",
+    "tor_records",
+    "tor_table_for",
+    "tor_table_of",
+]
+
+#: What a server's npu_count counts.
+NPU = "huawei.com/Ascend910"
+
+_TOR_NAME = re.compile(r"tor-(0|[1-9][0-9]{0,8})\Z")
+_PAYLOAD = re.compile(r'\s*\{.*"server_list"\s*:', re.DOTALL)
+
+
+def tor_table_of(cluster: ClusterObjects) -> TorNodeTable | None:
+    """The table of the ConfigMap; of several, kube-system's or else the first namespace's; None where there is none."""
+    configs = sorted(cluster.tor_nodes.values(), key=lambda c: (c.metadata.namespace != "kube-system", c.metadata.key))
+    return configs[0].table if configs else None
+
+
+def nodes_by_address(table: TorNodeTable, nodes: Mapping[str, Node]) -> dict[str, str]:
+    """Per server address the node that has it for its InternalIP, or else for its name; others are left out.
+
+    Two nodes with one address: the smaller name.
+    """
+    by_address: dict[str, str] = {}
+    for name in sorted(nodes, key=str.encode):
+        by_address.setdefault(nodes[name].internal_ip or name, name)
+    found: dict[str, str] = {}
+    for tor in table.tors:
+        for server in tor.servers:
+            name = by_address.get(server.address, server.address if server.address in nodes else "")
+            if name:
+                found[server.address] = name
+    return found
+
+
+def tor_records(table: TorNodeTable, nodes: Mapping[str, Node], source: str = "") -> FabricRecords:
+    """HyperNodes ``tor-ID`` of tier 1.
+
+    Parameters
+    ----------
+    table : TorNodeTable
+    nodes : mapping of str to Node
+        Nodes of the cluster, to which servers are bound by InternalIP; without any the servers become the nodes, named
+        by their addresses, with their NPUs.
+    """
+    notes = []
+    made: tuple[Node, ...] = ()
+    if nodes:
+        names = nodes_by_address(table, nodes)
+        unbound = sum(server.address not in names for tor in table.tors for server in tor.servers)
+        if unbound:
+            notes.append(f"{unbound} servers of the switch table are the InternalIP of no node: left aside")
+        outside = len(nodes) - len(set(names.values()))
+        if outside:
+            notes.append(f"{outside} nodes are in no switch of the switch table")
+    else:
+        names = {server.address: server.address for tor in table.tors for server in tor.servers}
+        made = tuple(make_node(s.address, allocatable={NPU: s.n_npus}) for tor in table.tors for s in tor.servers)
+        if made:
+            notes.append(f"{source or 'the switch table'}: nodes are named by their addresses and offer NPUs only")
+    hypernodes = tuple(
+        make_hypernode(tor.name, 1, nodes=[names[s.address] for s in tor.servers if s.address in names])
+        for tor in table.tors
+    )
+    largest = max((len(tor.servers) for tor in table.tors), default=0)
+    if largest and largest < table.nodes_per_tor:
+        notes.append(f"tor_count is {table.nodes_per_tor}, but the largest switch has {largest} servers")
+    return FabricRecords(hypernodes, made, notes=tuple(notes), tors=table)
+
+
+def _read(text: str, source: str) -> FabricRecords:
+    return tor_records(parse_tor_node(text, source), {}, source)
+
+
+def _derive(cluster: ClusterObjects) -> FabricRecords | None:
+    table = tor_table_of(cluster)
+    return None if table is None else tor_records(table, cluster.nodes)
+
+
+def _detect(sample: Sample) -> bool:
+    # Text that is no JSON any more is still known by its beginning, so that the error says what is wrong with it.
+    return "server_list" in sample.keys or (sample.json is None and _PAYLOAD.match(sample.text[:4096]) is not None)
+
+
+def tor_table_for(snapshot: ClusterSnapshot) -> TorNodeTable:
+    """The switch table of any topology: a switch is a HyperNode with nodes of its own.
+
+    Switches in the order of a walk over the tree, which breaks ties; ``tor-7`` keeps the number 7 where all are called
+    so, else they are numbered from 0. Servers in byte order, at positions from 0; tor_count is the largest switch.
+    Addresses are the nodes' InternalIPs, or else their names; a switch's address is its name.
+    """
+    return _table_of(snapshot, shape_of(snapshot.topology))
+
+
+def _table_of(snapshot: ClusterSnapshot, shape: Shape) -> TorNodeTable:
+    topology = snapshot.topology
+    place, _ = topology.preorder
+    order = sorted((j for j in range(topology.n_domains) if shape.own[j]), key=lambda j: int(place[j]))
+    numbers = [_TOR_NAME.match(shape.names[j]) for j in order]
+    columns = [i for i, name in enumerate(snapshot.resources) if is_gpu_resource(name)]
+    npus = snapshot.allocatable[:, columns].sum(axis=1)
+    seen: set[str] = set()
+    tors = []
+    for i, j in enumerate(order):
+        # A node under two switches stays under the first: the table cannot say more.
+        nodes = [name for name in shape.own[j] if name not in seen]
+        seen.update(nodes)
+        servers = tuple(
+            TorServer(snapshot.address_of(node) or name, int(npus[node]), k)
+            for k, name in enumerate(nodes)
+            for node in (topology.node(name),)
+        )
+        number = numbers[i]
+        tor_id = int(number[1]) if number is not None and all(numbers) else i
+        tors.append(Tor(tor_id, shape.names[j], servers))
+    return TorNodeTable(tuple(tors), max([1, *(len(tor.servers) for tor in tors)]), "double_layer")
+
+
+def tor_config_map(table: TorNodeTable) -> str:
+    """The ConfigMap of a table as YAML."""
+    data = {"tor_info": json.dumps(as_payload(table), ensure_ascii=False)}
+    if table.level:
+        data["tor_level"] = table.level
+    metadata = {"name": TOR_NODE_CONFIG_MAP, "namespace": "kube-system"}
+    return to_yaml([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}])
+
+
+def _write(snapshot: ClusterSnapshot) -> Written:
+    shape = shape_of(snapshot.topology)
+    table = _table_of(snapshot, shape)
+    losses = losses_beside(snapshot, shape, frozenset({"tiers"}))
+    written = {tor.address: tor.name for tor in table.tors}
+    renamed = [name for name, new in written.items() if name != new]
+    above = [name for j, name in enumerate(shape.names) if not shape.own[j] and j not in shape.empty]
+    if above:
+        losses.append(f"not written: {listed('HyperNode', above)} above the switches")
+    if renamed:
+        losses.append(f"changed: {listed('HyperNode', renamed)} became tor-NUMBER; the name stands as tor_ip")
+    unknown = [name for i, name in enumerate(snapshot.topology.node_names) if not snapshot.address_of(i)]
+    if unknown:
+        losses.append(f"changed: the InternalIP of {listed('node', unknown)} is unknown; the name stands as server_ip")
+    return Written(tor_config_map(table), tuple(losses))
+
+
+TOR_NODE = FabricFormat(
+    "tor-node",
+    "Ascend basic-tor-node-cm (ConfigMap or payload)",
+    detect=_detect,
+    read=_read,
+    derive=_derive,
+    write=_write,
+)

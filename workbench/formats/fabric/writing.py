@@ -1,0 +1,148 @@
+"""What writers share: the tree of a snapshot in plain lists, and what a format leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from workbench.model.labels import NODE_NAME_FIELD
+from workbench.model.resources import PODS, UNLIMITED
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.topology import Topology
+
+__all__ = ["Shape", "listed", "losses_beside", "shape_of"]
+
+_LISTED = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A topology as lists.
+
+    Attributes
+    ----------
+    topology : Topology
+    own : list of list of str
+        Per domain the nodes that are in none of its children, in byte order.
+    children : list of list of int
+        Per domain, in byte order of names.
+    """
+
+    topology: Topology
+    own: list[list[str]]
+    children: list[list[int]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.topology.domain_names
+
+    @cached_property
+    def root_first(self) -> list[int]:
+        """Domains by depth, then in byte order."""
+        depth = self.topology.forest.depth
+        return [int(j) for j in np.lexsort((self.topology.domain_rank, depth))]
+
+    @cached_property
+    def height(self) -> list[int]:
+        """1 for a domain without children, else one more than its highest child."""
+        height = [1] * len(self.names)
+        for j in reversed(self.root_first):
+            parent = int(self.topology.parent[j])
+            if parent >= 0:
+                height[parent] = max(height[parent], height[j] + 1)
+        return height
+
+    @cached_property
+    def empty(self) -> list[int]:
+        """Domains without any node."""
+        return [j for j in range(len(self.names)) if not len(self.topology.nodes_of(j))]
+
+    @cached_property
+    def free(self) -> list[str]:
+        """Nodes in no domain, in byte order."""
+        start, _ = self.topology.node_domains
+        held = np.diff(start) > 0
+        names = (self.topology.node_names[i] for i in np.flatnonzero(~held))
+        return sorted(names, key=str.encode)
+
+
+def shape_of(topology: Topology) -> Shape:
+    """The lists of a topology."""
+    own = []
+    children = [[int(c) for c in topology.children[j]] for j in range(topology.n_domains)]
+    names = topology.node_names
+    for j, below in enumerate(children):
+        mine = topology.nodes_of(j)
+        if below:
+            mine = np.setdiff1d(mine, np.concatenate([topology.nodes_of(c) for c in below]))
+        own.append(sorted((names[i] for i in mine), key=str.encode))
+    return Shape(topology, own, children)
+
+
+def listed(what: str, names: Sequence[str]) -> str:
+    """``3 nodes (a, b, c)``, the first three named."""
+    shown = ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")
+    return f"{len(names)} {what}{'s' if len(names) != 1 else ''} ({shown})"
+
+
+def losses_beside(snapshot: ClusterSnapshot, shape: Shape, keeps: frozenset[str] = frozenset()) -> list[str]:
+    """What a snapshot holds and a format does not, one sentence each.
+
+    Parameters
+    ----------
+    snapshot : ClusterSnapshot
+    shape : Shape
+        Of its topology.
+    keeps : frozenset of str
+        What the format holds of ``tiers``, ``tier-names``, ``free``, ``empty``, ``resources``, ``labels``, ``taints``.
+        No fabric format but the snapshot holds GPUs, matrices, queues and running pods.
+    """
+    topology = snapshot.topology
+    found: dict[str, str | None] = {
+        "empty": listed("HyperNode", [shape.names[j] for j in shape.empty]) + " without nodes" if shape.empty else None,
+        "free": f"{listed('node', shape.free)} in no HyperNode" if shape.free else None,
+        "tiers": _other_tiers(shape),
+        "tier-names": _counted("tier name", sum(1 for name in set(topology.tier_names) if name)),
+        "resources": _counted("node", int(_declared(snapshot).any(axis=1).sum()), " with resources"),
+        "labels": _counted("label key", len(set(snapshot.labels.columns) - {NODE_NAME_FIELD}), " of nodes"),
+        "taints": _counted("node", _restricted(snapshot), " with taints or cordoned"),
+        "gpus": _counted("node", _odd_gpus(snapshot), " whose GPUs are not all healthy and free"),
+        "matrices": _counted("bandwidth matrix", len(snapshot.matrices)),
+        "queues": _counted("queue", len(set(snapshot.queues) - {"default"})),
+        "running": _counted("running pod", len(snapshot.running)),
+        "problems": _counted("problem", len(topology.problems), " of the topology (see topology lint)"),
+    }
+    return [f"not written: {text}" for aspect, text in found.items() if text is not None and aspect not in keeps]
+
+
+def _counted(what: str, count: int, more: str = "") -> str | None:
+    plural = f"{what[:-1]}ces" if what.endswith("matrix") else f"{what}s"
+    return f"{count} {plural if count != 1 else what}{more}" if count else None
+
+
+def _other_tiers(shape: Shape) -> str | None:
+    tiers = shape.topology.tier.tolist()
+    other = [shape.names[j] for j in range(len(tiers)) if tiers[j] != shape.height[j]]
+    return f"the tier of {listed('HyperNode', other)}, which is not its height" if other else None
+
+
+def _declared(snapshot: ClusterSnapshot) -> np.ndarray:
+    amounts = snapshot.allocatable.copy()
+    pods = snapshot.resources.index(PODS)
+    amounts[amounts[:, pods] == UNLIMITED, pods] = 0
+    return amounts > 0
+
+
+def _restricted(snapshot: ClusterSnapshot) -> int:
+    tainted = np.array([bool(some) for some in snapshot.taints.sets] + [False], dtype=np.bool_)
+    codes = snapshot.taints.codes
+    return int((tainted[codes] | snapshot.unschedulable).sum()) if len(codes) else 0
+
+
+def _odd_gpus(snapshot: ClusterSnapshot) -> int:
+    counted = snapshot.allocatable[:, list(snapshot.gpu_columns)].sum(axis=1)
+    free = np.bitwise_count(snapshot.gpu_free).sum(axis=1)
+    return int((free != counted).sum())

@@ -1,0 +1,236 @@
+"""Linting files: where each finding stands, and applying fixes to the files."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.formats.fabric.intake import FabricIntake
+from workbench.formats.load import no_collection, read_objects
+from workbench.formats.manifests import STDIN, Manifests, read_bytes, read_manifests, read_text
+from workbench.formats.object_lines import decoded, hypernode_texts, not_editable, spliced
+from workbench.topology.lint import Edit, LintReport, Place, Subject, apply_edits, edits_by_hypernode, lint
+
+__all__ = ["FileChange", "FixedFiles", "LintedFiles", "fix_files", "lint_files"]
+
+_STDIN_SOURCE = "stdin"
+
+#: One fix may open the way for another: a corrected name may be there already. Three passes have always sufficed.
+_PASSES = 10
+
+
+@dataclass(frozen=True)
+class LintedFiles:
+    """A report, and how many objects of which kinds the input holds that no room reads."""
+
+    report: LintReport
+    ignored: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """A file before and after its fixes."""
+
+    file: str
+    before: str
+    after: str
+
+    @property
+    def diff(self) -> str:
+        """A unified diff, as `diff -u` writes it."""
+        lines = difflib.unified_diff(
+            self.before.splitlines(keepends=True), self.after.splitlines(keepends=True), self.file, self.file
+        )
+        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+@dataclass(frozen=True)
+class FixedFiles:
+    """What was changed, what was done (meaning per finding), and what is left to do."""
+
+    changes: tuple[FileChange, ...]
+    done: tuple[str, ...]
+    left: LintedFiles
+
+
+def lint_files(
+    paths: Iterable[str | Path],
+    stdin: bytes | str | None = None,
+    only: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    format: str | None = None,
+) -> LintedFiles:
+    """Lint manifests, or fabrics in other formats.
+
+    Every finding about a HyperNode has its file; where the HyperNode was written as a manifest, document and line too.
+
+    Parameters
+    ----------
+    paths, stdin, format
+        As for `workbench.formats.load.load`.
+    only, ignore
+        As for `workbench.topology.lint.lint`.
+
+    Raises
+    ------
+    InputError
+        What does not parse (DESIGN decision 14).
+    """
+    places: dict[str, Place] = {}
+    intake = FabricIntake.of(format)
+
+    def claim(content: bytes, source: str) -> bool:
+        taken = intake.claim(content, source)
+        if taken:
+            places.update((h.name, Place(source)) for h in intake.found[-1].hypernodes)
+        return taken
+
+    with no_collection():
+        manifests = read_manifests(paths, stdin, claim)
+        cluster = read_objects(manifests)
+        joined = intake.join(cluster)
+        written = {d.data["metadata"]["name"]: d for d in manifests.documents if _is_hypernode(d.data)}
+        places |= {name: Place(d.source, d.where) for name, d in written.items()}
+        if joined.snapshot is not None:
+            subject = replace(Subject.of_snapshot(joined.snapshot), places=places)
+        else:
+            data = {name: d.data for name, d in written.items()}
+            subject = Subject.of_objects(cluster, places, data, joined.matrices)
+        report = lint(subject, only, ignore)
+    return LintedFiles(
+        _with_lines(report, manifests, stdin), dict(sorted((Counter(manifests.ignored) + cluster.ignored).items()))
+    )
+
+
+def _is_hypernode(data: Mapping[str, Any]) -> bool:
+    return data.get("kind") == "HyperNode" and str(data.get("apiVersion")).startswith("topology.volcano.sh/")
+
+
+def _with_lines(report: LintReport, manifests: Manifests, stdin: bytes | str | None) -> LintReport:
+    """The same report with line numbers; only files with findings are looked at again."""
+    names: dict[str, set[str]] = {}
+    for finding in report.findings:
+        if finding.place is not None:
+            names.setdefault(finding.place.file, set()).add(finding.hypernode)
+    texts = {}
+    for source in manifests.inputs:
+        if source in names:
+            text = decoded(_content(source, stdin))[0]
+            texts.update(hypernode_texts(text, names[source]))
+    findings = tuple(
+        replace(f, place=replace(f.place, line=texts[f.hypernode].line_of(f.path)))
+        if f.place is not None and f.hypernode in texts
+        else f
+        for f in report.findings
+    )
+    return replace(report, findings=findings)
+
+
+def _content(source: str, stdin: bytes | str | None) -> bytes:
+    if source == _STDIN_SOURCE and stdin is not None:
+        return stdin.encode(errors="surrogatepass") if isinstance(stdin, str) else stdin
+    return read_bytes(source)
+
+
+def fix_files(
+    paths: Iterable[str | Path], only: Iterable[str] = (), ignore: Iterable[str] = (), format: str | None = None
+) -> FixedFiles:
+    """Apply every fix that has no alternative to the files, and lint what is left.
+
+    A file changes where it must and nowhere else: remarks, order, quotes and blank lines stay. It is replaced as a
+    whole after the new text was read back and found to say exactly what was meant. A second run changes nothing.
+
+    Raises
+    ------
+    InputError
+        Standard input among the paths, a file that cannot be written, or one whose form cannot be edited.
+    """
+    paths = [str(path) for path in paths]
+    if STDIN in paths:
+        raise InputError("standard input cannot be changed", source="--fix", got="-", expected="files or folders")
+    only, ignore = tuple(only), tuple(ignore)
+
+    def run() -> LintedFiles:
+        return lint_files(paths, None, only, ignore, format)
+
+    first: dict[str, str] = {}
+    last: dict[str, str] = {}
+    done: list[str] = []
+    for _ in range(_PASSES):
+        linted = run()
+        edits = edits_by_hypernode(linted.report)
+        if not edits:
+            break
+        changed = [_changed(file, edits, names) for file, names in sorted(_by_file(linted.report).items())]
+        for file, old, new, content in changed:
+            _write_whole(Path(file), content)
+            first.setdefault(file, old)
+            last[file] = new
+        done += [f"{f.hypernode}: {f.message}: {f.fix.meaning}" for f in linted.report.fixable if f.fix]
+    changes = tuple(FileChange(file, first[file], last[file]) for file in first)
+    return FixedFiles(changes, tuple(done), run())
+
+
+def _by_file(report: LintReport) -> dict[str, set[str]]:
+    files: dict[str, set[str]] = {}
+    for finding in report.fixable:
+        if finding.place is not None:
+            files.setdefault(finding.place.file, set()).add(finding.hypernode)
+    return files
+
+
+def _changed(file: str, edits: Mapping[str, tuple[Edit, ...]], names: Collection[str]) -> tuple[str, str, str, bytes]:
+    """File, old text, new text and new content; nothing is written yet."""
+    content = read_bytes(file)
+    text, codec, mark = decoded(content)
+    found = hypernode_texts(text, names)
+    if missing := sorted(set(names) - set(found)):
+        raise not_editable(file, f"HyperNode {missing[0]} has no position in the text")
+    new = spliced(text, [(found[name], edits[name]) for name in sorted(names)])
+    after = mark + new.encode(codec)
+    wanted = [_patched(data, {name: edits[name] for name in names}, "") for data, _ in read_text(content, file)]
+    try:
+        said = [data for data, _ in read_text(after, file)]
+    except InputError as error:
+        raise not_editable(file, f"the result would not be readable, {error.message}") from None
+    if said != wanted:
+        raise not_editable(file, "the result would say something else than meant")
+    return file, text, new, after
+
+
+def _patched(data: Any, edits: Mapping[str, tuple[Edit, ...]], inherited: str) -> Any:
+    """A document with the edits applied to the HyperNodes in it."""
+    if type(data) is not dict:
+        return data
+    kind = data.get("kind", inherited)
+    if type(kind) is str and kind.endswith("List") and type(data.get("items")) is list:
+        return {**data, "items": [_patched(item, edits, kind.removesuffix("List")) for item in data["items"]]}
+    name = str(data["metadata"].get("name")) if kind == "HyperNode" and type(data.get("metadata")) is dict else ""
+    return apply_edits(data, edits[name]) if name in edits else data
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Replace a file at once, with its permissions; a link is followed."""
+    target = path.resolve()
+    # In the same folder, so that the rename stays on one file system; the name is ours alone.
+    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with draft.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        shutil.copymode(target, draft)
+        draft.replace(target)
+    except OSError as error:
+        raise InputError(
+            "cannot be written", source=str(path), got=error.strerror, expected="a writable file"
+        ) from None
+    finally:
+        draft.unlink(missing_ok=True)

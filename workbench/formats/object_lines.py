@@ -1,0 +1,172 @@
+"""Where the HyperNodes of a text stand, field by field, and changing them without touching anything else.
+
+The reader of manifests keeps no positions, because it would cost every file what a few need. Here the documents that
+hold a HyperNode are parsed once more, with positions. They were accepted by `workbench.formats.yaml_events` before, so
+there is no alias, no tag and no depth to be afraid of.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import yaml
+
+from workbench.errors import InputError
+from workbench.topology.lint import Edit
+
+__all__ = ["ObjectText", "decoded", "hypernode_texts", "spliced"]
+
+#: Beginning of a YAML document; at the start of a line it can be nothing else.
+_MARKER = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
+
+_BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class ObjectText:
+    """One object in a text.
+
+    Attributes
+    ----------
+    node : yaml.Node
+        Positions in it count from the beginning of its document.
+    offset, line : int
+        Characters and lines before that document.
+    """
+
+    node: Any
+    offset: int
+    line: int
+
+    def line_of(self, path: Path) -> int:
+        """Line of a field, from 1; of the innermost field above it that is there, if it is not."""
+        node, mark = self.node, self.node.start_mark
+        for part in path:
+            if isinstance(node, yaml.MappingNode):
+                pair = next((pair for pair in node.value if pair[0].value == part), None)
+                if pair is None:
+                    break
+                mark, node = pair[0].start_mark, pair[1]
+            elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+                node = node.value[part]
+                mark = node.start_mark
+            else:
+                break
+        return int(self.line + mark.line + 1)
+
+    def at(self, path: Path) -> Any:
+        """The YAML node of a field that is there."""
+        node = self.node
+        for part in path:
+            node = node.value[part] if isinstance(part, int) else next(v for k, v in node.value if k.value == part)
+        return node
+
+
+def decoded(content: bytes) -> tuple[str, str, bytes]:
+    """Text, codec and byte order mark of what was read as manifests."""
+    for mark, codec in _BYTE_ORDER_MARKS:
+        if content.startswith(mark):
+            return content.removeprefix(mark).decode(codec), codec, mark
+    return content.decode("utf-8"), "utf-8", b""
+
+
+def hypernode_texts(text: str, names: Collection[str]) -> dict[str, ObjectText]:
+    """The HyperNodes of these names in a text, as far as they are found; not every JSON is YAML."""
+    found: dict[str, ObjectText] = {}
+    starts = [0, *(match.start() for match in _MARKER.finditer(text)), len(text)]
+    line = 0
+    for start, end in pairwise(starts):
+        document = text[start:end]
+        if "HyperNode" in document:
+            try:
+                root = yaml.compose(document, Loader=yaml.CSafeLoader)
+            except yaml.YAMLError:
+                root = None
+            for name, node in _hypernodes(root, ""):
+                if name in names:
+                    found[name] = ObjectText(node, start, line)
+        line += document.count("\n")
+    return found
+
+
+def _hypernodes(node: Any, inherited: str) -> Iterator[tuple[str, Any]]:
+    if not isinstance(node, yaml.MappingNode):
+        return
+    fields = {key.value: value for key, value in node.value}
+    kind = fields["kind"].value if "kind" in fields else inherited
+    items = fields.get("items")
+    if isinstance(kind, str) and kind.endswith("List") and isinstance(items, yaml.SequenceNode):
+        for item in items.value:
+            yield from _hypernodes(item, kind.removesuffix("List"))
+    elif kind == "HyperNode" and isinstance(fields.get("metadata"), yaml.MappingNode):
+        metadata = {key.value: value for key, value in fields["metadata"].value}
+        if "name" in metadata:
+            yield metadata["name"].value, node
+
+
+def spliced(text: str, changes: Iterable[tuple[ObjectText, Iterable[Edit]]]) -> str:
+    """The text with edits made to some of its objects; every other character stays as it is."""
+    pieces: list[tuple[int, int, str]] = []
+    for found, edits in changes:
+        removed: dict[Path, set[int]] = {}
+        for edit in edits:
+            *above, last = edit.path
+            if edit.remove and isinstance(last, int):
+                removed.setdefault(tuple(above), set()).add(last)
+            else:
+                node = found.at(edit.path)
+                start, end = found.offset + node.start_mark.index, found.offset + node.end_mark.index
+                pieces.append((start, end, _scalar(edit.value, node)))
+        for path, numbers in removed.items():
+            pieces += [(a, b, "") for a, b in _removals(text, found, found.at(path), numbers)]
+    pieces.sort(reverse=True)
+    for start, end, new in pieces:
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _scalar(value: Any, node: Any) -> str:
+    """A value in the quotes of the one that it replaces, where it can be written so."""
+    if not isinstance(value, str):
+        return json.dumps(value)
+    if not node.style and re.fullmatch(r"[a-z0-9][a-z0-9.-]*", value) and yaml.safe_load(value) == value:
+        return value
+    return f"'{value}'" if node.style == "'" and "'" not in value else json.dumps(value)
+
+
+def _removals(text: str, found: ObjectText, sequence: Any, numbers: set[int]) -> Iterator[tuple[int, int]]:
+    """What to cut out so that these entries of a list go."""
+    items = sequence.value
+    for i in sorted(numbers):
+        if not sequence.flow_style:
+            # Whole lines: from the line of the dash to the end of the entry's last line, with the remark behind it.
+            dash = text.rfind("-", 0, found.offset + items[i].start_mark.index)
+            start = text.rfind("\n", 0, dash) + 1
+            end = text.find("\n", found.offset + _last(items[i]).end_mark.index)
+            yield start, len(text) if end < 0 else end + 1
+        elif any(j not in numbers for j in range(i + 1, len(items))):
+            yield found.offset + items[i].start_mark.index, found.offset + items[i + 1].start_mark.index
+        else:
+            # From here to the end all go, and the comma before them.
+            yield found.offset + items[i - 1].end_mark.index, found.offset + items[-1].end_mark.index
+            return
+
+
+def _last(node: Any) -> Any:
+    """The last scalar or flow collection inside: a block's own end lies behind the blank lines and remarks after it."""
+    while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        node = node.value[-1][1] if isinstance(node, yaml.MappingNode) else node.value[-1]
+    return node
+
+
+def not_editable(source: str, why: str) -> InputError:
+    """The error for a file that cannot be changed in place."""
+    return InputError(f"cannot be changed in place: {why}", source=source, expected="a file that --fix can edit")

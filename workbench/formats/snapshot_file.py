@@ -1,0 +1,376 @@
+"""A whole ClusterSnapshot in one JSON or YAML file, without loss: to replay offline what was seen.
+
+Numbers are exact, arrays stand in the topology's node order, sets of nodes as runs of indices, GPU masks in hex.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from workbench.errors import CapacityError, InputError
+from workbench.formats.manifests import read_text
+from workbench.formats.write_manifests import to_yaml_value
+from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
+from workbench.model.labels import NODE_NAME_FIELD, NodeLabels, NodeTaints, Taint
+from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
+from workbench.model.topology import DomainSpec, Problem, Topology
+from workbench.objects.fields import child, get_bool, get_list, get_map, get_maps, get_text, wrong
+
+__all__ = ["MARK", "parse_snapshot", "save", "snapshot_text"]
+
+#: The key that tells a snapshot from other files; its value is the version of this layout.
+MARK = "workbench_snapshot"
+VERSION = 1
+
+_NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+def save(snapshot: ClusterSnapshot, path: str | Path) -> None:
+    """Write a snapshot to a file that `workbench.load` reads back as it is: YAML for ``.yaml`` and ``.yml``, else JSON.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    path = Path(path)
+    try:
+        path.write_text(snapshot_text(snapshot, yaml=path.suffix in (".yaml", ".yml")), encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            "cannot be written", source=str(path), got=error.strerror, expected="a writable place"
+        ) from None
+
+
+def snapshot_text(snapshot: ClusterSnapshot, *, yaml: bool = False) -> str:
+    """The text of a snapshot file; the same snapshot gives the same text."""
+    record = _record(snapshot)
+    if yaml:
+        return to_yaml_value(record)
+    # A line per key: readable enough, and a tenth of the lines of indented JSON.
+    lines = [f"{_json(key)}:{_json(value)}" for key, value in record.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _record(snapshot: ClusterSnapshot) -> dict[str, Any]:
+    topology = snapshot.topology
+    labels = {
+        key: {"values": list(values), "codes": codes.tolist()}
+        for key, (codes, values) in sorted(snapshot.labels.columns.items())
+        if key != NODE_NAME_FIELD
+    }
+    return {
+        MARK: VERSION,
+        "source": snapshot.source,
+        "taken_at": snapshot.taken_at,
+        "gaps": list(snapshot.gaps),
+        "nodes": list(topology.node_names),
+        "domains": [
+            {
+                "name": name,
+                "tier": int(topology.tier[j]),
+                "tier_name": topology.tier_names[j],
+                "parent": topology.domain_names[topology.parent[j]] if topology.parent[j] >= 0 else "",
+                "nodes": _runs(topology.nodes_of(j)),
+            }
+            for j, name in enumerate(topology.domain_names)
+        ],
+        "problems": [dataclasses.asdict(problem) for problem in topology.problems],
+        "ready": topology.ready,
+        "resources": list(snapshot.resources),
+        "allocatable": snapshot.allocatable.tolist(),
+        "used": snapshot.used.tolist(),
+        "labels": labels,
+        "taints": {
+            "sets": [[dataclasses.asdict(taint) for taint in some] for some in snapshot.taints.sets],
+            "codes": snapshot.taints.codes.tolist(),
+        },
+        "unschedulable": np.flatnonzero(snapshot.unschedulable).tolist(),
+        "addresses": list(snapshot.addresses),
+        "gpu_total": _hex_rows(snapshot.gpu_total),
+        "gpu_free": _hex_rows(snapshot.gpu_free),
+        "matrices": [
+            {
+                "source": m.source,
+                "labels": list(m.labels),
+                "gb_s": [[_finite(x) for x in row] for row in m.gb_s.tolist()],
+            }
+            for m in snapshot.matrices
+        ],
+        "node_matrix": snapshot.node_matrix.tolist(),
+        "queues": [_plain(queue) for queue in snapshot.queues.values()],
+        "running": [{**_plain(pod), "gpu_mask": f"{pod.gpu_mask:x}"} for pod in snapshot.running],
+    }
+
+
+def _plain(value: Queue | RunningPod) -> dict[str, Any]:
+    """The fields that differ from their defaults."""
+    found = {}
+    for field in dataclasses.fields(value):
+        item = getattr(value, field.name)
+        default = field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
+        if item != default:
+            found[field.name] = dict(item) if isinstance(item, Mapping) else item
+    return found
+
+
+def _finite(number: float) -> float | str:
+    return number if math.isfinite(number) else str(number)
+
+
+def _runs(indices: npt.NDArray[np.int32]) -> list[list[int]]:
+    """Ascending indices as [first, one past the last]."""
+    if not len(indices):
+        return []
+    cuts = np.flatnonzero(np.diff(indices) != 1)
+    first = indices[np.concatenate([[0], cuts + 1])]
+    last = indices[np.concatenate([cuts, [len(indices) - 1]])] + 1
+    return np.stack([first, last], axis=1).tolist()  # type: ignore[no-any-return]
+
+
+def _hex_rows(words: npt.NDArray[np.uint64]) -> list[str]:
+    return [f"{int.from_bytes(row.astype('<u8').tobytes(), 'little'):x}" for row in words]
+
+
+def parse_snapshot(text: str, source: str) -> ClusterSnapshot:
+    """The snapshot of a text in JSON or YAML.
+
+    Raises
+    ------
+    InputError
+        Not a snapshot of this version, a field that is missing, of the wrong type or size, an index of no node.
+    """
+    documents = read_text(text.encode(), source)
+    data = documents[0][0]
+    if len(documents) != 1 or type(data) is not dict or data.get(MARK) != VERSION:
+        got = data.get(MARK) if type(data) is dict else None
+        raise InputError("not a snapshot", source=source, got=f"{MARK}: {got}", expected=f"{MARK}: {VERSION}")
+    try:
+        return _snapshot(data)
+    except InputError as error:
+        raise error.at(source=source) from None
+    except CapacityError as error:
+        raise InputError(str(error), source=source) from None
+
+
+def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
+    nodes = _texts(data, "nodes", "")
+    n = len(nodes)
+    if len(set(nodes)) != n:
+        raise InputError("the same node twice", where="nodes", expected="each node once")
+    topology = _topology(data, nodes)
+    # Numbering is a function of names and sets alone, but a file may list its nodes in any order.
+    position = {name: i for i, name in enumerate(nodes)}
+    order = np.array([position[name] for name in topology.node_names], dtype=np.int64)
+    resources = tuple(_texts(data, "resources", ""))
+    matrices = tuple(_matrix(item, path) for path, item in get_maps(data, "matrices", ""))
+    node_matrix = _ints(data, "node_matrix", "", (n,), -1, len(matrices) - 1)
+    addresses = _texts(data, "addresses", "")
+    if len(addresses) not in (0, n):
+        raise wrong("addresses", addresses, f"one per node, {n}, or none")
+    unschedulable = np.zeros(n, dtype=np.bool_)
+    unschedulable[_ints(data, "unschedulable", "", (-1,), 0, n - 1)] = True
+    running = tuple(_pod(item, path, n, order) for path, item in get_maps(data, "running", ""))
+    masks = [_masks(data, key, n) for key in ("gpu_total", "gpu_free")]
+    words = gpu_words([*masks[0], *masks[1]])
+    queues = [_queue(item, path) for path, item in get_maps(data, "queues", "")]
+    return ClusterSnapshot(
+        topology=topology,
+        resources=resources,
+        allocatable=_ints(data, "allocatable", "", (n, len(resources)))[order],
+        used=_ints(data, "used", "", (n, len(resources)))[order],
+        labels=_labels(data, topology, order),
+        taints=_taints(data, n, order),
+        unschedulable=unschedulable[order],
+        gpu_total=words[:n][order],
+        gpu_free=words[n:][order],
+        matrices=matrices,
+        node_matrix=node_matrix[order].astype(np.int32),
+        queues={queue.name: queue for queue in queues},
+        running=running,
+        gaps=tuple(_texts(data, "gaps", "")),
+        source=get_text(data, "source", ""),
+        taken_at=get_text(data, "taken_at", ""),
+        addresses=tuple(addresses[i] for i in order) if addresses else (),
+    )
+
+
+def _topology(data: Mapping[str, Any], nodes: Sequence[str]) -> Topology:
+    specs: dict[str, DomainSpec] = {}
+    for path, item in get_maps(data, "domains", ""):
+        name = get_text(item, "name", path)
+        if not name or name in specs:
+            raise wrong(child(path, "name"), item.get("name"), "a name, each once")
+        runs = _ints(item, "nodes", path, (-1, 2), 0, len(nodes))
+        if (np.diff(runs.ravel()) < 0).any():
+            raise wrong(child(path, "nodes"), item["nodes"], "runs [first, one past the last] that rise")
+        members = np.concatenate([np.arange(a, b, dtype=np.int32) for a, b in runs] or [np.zeros(0, dtype=np.int32)])
+        tier = int(_ints({"tier": [item.get("tier")]}, "tier", path, (1,), -(2**31), 2**31 - 1)[0])
+        parent = get_text(item, "parent", path)
+        specs[name] = DomainSpec(name, tier, members, parent, get_text(item, "tier_name", path))
+    _check_parents(specs)
+    problems = [
+        Problem(get_text(item, "code", path), get_text(item, "domain", path), get_text(item, "message", path))
+        for path, item in get_maps(data, "problems", "")
+    ]
+    return Topology.build(nodes, specs.values(), problems, get_bool(data, "ready", "", True))
+
+
+def _check_parents(specs: Mapping[str, DomainSpec]) -> None:
+    safe: set[str] = set()
+    for name in specs:
+        path: dict[str, None] = {}
+        while name and name not in safe:
+            if name in path:
+                raise InputError(
+                    "a domain inside itself", where="domains", got=name, expected="parents without a cycle"
+                )
+            path[name] = None
+            parent = specs[name].parent
+            if parent and parent not in specs:
+                raise InputError("a parent that is not there", where=f"domains, {name}", got=parent)
+            name = parent
+        safe.update(path)
+
+
+def _labels(data: Mapping[str, Any], topology: Topology, order: npt.NDArray[np.int64]) -> NodeLabels:
+    n = topology.n_nodes
+    columns: dict[str, tuple[npt.NDArray[np.int32], tuple[str, ...]]] = {}
+    labels = get_map(data, "labels", "")
+    for key in labels:
+        where = f"labels[{key!r}]"
+        column = get_map(labels, key, "labels")
+        values = tuple(_texts(column, "values", where))
+        codes = _ints(column, "codes", where, (n,), -1, len(values) - 1)[order].astype(np.int32)
+        codes.flags.writeable = False
+        columns[key] = (codes, values)
+    columns[NODE_NAME_FIELD] = (np.arange(n, dtype=np.int32), topology.node_names)
+    columns[NODE_NAME_FIELD][0].flags.writeable = False
+    return NodeLabels(columns, n)
+
+
+def _taints(data: Mapping[str, Any], n: int, order: npt.NDArray[np.int64]) -> NodeTaints:
+    taints = get_map(data, "taints", "")
+    sets = []
+    for i, some in enumerate(get_list(taints, "sets", "taints")):
+        rows = get_maps({"sets": some}, "sets", f"taints[{i}]")
+        sets.append(
+            tuple(Taint(get_text(t, "key", at), get_text(t, "value", at), get_text(t, "effect", at)) for at, t in rows)
+        )
+    codes = _ints(taints, "codes", "taints", (n,), 0, len(sets) - 1)[order].astype(np.int32)
+    codes.flags.writeable = False
+    return NodeTaints(tuple(sets), codes)
+
+
+def _matrix(item: Mapping[str, Any], path: str) -> BandwidthMatrix:
+    rows = get_list(item, "gb_s", path)
+    try:
+        numbers = [[_NOT_FINITE[x] if type(x) is str else float(x) for x in row] for row in rows]
+        gb_s = np.array(numbers, dtype=np.float64)
+    except (KeyError, TypeError, ValueError):
+        raise wrong(child(path, "gb_s"), rows, "rows of numbers") from None
+    return BandwidthMatrix(gb_s, tuple(_texts(item, "labels", path)), get_text(item, "source", path))
+
+
+def _queue(item: Mapping[str, Any], path: str) -> Queue:
+    amounts = {
+        key: _amounts(item, key, path) for key in ("capability", "deserved", "guarantee") if item.get(key) is not None
+    }
+    weight, priority = (int(_ints({"n": [item.get(key, d)]}, "n", path, (1,))[0]) for key, d in _QUEUE_NUMBERS)
+    return Queue(get_text(item, "name", path), weight, priority=priority, **amounts)
+
+
+_QUEUE_NUMBERS = (("weight", 1), ("priority", 0))
+
+
+def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64]) -> RunningPod:
+    node = int(_ints({"node": [item.get("node")]}, "node", path, (1,), -1, n - 1)[0])
+    # Every other field of a running pod is text or a mapping of text, whatever is added to them.
+    known = {field.name for field in dataclasses.fields(RunningPod)}
+    texts: dict[str, Any] = {}
+    for key in item:
+        if key in ("node", "gpu_mask", "requests"):
+            continue
+        if key not in known:
+            raise wrong(child(path, key), item[key], "a field of a running pod")
+        texts[key] = _texts_by_key(item, key, path) if key in ("labels", "annotations") else get_text(item, key, path)
+    for key in ("namespace", "name"):
+        texts.setdefault(key, "")
+    where = np.argsort(order)
+    return RunningPod(
+        node=node if node < 0 else int(where[node]),
+        requests=_amounts(item, "requests", path),
+        gpu_mask=_mask(item.get("gpu_mask"), child(path, "gpu_mask")),
+        **texts,
+    )
+
+
+def _texts_by_key(data: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
+    values = get_map(data, key, where)
+    return {name: get_text(values, name, child(where, key)) for name in values}
+
+
+def _amounts(data: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
+    values = get_map(data, key, where)
+    for name, amount in values.items():
+        if type(amount) is not int or abs(amount) >= 2**63:
+            raise wrong(f"{child(where, key)}[{name!r}]", amount, "a whole number of base units")
+    return values
+
+
+def _masks(data: Mapping[str, Any], key: str, n: int) -> list[int]:
+    rows = get_list(data, key, "")
+    if len(rows) != n:
+        raise wrong(key, rows, f"one mask per node, {n}")
+    return [_mask(row, f"{key}[{i}]") for i, row in enumerate(rows)]
+
+
+def _mask(value: Any, where: str) -> int:
+    if type(value) is str and 0 < len(value) <= MAX_GPUS // 4:
+        try:
+            return int(value, 16)
+        except ValueError:
+            pass
+    raise wrong(where, value, f"a mask of at most {MAX_GPUS} GPUs in hex")
+
+
+def _texts(data: Mapping[str, Any], key: str, where: str) -> list[str]:
+    values = get_list(data, key, where)
+    if any(type(value) is not str for value in values):
+        raise wrong(child(where, key), values, "a list of text")
+    return values
+
+
+def _ints(
+    data: Mapping[str, Any], key: str, where: str, shape: tuple[int, ...], least: int = -(2**63), most: int = 2**63 - 1
+) -> npt.NDArray[np.int64]:
+    """Whole numbers within bounds in an array of that shape; -1 in it: any length."""
+    values = get_list(data, key, where)
+    place = child(where, key)
+    expected = f"whole numbers, {' x '.join('any' if k < 0 else str(k) for k in shape)}"
+    try:
+        array = np.array(values)
+    except (ValueError, OverflowError):
+        raise wrong(place, values, expected) from None
+    if not values:
+        array = np.zeros([max(k, 0) for k in shape], dtype=np.int64)
+        if shape[0] > 0:
+            raise wrong(place, values, expected)
+    fits = array.ndim == len(shape) and all(k in (-1, m) for k, m in zip(shape, array.shape, strict=True))
+    if not fits or (array.size and array.dtype.kind != "i"):
+        raise wrong(place, values, expected)
+    if array.size and (int(array.min()) < least or int(array.max()) > most):
+        raise wrong(place, int(array.max() if int(array.max()) > most else array.min()), f"from {least} to {most}")
+    return array.astype(np.int64)

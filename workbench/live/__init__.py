@@ -1,0 +1,1 @@
+"""The only room that opens a socket, and only to the endpoint that the user named."""

@@ -1,0 +1,268 @@
+"""One GET with every bound set: the whole time, the size, no redirect, the certificate verified."""
+
+from __future__ import annotations
+
+import ssl
+import threading
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+
+from workbench.errors import ClusterError, InputError, WorkbenchError
+from workbench.live.credentials import Credentials
+
+__all__ = ["MAX_BYTES", "TIMEOUT_S", "Access", "checked_url", "fetch_json", "shown_url"]
+
+#: Largest body; what Volcano's controller reads of a UFM.
+MAX_BYTES = 100 << 20
+
+#: Seconds from the first packet to the last byte.
+TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True)
+class Access:
+    """How an endpoint may be asked.
+
+    Attributes
+    ----------
+    credentials : Credentials, optional
+        Sent as basic authentication.
+    verify : bool
+        Whether the server's certificate must be good.
+    ca_file : Path, optional
+        PEM of the authorities that are trusted instead of the system's.
+    timeout_s : float
+        For the whole exchange: name, connection, answer.
+    max_bytes : int
+        Largest body.
+    transport : httpx.BaseTransport, optional
+        Stands in for the network in tests.
+    """
+
+    credentials: Credentials | None = None
+    verify: bool = True
+    ca_file: Path | None = None
+    timeout_s: float = TIMEOUT_S
+    max_bytes: int = MAX_BYTES
+    transport: httpx.BaseTransport | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.timeout_s <= threading.TIMEOUT_MAX:
+            raise InputError("not a time-out", got=f"{self.timeout_s:g} s", expected="seconds above 0")
+
+
+def checked_url(endpoint: str, path: str = "") -> str:
+    """The URL of a path under an endpoint; https where the endpoint has no scheme.
+
+    Raises
+    ------
+    InputError
+        Another scheme, no host, a user name or password inside the URL, or a query where a path follows. What stands
+        before an ``@`` is in no message.
+    """
+    text = endpoint.strip()
+    url = _parsed(text if "://" in text else f"https://{text}")
+    if url is None or url.scheme not in ("http", "https") or not url.host:
+        raise InputError("not an endpoint", got=repr(shown_url(text)), expected="http(s)://HOST[:PORT]")
+    if url.userinfo:
+        raise InputError(
+            "a user name or password in the URL",
+            source=shown_url(text),
+            expected="the endpoint alone; credentials come from the environment or a file",
+        )
+    if path and (url.query or url.fragment):
+        raise InputError("not an endpoint", got=repr(shown_url(text)), expected="no query and no fragment")
+    whole = str(url).split("#")[0]
+    return whole.rstrip("/") + path if path else whole
+
+
+def _parsed(text: str) -> httpx.URL | None:
+    try:
+        return httpx.URL(text)
+    except (httpx.InvalidURL, UnicodeError, ValueError):
+        return None
+
+
+def shown_url(text: str) -> str:
+    """A URL for people: without what stands before an ``@`` and without the query, where secrets stand."""
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        scheme, rest = "", text
+    authority, slash, path = rest.partition("/")
+    plain = scheme + separator + authority.rpartition("@")[2] + slash + path.rpartition("@")[2]
+    return plain.partition("?")[0].partition("#")[0][:200]
+
+
+def fetch_json(url: str, access: Access) -> Any:
+    """The parsed JSON that a URL answers with.
+
+    Parameters
+    ----------
+    url : str
+        As `checked_url` gives it.
+    access : Access
+
+    Raises
+    ------
+    ClusterError
+        No connection, a bad certificate, no whole answer in time, credentials refused, a status other than 200; a
+        redirect is one, because credentials must not travel where nobody sent them.
+    InputError
+        More bytes than allowed, or not JSON. A certificate file that cannot be read.
+
+    Notes
+    -----
+    The exchange runs in a thread of its own, so that the bound holds for the whole of it: httpx bounds each step, and
+    a server that sends a byte a second never exceeds one. Proxies of the environment are not used: the socket opens to
+    the endpoint and to nothing else (DESIGN decision 13).
+    """
+    outcome: list[bytes | BaseException] = []
+    done, give_up = threading.Event(), threading.Event()
+    client = _client(access)
+
+    def exchange() -> None:
+        try:
+            outcome.append(_body(client, url, access.max_bytes, give_up))
+        except BaseException as error:  # handed to the thread that waits
+            outcome.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=exchange, name="workbench-fetch", daemon=True).start()
+    try:
+        in_time = done.wait(access.timeout_s)
+    finally:
+        # Ends the thread, too, where the exchange still runs: its next read finds the connection closed.
+        give_up.set()
+        client.close()
+    place = shown_url(url)
+    if not in_time:
+        raise ClusterError(f"{place}: no whole answer within {access.timeout_s:g} s")
+    answer = outcome[0]
+    if isinstance(answer, BaseException):
+        explained = _explained(answer, place, access)
+        if explained is None:
+            raise answer
+        raise explained from answer
+    try:
+        return orjson.loads(answer)
+    except orjson.JSONDecodeError as error:
+        raise InputError(
+            f"the answer is not JSON: {error.msg}",
+            source=place,
+            where=f"line {error.lineno}, column {error.colno}",
+            got=f"{len(answer)} bytes",
+            expected="JSON",
+        ) from None
+
+
+def _client(access: Access) -> httpx.Client:
+    # Compressed answers are not asked for: a small one may unpack to any size.
+    headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "topology-workbench"}
+    credentials = access.credentials
+    return httpx.Client(
+        auth=httpx.BasicAuth(credentials.username, credentials.password) if credentials is not None else None,
+        verify=_tls(access),
+        timeout=access.timeout_s,
+        follow_redirects=False,
+        trust_env=False,
+        headers=headers,
+        transport=access.transport,
+    )
+
+
+def _tls(access: Access) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=access.ca_file)
+    except (OSError, ssl.SSLError) as error:
+        raise InputError(
+            f"cannot be read: {error.strerror or error}", source=str(access.ca_file), expected="certificates in PEM"
+        ) from None
+    if not access.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+class _Refused(Exception):
+    """The server answered, but not with what was asked for; `status` is its HTTP status."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+
+class _TooLarge(Exception):
+    """The body is larger than allowed."""
+
+
+class _Encoded(Exception):
+    """The body is compressed although that was not asked for."""
+
+
+def _body(client: httpx.Client, url: str, max_bytes: int, give_up: threading.Event) -> bytes:
+    with client.stream("GET", url) as response:
+        if response.status_code != HTTPStatus.OK:
+            raise _Refused(response.status_code)
+        if response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
+            raise _Encoded
+        announced = response.headers.get("Content-Length", "")
+        if announced.isascii() and announced.isdigit() and int(announced[:20]) > max_bytes:
+            raise _TooLarge
+        body = bytearray()
+        for piece in response.iter_raw():
+            body += piece
+            if len(body) > max_bytes or give_up.is_set():
+                raise _TooLarge
+    return bytes(body)
+
+
+def _explained(error: BaseException, place: str, access: Access) -> WorkbenchError | None:
+    """One line of ours for whatever went wrong; None for a bug."""
+    match error:
+        case _Refused(status=HTTPStatus.UNAUTHORIZED):
+            what = (
+                "the user name or password is wrong" if access.credentials else "it asks for a user name and password"
+            )
+            return ClusterError(f"{place}: refused with status 401: {what}")
+        case _Refused(status=HTTPStatus.FORBIDDEN):
+            return ClusterError(f"{place}: refused with status 403: this user may not read it")
+        case _Refused(status=status) if 300 <= status < 400:
+            return ClusterError(f"{place}: answered with a redirect (status {status}), which is not followed")
+        case _Refused(status=status):
+            return ClusterError(f"{place}: answered with status {status}{_phrase(status)}, expected 200")
+        case _TooLarge():
+            return InputError("the answer is too large", source=place, expected=f"at most {access.max_bytes} bytes")
+        case _Encoded():
+            return InputError("the answer is compressed, which was not asked for", source=place, expected="plain JSON")
+        case httpx.TimeoutException():
+            return ClusterError(f"{place}: no whole answer within {access.timeout_s:g} s")
+        case httpx.HTTPError():
+            return ClusterError(f"{place}: {_reason(error)}")
+    return None
+
+
+def _phrase(status: int) -> str:
+    """The standard's words; the server's own are not ours to print."""
+    try:
+        return f" ({HTTPStatus(status).phrase})"
+    except ValueError:
+        return ""
+
+
+def _reason(error: BaseException) -> str:
+    """Why the connection failed, from the innermost error that says it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"the certificate is not trusted: {cause.verify_message}"
+        if isinstance(cause, ssl.SSLError):
+            return f"no TLS connection: {cause.reason or 'the handshake failed'}"
+        if isinstance(cause, OSError) and cause.strerror:
+            return f"no connection: {cause.strerror}"
+        cause = cause.__cause__ or cause.__context__
+    return f"the connection broke: {error}"[:200] if str(error) else "the connection broke"

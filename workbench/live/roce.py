@@ -1,0 +1,39 @@
+"""The links of an Ethernet fabric: the JSON of docs/discovery.md from a URL or a file."""
+
+from __future__ import annotations
+
+from workbench.errors import InputError
+from workbench.formats.manifests import read_bytes, read_text
+from workbench.live.http import Access, checked_url, fetch_json, shown_url
+from workbench.topology.discovery.result import DiscoveryResult
+from workbench.topology.discovery.roce import discover_roce, read_roce_links
+
+__all__ = ["discover_links"]
+
+
+def discover_links(place: str, access: Access) -> DiscoveryResult:
+    """Read the links and make HyperNodes of them.
+
+    Parameters
+    ----------
+    place : str
+        A URL that begins with ``http://`` or ``https://``, which is asked once; else the name of a file.
+    access : Access
+        How a URL is asked; a file needs none of it.
+
+    Raises
+    ------
+    ClusterError, InputError
+        As `fetch_json`; InputError also for a file that cannot be read and for what is no list of links.
+    """
+    is_url = place.lower().startswith(("http://", "https://"))
+    if is_url:
+        data = fetch_json(checked_url(place), access)
+    else:
+        documents = read_text(read_bytes(place), place)
+        data = documents[0][0] if len(documents) == 1 else None
+    try:
+        links = read_roce_links(data)
+    except InputError as error:
+        raise error.at(source=shown_url(place) if is_url else place) from None
+    return discover_roce(links)

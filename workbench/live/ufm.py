@@ -1,0 +1,64 @@
+"""NVIDIA's Unified Fabric Manager: its list of ports over REST."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.errors import InputError
+from workbench.live.http import Access, checked_url, fetch_json, shown_url
+from workbench.topology.discovery.result import DiscoveryResult
+from workbench.topology.discovery.ufm import discover_ufm, read_ufm_ports
+
+__all__ = ["PORTS_PATH", "UfmServer"]
+
+PORTS_PATH = "/ufmRest/resources/ports"
+
+
+@dataclass(frozen=True)
+class UfmServer:
+    """A UFM that can be asked.
+
+    Parameters
+    ----------
+    endpoint : str
+        ``https://HOST[:PORT]``; https where the scheme is missing.
+    access : Access
+
+    Raises
+    ------
+    InputError
+        No endpoint or no credentials, in Volcano's words; no URL.
+
+    Notes
+    -----
+    Source: reference/volcano-topology.md section 9.2.
+    """
+
+    endpoint: str
+    access: Access
+
+    def __post_init__(self) -> None:
+        if not self.endpoint:
+            raise InputError("UFM endpoint is not configured", expected="https://HOST[:PORT]")
+        if self.access.credentials is None:
+            raise InputError(
+                "UFM authentication credentials are not configured",
+                expected="WORKBENCH_UFM_USERNAME and WORKBENCH_UFM_PASSWORD in the environment, or a file with both",
+            )
+        checked_url(self.endpoint, PORTS_PATH)
+
+    def discover(self) -> DiscoveryResult:
+        """Ask once; whatever goes wrong raises, so that no result is not mistaken for an empty one.
+
+        Raises
+        ------
+        ClusterError, InputError
+            As `fetch_json`; InputError also where the answer is no list of ports.
+        """
+        url = checked_url(self.endpoint, PORTS_PATH)
+        data = fetch_json(url, self.access)
+        try:
+            ports = read_ufm_ports(data)
+        except InputError as error:
+            raise error.at(source=shown_url(url)) from None
+        return discover_ufm(ports)

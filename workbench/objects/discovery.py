@@ -1,0 +1,231 @@
+"""The configuration of topology discovery in Volcano's controller, and what a changed one sets in motion.
+
+Owns ``networkTopologyDiscovery`` of ``volcano-controller.conf`` as values. Reading the text is in
+`workbench.formats.discovery_conf`; what a source finds becomes HyperNodes in `workbench.topology.discovery`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.objects.duration import read_duration
+from workbench.objects.fields import child, get_bool, get_map, get_maps, get_text, wrong
+
+__all__ = [
+    "DEFAULT_INTERVAL_S",
+    "SOURCE_LABEL",
+    "VOLCANO_SOURCES",
+    "DiscoveryConfig",
+    "DiscoverySource",
+    "Reload",
+    "SecretRef",
+    "config_map_name",
+    "read_discovery_config",
+    "read_topology_types",
+    "reload",
+]
+
+#: Label of a HyperNode that discovery made; its value is the source.
+SOURCE_LABEL = "volcano.sh/network-topology-source"
+
+#: Seconds between two rounds of a source that says nothing, or nothing above zero.
+DEFAULT_INTERVAL_S = 3600.0
+
+#: Sources that a Volcano controller has; `roce` stands in its examples only.
+VOLCANO_SOURCES = frozenset({"label", "ufm"})
+
+_FIELDS = frozenset({"source", "enabled", "interval", "credentials", "config"})
+
+
+@dataclass(frozen=True)
+class SecretRef:
+    """The Secret that holds a source's user name and password."""
+
+    name: str
+    namespace: str
+
+
+@dataclass(frozen=True)
+class DiscoverySource:
+    """One entry of networkTopologyDiscovery.
+
+    Attributes
+    ----------
+    source : str
+        ``ufm``, ``label``, ``roce`` or a name that nobody knows.
+    enabled : bool
+        False where the entry does not say.
+    interval_s : float
+        Seconds from one round to the next; an hour where the entry says nothing, zero or less.
+    secret : SecretRef, optional
+    config : mapping
+        The source's own settings, as written.
+    """
+
+    source: str
+    enabled: bool = False
+    interval_s: float = DEFAULT_INTERVAL_S
+    secret: SecretRef | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DiscoveryConfig:
+    """The sources in the order of the file, and what of it Volcano would not look at."""
+
+    sources: tuple[DiscoverySource, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def enabled(self) -> dict[str, DiscoverySource]:
+        """Enabled sources by name, in the order of the file; of two with one name the first counts, as upstream."""
+        found: dict[str, DiscoverySource] = {}
+        for source in self.sources:
+            if source.enabled:
+                found.setdefault(source.source, source)
+        return found
+
+
+@dataclass(frozen=True)
+class Reload:
+    """What happens to the sources when a changed configuration is read.
+
+    Attributes
+    ----------
+    stopped : tuple of str
+        Enabled before, not now. Their HyperNodes stay.
+    restarted, started : tuple of str
+        Enabled before and now: stopped and started again, whether or not their settings differ. Enabled only now.
+    changed : tuple of str
+        Those of `restarted` whose settings differ.
+    failing : str
+        The first enabled source that nobody can run; empty: none. It is tried again for ever.
+    waiting : tuple of str
+        Enabled sources behind `failing`: they wait until it is mended. One that ran goes on with its old settings.
+    """
+
+    stopped: tuple[str, ...]
+    restarted: tuple[str, ...]
+    started: tuple[str, ...]
+    changed: tuple[str, ...]
+    failing: str = ""
+    waiting: tuple[str, ...] = ()
+
+
+def reload(old: DiscoveryConfig, new: DiscoveryConfig | None, known: Collection[str] = VOLCANO_SOURCES) -> Reload:
+    """What Volcano's controller does when it reads a changed configuration.
+
+    Parameters
+    ----------
+    old : DiscoveryConfig
+        What runs now. A text that cannot be read is an InputError before this function is called: upstream then goes
+        on with the old sources.
+    new : DiscoveryConfig, optional
+        None: the ConfigMap is gone, which is an empty configuration.
+    known : collection of str
+        Sources that can be run.
+
+    Notes
+    -----
+    Source: reference/volcano-topology.md section 9. `stopped` by name, the rest in the order of the new file.
+    """
+    before, now = old.enabled, (new or DiscoveryConfig()).enabled
+    names = list(now)
+    bad = next((i for i, name in enumerate(names) if name not in known), len(names))
+    restarted = tuple(name for name in names[:bad] if name in before)
+    return Reload(
+        stopped=tuple(sorted(before.keys() - now.keys())),
+        restarted=restarted,
+        started=tuple(name for name in names[:bad] if name not in before),
+        changed=tuple(name for name in restarted if before[name] != now[name]),
+        failing=names[bad] if bad < len(names) else "",
+        waiting=tuple(names[bad + 1 :]),
+    )
+
+
+def config_map_name(environment: Mapping[str, str]) -> tuple[str, str]:
+    """Namespace and name of the controller's ConfigMap, from the environment of its pod.
+
+    ``KUBE_POD_NAMESPACE`` (default ``volcano-system``) and ``HELM_RELEASE_NAME`` (default ``volcano``).
+    """
+    namespace = environment.get("KUBE_POD_NAMESPACE") or "volcano-system"
+    release = environment.get("HELM_RELEASE_NAME") or "volcano"
+    return namespace, f"{release}-controller-configmap"
+
+
+def read_discovery_config(data: Any) -> DiscoveryConfig:
+    """The configuration from parsed YAML; nothing at all is an empty configuration.
+
+    Raises
+    ------
+    InputError
+        A field of the wrong type, a source without a name, an interval that is no duration.
+    """
+    if data is None:
+        return DiscoveryConfig()
+    if type(data) is not dict:
+        raise wrong("", data, "a mapping with networkTopologyDiscovery")
+    notes: list[str] = []
+    sources = tuple(_source(item, path, notes) for path, item in get_maps(data, "networkTopologyDiscovery", ""))
+    names = [source.source for source in sources if source.enabled]
+    notes += [
+        f"source {name} is enabled twice: the first counts" for name in sorted({n for n in names if names.count(n) > 1})
+    ]
+    return DiscoveryConfig(sources, tuple(notes))
+
+
+def _source(item: Mapping[str, Any], path: str, notes: list[str]) -> DiscoverySource:
+    name = get_text(item, "source", path)
+    if not name:
+        raise wrong(child(path, "source"), item.get("source"), "the name of a source: label, ufm or roce")
+    notes += [f"source {name}: field {key} is not known to Volcano: ignored" for key in item if key not in _FIELDS]
+    credentials = get_map(item, "credentials", path)
+    where = child(path, "credentials")
+    secret = get_map(credentials, "secretRef", where)
+    place = child(where, "secretRef")
+    reference = SecretRef(get_text(secret, "name", place), get_text(secret, "namespace", place)) if secret else None
+    return DiscoverySource(
+        source=name,
+        enabled=get_bool(item, "enabled", path),
+        interval_s=_interval(item.get("interval"), child(path, "interval")),
+        secret=reference,
+        config=get_map(item, "config", path),
+    )
+
+
+def _interval(value: Any, where: str) -> float:
+    if value is None:
+        return DEFAULT_INTERVAL_S
+    if type(value) is int:
+        seconds = value / 1e9  # Go reads a bare number as nanoseconds
+    elif type(value) is str:
+        try:
+            seconds = read_duration(value)
+        except InputError as error:
+            raise error.at(where=where) from None
+    else:
+        raise wrong(where, value, "a duration such as 10m")
+    return seconds if seconds > 0 else DEFAULT_INTERVAL_S
+
+
+def read_topology_types(config: Mapping[str, Any], where: str = "config") -> dict[str, tuple[str, ...]]:
+    """``networkTopologyTypes`` of the label source: label keys of each type, widest first, as written.
+
+    Raises
+    ------
+    InputError
+        Not a mapping of lists of ``{nodeLabel: key}``.
+    """
+    place = child(where, "networkTopologyTypes")
+    types = get_map(config, "networkTopologyTypes", where)
+    return {name: tuple(_label(item, path) for path, item in get_maps(types, name, place)) for name in types}
+
+
+def _label(item: Mapping[str, Any], path: str) -> str:
+    key = get_text(item, "nodeLabel", path)
+    if not key:
+        raise wrong(child(path, "nodeLabel"), item.get("nodeLabel"), "the key of a node label")
+    return key

@@ -1,0 +1,124 @@
+"""Topologies that name levels by node labels: Topology of Kueue and KAI, Koordinator's ClusterNetworkTopology.
+
+Sources: Kueue KEP 2724; KAI Scheduler, "Topology Aware Scheduling"; Koordinator, API ClusterNetworkTopology v1alpha1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, wrong
+from workbench.objects.metadata import Metadata, read_metadata
+
+__all__ = [
+    "HOSTNAME",
+    "NODE_LAYER",
+    "Level",
+    "LevelTopology",
+    "read_cluster_network_topology",
+    "read_kai_topology",
+    "read_kueue_topology",
+]
+
+#: The label of a level that is the node itself.
+HOSTNAME = "kubernetes.io/hostname"
+
+#: Koordinator's built-in layers: the node and the cluster.
+NODE_LAYER, CLUSTER_LAYER = "NodeTopologyLayer", "ClusterTopologyLayer"
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level: its name, and the label keys that say a node's domain, the first that a node has counting."""
+
+    name: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LevelTopology:
+    """Levels of a cluster.
+
+    Attributes
+    ----------
+    metadata : Metadata
+    owner : str
+        ``kueue``, ``kai`` or ``koordinator``.
+    levels : tuple of Level
+        Widest first; the level of the node itself is left out.
+    """
+
+    metadata: Metadata
+    owner: str
+    levels: tuple[Level, ...]
+
+
+def read_kueue_topology(data: Mapping[str, Any]) -> LevelTopology:
+    """A Kueue Topology (kueue.x-k8s.io) from a parsed manifest.
+
+    Raises
+    ------
+    InputError
+        No level, a level without a label, one label twice, the host name above another level.
+    """
+    return _topology(data, "kueue")
+
+
+def read_kai_topology(data: Mapping[str, Any]) -> LevelTopology:
+    """A KAI Topology (kai.scheduler), which has the same fields."""
+    return _topology(data, "kai")
+
+
+def _topology(data: Mapping[str, Any], owner: str) -> LevelTopology:
+    spec = get_map(data, "spec", "")
+    keys: list[str] = []
+    for path, item in get_maps(spec, "levels", "spec"):
+        key = get_text(item, "nodeLabel", path)
+        if not key or key in keys or HOSTNAME in keys:
+            raise wrong(child(path, "nodeLabel"), item.get("nodeLabel"), f"a label, each once, {HOSTNAME} last")
+        keys.append(key)
+    if not keys:
+        raise wrong("spec.levels", spec.get("levels"), "at least one level")
+    levels = tuple(Level(key, (key,)) for key in keys if key != HOSTNAME)
+    return LevelTopology(read_metadata(data, namespaced=False), owner, levels)
+
+
+def read_cluster_network_topology(data: Mapping[str, Any]) -> LevelTopology:
+    """A Koordinator ClusterNetworkTopology from a parsed manifest.
+
+    The layers are followed upwards from NodeTopologyLayer; layers that are not met so are not part of the tree.
+
+    Raises
+    ------
+    InputError
+        No NodeTopologyLayer, a layer twice or inside itself, a parent that is not there, a layer without a label.
+    """
+    spec = get_map(data, "spec", "")
+    layers: dict[str, tuple[str, tuple[str, ...], str]] = {}
+    for path, item in get_maps(spec, "networkTopologySpec", "spec"):
+        name = get_text(item, "topologyLayer", path)
+        if not name or name in layers:
+            raise wrong(child(path, "topologyLayer"), item.get("topologyLayer"), "a layer, each once")
+        keys = get_list(item, "labelKey", path)
+        if any(type(key) is not str for key in keys):
+            raise wrong(child(path, "labelKey"), keys, "a list of text")
+        layers[name] = (get_text(item, "parentTopologyLayer", path), tuple(keys), path)
+    if NODE_LAYER not in layers:
+        raise wrong("spec.networkTopologySpec", spec.get("networkTopologySpec"), f"a layer {NODE_LAYER}")
+    levels: list[Level] = []
+    parent, _, below = layers[NODE_LAYER]
+    while parent and parent != CLUSTER_LAYER:
+        where = child(below, "parentTopologyLayer")
+        if parent not in layers:
+            raise wrong(where, parent, "a layer of the same list")
+        if parent == NODE_LAYER or parent in (level.name for level in levels):
+            raise InputError("a layer inside itself", where=where, got=parent, expected="layers that rise to a top")
+        above, keys, below = layers[parent]
+        if not keys:
+            raise wrong(child(below, "labelKey"), None, "at least one label")
+        levels.append(Level(parent, keys))
+        parent = above
+    return LevelTopology(read_metadata(data, namespaced=False), "koordinator", tuple(levels[::-1]))

@@ -1,0 +1,97 @@
+"""Gangs that come and go on one ledger: what the replay of a trace asks of a policy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import InputError
+from workbench.model.gang import Gang
+from workbench.model.ledger import Ledger
+from workbench.model.placement import Placement, Refusal
+from workbench.model.snapshot import ClusterSnapshot
+
+if TYPE_CHECKING:
+    from workbench.policies.base import Policy
+
+__all__ = ["Stream", "Taken"]
+
+#: Nodes, requests and GPUs of some pods, as `Ledger.take` has them.
+Taken = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint64] | None]
+
+
+class Stream:
+    """One policy on one ledger; made by `Policy.stream`.
+
+    `place` answers exactly as ``policy.place(gang, ledger)`` would, one call after another; a policy may have a faster
+    way of its own. No queue, no priority, no clock: who asks decides the order.
+
+    Parameters
+    ----------
+    policy : Policy
+    snapshot : ClusterSnapshot
+        Not changed; the pods that run in it stay.
+    """
+
+    def __init__(self, policy: Policy, snapshot: ClusterSnapshot) -> None:
+        self._policy = policy
+        self._ledger = snapshot.ledger()
+        # The placement is kept beside what it took, so that its id is not given to another one.
+        self._held: dict[int, tuple[Placement, list[Taken]]] = {}
+
+    @property
+    def ledger(self) -> Ledger:
+        """The cluster as it is now; to be read, and true until the next call."""
+        return self._ledger
+
+    @property
+    def n_held(self) -> int:
+        """Placements that were not given back."""
+        return len(self._held)
+
+    def place(self, gang: Gang) -> Placement | Refusal:
+        """Try one gang on what the ones before it left.
+
+        Returns
+        -------
+        Placement or Refusal
+            A placement holds its resources until it is given back.
+        """
+        result, taken = self._by_policy(gang)
+        if isinstance(result, Placement):
+            self._hold(result, taken)
+        return result
+
+    def give_back(self, placement: Placement) -> None:
+        """The pods of a placement have ended.
+
+        Raises
+        ------
+        InputError
+            The stream did not make this placement, or has got it back already.
+        """
+        _, taken = self._held.pop(id(placement), (None, None))
+        if taken is None:
+            expected = "a placement of this stream, once"
+            raise InputError("nothing to give back", source="placement", got=repr(placement), expected=expected)
+        for nodes, rows, words in taken:
+            self._give(nodes, rows, words)
+
+    def _by_policy(self, gang: Gang) -> tuple[Placement | Refusal, list[Taken]]:
+        """What the policy answers, and what the ledger then holds more."""
+        ledger = self.ledger
+        result = self._policy.place(gang, ledger)
+        taken = ledger.since(0)
+        ledger.commit()
+        return result, taken
+
+    def _hold(self, placement: Placement, taken: list[Taken]) -> None:
+        self._held[id(placement)] = placement, taken
+
+    def _give(
+        self, nodes: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], words: npt.NDArray[np.uint64] | None
+    ) -> None:
+        self._ledger.give_back(nodes, rows, words)
+        self._ledger.commit()

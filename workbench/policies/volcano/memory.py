@@ -1,0 +1,64 @@
+"""What the newest Volcano remembers of a job from one session to the next: its record and those of its sub-jobs.
+
+Upstream keeps it in the scheduler's cache; here the answer carries it (`Placement.records`) and the next snapshot shows
+it (`ClusterSnapshot.records`). Without it, as after a restart of the scheduler, records are recovered from the running
+pods, which can give a closer HyperNode than the one remembered. Source: volcano-topology.md 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.kernels.domains import NO_RECORD
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.topology import Topology
+from workbench.policies.volcano.recovery import joined, recover
+from workbench.policies.volcano.splitting import SubJobs
+
+__all__ = ["records_at_open", "records_to_keep"]
+
+
+def records_at_open(key: str, subs: SubJobs, snapshot: ClusterSnapshot) -> tuple[list[int], int]:
+    """Record of each sub-job and of the job when a session opens.
+
+    Parameters
+    ----------
+    key : str
+        Of the gang.
+    subs : SubJobs
+    snapshot : ClusterSnapshot
+
+    Returns
+    -------
+    records : list of int
+        What is remembered while pods of the sub-job run, else what they show; only sub-jobs with a topology have one.
+    job : int
+        What is remembered, unless nothing is or some sub-job's record had to be recovered: then where they meet.
+    """
+    topology = snapshot.topology
+    before = [_remembered(snapshot, f"{key}/{name}") if snapshot.records else NO_RECORD for name in subs.names]
+    records = [
+        recover(nodes, topology, known) if scored and len(nodes) else NO_RECORD
+        for nodes, scored, known in zip(subs.running_nodes, subs.topology.tolist(), before, strict=True)
+    ]
+    job = _remembered(snapshot, key)
+    running = any(map(len, subs.running_nodes))
+    recovered = any(b == NO_RECORD != r for b, r in zip(before, records, strict=True))
+    return records, job if running and job != NO_RECORD and not recovered else joined(records, topology)
+
+
+def records_to_keep(
+    key: str, names: Sequence[str], records: Sequence[int], job: int, topology: Topology
+) -> dict[str, str]:
+    """HyperNode by ``namespace/name`` and ``namespace/name/sub-group`` of those with a record; `names` of sub-jobs."""
+    ids = [key, *(f"{key}/{name}" for name in names)]
+    found = zip(ids, [job, *records], strict=True)
+    return {name: topology.domain_name(record) for name, record in found if record != NO_RECORD}
+
+
+def _remembered(snapshot: ClusterSnapshot, key: str) -> int:
+    """The domain remembered for a job or sub-job; `NO_RECORD` for none, or one that is not there any more."""
+    name, topology = snapshot.records.get(key, ""), snapshot.topology
+    if name and name == topology.domain_name(-1):
+        return -1
+    return topology.domain(name) if name and topology.has_domain(name) else NO_RECORD

@@ -1,0 +1,67 @@
+"""The nearest miss of every tier for a job that stays pending: which HyperNode would have held most of its pods."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.placement import NearestMiss
+from workbench.policies.base import Request
+
+__all__ = ["best_of", "nearest_misses"]
+
+
+def nearest_misses(
+    request: Request, known: Mapping[int, NearestMiss], allowed: npt.NDArray[np.bool_] | None = None
+) -> tuple[NearestMiss, ...]:
+    """One per tier with a HyperNode that the job may use, closest tier first, also where nothing was tried.
+
+    Parameters
+    ----------
+    request : Request
+        Before anything of the job is placed.
+    known : mapping of int to NearestMiss
+        What a search found out, per tier; taken as it is.
+    allowed : ndarray of shape (d + 1,), bool, optional
+        HyperNodes that its highest tier and its record leave to it, the virtual top last; None: all.
+
+    Returns
+    -------
+    tuple of NearestMiss
+        Of a tier that is not known the HyperNode with room for most of the pods needed, ties: the smallest name. Room
+        is exact for identical pods, an upper bound for several roles.
+    """
+    topology = request.snapshot.topology
+    tier_of = np.append(topology.tier, topology.top_tier)
+    usable = np.ones(len(tier_of), dtype=np.bool_) if allowed is None else allowed
+    unknown = [tier for tier in np.unique(tier_of[usable]).tolist() if tier not in known]
+    found = dict(known)
+    if unknown:
+        held, needs = _room(request)
+        for tier in unknown:
+            domains = np.flatnonzero(usable & (tier_of == tier))
+            best = int(domains[np.argmax(held[domains])])
+            name = topology.domain_name(best if best < topology.n_domains else -1)
+            found[tier] = NearestMiss(tier, name, int(held[best]), needs)
+    return tuple(found[tier] for tier in sorted(found))
+
+
+def _room(request: Request) -> tuple[npt.NDArray[np.int64], int]:
+    """How many of the pods needed each HyperNode holds, the virtual top last; and how many are needed."""
+    topology, demand = request.snapshot.topology, request.demand
+    progress = request.progress()
+    needs = max(progress.missing, 1)
+    held = np.zeros(topology.n_domains + 1, dtype=np.int64)
+    for role in demand.order:
+        left = progress.left[role]
+        if left:
+            room = demand.capacity(role, demand.idle, left)
+            held += np.minimum(topology.domain_sums(room[:, None])[:, 0], left)
+    return np.minimum(held, needs), needs
+
+
+def best_of(misses: Collection[NearestMiss]) -> NearestMiss:
+    """The one that came closest of all, ties: the closest tier; there must be one."""
+    return max(misses, key=lambda miss: (miss.holds, -miss.tier))

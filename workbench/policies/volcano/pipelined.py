@@ -1,0 +1,120 @@
+"""Jobs that would start when pods that are ending are gone: Volcano's future idle and pipelined pods.
+
+Where no pod is ending nothing here is asked. A job is tried twice: on what is idle, and on what will be idle then.
+
+::
+
+    idle now    later        answer
+    placed      -            placed, each pod on what is idle now
+    placed      closer       1.15 only: it waits, because its search stops at the first tier with room now or later
+    pending     placed       it waits; what it would get is kept for it until the session ends
+    pending     pending      pending
+
+Beyond the minimum a pod that would wait stays unplaced, for what its node lacks now. Within a HyperNode the nodes of a
+waiting job are those of the second try: upstream takes nodes with idle room first, pod by pod, which can make another
+choice among nodes for roles of several shapes. Not modelled: that 1.13 leaves what a trial of a HyperNode pipelined in
+the session, and nominated nodes, which only gang preemption writes.
+
+Source: volcano-topology.md 5.1 (steps 4 to 7, result), 5.5 and 5.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.ledger import Ledger
+from workbench.model.placement import Reason
+from workbench.policies.base import Assignment, Declined, Request
+from workbench.policies.gpu.base import GpuQuestions
+
+if TYPE_CHECKING:
+    from workbench.policies.volcano.policy import VolcanoPolicy
+
+__all__ = ["Waiting", "assign_beside_endings", "waiting"]
+
+Ints = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Waiting:
+    """A job that must wait for pods that are ending.
+
+    Attributes
+    ----------
+    declined : Declined
+        What it is told.
+    node : ndarray of shape (n_pods,), int32
+        Where each pod would go, -1: nowhere.
+    later : ndarray of shape (n_pods,), bool
+        Pods for which there is no room yet.
+    """
+
+    declined: Declined
+    node: Ints
+    later: npt.NDArray[np.bool_]
+
+
+def assign_beside_endings(policy: VolcanoPolicy, request: Request) -> Assignment | Declined:
+    """The answer to one job where pods are ending."""
+    now = policy.assign_idle(_on(policy, request, request.ledger.ahead(gone=False)))
+    found = _waiting(policy, request, now)
+    if found is None:
+        return now
+    if request.recorder is not None:
+        request.recorder.note(found.declined.reasons[0].message)
+    return found.declined
+
+
+def waiting(policy: VolcanoPolicy, request: Request) -> Waiting | None:
+    """Whether one job must wait; None: it can start now, or never by waiting alone."""
+    untold = replace(request, recorder=None)
+    return _waiting(policy, untold, policy.assign_idle(_on(policy, untold, request.ledger.ahead(gone=False))))
+
+
+def _waiting(policy: VolcanoPolicy, request: Request, now: Assignment | Declined) -> Waiting | None:
+    untold = replace(request, recorder=None)
+    ahead = _on(policy, untold, request.ledger.ahead(gone=True))
+    later = policy.assign_idle(ahead)
+    if isinstance(later, Declined):
+        return None
+    topology = request.snapshot.topology
+    if isinstance(now, Assignment):
+        if not policy.waits_for_closer or not later.has_record or later.record == now.record:
+            return None
+        names = topology.domain_name(later.record), topology.domain_name(now.record)
+        instead = f": {names[0]} is tried before {names[1]}, which has room now"
+    else:
+        instead = ""
+    late = _late(ahead, request, later.node)
+    if not late.any():
+        return None
+    nodes = sorted({topology.node_names[node] for node in later.node[late]}, key=str.encode)
+    shown = ", ".join(nodes[:3]) + (f" and {len(nodes) - 3} more" if len(nodes) > 3 else "")
+    pods = "1 pod waits" if late.sum() == 1 else f"{int(late.sum())} pods wait"
+    text = f"{pods} for the room that pods which are ending leave on {shown}{instead}"
+    others = now.reasons if isinstance(now, Declined) else ()
+    misses = now.nearest_misses if isinstance(now, Declined) else ()
+    reasons = (Reason("pipelined", text, int(late.sum())), *others)
+    return Waiting(Declined(reasons, misses, now.warnings), later.node, late)
+
+
+def _on(policy: VolcanoPolicy, request: Request, ledger: Ledger) -> Request:
+    gpus = GpuQuestions(request.gpus.policy, ledger)
+    return policy.request(request.gang, ledger, gpus, request.recorder)
+
+
+def _late(ahead: Request, request: Request, node: Ints) -> npt.NDArray[np.bool_]:
+    """Pods that do not fit what is idle now, taken in the order of roles."""
+    idle = request.demand.idle.copy()
+    late = np.zeros(len(node), dtype=np.bool_)
+    for role in ahead.demand.order:
+        row = ahead.demand.rows[role]
+        for pod in np.flatnonzero((ahead.gang.role_of_pod == role) & (node >= 0)):
+            late[pod] = bool((row > idle[node[pod]])[row > 0].any())
+            if not late[pod]:
+                idle[node[pod]] -= row
+    return late

@@ -1,0 +1,243 @@
+"""A stream of gangs through the two-level search, each search kept and run again on the nodes that changed.
+
+Gangs of a trace ask for the same few things again and again. What of a gang the search reads is its *form*; the first
+gang of a form prepares the search as `place` does, the others run it. Whatever the compiled search alone does not
+answer goes through `place`: refusals with their texts, pods left over, gangs with running pods, without a topology,
+with best-effort pods, with GPUs that counting does not settle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.domains import NO_RECORD
+from workbench.kernels.repeated import Repeated
+from workbench.kernels.two_level import TwoLevel
+from workbench.model.gang import Gang
+from workbench.model.ledger import Ledger
+from workbench.model.placement import Placement, Refusal
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.base import Assignment, Composed, Request
+from workbench.policies.gpu.base import GpuQuestions
+from workbench.policies.progress import invalid_gang, invalid_sub_groups
+from workbench.policies.stream import Stream
+from workbench.policies.volcano.memory import records_to_keep
+from workbench.policies.volcano.splitting import SubJobs
+
+__all__ = ["Prepared", "SearchStream"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+#: Nodes and HyperNodes of all searches that are kept, together: about 250 MB.
+_KEPT = 2_000_000
+_FEWEST, _MOST = 4, 256
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A search before its first turn, and what its answer needs besides."""
+
+    search: TwoLevel
+    subs: SubJobs
+    warnings: tuple[str, ...]
+    has_topology: bool
+
+
+@dataclass(eq=False)
+class _Form:
+    """Gangs that ask for the same.
+
+    Attributes
+    ----------
+    prepared : Prepared
+        Its search shows the records of sub-jobs after the last run.
+    rows : ndarray of shape (n_pods, r), int64
+        Request of each pod.
+    seen : int
+        Changes of the nodes that the search knows.
+    """
+
+    run: Repeated
+    prepared: Prepared
+    rows: Longs
+    gpus: bool
+    all_needed: bool
+    seen: int
+
+
+class SearchStream(Stream):
+    """See `Stream`.
+
+    Parameters
+    ----------
+    whole : Composed
+    prepare : callable
+        The search of a gang; None where `place` does more than run it.
+    snapshot : ClusterSnapshot
+    """
+
+    def __init__(
+        self, whole: Composed, prepare: Callable[[Request], Prepared | None], snapshot: ClusterSnapshot
+    ) -> None:
+        super().__init__(whole, snapshot)
+        self._whole = whole
+        self._prepare = prepare
+        self._forms: dict[Hashable, _Form | None] = {}
+        size = max(snapshot.n_nodes + snapshot.topology.n_domains, 1)
+        self._kept = min(max(_KEPT // size, _FEWEST), _MOST)
+        # What pods took and gave back, in order: each search and the ledger read on from where they stopped.
+        capacity = max(4 * snapshot.n_nodes, 4096)
+        self._nodes: Ints = np.empty(capacity, dtype=np.int32)
+        self._rows: Longs = np.empty((capacity, len(snapshot.resources)), dtype=np.int64)
+        self._n = 0
+        self._ledger_seen = 0
+
+    @property
+    def ledger(self) -> Ledger:
+        if self._ledger_seen < self._n:
+            news = slice(self._ledger_seen, self._n)
+            self._ledger.take(self._nodes[news], self._rows[news])
+            self._ledger.commit()
+            self._ledger_seen = self._n
+        return self._ledger
+
+    def place(self, gang: Gang) -> Placement | Refusal:
+        form = None if gang.ready else self._form(gang)
+        placed = None if form is None else self._by_search(gang, form)
+        if placed is not None:
+            return placed
+        result, taken = self._by_policy(gang)
+        if isinstance(result, Placement):
+            self._hold(result, taken)
+            for nodes, rows, _ in taken:
+                self._note(nodes, rows, 1)
+                self._ledger_seen = self._n
+        return result
+
+    def _form(self, gang: Gang) -> _Form | None:
+        key = _key(gang)
+        if key in self._forms:
+            # Back to the end: the form that was asked for longest ago comes first.
+            form = self._forms.pop(key)
+        else:
+            form = self._new_form(gang)
+            if len(self._forms) >= self._kept:
+                del self._forms[next(iter(self._forms))]
+        self._forms[key] = form
+        return form
+
+    def _new_form(self, gang: Gang) -> _Form | None:
+        gpus = GpuQuestions(self._whole.gpu, self.ledger)
+        request = self._whole.node.request(gang, self.ledger, gpus, None)
+        demand, asks_gpus = request.demand, any(role.n_gpus for role in gang.roles)
+        if invalid_gang(request.progress()) or invalid_sub_groups(gang):
+            return None
+        if not demand.order or demand.best_effort:
+            return None
+        if asks_gpus and (not self._whole.gpu.counts_only or self._fewer_gpus()):
+            return None
+        prepared = self._prepare(request)
+        if prepared is None:
+            return None
+        none = np.zeros(0, dtype=np.int64)
+        positions = [sub.pods.get(role, none) for sub in prepared.subs for role in demand.order]
+        return _Form(
+            Repeated(prepared.search, positions, gang.n_pods),
+            prepared,
+            demand.rows[gang.role_of_pod],
+            asks_gpus,
+            request.gang.min_available >= gang.n_pods,
+            self._n,
+        )
+
+    def _by_search(self, gang: Gang, form: _Form) -> Placement | None:
+        """The placement of every pod of the gang; None where the policy must be asked."""
+        if form.seen < self._n:
+            form.run.change(self._nodes[form.seen : self._n], self._rows[form.seen : self._n])
+            form.seen = self._n
+        if form.gpus and self._fewer_gpus():
+            return None
+        node = form.run.run()
+        if node is None or not (form.all_needed or bool((node >= 0).all())):
+            return None
+        words: Words | None = None
+        warnings: tuple[str, ...] = ()
+        if form.gpus:
+            dealt = GpuQuestions(self._whole.gpu, self.ledger).deal(gang, node)
+            if dealt.unserved >= 0 or dealt.words is None:
+                return None
+            words, warnings = dealt.words, dealt.warnings
+            self._ledger.take_gpus(node, words)
+            self._ledger.commit()
+        answer = Assignment(node, score=form.run.score, warnings=form.prepared.warnings)
+        topology = self._ledger.topology
+        if form.prepared.has_topology and form.run.record != NO_RECORD:
+            answer.record, answer.has_record = form.run.record, True
+            kept = form.prepared.search.records().tolist()
+            answer.records = records_to_keep(gang.key, form.prepared.subs.names, kept, form.run.record, topology)
+        placement = self._whole.placement(gang, topology, answer, words, warnings)
+        self._note(node, form.rows, 1)
+        # The user may change the array of a placement.
+        self._hold(placement, [(node.copy(), form.rows, words)])
+        return placement
+
+    def _fewer_gpus(self) -> bool:
+        """Whether some node has fewer free GPUs by number than by amount: `place` then goes by the former."""
+        columns = list(self._ledger.snapshot.gpu_columns)
+        free = GpuQuestions(self._whole.gpu, self.ledger).free_count()[:, None]
+        return bool((self._ledger.idle[:, columns] > free).any())
+
+    def _give(self, nodes: Ints, rows: Longs, words: Words | None) -> None:
+        self._note(nodes, rows, -1)
+        if words is not None:
+            self._ledger.give_back(nodes, np.zeros(rows.shape[1], dtype=np.int64), words)
+            self._ledger.commit()
+
+    def _note(self, nodes: Ints, rows: Longs, sign: int) -> None:
+        if self._n + len(nodes) > len(self._nodes):
+            self._begin_again(len(nodes))
+        news = slice(self._n, self._n + len(nodes))
+        self._nodes[news] = nodes
+        np.multiply(rows, sign, out=self._rows[news])
+        self._n += len(nodes)
+
+    def _begin_again(self, at_least: int) -> None:
+        """Let everybody read the changes, and forget them."""
+        ledger = self.ledger
+        for form in self._forms.values():
+            if form is not None:
+                form.run.change(self._nodes[form.seen : self._n], self._rows[form.seen : self._n])
+                form.seen = 0
+        self._n = self._ledger_seen = 0
+        if at_least > len(self._nodes):
+            self._nodes = np.empty(at_least, dtype=np.int32)
+            self._rows = np.empty((at_least, ledger.used.shape[1]), dtype=np.int64)
+
+
+def _key(gang: Gang) -> Hashable:
+    """All that a search and its answer read of a gang without running pods."""
+    return (
+        gang.min_available,
+        gang.constraint,
+        gang.sub_groups,
+        gang.sub_grouped,
+        tuple(gang.min_subgroups.items()),
+        None if gang.min_resources is None else tuple(gang.min_resources.items()),
+        *(
+            (
+                role.name,
+                role.count,
+                tuple(role.requests.items()),
+                role.min_available,
+                role.filter,
+                role.priority,
+            )
+            for role in gang.roles
+        ),
+    )

@@ -1,0 +1,110 @@
+"""What the linter found, for the terminal and as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.text import Text
+
+from workbench.model.topology import Topology
+from workbench.report.html import render
+from workbench.report.tables import new_table, text_row
+from workbench.report.topology_svg import draw_topology
+from workbench.topology.lint import Finding, LintReport, Rule
+
+__all__ = ["lint_html", "lint_page", "lint_tables", "rule_tables", "rules_markdown"]
+
+#: Findings listed before the rest is counted; -o json has everything.
+_ROWS = 40
+
+_COLOURS = {"error": "red", "warning": "yellow", "note": "blue"}
+
+
+def lint_tables(report: LintReport) -> list[Any]:
+    """Findings with their places, then per rule that was broken why it matters and what to do."""
+    parts: list[Any] = []
+    if report.findings:
+        table = new_table("", "rule", "place", "what")
+        for finding in report.findings[:_ROWS]:
+            colour = Text(finding.severity.value, _COLOURS[finding.severity.value])
+            row = [Text(finding.rule.id), Text(_place(finding)), Text(finding.message)]
+            table.add_row(colour, *row)
+        parts.append(table)
+        if len(report.findings) > _ROWS:
+            parts.append(Text(f"… and {len(report.findings) - _ROWS:,} more findings (-o json lists all)"))
+        for rule in broken_rules(report):
+            parts.append(Text(f"{rule.id}: ", "bold").append_text(Text(f"{rule.why} {rule.todo}", "not bold")))
+    return [*parts, Text(_summary(report))]
+
+
+def broken_rules(report: LintReport) -> list[Rule]:
+    """Rules with findings, in the order of the findings."""
+    return list(dict.fromkeys(finding.rule for finding in report.findings))
+
+
+def _place(finding: Finding) -> str:
+    """File and line, and the field; the HyperNode or node where there is no file."""
+    where = str(finding.place) if finding.place else finding.subject
+    return f"{where}\n{finding.field}" if finding.field else where
+
+
+def _summary(report: LintReport) -> str:
+    over = f"{report.n_hypernodes:,} HyperNodes over {report.n_nodes:,} nodes"
+    if not report.findings:
+        text = f"no problem found in {over}"
+    else:
+        counts = ", ".join(f"{n} {kind}{'s' * (n != 1)}" for kind, n in report.counts.items() if n)
+        text = f"{counts} in {over}"
+        fixes = len(report.fixable)
+        text += f"; {fixes} can be mended by --fix" if fixes else ""
+        text += "" if report.ready else "; Volcano would not schedule by this topology"
+    if report.not_judged:
+        reasons = dict.fromkeys(reason for _, reason in report.not_judged)
+        n = len(report.not_judged)
+        text += f" ({n} rule{'s' * (n > 1)} not judged: {'; '.join(reasons)})"
+    return text
+
+
+def rule_tables(rules: Iterable[Rule]) -> list[Any]:
+    """Every rule with its code, severity and title."""
+    table = new_table("rule", "code", "severity", "finds")
+    for rule in rules:
+        text_row(table, rule.id, rule.code, rule.severity.value, rule.title + (" (--fix)" if rule.fixable else ""))
+    return [table]
+
+
+def lint_html(report: LintReport) -> str:
+    """The findings as a fragment for a notebook."""
+    return render("lint.html.j2", **_values(report))
+
+
+def lint_page(report: LintReport, topology: Topology) -> str:
+    """One self-contained page: the topology as far as it is a tree, and the findings."""
+    from markupsafe import Markup
+
+    return render("lint_page.html.j2", picture=Markup(draw_topology(topology)), **_values(report))
+
+
+def _values(report: LintReport) -> dict[str, Any]:
+    return {
+        "summary": _summary(report),
+        "findings": [(f, str(f.place) if f.place else "") for f in report.findings[: 5 * _ROWS]],
+        "more": max(0, len(report.findings) - 5 * _ROWS),
+        "rules": broken_rules(report),
+    }
+
+
+def rules_markdown(rules: Sequence[Rule]) -> str:
+    """All rules as a page of documentation."""
+    lines = ["| code | rule | severity | finds | `--fix` |", "| --- | --- | --- | --- | --- |"]
+    lines += [
+        f"| {r.code} | [`{r.id}`](#{r.id}) | {r.severity.value} | {r.title} | {'some' if r.fixable else ''} |"
+        for r in rules
+    ]
+    for rule in rules:
+        needs = ["a Node in the input"] * rule.needs_nodes + ["the manifests as written"] * rule.needs_manifests
+        lines += ["", f"## {rule.id}", "", f"{rule.code}, {rule.severity.value}: {rule.title}.", "", rule.why, ""]
+        lines += [f"*What to do:* {rule.todo}"]
+        lines += ["", f"Judged only with {' and '.join(needs)}."] if needs else []
+    return "\n".join(lines) + "\n"

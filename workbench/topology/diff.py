@@ -1,0 +1,241 @@
+"""What changed between two topologies, in the words of whoever pulled the cables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.display import Displayed
+from workbench.model.topology import Problem, Topology
+
+__all__ = ["DomainChange", "DomainSize", "MembersChange", "NodeMove", "TopologyDiff", "diff_topologies"]
+
+Ints = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class NodeMove:
+    """A node whose innermost HyperNode (`Topology.home_of_node`) is another one; None: in no HyperNode."""
+
+    node: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class DomainSize:
+    """A HyperNode that is only in one of the two topologies."""
+
+    name: str
+    tier: int
+    n_nodes: int
+
+
+@dataclass(frozen=True)
+class DomainChange:
+    """A property of a HyperNode before and after: its name, its tier with the tier's name, or its parent's name.
+
+    Attributes
+    ----------
+    name : str
+        The HyperNode's name after the change.
+    before, after : str or None
+        None: no parent.
+    """
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class MembersChange:
+    """A HyperNode that gained or lost nodes."""
+
+    name: str
+    gained: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class TopologyDiff(Displayed):
+    """Differences between two topologies; every list in byte order of names.
+
+    Attributes
+    ----------
+    nodes_moved : tuple of NodeMove
+        Nodes of both whose innermost HyperNode changed. A HyperNode that was only renamed moves no node.
+    nodes_appeared, nodes_vanished : tuple of str
+    domains_appeared, domains_vanished : tuple of DomainSize
+    domains_renamed : tuple of DomainChange
+        The same nodes under another name.
+    domains_moved : tuple of DomainChange
+        Another parent; a parent that was only renamed does not count.
+    tiers_changed : tuple of DomainChange
+    members_changed : tuple of MembersChange
+        HyperNodes of both with other nodes: what the moves above amount to, tier by tier.
+    problems_appeared, problems_vanished : tuple of Problem
+        As `workbench topology lint` words them.
+    """
+
+    nodes_moved: tuple[NodeMove, ...] = ()
+    nodes_appeared: tuple[str, ...] = ()
+    nodes_vanished: tuple[str, ...] = ()
+    domains_appeared: tuple[DomainSize, ...] = ()
+    domains_vanished: tuple[DomainSize, ...] = ()
+    domains_renamed: tuple[DomainChange, ...] = ()
+    domains_moved: tuple[DomainChange, ...] = ()
+    tiers_changed: tuple[DomainChange, ...] = ()
+    members_changed: tuple[MembersChange, ...] = ()
+    problems_appeared: tuple[Problem, ...] = ()
+    problems_vanished: tuple[Problem, ...] = ()
+
+    @property
+    def same(self) -> bool:
+        """Nothing differs."""
+        return not any(getattr(self, field.name) for field in fields(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain lists and mappings, and ``same``."""
+        return {"same": self.same, **asdict(self)}
+
+    def __repr__(self) -> str:
+        counts = [f"{len(getattr(self, f.name))} {f.name.replace('_', ' ')}" for f in fields(self)]
+        return f"TopologyDiff({', '.join(text for text in counts if not text.startswith('0 ')) or 'the same'})"
+
+
+def diff_topologies(before: Topology, after: Topology) -> TopologyDiff:
+    """Compare two topologies of one cluster.
+
+    Parameters
+    ----------
+    before, after : Topology
+
+    Returns
+    -------
+    TopologyDiff
+        `same` exactly when nodes, HyperNodes (name, tier, tier name, parent, nodes) and problems are equal.
+
+    Notes
+    -----
+    Nodes are the same when their names are. HyperNodes are paired in four rounds, each over what is left: the same
+    name and nodes; the same nodes and tier (renamed); the same nodes (renamed, another tier); the same name. Nodes go
+    before names because generated names shift (Volcano's UFM discovery numbers its leaves anew in every run,
+    reference/volcano-topology.md section 9.2), and because cables, not names, decide where a pod is fast. HyperNodes
+    without nodes are paired by name only. Ties within a round: byte order of names. Time is linear in the members of
+    all HyperNodes.
+    """
+    number = {name: i for i, name in enumerate(before.node_names)}
+    for name in after.node_names:
+        number.setdefault(name, len(number))
+    old, new = _Side(before, number), _Side(after, number)
+    twin = _pair(old, new)
+    renamed, moved, tiers, members = [], [], [], []
+    names = list(number)
+    paired = np.full(len(twin) + 1, -1, dtype=np.int64)
+    paired[: len(twin)] = twin
+    for a in np.flatnonzero(twin >= 0).tolist():
+        b = int(twin[a])
+        name = after.domain_names[b]
+        if before.domain_names[a] != name:
+            renamed.append(DomainChange(name, before.domain_names[a], name))
+        parent_a, parent_b = int(before.parent[a]), int(after.parent[b])
+        # A parent without a counterpart is paired with -1, the virtual top; only a real top may stay a top.
+        if paired[parent_a] != parent_b or (parent_a >= 0) != (parent_b >= 0):
+            moved.append(DomainChange(name, _name(before, parent_a), _name(after, parent_b)))
+        if old.tier_text(a) != new.tier_text(b):
+            tiers.append(DomainChange(name, old.tier_text(a), new.tier_text(b)))
+        if old.keys[a] != new.keys[b]:
+            x, y = old.members(a), new.members(b)
+            gained, lost = np.setdiff1d(y, x, assume_unique=True), np.setdiff1d(x, y, assume_unique=True)
+            members.append(MembersChange(name, _sorted(names, gained), _sorted(names, lost)))
+    return TopologyDiff(
+        nodes_moved=_moves(before, after, paired),
+        nodes_appeared=tuple(sorted((n for n in after.node_names if not before.has_node(n)), key=str.encode)),
+        nodes_vanished=tuple(sorted((n for n in before.node_names if not after.has_node(n)), key=str.encode)),
+        domains_appeared=new.sizes(np.setdiff1d(np.arange(after.n_domains), twin)),
+        domains_vanished=old.sizes(np.flatnonzero(twin < 0)),
+        domains_renamed=_by_name(renamed),
+        domains_moved=_by_name(moved),
+        tiers_changed=_by_name(tiers),
+        members_changed=tuple(sorted(members, key=lambda m: m.name.encode())),
+        problems_appeared=tuple(p for p in after.problems if p not in set(before.problems)),
+        problems_vanished=tuple(p for p in before.problems if p not in set(after.problems)),
+    )
+
+
+class _Side:
+    """One topology with its nodes in the numbering that both share."""
+
+    def __init__(self, topology: Topology, number: dict[str, int]) -> None:
+        self.topology = topology
+        shared = np.array([number[name] for name in topology.node_names], dtype=np.int32)
+        self._members = shared[topology.member_nodes]
+        for j in range(topology.n_domains):
+            self.members(j).sort()
+        #: Equal for equal sets of nodes.
+        self.keys = [self.members(j).tobytes() for j in range(topology.n_domains)]
+
+    def members(self, domain: int) -> Ints:
+        start = self.topology.member_start
+        return self._members[start[domain] : start[domain + 1]]
+
+    def tier_text(self, domain: int) -> str:
+        name = self.topology.tier_names[domain]
+        return f"{self.topology.tier[domain]} ({name})" if name else str(self.topology.tier[domain])
+
+    def sizes(self, domains: npt.NDArray[np.int64]) -> tuple[DomainSize, ...]:
+        t = self.topology
+        return tuple(DomainSize(t.domain_names[j], int(t.tier[j]), len(t.nodes_of(j))) for j in domains.tolist())
+
+
+def _pair(old: _Side, new: _Side) -> npt.NDArray[np.int64]:
+    """Per HyperNode of `old` its counterpart in `new`, -1 for none."""
+    twin = np.full(old.topology.n_domains, -1, dtype=np.int64)
+    free = set(range(new.topology.n_domains))
+    rounds: tuple[Callable[[_Side, int], Hashable], ...] = (
+        lambda side, j: (side.topology.domain_names[j], side.keys[j]),
+        lambda side, j: (side.keys[j], int(side.topology.tier[j])) if side.keys[j] else None,
+        lambda side, j: side.keys[j] or None,
+        lambda side, j: side.topology.domain_names[j],
+    )
+    for key in rounds:
+        waiting: dict[Hashable, list[int]] = {}
+        # Domains are numbered in byte order of names: the smallest is at the end, where pop takes it.
+        for j in sorted(free, reverse=True):
+            waiting.setdefault(key(new, j), []).append(j)
+        waiting.pop(None, None)
+        for j in np.flatnonzero(twin < 0).tolist():
+            left = waiting.get(key(old, j))
+            if left:
+                twin[j] = left.pop()
+                free.discard(int(twin[j]))
+    return twin
+
+
+def _moves(before: Topology, after: Topology, paired: npt.NDArray[np.int64]) -> tuple[NodeMove, ...]:
+    kept = np.array([i for i, name in enumerate(before.node_names) if after.has_node(name)], dtype=np.int64)
+    there = np.array([after.node(before.node_names[i]) for i in kept.tolist()], dtype=np.int64)
+    old, new = before.home_of_node[kept], after.home_of_node[there]
+    moved = np.flatnonzero((paired[old] != new) | ((old >= 0) != (new >= 0)))
+    moves = [
+        NodeMove(before.node_names[int(kept[i])], _name(before, int(old[i])), _name(after, int(new[i])))
+        for i in moved.tolist()
+    ]
+    return tuple(sorted(moves, key=lambda move: move.node.encode()))
+
+
+def _name(topology: Topology, domain: int) -> str | None:
+    return None if domain < 0 else topology.domain_names[domain]
+
+
+def _sorted(names: Sequence[str], chosen: Ints) -> tuple[str, ...]:
+    return tuple(sorted((names[i] for i in chosen.tolist()), key=str.encode))
+
+
+def _by_name(changes: list[DomainChange]) -> tuple[DomainChange, ...]:
+    return tuple(sorted(changes, key=lambda change: change.name.encode()))

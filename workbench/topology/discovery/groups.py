@@ -1,0 +1,44 @@
+"""Switches that belong together because something hangs on both of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+__all__ = ["linked_groups"]
+
+
+def linked_groups(members: Mapping[str, Collection[str]]) -> list[list[str]]:
+    """Groups of switches that share a member, directly or through others.
+
+    Parameters
+    ----------
+    members : mapping of str to collection of str
+        What hangs on each switch.
+
+    Returns
+    -------
+    list of list of str
+        Each switch in one group; groups by their smallest switch, switches in byte order.
+    """
+    switches_of: dict[str, list[str]] = {}
+    for switch, below in members.items():
+        for member in below:
+            switches_of.setdefault(member, []).append(switch)
+    groups = []
+    seen: set[str] = set()
+    asked: set[str] = set()
+    for first in sorted(members, key=str.encode):
+        if first in seen:
+            continue
+        seen.add(first)
+        group = [first]
+        for switch in group:  # grows while it is walked
+            for member in members[switch]:
+                if member in asked:
+                    continue
+                asked.add(member)
+                new = [other for other in switches_of[member] if other not in seen]
+                seen.update(new)
+                group += new
+        groups.append(sorted(group, key=str.encode))
+    return groups

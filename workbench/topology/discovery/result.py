@@ -1,0 +1,71 @@
+"""The result of one round of a discovery source, and the HyperNodes that it is made of."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from workbench.objects.discovery import SOURCE_LABEL
+from workbench.objects.hypernode import HyperNode, Member
+from workbench.objects.metadata import Metadata
+from workbench.objects.selectors import Selector
+
+__all__ = ["DiscoveryResult", "discovered", "short_code"]
+
+#: The letters of Kubernetes' random names: no vowels, so that no word arises.
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+
+
+@dataclass(frozen=True)
+class DiscoveryResult:
+    """What one round found.
+
+    Attributes
+    ----------
+    source : str
+        ``label``, ``ufm`` or ``roce``.
+    hypernodes : tuple of HyperNode, optional
+        By tier, then in the order that the source documents. Empty: there is nothing, which deletes what the source
+        owned. None: the round found nothing out and changes nothing.
+    notes : tuple of str
+        What of the input was left out or is doubtful.
+    """
+
+    source: str
+    hypernodes: tuple[HyperNode, ...] | None
+    notes: tuple[str, ...] = ()
+
+
+def discovered(
+    source: str,
+    name: str,
+    tier: int,
+    members: Iterable[str],
+    kind: Literal["Node", "HyperNode"],
+    tier_name: str = "",
+    labels: Mapping[str, str] | None = None,
+) -> HyperNode:
+    """A HyperNode with exact members, each once and in byte order, and with the label of its source."""
+    names = sorted(set(members), key=str.encode)
+    return HyperNode(
+        metadata=Metadata(name, labels={SOURCE_LABEL: source, **(labels or {})}),
+        tier=tier,
+        tier_name=tier_name,
+        members=tuple(Member(kind, Selector(exact=member)) for member in names),
+    )
+
+
+def short_code(*parts: object) -> str:
+    """Five letters and digits that stand for the parts, the same on every machine and in every run.
+
+    Upstream draws them at random; a digest makes equal input give equal names, whatever came before.
+    """
+    text = "\0".join(str(part) for part in parts)
+    number = int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), "big")
+    letters = []
+    for _ in range(5):
+        number, letter = divmod(number, len(_LETTERS))
+        letters.append(_LETTERS[letter])
+    return "".join(letters)

@@ -1,0 +1,194 @@
+"""What a rule of the linter is, and what it finds. Owns the values; the rules stand in the files beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench.topology.lint.subject import Subject
+
+__all__ = ["Edit", "Finding", "Fix", "Found", "Path", "Place", "Rule", "Severity", "field_text"]
+
+#: Keys and list positions from an object's root to one of its fields.
+Path = tuple[str | int, ...]
+
+
+class Severity(StrEnum):
+    """How bad a finding is.
+
+    An error makes placements wrong, or the tree unusable. A warning makes them worse than they need be, or will.
+    A note is worth knowing.
+    """
+
+    error = "error"
+    warning = "warning"
+    note = "note"
+
+    @property
+    def rank(self) -> int:
+        """0 for the worst."""
+        return list(Severity).index(self)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an object was read.
+
+    Attributes
+    ----------
+    file : str
+        As the user named it.
+    where : str
+        ``document 3 (line 12)``.
+    line : int, optional
+        From 1; None where the form of the input tells no lines.
+    """
+
+    file: str
+    where: str = ""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        if self.line is not None:
+            return f"{self.file}:{self.line}"
+        return f"{self.file}: {self.where}" if self.where else self.file
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One change to a manifest: the field gets a value, or (`remove`) the entry of a list goes."""
+
+    path: Path
+    value: Any = None
+    remove: bool = False
+
+
+@dataclass(frozen=True)
+class Fix:
+    """The only thing that can be meant: what it does, and how."""
+
+    meaning: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a rule says of one place.
+
+    Attributes
+    ----------
+    message : str
+        One sentence with the names involved.
+    hypernode, node : str
+        Empty: it is not about one.
+    path : tuple
+        Field of the HyperNode's manifest; empty: the object as a whole.
+    others : tuple of str
+        Further HyperNodes or nodes that it concerns, all of them, where the message lists only some.
+    fix : Fix, optional
+        Only where nothing else can be meant.
+    """
+
+    message: str
+    hypernode: str = ""
+    node: str = ""
+    path: Path = ()
+    others: tuple[str, ...] = ()
+    fix: Fix | None = None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One thing that can be wrong with a topology.
+
+    Attributes
+    ----------
+    id : str
+        Short and stable: what users type.
+    code : str
+        Stable too, in the order in which rules are shown: T1 structure, T2 members, T3 sizes, T4 names, T5 nodes.
+    severity : Severity
+    title : str
+        What is wrong, without a place.
+    why : str
+        Why it matters.
+    todo : str
+        What to do about it.
+    check : callable
+        Subject to what was found, in a documented order.
+    needs_nodes : bool
+        It compares with the nodes of the cluster, and is not judged where the input names none.
+    needs_manifests : bool
+        It looks at the manifests as written, and is not judged on a topology that came without them.
+    fixable : bool
+        Some of its findings have exactly one remedy, which `--fix` applies.
+    """
+
+    id: str
+    code: str
+    severity: Severity
+    title: str
+    why: str
+    todo: str
+    check: Callable[[Subject], Iterable[Found]]
+    needs_nodes: bool = False
+    needs_manifests: bool = False
+    fixable: bool = False
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One place where a rule is broken; the fields of `Found` with the rule and the place."""
+
+    rule: Rule
+    message: str
+    hypernode: str = ""
+    node: str = ""
+    path: Path = ()
+    others: tuple[str, ...] = ()
+    fix: Fix | None = None
+    place: Place | None = None
+
+    @property
+    def severity(self) -> Severity:
+        return self.rule.severity
+
+    @property
+    def field(self) -> str:
+        """The field as people write it: ``spec.members[3].selector``; empty: the object as a whole."""
+        return field_text(self.path)
+
+    @property
+    def subject(self) -> str:
+        """The HyperNode or node it is about."""
+        return self.hypernode or self.node
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "rule": self.rule.id,
+            "code": self.rule.code,
+            "severity": self.severity.value,
+            "message": self.message,
+            "hypernode": self.hypernode or None,
+            "node": self.node or None,
+            "field": self.field or None,
+            "file": self.place.file if self.place else None,
+            "where": self.place.where or None if self.place else None,
+            "line": self.place.line if self.place else None,
+            "others": list(self.others),
+            "why": self.rule.why,
+            "what_to_do": self.rule.todo,
+            "fix": self.fix.meaning if self.fix else None,
+        }
+
+
+def field_text(path: Path) -> str:
+    """``("spec", "members", 3)`` as ``spec.members[3]``."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text

@@ -1,0 +1,53 @@
+"""Applying fixes to parsed manifests."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from workbench.topology.lint.base import Edit, Path
+from workbench.topology.lint.report import LintReport
+
+__all__ = ["apply_edits", "edits_by_hypernode", "fixed_manifests"]
+
+
+def edits_by_hypernode(report: LintReport) -> dict[str, tuple[Edit, ...]]:
+    """Per HyperNode the edits of all fixable findings, deepest list position first, so that none moves another's place.
+
+    Of two edits at one place the removal stays: what goes needs no correction.
+    """
+    found: dict[str, dict[Path, Edit]] = {}
+    for finding in report.fixable:
+        assert finding.fix is not None
+        mine = found.setdefault(finding.hypernode, {})
+        for edit in finding.fix.edits:
+            if edit.remove or edit.path not in mine:
+                mine[edit.path] = edit
+    result = {}
+    for name, edits in sorted(found.items(), key=lambda item: item[0].encode()):
+        gone = {edit.path for edit in edits.values() if edit.remove}
+        kept = [e for e in edits.values() if e.remove or not any(e.path[: len(path)] == path for path in gone)]
+        result[name] = tuple(sorted(kept, key=lambda e: [(isinstance(p, int), p) for p in e.path], reverse=True))
+    return result
+
+
+def apply_edits(manifest: Mapping[str, Any], edits: Iterable[Edit]) -> dict[str, Any]:
+    """A changed copy of a manifest; edits in the order of `edits_by_hypernode`."""
+    result = copy.deepcopy(dict(manifest))
+    for edit in edits:
+        *above, last = edit.path
+        holder: Any = result
+        for part in above:
+            holder = holder[part]
+        if edit.remove:
+            del holder[last]
+        else:
+            holder[last] = edit.value
+    return result
+
+
+def fixed_manifests(report: LintReport) -> dict[str, dict[str, Any]]:
+    """The HyperNodes that the fixes change, by name, as they are afterwards."""
+    manifests = report.subject.manifests
+    return {name: apply_edits(manifests[name], edits) for name, edits in edits_by_hypernode(report).items()}

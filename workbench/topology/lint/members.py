@@ -1,0 +1,303 @@
+"""Rules on single members: whether they are there, and whether they say something once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workbench.errors import InputError
+from workbench.model.release import Release
+from workbench.objects.admission.hypernode import refuse_hypernode
+from workbench.objects.hypernode import HyperNode, Member
+from workbench.topology.lint.base import Edit, Fix, Found, Path, Rule, Severity
+from workbench.topology.lint.subject import Subject, some
+
+__all__ = ["RULES"]
+
+
+def member_path(i: int, *rest: str) -> Path:
+    """Path of member i, or of a field in it."""
+    return ("spec", "members", i, *rest)
+
+
+_EXACT = ("selector", "exactMatch", "name")
+
+
+def _dangling(subject: Subject) -> Iterator[Found]:
+    yield from (Found(p.message, p.domain) for p in subject.given_problems if p.code == "dangling-member")
+    nodes = {_folded(name): name for name in subject.names}
+    hypernodes = {_folded(name): name for name in subject.hypernodes}
+    for name, hypernode in subject.hypernodes.items():
+        for i, member in enumerate(hypernode.members):
+            known = subject.nodes if member.type == "Node" else subject.hypernodes
+            wanted = member.selector.exact
+            if not wanted or wanted in known:
+                continue
+            meant = (nodes if member.type == "Node" else hypernodes).get(_folded(wanted))
+            path = member_path(i, *_EXACT)
+            fix = Fix(f"write {meant}", (Edit(path, meant),)) if meant else None
+            hint = f", {meant} is" if meant else ""
+            yield Found(f"{name} lists {member.type} {wanted!r}, which is not there{hint}", name, path=path, fix=fix)
+
+
+def _folded(name: str) -> str:
+    """Names in Kubernetes are lower case and hold no space: two that agree here cannot be two objects."""
+    return name.strip().lower()
+
+
+def _empty(subject: Subject) -> Iterator[Found]:
+    yield from (Found(p.message, p.domain) for p in subject.given_problems if p.code == "empty-member")
+    for name, hypernode in subject.hypernodes.items():
+        if not hypernode.members:
+            yield Found(f"{name} has no member", name, path=("spec", "members"))
+        # What is above an empty HyperNode, or lost its children to another parent, is said there.
+        elif subject.nodes_known and not subject.children[name] and not len(subject.tree.nodes[name]):
+            yield Found(f"{name} has no node: none of its members leads to one", name, path=("spec", "members"))
+
+
+def _matches_nothing(subject: Subject) -> Iterator[Found]:
+    for name, hypernode in subject.hypernodes.items():
+        for i, member in enumerate(hypernode.members):
+            selector = member.selector
+            if member.type != "Node" or selector.exact is not None or subject.selected(member):
+                continue
+            if selector.pattern is not None:
+                text = f"{name} has the pattern {selector.pattern!r}, in which no node is found"
+                yield Found(text, name, path=member_path(i, "selector", "regexMatch", "pattern"))
+            elif selector.labels is not None:
+                text = f"{name} has a label selector that no node satisfies"
+                yield Found(text, name, path=member_path(i, "selector", "labelMatch"))
+
+
+def _duplicate(subject: Subject) -> Iterator[Found]:
+    for name, hypernode in subject.hypernodes.items():
+        seen: dict[Member, int] = {}
+        for i, member in enumerate(hypernode.members):
+            first = seen.setdefault(member, i)
+            if first != i:
+                fix = Fix(f"remove member {i}", (Edit(member_path(i), remove=True),))
+                text = f"{name} lists {_member_text(member)} twice, as members {first} and {i}"
+                yield Found(text, name, path=member_path(i), fix=fix)
+
+
+def _member_text(member: Member) -> str:
+    selector = member.selector
+    if selector.exact is not None:
+        return f"{member.type} {selector.exact}"
+    return f"the pattern {selector.pattern!r}" if selector.pattern is not None else "a label selector"
+
+
+def _covered(subject: Subject) -> Iterator[Found]:
+    """A node by exact name in a HyperNode that has it through a child already."""
+    for name, hypernode in subject.hypernodes.items():
+        children = subject.children[name]
+        if not children or not subject.own[name]:
+            continue
+        # A child may contain its parent, in a cycle; which of the two is too much is then not known.
+        if name in {above for child in children for above in subject.children[child]}:
+            continue
+        holder = {int(i): child for child in reversed(children) for i in subject.below[child]}
+        seen: set[str] = set()
+        for i, member in enumerate(hypernode.members):
+            exact = member.selector.exact
+            at = subject.index.position.get(exact or "")
+            if member.type != "Node" or exact is None or at not in holder or exact in seen:
+                continue
+            seen.add(exact)
+            fix = Fix(f"remove member {i}", (Edit(member_path(i), remove=True),))
+            text = f"{name} lists node {exact}, which it has through {holder[at]} already"
+            yield Found(text, name, exact, member_path(i), (holder[at],), fix)
+
+
+def _overlap(subject: Subject) -> Iterator[Found]:
+    """One finding per HyperNode that shares, not per pair: a stray switch would give one for each leaf."""
+    yield from (Found(p.message, p.domain) for p in subject.given_problems if p.code == "overlap")
+    overlapping = subject.overlapping
+    for name, partners in overlapping.items():
+        # Told at the one with more partners; of equals at the later name, as the one that came to a finished tree.
+        weight = (len(partners), name.encode())
+        others = {o for o in partners if weight > (len(overlapping[o]), o.encode())}
+        if others:
+            nodes = sorted(
+                i for key in subject.shared_by[name] if others.intersection(key) for i in subject.shared[key]
+            )
+            names = [subject.names[i] for i in nodes]
+            listed = sorted(others, key=str.encode)
+            text = f"{name} shares {some('node', names)} with {some('HyperNode', listed)}, neither is inside the other"
+            yield Found(text, name, names[0] if len(names) == 1 else "", others=tuple(listed))
+
+
+def _ignored(subject: Subject) -> Iterator[Found]:
+    for name, hypernode in subject.hypernodes.items():
+        for i, member in enumerate(hypernode.members):
+            if member.type == "HyperNode" and not member.selector.exact:
+                text = f"{name} selects HyperNodes otherwise than by their exact name"
+                yield Found(text, name, path=member_path(i, "selector"))
+
+
+def _mixed(subject: Subject) -> Iterator[Found]:
+    for name, hypernode in subject.hypernodes.items():
+        first = next((i for i, m in enumerate(hypernode.members) if m.type == "Node"), None)
+        if first is None or not _has_child(hypernode):
+            continue
+        number = sum(m.type == "Node" for m in hypernode.members)
+        text = f"{name} of tier {hypernode.tier} lists {number} of its members as nodes, beside HyperNodes"
+        yield Found(text, name, path=member_path(first))
+
+
+def _selector_above(subject: Subject) -> Iterator[Found]:
+    for name, hypernode in subject.hypernodes.items():
+        if _has_child(hypernode):
+            for i, member in enumerate(hypernode.members):
+                if member.type == "Node" and member.selector.exact is None:
+                    text = f"{name} has HyperNodes below and selects nodes by {_member_text(member)}"
+                    yield Found(text, name, path=member_path(i, "selector"))
+
+
+def _has_child(hypernode: HyperNode) -> bool:
+    return any(m.type == "HyperNode" for m in hypernode.members)
+
+
+def _refused(subject: Subject) -> Iterator[Found]:
+    for name in subject.hypernodes:
+        if name in subject.manifests:
+            try:
+                text = refuse_hypernode(subject.manifests[name], Release.NEWEST)
+            except InputError as error:
+                text = str(error)
+            if text:
+                yield Found(f"{name} would be refused: {text}", name)
+
+
+def _stale_count(subject: Subject) -> Iterator[Found]:
+    for name, hypernode in subject.hypernodes.items():
+        told = hypernode.node_count
+        if told is None:
+            continue
+        # The controller counts the members' own names, whatever their type and whether they exist.
+        names = {m.selector.exact for m in hypernode.members if m.selector.exact}
+        by_name = any(m.selector.exact is None for m in hypernode.members)
+        if by_name and not subject.nodes_known:
+            continue
+        for member in hypernode.members:
+            if member.selector.exact is None:
+                names.update(subject.names[i] for i in subject.selected(member))
+        if told != len(names):
+            path: Path = ("status", "nodeCount")
+            fix = Fix(f"write {len(names)}", (Edit(path, len(names)),))
+            yield Found(f"{name} says {told} members in its status, it has {len(names)}", name, path=path, fix=fix)
+
+
+RULES = (
+    Rule(
+        "dangling-member",
+        "T201",
+        Severity.error,
+        "a member by exact name is not there",
+        "Volcano keeps a placeholder for it: the HyperNode is smaller than it looks, and jobs wait for nodes that do "
+        "not exist.",
+        "Correct the name, add what is missing, or take the member out. Names that differ only in case or by blanks "
+        "are corrected by --fix.",
+        _dangling,
+        fixable=True,
+    ),
+    Rule(
+        "empty-member",
+        "T202",
+        Severity.error,
+        "a HyperNode has no member, or none that leads to a node",
+        "Nothing can be placed in it, and a score over an empty set of nodes misleads.",
+        "Give it members or delete it.",
+        _empty,
+    ),
+    Rule(
+        "member-matches-nothing",
+        "T203",
+        Severity.warning,
+        "a pattern or label selector matches no node",
+        "A typing error looks just like this, and no component reports it. Nodes that come later may match, which is "
+        "legitimate.",
+        "Compare it with the nodes' names and labels; patterns are Go's (RE2), unanchored.",
+        _matches_nothing,
+        needs_nodes=True,
+    ),
+    Rule(
+        "duplicate-member",
+        "T204",
+        Severity.warning,
+        "the same member twice",
+        "It changes nothing for scheduling, but usually another name was meant.",
+        "Take the second out (--fix), and look for the name that is missing.",
+        _duplicate,
+        fixable=True,
+    ),
+    Rule(
+        "covered-member",
+        "T205",
+        Severity.warning,
+        "a node is listed above the HyperNode that has it already",
+        "It adds nothing now; when the node moves to another rack, the forgotten line keeps it here as well.",
+        "Take the node out of the upper HyperNode (--fix).",
+        _covered,
+        fixable=True,
+    ),
+    Rule(
+        "overlap",
+        "T206",
+        Severity.error,
+        "two HyperNodes share nodes, and neither is inside the other",
+        "A node has one place in a tree. Capacity is counted twice, and the lowest HyperNode of a pair of nodes "
+        "depends on the order of a map.",
+        "Give each node to one HyperNode; a second network (storage, management) belongs into no HyperNode.",
+        _overlap,
+    ),
+    Rule(
+        "ignored-member",
+        "T207",
+        Severity.error,
+        "HyperNodes are selected by pattern or label",
+        "Volcano accepts such a member and ignores it: the subtree is not linked.",
+        "List the HyperNodes by exact name.",
+        _ignored,
+    ),
+    Rule(
+        "mixed-members",
+        "T208",
+        Severity.warning,
+        "nodes and HyperNodes side by side in one HyperNode",
+        "The nodes listed directly lie at another depth than the rest: they are in no HyperNode of the lowest tier, "
+        "where Volcano looks first.",
+        "Put them into a HyperNode of the lowest tier.",
+        _mixed,
+    ),
+    Rule(
+        "selector-above-leaf",
+        "T209",
+        Severity.warning,
+        "a pattern or label selector above the lowest level",
+        "Node events re-read selectors of leaves only: nodes that come or go are not noticed here.",
+        "Move the selector into a leaf, or list the nodes by exact name.",
+        _selector_above,
+    ),
+    Rule(
+        "refused-by-admission",
+        "T210",
+        Severity.error,
+        "the cluster would refuse the HyperNode",
+        "Schema, admission policy or webhook of the newest Volcano say no: after an upgrade or a restore it cannot be "
+        "created.",
+        "Do what the text says; `workbench validate` shows the answers of other releases.",
+        _refused,
+        needs_manifests=True,
+    ),
+    Rule(
+        "stale-node-count",
+        "T211",
+        Severity.note,
+        "status.nodeCount disagrees with the members",
+        "The controller refreshes it on changes of the HyperNode only, not of nodes: dashboards that show it are "
+        "wrong.",
+        "Let the controller write it anew, or write the number (--fix).",
+        _stale_count,
+        fixable=True,
+    ),
+)

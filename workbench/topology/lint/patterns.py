@@ -1,0 +1,91 @@
+"""Rules on patterns that find more than was meant."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from workbench.objects.selectors import compile_pattern
+from workbench.topology.lint.base import Found, Rule, Severity
+from workbench.topology.lint.members import member_path
+from workbench.topology.lint.subject import Subject, some
+
+__all__ = ["RULES"]
+
+_PATTERN = ("selector", "regexMatch", "pattern")
+
+
+def _patterns(subject: Subject) -> Iterator[tuple[str, int, str, list[int]]]:
+    """HyperNode, number of the member, pattern, nodes it is found in."""
+    for name, hypernode in subject.hypernodes.items():
+        for i, member in enumerate(hypernode.members):
+            selector = member.selector
+            if member.type == "Node" and selector.exact is None and selector.pattern is not None:
+                yield name, i, selector.pattern, subject.selected(member)
+
+
+def _other_rack(subject: Subject) -> Iterator[Found]:
+    """One finding per pattern, with all leaves that it reaches into."""
+    leaves = set(subject.leaves)
+    by_name = {leaf for leaf in leaves if all(m.selector.exact is not None for m in subject.hypernodes[leaf].members)}
+    for name, i, pattern, nodes in _patterns(subject):
+        others = subject.overlapping.get(name, set()) & leaves
+        if not others:
+            continue
+        found = set(nodes)
+        taken = {key: [n for n in subject.shared[key] if n in found] for key in subject.shared_by[name]}
+        counts: Counter[str] = Counter()
+        for key, hits in taken.items():
+            counts.update(dict.fromkeys(key, len(hits)))
+        reached = {o for o in others if counts[o] and (o in by_name or _reaches(subject, name, o, counts[o]))}
+        if reached:
+            names = [subject.names[n] for key, hits in taken.items() if reached.intersection(key) for n in hits]
+            racks = sorted(reached, key=str.encode)
+            text = f"the pattern {pattern!r} of {name} also finds {some('node', names)} of {some('HyperNode', racks)}"
+            yield Found(text, name, names[0] if len(names) == 1 else "", member_path(i, *_PATTERN), tuple(racks))
+
+
+def _reaches(subject: Subject, name: str, leaf: str, shared: int) -> bool:
+    """Whether `name` reaches into `leaf`, of two leaves by pattern, and not the other way round.
+
+    The one reaches that finds nodes which are not shared; both where that cannot be told. (A leaf that lists its nodes
+    by name cannot reach anywhere.)
+    """
+    return len(subject.own[name]) > shared or len(subject.own[leaf]) <= shared
+
+
+def _partial(subject: Subject) -> Iterator[Found]:
+    for name, i, pattern, nodes in _patterns(subject):
+        if len(nodes) < 2:
+            continue
+        whole = compile_pattern(pattern).fullmatch
+        inside = [subject.names[n] for n in nodes if whole(subject.names[n]) is None]
+        if inside and len(inside) < len(nodes):
+            first = next(subject.names[n] for n in nodes if whole(subject.names[n]) is not None)
+            parts = some("node", inside)
+            text = f"the pattern {pattern!r} of {name} is the whole name of {first}, but only a part of {parts}"
+            yield Found(text, name, path=member_path(i, *_PATTERN), others=tuple(inside))
+
+
+RULES = (
+    Rule(
+        "pattern-reaches-other-rack",
+        "T212",
+        Severity.error,
+        "a pattern finds nodes of another rack",
+        "The nodes are then in two racks: capacity is counted twice, and a job that asks for one rack may get two.",
+        "Anchor the pattern with ^ and $, and end its number (`^rack1-`, not `rack1`).",
+        _other_rack,
+        needs_nodes=True,
+    ),
+    Rule(
+        "pattern-in-part",
+        "T213",
+        Severity.warning,
+        "a pattern is some node's whole name and a part of others'",
+        "Patterns are searched anywhere in the name: `node-1` finds node-10 to node-19 too.",
+        "Anchor it with ^ and $, or list the node by exact name.",
+        _partial,
+        needs_nodes=True,
+    ),
+)

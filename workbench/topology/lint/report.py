@@ -1,0 +1,153 @@
+"""Running the rules, and what comes out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.model.display import Displayed
+from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.topology import Topology
+from workbench.objects.kinds import ClusterObjects
+from workbench.topology.lint.base import Finding, Found, Rule, Severity
+from workbench.topology.lint.registry import choose_rules
+from workbench.topology.lint.subject import Subject
+
+__all__ = ["LintReport", "lint"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LintReport(Displayed):
+    """What the linter says of one topology.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        Worst first, then by code, HyperNode (byte order), node, as found.
+    rules : tuple of Rule
+        Those that were asked for.
+    not_judged : tuple of (Rule, str)
+        Those that could not say anything, with the reason: silence of theirs means nothing.
+    n_hypernodes, n_nodes : int
+    ready : bool
+        Whether Volcano would schedule by this topology (DESIGN decision 14).
+    subject : Subject
+        What was looked at.
+    """
+
+    findings: tuple[Finding, ...]
+    rules: tuple[Rule, ...]
+    not_judged: tuple[tuple[Rule, str], ...]
+    n_hypernodes: int
+    n_nodes: int
+    ready: bool
+    subject: Subject
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{n} {severity}s" for severity, n in self.counts.items())
+        return f"LintReport({counts}; {self.n_hypernodes} HyperNodes, {self.n_nodes} nodes)"
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Findings per severity, worst first, zeros included."""
+        found = Counter(finding.severity for finding in self.findings)
+        return {severity.value: found[severity] for severity in Severity}
+
+    @property
+    def errors(self) -> int:
+        return self.counts[Severity.error.value]
+
+    def of(self, rule: str) -> tuple[Finding, ...]:
+        """Findings of one rule, by its id or code."""
+        return tuple(f for f in self.findings if rule in (f.rule.id, f.rule.code))
+
+    @property
+    def fixable(self) -> tuple[Finding, ...]:
+        """Findings with exactly one remedy."""
+        return tuple(finding for finding in self.findings if finding.fix is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "ready": self.ready,
+            "hypernodes": self.n_hypernodes,
+            "nodes": self.n_nodes,
+            "counts": self.counts,
+            "findings": [finding.to_dict() for finding in self.findings],
+            "not_judged": [{"rule": rule.id, "reason": reason} for rule, reason in self.not_judged],
+        }
+
+
+def lint(
+    what: Subject | ClusterObjects | ClusterSnapshot | Scenario | Topology,
+    only: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+) -> LintReport:
+    """Say what is wrong with a topology, or looks wrong.
+
+    Parameters
+    ----------
+    what : Subject, ClusterObjects, ClusterSnapshot, Scenario or Topology
+        Objects as read tell most: their members as written, with their places. A snapshot or a topology has only what
+        became of them: patterns, names of discovery and texts of admission are not there to be judged.
+    only, ignore : iterable of str
+        Ids or codes of rules; by default all of them.
+
+    Returns
+    -------
+    LintReport
+        The same for the same input, whatever the order of the objects.
+
+    Raises
+    ------
+    UnknownNameError
+        No such rule.
+    InputError
+        Something that is no topology.
+    """
+    rules = choose_rules(only, ignore)
+    subject = _subject(what)
+    findings: list[Finding] = []
+    not_judged: list[tuple[Rule, str]] = []
+    for rule in rules:
+        if rule.needs_nodes and not subject.nodes_known:
+            not_judged.append((rule, "the input has no Node"))
+        elif rule.needs_manifests and subject.hypernodes and not subject.manifests:
+            not_judged.append((rule, "the topology came without its manifests"))
+        else:
+            findings += (_finding(rule, found, subject) for found in rule.check(subject))
+    findings.sort(key=lambda f: (f.severity.rank, f.rule.code, f.hypernode.encode(), f.node.encode()))
+    broken = any(problem.code in ("cycle", "two-parents") for problem in subject.given_problems)
+    return LintReport(
+        findings=tuple(findings),
+        rules=rules,
+        not_judged=tuple(not_judged),
+        n_hypernodes=len(subject.hypernodes),
+        n_nodes=len(subject.nodes),
+        ready=subject.tree.ready and not broken,
+        subject=subject,
+    )
+
+
+def _finding(rule: Rule, found: Found, subject: Subject) -> Finding:
+    # A fix is an edit of the manifest: there is none for what was written otherwise.
+    fix = found.fix if found.hypernode in subject.manifests else None
+    place = subject.places.get(found.hypernode)
+    return Finding(rule, found.message, found.hypernode, found.node, found.path, found.others, fix, place)
+
+
+def _subject(what: object) -> Subject:
+    if isinstance(what, Subject):
+        return what
+    if isinstance(what, ClusterObjects):
+        return Subject.of_objects(what)
+    if isinstance(what, Scenario):
+        return Subject.of_snapshot(what.snapshot)
+    if isinstance(what, ClusterSnapshot):
+        return Subject.of_snapshot(what)
+    if isinstance(what, Topology):
+        return Subject.of_topology(what)
+    raise InputError("not a topology", source="lint", got=type(what).__name__, expected="a snapshot or a Topology")

@@ -1,0 +1,293 @@
+"""What the rules look at: HyperNodes and nodes by name, and what several rules derive from them, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.labels import NODE_NAME_FIELD
+from workbench.model.resources import is_gpu_resource
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.topology import Problem, Topology
+from workbench.objects.hypernode import HyperNode, Member
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.metadata import Metadata
+from workbench.objects.node import Node
+from workbench.objects.selectors import NameIndex, Selector
+from workbench.topology.build import ResolvedTree, build_topology, resolve_tree
+from workbench.topology.lint.base import Place
+
+__all__ = ["Subject", "some"]
+
+Ints = npt.NDArray[np.int32]
+
+_LISTED = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One input of the linter.
+
+    Attributes
+    ----------
+    hypernodes : mapping of str to HyperNode
+        In byte order of names.
+    nodes : mapping of str to Node
+        Those of the cluster. Where the input has none, those that exact members name, without labels or resources.
+    nodes_known : bool
+        The input names the cluster's nodes.
+    with_matrix : frozenset of str
+        Nodes with a bandwidth matrix.
+    places : mapping of str to Place
+        Where each HyperNode was read.
+    manifests : mapping of str to mapping
+        HyperNodes as written; empty for a topology that came without.
+    given_problems : tuple of Problem
+        What the builder of a ready-made topology found; empty where the HyperNodes themselves are here.
+    """
+
+    hypernodes: Mapping[str, HyperNode]
+    nodes: Mapping[str, Node]
+    nodes_known: bool = True
+    with_matrix: frozenset[str] = frozenset()
+    places: Mapping[str, Place] = field(default_factory=dict)
+    manifests: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    given_problems: tuple[Problem, ...] = ()
+
+    @classmethod
+    def of_objects(
+        cls,
+        cluster: ClusterObjects,
+        places: Mapping[str, Place] | None = None,
+        manifests: Mapping[str, Mapping[str, Any]] | None = None,
+        with_matrix: Iterable[str] = (),
+    ) -> Subject:
+        """The HyperNodes, Nodes and Devices of one input; `with_matrix` names nodes whose matrix came another way."""
+        nodes = cluster.nodes
+        hypernodes = _in_order(cluster.hypernodes.values())
+        if not nodes:
+            named = {
+                m.selector.exact for h in hypernodes.values() for m in h.members if m.type == "Node" if m.selector.exact
+            }
+            nodes = {name: Node(Metadata(name), {}) for name in sorted(named, key=str.encode)}
+        return cls(
+            hypernodes=hypernodes,
+            nodes=nodes,
+            nodes_known=bool(cluster.nodes),
+            with_matrix=frozenset(
+                (*with_matrix, *(d.name for d in cluster.devices.values() if d.bandwidth is not None))
+            ),
+            places=places or {},
+            manifests=manifests or {},
+        )
+
+    @classmethod
+    def of_topology(cls, topology: Topology) -> Subject:
+        """A topology whose HyperNodes are gone: members by exact name, as `problems` left them."""
+        nodes = {name: Node(Metadata(name), {}) for name in topology.node_names}
+        return cls(_hypernodes(topology), nodes, given_problems=topology.problems)
+
+    @classmethod
+    def of_snapshot(cls, snapshot: ClusterSnapshot) -> Subject:
+        """The topology of a snapshot with what its nodes offer."""
+        topology = snapshot.topology
+        labels = _label_rows(snapshot)
+        gpus = np.bitwise_count(snapshot.gpu_total).sum(axis=1)
+        nodes = {
+            name: Node(
+                Metadata(name, labels=labels[i]),
+                {"nvidia.com/gpu": int(gpus[i])} if gpus[i] else {},
+                snapshot.taints.sets[snapshot.taints.codes[i]],
+                bool(snapshot.unschedulable[i]),
+            )
+            for i, name in enumerate(topology.node_names)
+        }
+        with_matrix = frozenset(topology.node_names[i] for i in np.flatnonzero(snapshot.node_matrix >= 0))
+        return cls(_hypernodes(topology), nodes, with_matrix=with_matrix, given_problems=topology.problems)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Nodes by position; positions everywhere in this class are those."""
+        return list(self.nodes)
+
+    @cached_property
+    def labels(self) -> list[Mapping[str, str]]:
+        """Labels of each node."""
+        return [node.metadata.labels for node in self.nodes.values()]
+
+    @cached_property
+    def gpus(self) -> list[int]:
+        """GPUs and NPUs of each node."""
+        return [sum(n for key, n in node.allocatable.items() if is_gpu_resource(key)) for node in self.nodes.values()]
+
+    @cached_property
+    def index(self) -> NameIndex:
+        index = NameIndex(self.names, self.labels)
+        index.prepare(
+            m.selector.pattern
+            for h in self.hypernodes.values()
+            for m in h.members
+            if m.type == "Node" and m.selector.exact is None and m.selector.pattern is not None
+        )
+        return index
+
+    @cached_property
+    def tree(self) -> ResolvedTree:
+        return resolve_tree(self.hypernodes.values(), self.names, self.labels)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is no tree, as the builder says it."""
+        return (*self.given_problems, *self.tree.problems)
+
+    def selected(self, member: Member) -> list[int]:
+        """Nodes of the cluster that a member of type Node selects."""
+        selector = member.selector
+        if selector.exact is not None:
+            position = self.index.position.get(selector.exact)
+            return [] if position is None else [position]
+        if selector.pattern is not None:
+            return self.index.matching(selector.pattern)
+        return self.index.holding(selector.labels or ())
+
+    @cached_property
+    def own(self) -> dict[str, list[int]]:
+        """Per HyperNode the nodes that it lists itself, ascending, each once."""
+        return {
+            name: sorted({i for m in h.members if m.type == "Node" for i in self.selected(m)})
+            for name, h in self.hypernodes.items()
+        }
+
+    @cached_property
+    def children(self) -> dict[str, list[str]]:
+        """Per HyperNode the HyperNodes that it lists and that are there, each once."""
+        return {
+            name: list(
+                dict.fromkeys(
+                    m.selector.exact
+                    for m in h.members
+                    if m.type == "HyperNode" and m.selector.exact in self.hypernodes and m.selector.exact
+                )
+            )
+            for name, h in self.hypernodes.items()
+        }
+
+    @cached_property
+    def listed_by(self) -> dict[str, list[str]]:
+        """Per HyperNode that is listed, those that list it, in byte order."""
+        found: dict[str, list[str]] = {}
+        for name, children in self.children.items():
+            for child in children:
+                found.setdefault(child, []).append(name)
+        return found
+
+    @cached_property
+    def leaves(self) -> list[str]:
+        """HyperNodes with nodes of their own and no HyperNode below, in byte order."""
+        return [name for name, nodes in self.own.items() if nodes and not self.children[name]]
+
+    @cached_property
+    def below(self) -> dict[str, Ints]:
+        """Per HyperNode all nodes of the cluster under it, ascending, each once."""
+        found = {name: np.unique(nodes) for name, nodes in self.tree.nodes.items()}
+        return {name: nodes[nodes < self.tree.known] for name, nodes in found.items()}
+
+    @cached_property
+    def leaf_of(self) -> dict[int, str]:
+        """The first leaf of each node that is in one."""
+        return {node: leaf for leaf in reversed(self.leaves) for node in self.own[leaf]}
+
+    @cached_property
+    def shared(self) -> dict[tuple[str, ...], list[int]]:
+        """Nodes that several HyperNodes list themselves, by those HyperNodes (byte order)."""
+        holders: dict[int, list[str]] = {}
+        for name, nodes in self.own.items():
+            for node in nodes:
+                holders.setdefault(node, []).append(name)
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for node, names in sorted(holders.items()):
+            if len(names) > 1:
+                groups.setdefault(tuple(names), []).append(node)
+        return groups
+
+    @cached_property
+    def shared_by(self) -> dict[str, list[tuple[str, ...]]]:
+        """Per HyperNode the keys of `shared` that it stands in."""
+        found: dict[str, list[tuple[str, ...]]] = {}
+        for names in self.shared:
+            for name in names:
+                found.setdefault(name, []).append(names)
+        return found
+
+    @cached_property
+    def overlapping(self) -> dict[str, set[str]]:
+        """Per HyperNode those it shares listed nodes with, neither being inside the other."""
+        found: dict[str, set[str]] = {}
+        for names in self.shared:
+            for name in names:
+                found.setdefault(name, set()).update(names)
+        above = {name: set(self.above(name)) for name in found}
+        return {
+            name: {o for o in others if o != name and o not in above[name] and name not in above[o]}
+            for name, others in found.items()
+        }
+
+    def topology(self) -> Topology:
+        """What is left as a tree, to be drawn."""
+        return build_topology(self.hypernodes.values(), self.names, self.labels)
+
+    def above(self, name: str) -> list[str]:
+        """Ancestors, the parent first."""
+        chain: list[str] = []
+        while name in self.tree.parent:
+            name = self.tree.parent[name]
+            chain.append(name)
+        return chain
+
+    def tier(self, name: str) -> int:
+        return self.hypernodes[name].tier
+
+
+def some(kind: str, names: list[str]) -> str:
+    """``nodes a, b, c and 4 more``."""
+    listed = ", ".join(names[:_LISTED])
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"{kind}{'s' if len(names) > 1 else ''} {listed}{more}"
+
+
+def _in_order(hypernodes: Iterable[HyperNode]) -> dict[str, HyperNode]:
+    return {h.name: h for h in sorted(hypernodes, key=lambda h: h.name.encode())}
+
+
+def _hypernodes(topology: Topology) -> dict[str, HyperNode]:
+    """HyperNodes by exact members: the children, and the nodes that are in none of them."""
+    members: list[list[Member]] = [[] for _ in topology.domain_names]
+    inside: list[list[Ints]] = [[] for _ in topology.domain_names]
+    for j, name in enumerate(topology.domain_names):
+        above = int(topology.parent[j])
+        if above >= 0:
+            members[above].append(Member("HyperNode", Selector(exact=name)))
+            inside[above].append(topology.nodes_of(j))
+    for j in range(topology.n_domains):
+        nodes = topology.nodes_of(j)
+        direct = np.setdiff1d(nodes, np.concatenate(inside[j])) if inside[j] else nodes
+        members[j] += [Member("Node", Selector(exact=topology.node_names[i])) for i in direct]
+    return _in_order(
+        HyperNode(Metadata(name), int(topology.tier[j]), topology.tier_names[j], tuple(members[j]))
+        for j, name in enumerate(topology.domain_names)
+    )
+
+
+def _label_rows(snapshot: ClusterSnapshot) -> list[dict[str, str]]:
+    """Labels of every node; a column at a time, because a row at a time sorts the keys for each."""
+    rows: list[dict[str, str]] = [{} for _ in range(snapshot.topology.n_nodes)]
+    for key, (codes, values) in sorted(snapshot.labels.columns.items()):
+        if key != NODE_NAME_FIELD:
+            for i in np.flatnonzero(codes >= 0):
+                rows[i][key] = values[codes[i]]
+    return rows
