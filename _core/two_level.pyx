@@ -372,6 +372,21 @@ cdef class TwoLevel(SubJobSearch):
                     failed = sub.progress.entries[i].shape
         return failed, shapes_array, nodes_array
 
+    def room(self, const int32_t[::1] domains not None):
+        """Pods of the job that each of some domains holds, shape by shape at most those that there were to place."""
+        cdef int64_t m = domains.shape[0], i, s, here
+        cdef int32_t domain
+        out_array = np.zeros(m, dtype=np.int64)
+        cdef int64_t[::1] out = out_array
+        with nogil:
+            for s in range(self.n_shapes):
+                for i in range(m):
+                    domain = domains[i]
+                    self.count_tier(s, self.tier_of[domain] if domain >= 0 else self.n_tiers)
+                    here = self.counts[s].held[self.where(domain)]
+                    out[i] += here if here < self.counts[s].cap else self.counts[s].cap
+        return out_array
+
     def takes_one(self):
         """Whether some node takes a pod, by shape."""
         out_array = np.zeros(self.n_shapes, dtype=np.bool_)

@@ -89,6 +89,7 @@ def test_two_sub_jobs_share_the_leaf_that_holds_both() -> None:
     assert (tried.domains.tolist(), tried.holds.tolist()) == ([0, 1], [6, 4])
     assert (tried.kept.tolist(), tried.stuck.tolist()) == ([True, False], [-1, -2])
     assert search.takes_one().tolist() == [True]
+    assert search.room(np.array([-1, 0, 1], dtype=np.int32)).tolist() == [6, 2, 4]
     assert not search.turn()
 
 

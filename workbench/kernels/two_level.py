@@ -511,6 +511,15 @@ class TwoLevel:
         """
         return self._c.fit_in(check_number("domain", domain, VIRTUAL_TOP, self._d - 1))
 
+    def room(self, domains: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Pods of the job that each of some domains (-1: the virtual top) holds now: an upper bound for several shapes.
+
+        Of each shape at most as many as there were to place in the first turn.
+        """
+        domains = as_array("domains", domains, np.int32, 1)
+        check_range("domains", domains, VIRTUAL_TOP, self._d - 1)
+        return self._c.room(domains)
+
     def takes_one(self) -> NDArray[np.bool_]:
         """Whether some node takes a pod now, by shape."""
         return self._c.takes_one()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -10,11 +10,16 @@ import numpy.typing as npt
 from workbench.model.placement import NearestMiss
 from workbench.policies.base import Request
 
-__all__ = ["best_of", "nearest_misses"]
+__all__ = ["RoomIn", "best_of", "nearest_misses"]
+
+RoomIn = Callable[[npt.NDArray[np.int32]], npt.NDArray[np.int64]]
 
 
 def nearest_misses(
-    request: Request, known: Mapping[int, NearestMiss], allowed: npt.NDArray[np.bool_] | None = None
+    request: Request,
+    known: Mapping[int, NearestMiss],
+    allowed: npt.NDArray[np.bool_] | None = None,
+    room: RoomIn | None = None,
 ) -> tuple[NearestMiss, ...]:
     """One per tier with a HyperNode that the job may use, closest tier first, also where nothing was tried.
 
@@ -26,6 +31,8 @@ def nearest_misses(
         What a search found out, per tier; taken as it is.
     allowed : ndarray of shape (d + 1,), bool, optional
         HyperNodes that its highest tier and its record leave to it, the virtual top last; None: all.
+    room : callable, optional
+        Pods of the job that each of some HyperNodes (-1: the virtual top) holds, from a search that counted them.
 
     Returns
     -------
@@ -39,27 +46,28 @@ def nearest_misses(
     unknown = [tier for tier in np.unique(tier_of[usable]).tolist() if tier not in known]
     found = dict(known)
     if unknown:
-        held, needs = _room(request)
+        needs = max(request.progress().missing, 1)
+        room = room or _room_by_roles(request)
         for tier in unknown:
-            domains = np.flatnonzero(usable & (tier_of == tier))
-            best = int(domains[np.argmax(held[domains])])
-            name = topology.domain_name(best if best < topology.n_domains else -1)
-            found[tier] = NearestMiss(tier, name, int(held[best]), needs)
+            domains = np.flatnonzero(usable & (tier_of == tier)).astype(np.int32)
+            domains[domains == topology.n_domains] = -1
+            held = np.minimum(room(domains), needs)
+            best = int(np.argmax(held))
+            found[tier] = NearestMiss(tier, topology.domain_name(int(domains[best])), int(held[best]), needs)
     return tuple(found[tier] for tier in sorted(found))
 
 
-def _room(request: Request) -> tuple[npt.NDArray[np.int64], int]:
-    """How many of the pods needed each HyperNode holds, the virtual top last; and how many are needed."""
+def _room_by_roles(request: Request) -> RoomIn:
+    """The same, counted role by role."""
     topology, demand = request.snapshot.topology, request.demand
     progress = request.progress()
-    needs = max(progress.missing, 1)
     held = np.zeros(topology.n_domains + 1, dtype=np.int64)
     for role in demand.order:
         left = progress.left[role]
         if left:
             room = demand.capacity(role, demand.idle, left)
             held += np.minimum(topology.domain_sums(room[:, None])[:, 0], left)
-    return np.minimum(held, needs), needs
+    return held.__getitem__
 
 
 def best_of(misses: Collection[NearestMiss]) -> NearestMiss:

@@ -27,7 +27,7 @@ from workbench.policies.volcano.hypernode_scores import (
 )
 from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.memory import records_at_open, records_to_keep
-from workbench.policies.volcano.misses import best_of, nearest_misses
+from workbench.policies.volcano.misses import RoomIn, best_of, nearest_misses
 from workbench.policies.volcano.normal_pods import NormalPods
 from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.queues import Room
@@ -141,7 +141,7 @@ class Volcano115(VolcanoPolicy):
             start = JobProgress.start(request.gang, request.snapshot)
             told.take_over(search.tried(), State(start, [], records, record, []))
             fit = last_fit(request, search, told.last_tried)
-            return _declined_by_search(request, told, fit, limits, record, search.takes_one().tolist())
+            return _declined_by_search(request, told, fit, limits, record, search.takes_one().tolist(), search.room)
         node = nodes_of_pods(request, subs, search)
         answer = Assignment(node, _reasons(request, node, None), score=score, warnings=limits.warnings)
         if _has_topology(request.gang) and search.record != NO_RECORD:
@@ -457,6 +457,7 @@ def _declined_by_search(
     limits: Limits,
     record: int,
     takes_one: list[bool],
+    room: RoomIn | None = None,
 ) -> Declined:
     """Why the gang waits: the HyperNode that came closest, beside the texts that Volcano would write.
 
@@ -468,6 +469,8 @@ def _declined_by_search(
         Of the job.
     takes_one : list of bool
         By role, in the order of the demand, whether a node takes a pod.
+    room : callable, optional
+        As of `nearest_misses`.
     """
     demand, topology = request.demand, request.snapshot.topology
     needs = max(request.progress().missing, 1)
@@ -476,7 +479,7 @@ def _declined_by_search(
         allowed = np.zeros(topology.n_domains + 1, dtype=np.bool_)
         for _, domains in Gradients(topology).of(-1, record, limits.job):
             allowed[domains] = True
-    misses = nearest_misses(request, search.misses, allowed)
+    misses = nearest_misses(request, search.misses, allowed, room)
     reasons = [_no_domain(search, limits, record, needs, misses)]
     reasons += [
         fit_reason(request, r, demand.idle) for r, fits in zip(demand.order, takes_one, strict=True) if not fits
