@@ -374,15 +374,19 @@ cdef class TwoLevel(SubJobSearch):
 
     def room(self, const int32_t[::1] domains not None):
         """Pods of the job that each of some domains holds, shape by shape at most those that there were to place."""
-        cdef int64_t m = domains.shape[0], i, s, here
+        cdef int64_t m = domains.shape[0], i, s, t, here, last
         cdef int32_t domain
         out_array = np.zeros(m, dtype=np.int64)
         cdef int64_t[::1] out = out_array
         with nogil:
             for s in range(self.n_shapes):
+                last = -1
                 for i in range(m):
                     domain = domains[i]
-                    self.count_tier(s, self.tier_of[domain] if domain >= 0 else self.n_tiers)
+                    t = self.tier_of[domain] if domain >= 0 else self.n_tiers
+                    if t != last:
+                        self.count_tier(s, t)
+                        last = t
                     here = self.counts[s].held[self.where(domain)]
                     out[i] += here if here < self.counts[s].cap else self.counts[s].cap
         return out_array

@@ -48,12 +48,16 @@ def nearest_misses(
     if unknown:
         needs = max(request.progress().missing, 1)
         room = room or _room_by_roles(request)
-        for tier in unknown:
-            domains = np.flatnonzero(usable & (tier_of == tier)).astype(np.int32)
-            domains[domains == topology.n_domains] = -1
-            held = np.minimum(room(domains), needs)
-            best = int(np.argmax(held))
+        per_tier = [np.flatnonzero(usable & (tier_of == tier)).astype(np.int32) for tier in unknown]
+        domains = np.concatenate(per_tier)
+        domains[domains == topology.n_domains] = -1
+        # All at once: what a search looks up for one tier serves the others, too.
+        held = np.minimum(room(domains), needs)
+        first = 0
+        for tier, mine in zip(unknown, per_tier, strict=True):
+            best = first + int(np.argmax(held[first : first + len(mine)]))
             found[tier] = NearestMiss(tier, topology.domain_name(int(domains[best])), int(held[best]), needs)
+            first += len(mine)
     return tuple(found[tier] for tier in sorted(found))
 
 
