@@ -64,6 +64,7 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
             labels=draw(TEXTS),
             annotations=draw(TEXTS),
             queue=draw(st.sampled_from(["", "q"])),
+            ending=draw(st.booleans()),
         )
         for i in range(draw(st.integers(0, 3)))
     )
@@ -83,6 +84,7 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
         node_matrix=np.array([draw(st.integers(-1, 0)) for _ in range(n)], dtype=np.int32),
         queues={"default": Queue("default"), "q": queue},
         running=pods,
+        records={"ns/g": "s1", "ns/g/sub": ""},
         gaps=("something is missing",),
         source="a test",
         taken_at="2026-01-01T00:00:00Z",
@@ -103,7 +105,14 @@ def test_every_field_of_a_snapshot_is_varied_by_these_tests():
     named = {field.name for field in dataclasses.fields(ClusterSnapshot)}
     assert named == {
         "topology", "resources", "allocatable", "used", "labels", "taints", "unschedulable", "gpu_total", "gpu_free",
-        "matrices", "node_matrix", "queues", "running", "gaps", "source", "taken_at", "addresses",
+        "matrices", "node_matrix", "queues", "running", "records", "gaps", "source", "taken_at",
+        "addresses",
+    }  # fmt: skip
+
+
+def test_every_field_of_a_running_pod_is_varied_by_these_tests():
+    assert {field.name for field in dataclasses.fields(RunningPod)} == {
+        "namespace", "name", "node", "requests", "gang", "role", "gpu_mask", "labels", "annotations", "queue", "ending",
     }  # fmt: skip
 
 

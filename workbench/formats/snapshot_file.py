@@ -112,6 +112,7 @@ def _record(snapshot: ClusterSnapshot) -> dict[str, Any]:
         "node_matrix": snapshot.node_matrix.tolist(),
         "queues": [_plain(queue) for queue in snapshot.queues.values()],
         "running": [{**_plain(pod), "gpu_mask": f"{pod.gpu_mask:x}"} for pod in snapshot.running],
+        "records": dict(snapshot.records),
     }
 
 
@@ -200,6 +201,7 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
         node_matrix=node_matrix[order].astype(np.int32),
         queues={queue.name: queue for queue in queues},
         running=running,
+        records=_texts_by_key(data, "records", ""),
         gaps=tuple(_texts(data, "gaps", "")),
         source=get_text(data, "source", ""),
         taken_at=get_text(data, "taken_at", ""),
@@ -297,11 +299,10 @@ _QUEUE_NUMBERS = (("weight", 1), ("priority", 0))
 
 def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64]) -> RunningPod:
     node = int(_ints({"node": [item.get("node")]}, "node", path, (1,), -1, n - 1)[0])
-    # Every other field of a running pod is text or a mapping of text, whatever is added to them.
     known = {field.name for field in dataclasses.fields(RunningPod)}
     texts: dict[str, Any] = {}
     for key in item:
-        if key in ("node", "gpu_mask", "requests"):
+        if key in ("node", "gpu_mask", "requests", "ending"):
             continue
         if key not in known:
             raise wrong(child(path, key), item[key], "a field of a running pod")
@@ -313,6 +314,7 @@ def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64
         node=node if node < 0 else int(where[node]),
         requests=_amounts(item, "requests", path),
         gpu_mask=_mask(item.get("gpu_mask"), child(path, "gpu_mask")),
+        ending=get_bool(item, "ending", path),
         **texts,
     )
 
