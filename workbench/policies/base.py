@@ -305,7 +305,7 @@ class Composed(Policy):
         warnings: tuple[str, ...],
     ) -> Placement:
         """The answer to the user where it says yes; `warnings` are those of the GPU policy."""
-        unplaced = np.flatnonzero(answer.node < 0)
+        unplaced = (answer.node < 0).nonzero()[0]
         return Placement(
             gang,
             topology,
