@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InternalError
+from workbench.model.switch_book import JobPods, SwitchBook
 
 if TYPE_CHECKING:
     from workbench.model.snapshot import ClusterSnapshot
@@ -50,13 +51,15 @@ class Ledger:
         self.gpu_free = snapshot.gpu_free.copy()
         self.releasing = snapshot.releasing
         self._domain_idle: Longs | None = None
-        self._log: list[tuple[Ints, Longs, Words | None]] = []
+        self._switches: SwitchBook | None = None
+        self._log: list[tuple[Ints, Longs, Words | None] | tuple[str, JobPods | None]] = []
 
     def copy(self) -> Ledger:
         """A ledger of its own that starts as this one is now, with nothing to roll back."""
         other = copy.copy(self)
         other.used, other.idle, other.gpu_free = self.used.copy(), self.idle.copy(), self.gpu_free.copy()
         other._domain_idle = None
+        other._switches = None if self._switches is None else self._switches.copy()
         other._log = []
         return other
 
@@ -117,8 +120,27 @@ class Ledger:
     def rollback(self, mark: int) -> None:
         """Undo everything since the mark."""
         while len(self._log) > mark:
-            nodes, rows, gpu_words = self._log.pop()
-            self._apply(nodes, -rows, gpu_words)
+            entry = self._log.pop()
+            if len(entry) == 2:
+                key, before = entry
+                assert self._switches is not None
+                self._switches.set_job(key, before)
+            else:
+                nodes, rows, gpu_words = entry
+                self._apply(nodes, -rows, gpu_words)
+
+    @property
+    def switches(self) -> SwitchBook | None:
+        """What running jobs mean for the switches; None without a switch table. Change it only by `set_job`."""
+        if self._switches is None and self.snapshot.switch_table is not None:
+            self._switches = SwitchBook(self.snapshot.switch_table, self.snapshot.running_jobs)
+        return self._switches
+
+    def set_job(self, key: str, pods: JobPods | None) -> None:
+        """Say where a job runs now, as far as switches care; can be rolled back. Without a switch table: nothing."""
+        book = self.switches
+        if book is not None:
+            self._log.append((key, book.set_job(key, pods)))
 
     def since(self, mark: int) -> list[tuple[Ints, Longs, Words | None]]:
         """What was taken since a mark: nodes, rows and GPUs of each call, the rows negative where it was given back."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from workbench.kernels.bottleneck import indices_of
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
+from workbench.model.switches import RANK_ANNOTATION
 from workbench.model.topology import Topology
 
 __all__ = ["Decision", "NearestMiss", "PlacedPod", "Placement", "Reason", "Refusal", "Unplaced", "words_to_mask"]
@@ -114,6 +115,12 @@ class Placement(Displayed):
         Rank of each pod; None: the order of the pods.
     score : float
         What the policy maximised; only comparable within one policy.
+    annotations : tuple of mapping of str to str
+        Annotations that the scheduler writes on several pods alike.
+    annotation_group : ndarray of shape (n_pods,), int32, optional
+        Which of `annotations` each pod gets, -1: none; None: no pod gets any.
+    job_class : str
+        Label tor-affinity that the job was placed under; empty: its own.
     """
 
     gang: Gang
@@ -129,6 +136,9 @@ class Placement(Displayed):
     rank: npt.NDArray[np.int32] | None = None
     score: float = 0.0
     warnings: tuple[str, ...] = ()
+    annotations: tuple[Mapping[str, str], ...] = ()
+    annotation_group: npt.NDArray[np.int32] | None = None
+    job_class: str = ""
 
     @property
     def n_placed(self) -> int:
@@ -152,6 +162,14 @@ class Placement(Displayed):
     def gpu_mask(self, position: int) -> int:
         """GPUs of one pod as a bit mask."""
         return 0 if self.gpu_words is None else words_to_mask(self.gpu_words[position])
+
+    def annotations_of(self, position: int) -> dict[str, str]:
+        """What the scheduler writes on one pod, GPUs apart; its rank where the policy numbers the pods."""
+        group = -1 if self.annotation_group is None else int(self.annotation_group[position])
+        written = dict(self.annotations[group]) if group >= 0 else {}
+        if self.rank is not None:
+            written[RANK_ANNOTATION] = str(int(self.rank[position]))
+        return written
 
     def pods(self) -> Iterator[PlacedPod]:
         """Every placed pod, in order of position."""
@@ -178,7 +196,9 @@ class Placement(Displayed):
         node = int(self.node[position])
         gpus = indices_of(self.gpu_mask(position))
         dealt = _deal(gpus, ref.role.container_gpus)
-        annotations = {GPU_ANNOTATION: gpu_annotation(dealt, indices_of(visible[node]))} if gpus else {}
+        annotations = self.annotations_of(position)
+        if gpus:
+            annotations[GPU_ANNOTATION] = gpu_annotation(dealt, indices_of(visible[node]))
         return PlacedPod(
             name=ref.name,
             node=self.topology.node_names[node],
