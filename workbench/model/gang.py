@@ -141,12 +141,15 @@ class FormerPod:
         The node, or a GPU of the pod there, is broken: it may not go back.
     mark : int
         Its annotation isSharedTor (`workbench.model.switches`), 0 where it had none.
+    pod : str
+        Name of the pod, which keeps its rank; empty: whichever pending pod has that rank.
     """
 
     rank: int
     node: str
     faulty: bool = False
     mark: int = 0
+    pod: str = ""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -288,14 +288,20 @@ class ClusterSnapshot(Displayed):
 
     def without(self, gang: str) -> ClusterSnapshot:
         """The moment after a gang (``namespace/name``) has ended; its pods give everything back."""
+        records = {name: at for name, at in self.records.items() if name != gang and not name.startswith(f"{gang}/")}
+        return dataclasses.replace(self.without_pods(lambda pod: pod.gang == gang), records=records)
+
+    def without_pods(self, ended: Callable[[RunningPod], bool]) -> ClusterSnapshot:
+        """The moment after some running pods have ended; they give everything back."""
         used, gpu_free = self.used.copy(), self.gpu_free.copy()
+        remaining = []
         for pod in self.running:
-            if pod.gang == gang and pod.node >= 0:
+            if not ended(pod):
+                remaining.append(pod)
+            elif pod.node >= 0:
                 used[pod.node] -= request_vector(self.resources, pod.requests)[0]
                 gpu_free[pod.node] |= gpu_words_row(pod.gpu_mask, gpu_free.shape[1]) & self.gpu_total[pod.node]
-        remaining = tuple(pod for pod in self.running if pod.gang != gang)
-        records = {name: at for name, at in self.records.items() if name != gang and not name.startswith(f"{gang}/")}
-        return dataclasses.replace(self, used=used, gpu_free=gpu_free, running=remaining, records=records)
+        return dataclasses.replace(self, used=used, gpu_free=gpu_free, running=tuple(remaining))
 
 
 def gpu_words_row(mask: int, width: int) -> Words:

@@ -6,15 +6,15 @@ Source: reference/switch-affinity.md 1.4 (the plugin's code; names of the fields
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.model.switches import IDLE, IS_HEALTHY, IS_SHARED, SHARED, SHARED_ADDRESS
+from workbench.model.switches import EXCLUSIVE, IDLE, IS_HEALTHY, IS_SHARED, SHARED, SHARED_ADDRESS, SwitchStates
 from workbench.policies.switch_affinity.table import Plan
 
-__all__ = ["annotations_of", "job_summary", "marks_of"]
+__all__ = ["annotations_of", "job_summary", "marks_of", "states_by_definition"]
 
 
 def marks_of(plan: Plan, marked: bool = False) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.bool_]]:
@@ -39,6 +39,28 @@ def marks_of(plan: Plan, marked: bool = False) -> tuple[npt.NDArray[np.int8], np
             [share.unhealthy and state == SHARED for share, state in zip(shares, states, strict=True)], dtype=np.bool_
         ),
     )
+
+
+def states_by_definition(before: SwitchStates, switches: Sequence[int], max_shared: int) -> dict[int, tuple[int, bool]]:
+    """State and unhealth of the switches under a job that was put there by whatever means.
+
+    By the document's definitions: a job under one switch changes nothing; a switch with one cross-switch job is
+    exclusive, with several shared; unhealthy where the job uses more shared switches than allowed.
+
+    Parameters
+    ----------
+    before : SwitchStates
+        Without the job.
+    switches : sequence of int
+        Where its pods are.
+    max_shared : int
+    """
+    under = sorted(set(switches))
+    if len(under) < 2:
+        return dict.fromkeys(under, (IDLE, False))
+    state = {switch: EXCLUSIVE if before.state[switch] == IDLE else SHARED for switch in under}
+    over = sum(found == SHARED for found in state.values()) > max_shared
+    return {s: (found, found == SHARED and (over or bool(before.unhealthy[s]))) for s, found in state.items()}
 
 
 def annotations_of(state: int, unhealthy: bool, address: str) -> dict[str, str]:

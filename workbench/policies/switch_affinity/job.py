@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.gang import Gang
 from workbench.model.snapshot import RunningPod
 from workbench.model.switches import IDLE, IS_SHARED, RANK_ANNOTATION, JobKind, SwitchTable, job_kind
 from workbench.policies.base import Request
@@ -33,7 +34,7 @@ class SwitchJob:
     pending : ndarray of shape (p,), int64
         Positions of its pending pods that ask for something.
     rank : ndarray of shape (p,), int32
-        Rank of each of them: the numbers that no running pod has, ascending.
+        Rank of each of them, of the numbers that no running pod has: what a pod of its name had, else ascending.
     running : ndarray of shape (r,), int32
         Nodes of its running pods, -1: not in the snapshot.
     former : ndarray of shape (p,), int32
@@ -66,7 +67,7 @@ class SwitchJob:
         asking[list(request.demand.best_effort)] = False
         pending = np.flatnonzero(asking[gang.role_of_pod])
         mine = [pod for pod in request.snapshot.running if pod.gang == gang.key and pod.requests] if gang.ready else []
-        rank = _free_ranks(mine, len(pending))
+        rank = _named_first(request.gang, pending, _free_ranks(mine, len(pending)))
         former = np.full(len(pending), -1, dtype=np.int32)
         returns = np.zeros(len(pending), dtype=np.bool_)
         by_rank = {pod.rank: pod for pod in gang.former}
@@ -104,6 +105,21 @@ class SwitchJob:
             used=used,
             crossing=self.marked or int(used.sum()) > 1,
         )
+
+
+def _named_first(gang: Gang, pending: npt.NDArray[np.int64], free: Ints) -> Ints:
+    """Free ranks for the pending pods: the one that a pod of that name had before, the others ascending."""
+    had = {pod.pod: pod.rank for pod in gang.former if pod.pod}
+    if not had:
+        return free
+    left = set(free.tolist())
+    ranks = [had.get(gang.pod(int(position)).name, -1) for position in pending]
+    kept = []
+    for rank in ranks:
+        kept.append(rank if rank in left else -1)
+        left.discard(rank)
+    others = iter(sorted(left))
+    return np.array([next(others) if rank < 0 else rank for rank in kept], dtype=np.int32)
 
 
 def _under(table: SwitchTable, nodes: Ints) -> npt.NDArray[np.int64]:
