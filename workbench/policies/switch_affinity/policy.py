@@ -83,6 +83,7 @@ class _Affinity(NodePolicy):
     """What the versions have in common: who is a job of theirs, and what is written when it is placed."""
 
     reads_topology = True
+    monotone = True
     #: Whether pods are annotated with the state of their switch.
     writes_states = False
 
