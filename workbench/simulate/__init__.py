@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from workbench.simulate.timeline import Moment, Timeline
+from workbench.simulate.timeline import Timeline
 
-__all__ = ["Moment", "Timeline"]
+__all__ = ["Timeline"]

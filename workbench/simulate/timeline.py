@@ -7,48 +7,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from workbench.errors import InputError, UnknownNameError
-from workbench.model.display import Displayed
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
-from workbench.model.switches import SwitchStates, SwitchTable
+from workbench.model.switch_history import Moment, SwitchHistory
+from workbench.model.switches import SwitchTable
 from workbench.policies.base import Policy
 from workbench.simulate.faults import break_gpus, break_node, damaged_gang
 
-__all__ = ["Moment", "Timeline"]
+__all__ = ["Timeline"]
 
 
-@dataclass(frozen=True, eq=False)
-class Moment:
-    """The cluster after one step.
-
-    Attributes
-    ----------
-    step : str
-        ``submit A``, ``end A``, ``fault node3`` ...
-    states : SwitchStates, optional
-        None where the snapshot has no switches.
-    jobs : mapping of str to mapping of int to int
-        Per running job its pods under each switch (-1: under none), by name of the job.
-    pending : tuple of str
-        Jobs that wait for nodes, in the order of their names.
-    decisions : tuple of Decision
-        What the policy answered in this step.
-    """
-
-    step: str
-    states: SwitchStates | None
-    jobs: Mapping[str, Mapping[int, int]]
-    pending: tuple[str, ...]
-    decisions: tuple[Decision, ...] = ()
-
-
-class Timeline(Displayed):
+class Timeline:
     """Plays steps against a snapshot.
 
     Parameters
@@ -79,6 +53,15 @@ class Timeline(Displayed):
 
     def __repr__(self) -> str:
         return f"Timeline({len(self.moments) - 1} steps by {self.policy.name}, {len(self.pending)} jobs pending)"
+
+    @property
+    def history(self) -> SwitchHistory:
+        """Everything so far; Jupyter draws it as switches × steps."""
+        names = () if self.table is None else self.table.names
+        return SwitchHistory(names, tuple(self.moments), self.policy.name)
+
+    def _repr_html_(self) -> str | None:
+        return self.history._repr_html_()
 
     def submit(self, gang: Gang) -> Moment:
         """A job comes; it starts or becomes pending.
@@ -147,7 +130,7 @@ class Timeline(Displayed):
         return self._record(what, [self._try(gang) for gang in damaged])
 
     def recover(self, node: str) -> Moment:
-        """A broken node is in order again, all its GPUs included.
+        """A broken node is in order again, all its GPUs included; pods that wait may go back to it.
 
         Raises
         ------
@@ -167,6 +150,9 @@ class Timeline(Displayed):
         free = now.gpu_free.copy()
         free[index] |= restored["gpu_total"][index] & ~now.gpu_total[index]
         self.snapshot = dataclasses.replace(now, gpu_free=free, **restored)
+        for key, gang in self.pending.items():
+            former = tuple(dataclasses.replace(p, faulty=p.faulty and p.node != node) for p in gang.former)
+            self.pending[key] = dataclasses.replace(gang, former=former)
         return self._record(f"recover {node}")
 
     def play(self, steps: Sequence[tuple[str, Gang | str]]) -> list[Moment]:
@@ -228,7 +214,7 @@ class Timeline(Displayed):
             step,
             None if book is None else book.states(),
             _pods_per_switch(self.snapshot.running, self.table),
-            tuple(sorted(key.partition("/")[2] for key in self.pending)),
+            tuple(sorted(self.pending, key=str.encode)),
             tuple(decisions),
         )
         self.moments.append(moment)
@@ -241,6 +227,6 @@ def _pods_per_switch(running: Sequence[RunningPod], table: SwitchTable | None) -
     for pod in running:
         if pod.gang:
             switch = int(switch_of[pod.node]) if 0 <= pod.node < len(switch_of) else -1
-            of_job = jobs.setdefault(pod.gang.partition("/")[2], {})
+            of_job = jobs.setdefault(pod.gang, {})
             of_job[switch] = of_job.get(switch, 0) + 1
     return {name: dict(sorted(jobs[name].items())) for name in sorted(jobs, key=str.encode)}
