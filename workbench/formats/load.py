@@ -14,6 +14,8 @@ import re2
 from workbench.errors import InputError
 from workbench.formats.assemble import assemble, assign_matrices
 from workbench.formats.fabric.intake import FabricIntake
+from workbench.formats.fabric.tor_node import nodes_by_address
+from workbench.formats.fabric.tor_tables import switch_table_of, with_share
 from workbench.formats.manifests import Manifests, read_bytes, read_manifests
 from workbench.formats.matrix import parse_matrix
 from workbench.jobs.gangs import read_workload
@@ -75,6 +77,12 @@ def load(
         else:
             snapshot, workload = assemble(cluster, [*exact, *given], source=source)
             snapshot = replace(snapshot, gaps=(*snapshot.gaps, *joined.notes))
+            if joined.tors is not None and joined.tors.tors:
+                bound = nodes_by_address(joined.tors, cluster.nodes)
+                snapshot = snapshot.with_switches(switch_table_of(joined.tors, bound, snapshot.topology))
+        for share in sorted(cluster.tor_shares.values(), key=lambda c: c.metadata.key.encode())[:1]:
+            snapshot, told = with_share(snapshot, share.switches)
+            snapshot = replace(snapshot, gaps=(*snapshot.gaps, *told))
     return Scenario(
         snapshot=snapshot,
         gangs=workload.gangs,

@@ -189,6 +189,10 @@ class ClusterSnapshot(Displayed):
         """The switches: those of the switch file, else the tier-1 HyperNodes; None where there are none."""
         return switches_of_hypernodes(self.topology) if self.switches is None else self.switches
 
+    def with_switches(self, switches: SwitchTable) -> ClusterSnapshot:
+        """The same moment with a switch table."""
+        return dataclasses.replace(self, switches=switches)
+
     @cached_property
     def running_jobs(self) -> RunningPods:
         """The running pods as arrays, as far as switches care."""

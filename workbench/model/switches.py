@@ -7,7 +7,7 @@ running pods say; how running jobs add up is in `workbench.model.switch_book`. R
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -251,6 +251,10 @@ class SwitchTable:
     def n_switches(self) -> int:
         return len(self.names)
 
+    def with_preset(self, preset: SwitchStates) -> SwitchTable:
+        """The same switches with other preset states."""
+        return replace(self, preset=preset)
+
     def nodes_of(self, switch: int) -> Ints:
         """Nodes of a switch in configuration order."""
         return self.nodes[self.start[switch] : self.start[switch + 1]]
@@ -262,6 +266,8 @@ class SwitchTable:
 
 def switches_of_hypernodes(topology: Topology, nodes_per_switch: int | None = None) -> SwitchTable | None:
     """The tier-1 HyperNodes as switches, by name; the nodes under each by name too (DESIGN decision 6).
+
+    The name stands for the address too.
 
     Parameters
     ----------
@@ -280,7 +286,8 @@ def switches_of_hypernodes(topology: Topology, nodes_per_switch: int | None = No
     for leaf in leaves:
         nodes = topology.nodes_of(leaf)
         ordered = nodes[np.argsort(topology.node_rank[nodes])]
-        rows.append((topology.domain_name(leaf), "", [(int(node), i) for i, node in enumerate(ordered)]))
+        name = topology.domain_name(leaf)
+        rows.append((name, name, [(int(node), i) for i, node in enumerate(ordered)]))
     under = [node for _, _, nodes in rows for node, _ in nodes]
     if not rows or len(set(under)) != len(under):
         return None

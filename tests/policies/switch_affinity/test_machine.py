@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tests.conformance.runners.switch_affinity_checks import After, check_invariants
 from tests.switch_fabric import Switch, fabric, job, states
+from workbench.formats.fabric.tor_tables import share_of, states_of_share, switch_table_of, tor_nodes_of
 from workbench.model.gang import Gang
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.objects.tor_node import as_payload, parse_tor_node
+from workbench.objects.tor_share import parse_tor_share, share_payload
 from workbench.policies.registry import get_policy
 from workbench.simulate.faults import break_node
 from workbench.simulate.timeline import Timeline
@@ -52,7 +56,7 @@ class SwitchMachine(RuleBasedStateMachine):
         switches = [Switch(f"S{i}", size, size, preset) for i, (size, preset) in enumerate(sizes)]
         self.max_shared = max_shared
         policy = get_policy("switch-affinity", max_shared_switches=max_shared)
-        self.timeline = Timeline(fabric(switches, per_switch), policy)
+        self.timeline = Timeline(fabric(switches, max(per_switch, *(size for size, _ in sizes), 1)), policy)
         self.kinds: dict[str, str] = {}
         self.broken: list[str] = []
         self.count = 0
@@ -146,6 +150,28 @@ class SwitchMachine(RuleBasedStateMachine):
         assert list(kept.names()) == list(want.values())
 
     @invariant()
+    def both_config_maps_lose_nothing(self) -> None:
+        snapshot = self.timeline.snapshot
+        table = snapshot.switch_table
+        assert table is not None
+        written = json.dumps(as_payload(tor_nodes_of(snapshot, table)))
+        servers = {name: name for name in snapshot.topology.node_names}
+        again = switch_table_of(parse_tor_node(written, level=table.level), servers, snapshot.topology)
+        assert again.preset == table.preset
+        for name in ("names", "addresses", "nodes_per_switch", "level"):
+            assert getattr(again, name) == getattr(table, name)
+        for name in ("start", "nodes", "position"):
+            assert getattr(again, name).tolist() == getattr(table, name).tolist()
+
+        share = share_of(snapshot)
+        assert parse_tor_share(json.dumps(share_payload(share))) == share
+        now = self.timeline.moments[-1].states
+        assert states_of_share(share, table) == now
+        there = {node.name: node.jobs for switch in share.values() for node in switch.nodes if node.jobs}
+        names = snapshot.topology.node_names
+        assert there == {names[pod.node]: (pod.gang.partition("/")[2],) for pod in snapshot.running}
+
+    @invariant()
     def amounts_add_up(self) -> None:
         snapshot = self.timeline.snapshot
         used = np.zeros(snapshot.n_nodes, dtype=np.int64)
@@ -155,5 +181,5 @@ class SwitchMachine(RuleBasedStateMachine):
         assert (np.bitwise_count(snapshot.gpu_free).sum(axis=1) == 8 - used).all()
 
 
-SwitchMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+SwitchMachine.TestCase.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
 TestSwitchMachine = SwitchMachine.TestCase

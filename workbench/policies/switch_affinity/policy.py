@@ -46,7 +46,7 @@ _PLUGIN = "ascend volcano plugin"
 class TableParameters:
     """Parameters of every version."""
 
-    label: str = parameter("null", "tor-affinity of jobs that carry no such label", choices=LABELS)
+    default_label: str = parameter("null", "tor-affinity of jobs that carry no such label", choices=LABELS)
     nodes_per_switch: int = parameter(0, "nodes under one switch (M); 0: as the switch table says", low=0)
 
 
@@ -101,7 +101,7 @@ class _Affinity(NodePolicy):
 
     def assign(self, request: Request) -> Assignment | Declined:
         book = request.ledger.switches
-        job = SwitchJob.of(request, self._parameters.label)
+        job = SwitchJob.of(request, self._parameters.default_label)
         invalid = invalid_label(job.label, book is not None)
         if invalid is not None:
             return Declined((invalid,))
