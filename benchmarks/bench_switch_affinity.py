@@ -1,100 +1,100 @@
 """Switch affinity: one placement on 10,000 nodes under 400 switches with 500 running jobs.
 
 Three ways: states derived afresh from the running pods, the same with one object per placed pod, and states kept in
-the ledger of a session. The baseline is the plain twin of the tests on the same switches; it is given their states and
-free nodes, so it does less.
+the ledger of a session. The baseline is plain Python: states pod by pod, free nodes node by node, then the plain twin
+of the tests.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from functools import cache
+from collections.abc import Iterator
 
 import numpy as np
+from measure import microseconds, row
 
-from benchmarks.measure import microseconds, row
 from tests.reference.switch_affinity import Row, place
-from tests.switch_fabric import Switch, fabric, job, states
+from tests.switch_fabric import Switch, fabric, job
+from workbench.model.gang import Gang
 from workbench.model.placement import Placement
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.base import Policy
 from workbench.policies.registry import get_policy
 
 SWITCHES, NODES_PER_SWITCH, JOBS = 400, 25, 500
-SIZES = (8, 128, 2_000)
+PODS = (8, 128, 2_000)
+REPEATS = 200
+GOALS_US = {"states afresh, arrays": 1_500.0, "states afresh, an object per pod": 4_000.0, "states kept": 200.0}
 
 
-@cache
 def cluster() -> ClusterSnapshot:
-    """Jobs of 2 to 24 pods of the three kinds come one after another; the states follow from their annotations."""
+    """Jobs of 2 to 39 pods of the three kinds come one after another; the states follow from their annotations."""
     names = [f"s{i:03}" for i in range(SWITCHES)]
     snapshot = fabric([Switch(name, NODES_PER_SWITCH, NODES_PER_SWITCH) for name in names], NODES_PER_SWITCH)
     generator = np.random.default_rng(1)
-    policy = get_policy("switch-affinity")
     gangs = []
     for i in range(JOBS):
         kind = ("foundation", "common", "padding")[int(generator.integers(3))]
         pods = int(generator.integers(2, 4)) if kind == "padding" else int(generator.integers(4, 40))
         gangs.append(job(f"job{i:03}", kind, pods))
-    for decision in policy.schedule(gangs, snapshot):
-        assert isinstance(decision.result, Placement)
+    for decision in get_policy("switch-affinity").schedule(gangs, snapshot):
+        if not isinstance(decision.result, Placement):
+            raise RuntimeError(f"benchmark: {decision.result!r}")
         snapshot = snapshot.with_placement(decision.result)
     return snapshot
 
 
-def fresh(snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """The same snapshot without what a snapshot remembers of its running pods."""
-    return dataclasses.replace(snapshot)
-
-
-def rows_of(snapshot: ClusterSnapshot) -> list[Row]:
-    """The switches as the plain twin wants them."""
+def plain_python(snapshot: ClusterSnapshot, n_pods: int) -> list[tuple[int, int, str]] | None:
+    """The same answer, switch by switch, without arrays."""
     table = snapshot.switch_table
-    assert table is not None
-    free = np.bincount(table.node_switch, weights=snapshot.used[:, 3] == 0, minlength=SWITCHES)
-    return [Row(state, int(n)) for state, n in zip(states(snapshot).values(), free, strict=True)]
+    if table is None:
+        raise RuntimeError("benchmark: no switches")
+    under, busy = table.node_switch.tolist(), set()
+    marks: list[set[str]] = [set() for _ in table.names]
+    sick = [False] * len(marks)
+    for pod in snapshot.running:
+        busy.add(pod.node)
+        marks[under[pod.node]].add(pod.annotations["isSharedTor"])
+        sick[under[pod.node]] |= pod.annotations["isHealthy"] == "1"
+    free = [0] * len(marks)
+    for node, switch in enumerate(under):
+        free[switch] += node not in busy
+    rows = []
+    for i, found in enumerate(marks):
+        shared = "shared/unhealthy" if sick[i] else "shared/healthy"
+        rows.append(Row(shared if "1" in found else "exclusive" if "2" in found else "idle", free[i]))
+    return place(rows, "common", n_pods, NODES_PER_SWITCH, 2)
 
 
-def run() -> list[dict[str, object]]:
-    """One row per size and way."""
+def placed(policy: Policy, gang: Gang, snapshot: ClusterSnapshot) -> Placement:
+    """One placement on a ledger of its own."""
+    result = policy.place(gang, snapshot.ledger())
+    if not isinstance(result, Placement):
+        raise RuntimeError(f"benchmark: {result!r}")
+    return result
+
+
+def rows() -> Iterator[dict[str, object]]:
+    """One row per number of pods and way."""
     snapshot, policy = cluster(), get_policy("switch-affinity")
-    reference = rows_of(snapshot)
-    size = f"{SWITCHES * NODES_PER_SWITCH:,} nodes, {SWITCHES} switches, {JOBS} jobs, {len(snapshot.running):,} pods"
-    found = []
-    for n_pods in SIZES:
+    size = f"{SWITCHES * NODES_PER_SWITCH:,} nodes, {SWITCHES} switches, {JOBS} jobs"
+    kept = snapshot.ledger()
+    for n_pods in PODS:
         gang = job("new", "common", n_pods)
-        plain = microseconds(lambda n=n_pods: place(reference, "common", n, NODES_PER_SWITCH, 2), 5)  # type: ignore[misc]
 
-        def afresh(gang=gang) -> Placement:  # type: ignore[no-untyped-def]
-            result = policy.place(gang, snapshot.ledger())
-            assert isinstance(result, Placement)
-            return result
+        def afresh(gang: Gang = gang) -> Placement:
+            return placed(policy, gang, snapshot)
 
-        ledger = snapshot.ledger()
-        policy.place(gang, ledger.copy())
-        assert ledger.switches is not None
+        def objects(gang: Gang = gang) -> object:
+            return list(placed(policy, gang, snapshot).pods())
 
-        def kept(gang=gang, ledger=ledger) -> None:  # type: ignore[no-untyped-def]
-            mark = ledger.checkpoint()
-            policy.place(gang, ledger)
-            ledger.rollback(mark)
+        def in_session(gang: Gang = gang) -> None:
+            mark = kept.checkpoint()
+            policy.place(gang, kept)
+            kept.rollback(mark)
 
-        ways = (
-            ("states afresh, arrays", afresh, 1_500.0),
-            ("states afresh, an object per pod", lambda: list(afresh().pods()), 4_000.0),
-            ("states kept in the ledger", kept, 200.0),
-        )
-        for name, call, goal in ways:
+        plain = microseconds(lambda n=n_pods: plain_python(snapshot, n), 10)  # type: ignore[misc]
+        for way, call in zip(GOALS_US, (afresh, objects, in_session), strict=True):
             call()
-            times = microseconds(call, 200)
-            found.append(
-                row(
-                    f"switch affinity, {name}",
-                    f"{n_pods} pods on {size}",
-                    times,
-                    "plain twin",
-                    float(np.median(plain)),
-                    goal,
-                    "",
-                )
-            )
-    return found
+            times = microseconds(call, REPEATS)
+            label = f"{n_pods:,} pods on {size}"
+            yield row(f"switch affinity, {way}", label, times, "plain Python", float(plain.min()), GOALS_US[way], "")
