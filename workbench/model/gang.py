@@ -254,9 +254,11 @@ class Gang:
         number = int(self.role_of_pod[position])
         role = self.roles[number]
         offset = position - int(self.role_start[number])
-        index = role.first_index + offset
-        name = role.pod_names[offset] if role.pod_names else f"{self.name}-{role.name}-{index}"
-        return PodRef(position, name, role, number, index)
+        return PodRef(position, self.pod_name(role, offset), role, number, role.first_index + offset)
+
+    def pod_name(self, role: Role, offset: int) -> str:
+        """Name of the pending pod at a place among those of its role."""
+        return role.pod_names[offset] if role.pod_names else f"{self.name}-{role.name}-{role.first_index + offset}"
 
     def pods(self) -> Iterator[PodRef]:
         """Every pending pod, in order."""

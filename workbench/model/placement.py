@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -173,40 +174,59 @@ class Placement(Displayed):
 
     def pods(self) -> Iterator[PlacedPod]:
         """Every placed pod, in order of position."""
-        visible = self._visible_gpus()
-        for position in np.flatnonzero(self.node >= 0):
-            yield self._pod(int(position), visible)
+        return iter(self._made(np.flatnonzero(self.node >= 0).tolist()))
 
     def pod(self, position: int) -> PlacedPod:
         """The pod at a position that has a node."""
-        return self._pod(position, self._visible_gpus())
+        return self._made([position])[0]
 
     def _visible_gpus(self) -> dict[int, int]:
         """Per node the GPUs of the whole gang there: what every member may see."""
         if self.gpu_words is None:
             return {}
         seen: dict[int, int] = {}
-        for position in np.flatnonzero(self.node >= 0):
-            node = int(self.node[position])
-            seen[node] = seen.get(node, 0) | self.gpu_mask(int(position))
+        for node, mask in zip(self.node.tolist(), self._masks, strict=True):
+            if node >= 0:
+                seen[node] = seen.get(node, 0) | mask
         return seen
 
-    def _pod(self, position: int, visible: Mapping[int, int]) -> PlacedPod:
-        ref = self.gang.pod(position)
-        node = int(self.node[position])
-        gpus = indices_of(self.gpu_mask(position))
-        dealt = _deal(gpus, ref.role.container_gpus)
-        annotations = self.annotations_of(position)
-        if gpus:
-            annotations[GPU_ANNOTATION] = gpu_annotation(dealt, indices_of(visible[node]))
-        return PlacedPod(
-            name=ref.name,
-            node=self.topology.node_names[node],
-            gpus=gpus,
-            container_gpus=dealt,
-            rank=position if self.rank is None else int(self.rank[position]),
-            annotations=annotations,
-        )
+    @cached_property
+    def _masks(self) -> list[int]:
+        """GPUs of every pod as a bit mask."""
+        if self.gpu_words is None:
+            return [0] * len(self.node)
+        if self.gpu_words.shape[1] == 1:
+            masks: list[int] = self.gpu_words[:, 0].tolist()
+            return masks
+        return [words_to_mask(row) for row in self.gpu_words]
+
+    def _made(self, positions: list[int]) -> list[PlacedPod]:
+        visible, masks = self._visible_gpus(), self._masks
+        nodes, names, gang = self.node.tolist(), self.topology.node_names, self.gang
+        numbers, starts = gang.role_of_pod.tolist(), gang.role_start.tolist()
+        ranks = None if self.rank is None else self.rank.tolist()
+        groups = None if self.annotation_group is None else self.annotation_group.tolist()
+        # Pods of one role with the same GPUs look alike: their GPUs are put into words once.
+        known: dict[tuple[int, int, int], tuple[tuple[int, ...], tuple[tuple[int, ...], ...], str]] = {}
+        made = []
+        for i in positions:
+            number, node, mask = numbers[i], nodes[i], masks[i]
+            role = gang.roles[number]
+            written = dict(self.annotations[groups[i]]) if groups is not None and groups[i] >= 0 else {}
+            if ranks is not None:
+                written[RANK_ANNOTATION] = str(ranks[i])
+            gpus: tuple[int, ...] = ()
+            dealt: tuple[tuple[int, ...], ...] = ()
+            if mask:
+                key = (number, mask, visible[node])
+                if key not in known:
+                    gpus = indices_of(mask)
+                    dealt = _deal(gpus, role.container_gpus)
+                    known[key] = (gpus, dealt, gpu_annotation(dealt, indices_of(visible[node])))
+                gpus, dealt, written[GPU_ANNOTATION] = known[key]
+            name = gang.pod_name(role, i - starts[number])
+            made.append(PlacedPod(name, names[node], gpus, dealt, i if ranks is None else ranks[i], written))
+        return made
 
 
 def gpu_annotation(container_gpus: tuple[tuple[int, ...], ...], visible: tuple[int, ...]) -> str:

@@ -231,7 +231,12 @@ class SwitchBook:
 
     def _add(self, pods: JobPods, sign: int) -> None:
         table = self.table
-        np.add.at(self.holders, pods.node[pods.holds & (pods.node >= 0)], sign)
+        held = pods.node[pods.holds & (pods.node >= 0)]
+        # A node has one pod of such jobs; `at` is for clusters that were filled by somebody else.
+        if len(held) and int(np.bincount(held).max()) == 1:
+            self.holders[held] += sign
+        else:
+            np.add.at(self.holders, held, sign)
         switch = np.where(pods.node >= 0, table.node_switch[pods.node], -1)
         if pods.phase in _COUNTED:
             for counter, wanted in (
@@ -239,13 +244,14 @@ class SwitchBook:
                 (self._exclusive, pods.mark == EXCLUSIVE),
                 (self._unhealthy, pods.unhealthy),
             ):
-                np.add.at(counter, switch[wanted & (switch >= 0)], sign)
-        distinct = np.unique(switch)
-        under = distinct[distinct >= 0]
-        if len(distinct) > 1 and pods.label == "large-model-schema" and pods.phase in _COUNTED:
+                counter += sign * np.bincount(switch[wanted & (switch >= 0)], minlength=table.n_switches)
+        pods_of = np.bincount(switch + 1, minlength=table.n_switches + 1)
+        under = np.flatnonzero(pods_of[1:])
+        crossing = len(under) + bool(pods_of[0]) > 1
+        if crossing and pods.label == "large-model-schema" and pods.phase in _COUNTED:
             self.foundation[under] += sign
         if pods.phase in _RUNNING:
-            if len(distinct) > 1:
+            if crossing:
                 self.crossing[under] += sign
             if pods.label != "normal-schema":
                 self.uncommon[under] += sign

@@ -8,10 +8,10 @@ import pytest
 
 from tests.hand_made import document_tree, snapshot_of
 from tests.switch_fabric import REQUEST, Switch, fabric, job, running_pod, states, with_running
-from workbench.model.gang import Gang, Role
+from workbench.model.gang import FormerPod, Gang, Role
 from workbench.model.labels import NodeFilter, Requirement
 from workbench.model.placement import Placement, Refusal
-from workbench.model.switches import SwitchStates, switches_of_hypernodes
+from workbench.model.switches import SwitchStates, SwitchTable, switches_of_hypernodes
 from workbench.policies.registry import get_policy
 
 TWO = [Switch("S0", 4, 4), Switch("S1", 4, 4)]
@@ -171,3 +171,20 @@ def test_a_rolled_back_ledger_has_the_old_states() -> None:
     assert ledger.switches.states() == SwitchStates.all_idle(2)
     assert copied.switches.states().names() == ("exclusive", "shared/healthy")
     assert (ledger.switches.holders == 0).all()
+
+
+def test_a_pod_may_go_back_to_a_node_without_a_switch() -> None:
+    snapshot = fabric([*TWO, Switch("none", 1, 1)], 4)
+    table = snapshot.switch_table
+    assert table is not None
+    under = [
+        (name, name, [(int(n), i) for i, n in enumerate(table.nodes_of(s))]) for s, name in enumerate(table.names[:2])
+    ]
+    snapshot = snapshot.with_switches(SwitchTable.build(under, snapshot.n_nodes, 4))
+    former = tuple(FormerPod(i, node, mark=2) for i, node in enumerate(["none-n0", "S0-n0", "S0-n1", "S1-n0"]))
+    gang = dataclasses.replace(job("A", "foundation", 5), former=former)
+    result = placed(get_policy("switch-affinity").place(gang, snapshot.ledger()))
+    names = snapshot.topology.node_names
+    assert [names[node] for node in result.node[:4]] == ["none-n0", "S0-n0", "S0-n1", "S1-n0"]
+    assert "isSharedTor" not in result.annotations_of(0)
+    assert "isSharedTor" in result.annotations_of(4)

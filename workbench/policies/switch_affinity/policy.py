@@ -184,13 +184,19 @@ def _written(
 ) -> tuple[tuple[Mapping[str, str], ...], Ints]:
     """Annotations per switch, and which pod gets which."""
     switch = table.node_switch[found.node]
-    distinct, first, inverse = np.unique(switch, return_index=True, return_inverse=True)
+    # One pod of each switch stands for all of them, which are marked alike; the last place is that of no switch.
+    first = np.full(table.n_switches + 1, -1, dtype=np.int64)
+    first[switch] = np.arange(len(switch))
+    first[-1] = -1
+    distinct = np.flatnonzero(first >= 0)
+    number = np.where(first >= 0, np.cumsum(first >= 0) - 1, -1)
     group = np.full(n_pods, -1, dtype=np.int32)
-    group[pending] = inverse
+    group[pending] = number[switch]
+    marks, sick = found.mark[first[distinct]].tolist(), found.unhealthy[first[distinct]].tolist()
     return (
         tuple(
-            annotations_of(int(found.mark[i]), bool(found.unhealthy[i]), table.addresses[s])
-            for s, i in zip(distinct.tolist(), first.tolist(), strict=True)
+            annotations_of(mark, unhealthy, table.addresses[s])
+            for s, mark, unhealthy in zip(distinct.tolist(), marks, sick, strict=True)
         ),
         group,
     )
