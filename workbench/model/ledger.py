@@ -146,9 +146,22 @@ class Ledger:
         if book is not None:
             self._log.append((key, book.set_job(key, pods)))
 
+    def end_pods(self, key: str, nodes: Ints) -> None:
+        """Say that pods of a job on these nodes have ended, one for each time that a node is named."""
+        pods = None if self._switches is None else self._switches.job(key)
+        if pods is None:
+            return
+        ended = np.bincount(nodes[nodes >= 0], minlength=self.topology.n_nodes)
+        order = np.argsort(pods.node, kind="stable")
+        node = pods.node[order]
+        # The number of pods of the same node before each.
+        place = np.arange(len(node)) - np.searchsorted(node, node)
+        left = np.sort(order[(node < 0) | (place >= ended[node])])
+        self.set_job(key, pods.only(left) if len(left) else None)
+
     def since(self, mark: int) -> list[tuple[Ints, Longs, Words | None]]:
         """What was taken since a mark: nodes, rows and GPUs of each call, the rows negative where it was given back."""
-        return self._log[mark:]
+        return [entry for entry in self._log[mark:] if len(entry) == 3]
 
     def commit(self) -> None:
         """Make everything so far final: the next mark is 0, and what it needed in memory is free."""

@@ -66,6 +66,17 @@ class JobPods:
     holds: Mask
     phase: str = ""
 
+    def only(self, chosen: npt.NDArray[np.intp]) -> JobPods:
+        """Some of these pods."""
+        return JobPods(
+            self.label,
+            self.node[chosen],
+            self.mark[chosen],
+            self.unhealthy[chosen],
+            self.holds[chosen],
+            self.phase,
+        )
+
     def joined(self, other: JobPods) -> JobPods:
         """These pods and further ones of the same job."""
         return JobPods(

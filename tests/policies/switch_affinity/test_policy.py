@@ -188,3 +188,30 @@ def test_a_pod_may_go_back_to_a_node_without_a_switch() -> None:
     assert [names[node] for node in result.node[:4]] == ["none-n0", "S0-n0", "S0-n1", "S1-n0"]
     assert "isSharedTor" not in result.annotations_of(0)
     assert "isSharedTor" in result.annotations_of(4)
+
+
+def test_a_stream_of_jobs_forgets_the_states_of_those_that_ended() -> None:
+    snapshot = fabric(TWO, 4)
+    stream = get_policy("switch-affinity").stream(snapshot)
+    first = placed(stream.place(job("A", "foundation", 6)))
+    second = placed(stream.place(job("B", "padding", 2)))
+    book = stream.ledger.switches
+    assert book is not None
+    stream.give_back(first)
+    assert book.states() == SwitchStates.all_idle(2)
+    assert book.holders[second.node].tolist() == [1, 1]
+    assert int(book.holders.sum()) == 2
+    stream.give_back(second)
+    assert not book.holders.any()
+    assert book.job("default/B") is None
+
+
+def test_pods_of_a_job_end_one_by_one() -> None:
+    ledger = fabric(TWO, 4).ledger()
+    result = placed(get_policy("switch-affinity").place(job("A", "foundation", 6), ledger))
+    ledger.end_pods("default/A", result.node[4:])
+    book = ledger.switches
+    assert book is not None
+    assert book.states().names() == ("exclusive", "idle")
+    ledger.end_pods("default/unknown", result.node)
+    assert int(book.holders.sum()) == 4
