@@ -187,7 +187,9 @@ class ClusterSnapshot(Displayed):
     @cached_property
     def switch_table(self) -> SwitchTable | None:
         """The switches: those of the switch file, else the tier-1 HyperNodes; None where there are none."""
-        return switches_of_hypernodes(self.topology) if self.switches is None else self.switches
+        if self.switches is None or not self.switches.names:
+            return switches_of_hypernodes(self.topology)
+        return self.switches
 
     def with_switches(self, switches: SwitchTable) -> ClusterSnapshot:
         """The same moment with a switch table."""

@@ -215,3 +215,30 @@ def test_pods_of_a_job_end_one_by_one() -> None:
     assert book.states().names() == ("exclusive", "idle")
     ledger.end_pods("default/unknown", result.node)
     assert int(book.holders.sum()) == 4
+
+
+def test_a_refusal_names_the_switch_that_came_closest() -> None:
+    snapshot = fabric([Switch("S0", 4, 1), Switch("S1", 4, 3), Switch("S2", 4, 3)], 4)
+    result = get_policy("switch-affinity").place(job("A", "foundation", 9), snapshot.ledger())
+    assert isinstance(result, Refusal)
+    (miss,) = result.nearest_misses
+    assert (miss.tier, miss.domain, miss.holds, miss.needs) == (1, "S1", 3, 9)
+
+
+def test_the_explanation_of_a_rescheduling_tells_every_step() -> None:
+    switches = [Switch("S0", 4, 1), Switch("S1", 4, 4), Switch("S2", 4, 1, "shared/healthy")]
+    snapshot = fabric(switches, 4)
+    written = {"isSharedTor": "2", "isHealthy": "0"}
+    pods = [
+        running_pod(snapshot, f"A-{i}", "A", "foundation", node, {**written, "hccl/rankIndex": str(i)})
+        for i, node in enumerate(["S0-n0", "S0-n1", "S0-n2"])
+    ]
+    gang = dataclasses.replace(job("A", "foundation", 4), ready=3)
+    told = get_policy("switch-affinity").explain(gang, with_running(snapshot, pods))
+    assert told.notes == (
+        "the switches used before have 1 free nodes for 4 pods",
+        "used before: 1 pods to S0 (exclusive, 1 free)",
+        "idle rule: stop at S1 (idle, 4 free), which would not be full",
+        "not used before: 3 pods open S1 (idle, 4 free)",
+    )
+    assert isinstance(told.decision.result, Placement)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.model.placement import Reason
+from workbench.model.placement import NearestMiss, Reason
 from workbench.model.switch_book import JobPods, SwitchBook
 from workbench.model.switches import LABELS, SwitchTable
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
@@ -116,7 +116,8 @@ class _Affinity(NodePolicy):
         if request.recorder is not None:
             tell(request.recorder, switches, None if isinstance(found, NoPlan) else found.node)
         if isinstance(found, NoPlan):
-            return Declined((Reason(found.code, found.message, found.missing),), warnings=warnings)
+            reason = Reason(found.code, found.message, found.missing)
+            return Declined((reason,), (_nearest(switches, len(job.pending)),), warnings)
         return self._assignment(request, job, table, found, warnings)
 
     def _without_affinity(self, request: Request, job: SwitchJob) -> Assignment | Declined:
@@ -171,6 +172,12 @@ def _look(request: Request, table: SwitchTable, book: SwitchBook) -> Switches:
     states = book.states()
     steps: list[str] | None = None if request.recorder is None else []
     return Switches(table, free, states.state, states.unhealthy, book.foundation == 0, steps)
+
+
+def _nearest(switches: Switches, n_pods: int) -> NearestMiss:
+    """The switch with the most free nodes, the first of several in configuration order, whatever its state."""
+    switch = int(np.argmax(switches.free))
+    return NearestMiss(1, switches.name(switch), min(int(switches.free[switch]), n_pods), n_pods)
 
 
 def _framework_warning(framework: str) -> tuple[str, ...]:
