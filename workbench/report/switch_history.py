@@ -48,7 +48,7 @@ def draw_switch_history(history: SwitchHistory, title: str = "") -> str:
     width = _WIDE if len(history.moments) <= _WIDE_STEPS else _NARROW
     top = _HEAD + (22.0 if title else 0.0)
     bottom = top + height * len(history.names)
-    total_width = max(_NAMES + width * len(history.moments) + 2, 380.0)
+    total_width = max(_NAMES + width * len(history.moments) + 2, 490.0)
     total_height = bottom + 2 * _LINE + 26.0
     steps = [moment.step for moment in history.moments]
     key = "sh" + hashlib.sha256(repr((title, history.names, steps)).encode()).hexdigest()[:10]
@@ -75,7 +75,7 @@ def draw_switch_history(history: SwitchHistory, title: str = "") -> str:
         y = total_height - 16
         parts.append(f"<rect x='{x:.0f}' y='{y:.0f}' width='12' height='12' fill='{fill}'/>")
         parts.append(f"<text x='{x + 16:.0f}' y='{y + 10:.0f}'>{letter} {state}</text>")
-        x += 92.0
+        x += 122.0
     return "".join([*parts, "</svg>"])
 
 
