@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -11,6 +12,7 @@ from tests.formats.fabric.test_intake import write
 from tests.formats.fabric.test_tor_node import addressed
 from tests.objects.test_tor_node import config_map, payload
 from tests.switch_fabric import Switch, fabric, job
+from workbench.formats.fabric.registry import get_format
 from workbench.formats.fabric.tor_tables import share_config_map
 from workbench.formats.load import load
 from workbench.policies.registry import get_policy
@@ -116,3 +118,28 @@ def test_states_without_switches_are_of_no_use(tmp_path):
     snapshot = load(write(tmp_path, "all.yaml", node, shared({"x": (2, 0)}))).snapshot
     assert snapshot.switch_table is None
     assert "tor-share-cm is of no use without switches" in snapshot.gaps
+
+
+def test_states_are_a_format_to_convert_to(tmp_path):
+    snapshot = load(write(tmp_path, "cm.yaml", config_map(preset((1, 1), (2, 0))))).snapshot
+    write_it = get_format("tor-share").write
+    assert write_it is not None
+    written = write_it(snapshot)
+    assert written.text == share_config_map(snapshot)
+    again = load(write(tmp_path, "cm.yaml", config_map(payload())), write_text(tmp_path, written.text)).snapshot
+    assert again.switches is not None
+    assert again.switches.preset.names() == ("shared/unhealthy", "exclusive")
+
+
+def test_other_formats_tell_that_the_switch_table_is_lost(tmp_path):
+    snapshot = load(write(tmp_path, "cm.yaml", config_map(preset((1, 1), (2, 0))))).snapshot
+    for name, lost in (("tor-node", False), ("hypernodes", True)):
+        write_it = get_format(name).write
+        assert write_it is not None
+        assert any("switch table" in loss for loss in write_it(snapshot).losses) is lost
+
+
+def write_text(folder: Path, text: str) -> Path:
+    path = folder / "share.yaml"
+    path.write_text(text, "utf-8")
+    return path

@@ -153,7 +153,7 @@ def tor_config_map(table: TorNodeTable) -> str:
 def _write(snapshot: ClusterSnapshot) -> Written:
     shape = shape_of(snapshot.topology)
     table = _table_of(snapshot, shape)
-    losses = losses_beside(snapshot, shape, frozenset({"tiers"}))
+    losses = losses_beside(snapshot, shape, frozenset({"tiers", "switches"}))
     switches = _switches_of(snapshot, shape)
     renamed = [
         name

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from workbench.formats.fabric.base import FabricFormat, Written
+from workbench.formats.fabric.writing import losses_beside, shape_of
 from workbench.formats.write_manifests import to_yaml
 from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import ClusterSnapshot
@@ -17,6 +19,7 @@ from workbench.objects.tor_node import Tor, TorNodeTable, TorServer
 from workbench.objects.tor_share import KEY, TOR_SHARE_CONFIG_MAP, TorShare, TorShareNode, share_payload
 
 __all__ = [
+    "TOR_SHARE",
     "share_config_map",
     "share_of",
     "states_of_share",
@@ -151,3 +154,13 @@ def with_share(snapshot: ClusterSnapshot, share: Mapping[str, TorShare]) -> tupl
         f"tor-share-cm and the annotations of running pods differ on {len(differing)} switches, the pods count: "
         f"{differing[0]} is {told.name(first)} there, {found.name(first)} by the pods"
     ]
+
+
+def _write_share(snapshot: ClusterSnapshot) -> Written:
+    losses = losses_beside(snapshot, shape_of(snapshot.topology))
+    return Written(share_config_map(snapshot), tuple(losses))
+
+
+TOR_SHARE = FabricFormat(
+    "tor-share", "Ascend tor-share-cm: states of the switches, and the jobs on their nodes", write=_write_share
+)
