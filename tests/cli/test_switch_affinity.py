@@ -116,3 +116,18 @@ def test_json_that_is_none_is_bad_input(run: Run, tmp_path: Path) -> None:
     result = run("place", "-f", path, "--policy", "switch-affinity")
     assert result.status == 2
     assert "not JSON" in result.err
+
+
+def test_the_vendors_own_table_is_a_cluster(run: Run, tmp_path: Path, public_data: Path) -> None:
+    """Four switches of four: tor-0 and tor-2 shared, tor-1 idle, tor-3 shared and unhealthy."""
+    for name, pods, label in (("big", 7, "large-model-schema"), ("pad", 2, "large-model-schema")):
+        (tmp_path / f"{name}.yaml").write_text(labelled(npus(job_yaml(name, pods)), label), "utf-8")
+    files = ("-f", public_data / "ascend" / "tor-node.json", "-f", tmp_path / "big.yaml", "-f", tmp_path / "pad.yaml")
+    result = run("place", *files, "--policy", "switch-affinity", "-o", "json")
+    assert result.status == 0
+    big, pad = result.json["jobs"]
+    first, last = ["1.1.0.4", "1.1.0.5", "1.1.0.6", "1.1.0.7"], ["1.1.0.0", "1.1.0.1", "1.1.0.2"]
+    assert [pod["node"] for pod in big["pods"]] == first + last
+    assert [pod["node"] for pod in pad["pods"]] == ["1.1.0.12", "1.1.0.13"]
+    assert big["pods"][6]["annotations"]["sharedTorIp"] == "1.0.0.0"
+    assert pad["pods"][0]["annotations"]["isSharedTor"] == "0"
