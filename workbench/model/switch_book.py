@@ -121,7 +121,7 @@ class RunningPods:
         phases: list[str] = []
         rows: list[tuple[int, int, int, bool, bool]] = []
         for pod in running:
-            if not pod.gang:
+            if not pod.gang or pod.ending:
                 continue
             number = numbers.setdefault(pod.gang, len(numbers))
             if number == len(labels):
