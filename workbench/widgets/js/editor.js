@@ -1,0 +1,2 @@
+import "./panel.js";
+export default { render() {} };

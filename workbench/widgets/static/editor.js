@@ -1,0 +1,1 @@
+var r={render(){}};export{r as default};
