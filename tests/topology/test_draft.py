@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from workbench.errors import InputError, WorkbenchError
 from workbench.objects.kinds import ClusterObjects
 from workbench.topology import edits
-from workbench.topology.draft import ROOT, Draft
+from workbench.topology.draft import ROOT, Draft, differences
 from workbench.topology.draft_objects import draft_of, hypernodes_of, nodes_of
 from workbench.topology.generate import Fabric
 from workbench.topology.history import History
@@ -186,6 +186,16 @@ def test_undo_all_is_nothing_and_redo_all_is_the_drawing(steps):
     while history.redo():
         pass
     assert {item.id: item for item in history.draft} == drawn
+
+
+@given(operations(), operations())
+def test_the_differences_make_one_drawing_another(first, second):
+    one, other = History(Draft()), History(Draft())
+    for history, steps in ((one, first), (other, second)):
+        for step in steps:
+            perform(history, *step)
+    one.do("become the other", differences(one.draft, other.draft))
+    assert one.draft == other.draft
 
 
 @given(operations())

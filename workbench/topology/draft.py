@@ -14,7 +14,7 @@ from workbench.errors import InputError
 from workbench.objects.hypernode import HyperNode
 from workbench.objects.node import Node
 
-__all__ = ["ROOT", "Change", "Draft", "Item", "changed"]
+__all__ = ["ROOT", "Change", "Draft", "Item", "changed", "differences"]
 
 #: The parent of what stands under the virtual top.
 ROOT = 0
@@ -232,3 +232,21 @@ class Draft:
 def changed(item: Item, **fields: Any) -> Change:
     """A change of some fields of one item."""
     return Change(item, replace(item, **fields))
+
+
+def differences(draft: Draft, wanted: Draft) -> list[Change]:
+    """The changes that make one drawing equal to another; items of the same kind and name keep their ids."""
+    ids = {ROOT: ROOT}
+    found = {item.id: draft.find(item.kind, item.name) for item in wanted}
+    new = iter(draft.new_ids(sum(same is None for same in found.values())))
+    for item in wanted:
+        same = found[item.id]
+        ids[item.id] = same.id if same is not None else next(new)
+    changes = []
+    for item in wanted:
+        same = found[item.id]
+        after = replace(item, id=ids[item.id], parent=ids[item.parent])
+        if same is None or same != after:
+            changes.append(Change(same, after))
+    kept = set(ids.values())
+    return changes + [Change(item, None) for item in draft if item.id not in kept]
