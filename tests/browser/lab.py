@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 
 # What every page load may wait for on a busy machine.
-PATIENCE_MS = 90_000
+PATIENCE_MS = 40_000
 
 _KERNEL = """
 async (code) => {
@@ -176,7 +176,11 @@ class Notebook:
     def panel(self, name: str, nth: int = 0) -> Locator:
         """The root of a widget of ours that has drawn itself."""
         root = self.page.locator(f".wb-{name}[data-ready=true]").nth(nth)
-        root.wait_for(state="visible", timeout=PATIENCE_MS)
+        try:
+            root.wait_for(state="visible", timeout=PATIENCE_MS)
+        except Exception as error:
+            shown = self.page.locator(".jp-OutputArea-output").all_inner_texts()
+            raise AssertionError(f"{name} did not draw itself: {shown} {self.complaints}") from error
         return root
 
     def settle(self, panel: Locator) -> None:

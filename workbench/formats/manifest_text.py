@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,15 +59,19 @@ class HyperNodeText:
 
     @property
     def text(self) -> str:
-        return "".join(piece.text for piece in self._pieces)
+        return self.part(None)
 
     @property
     def hypernodes(self) -> list[HyperNode]:
         """The HyperNodes of the text, in its order."""
         return [piece.hypernode for piece in self._pieces if piece.hypernode is not None]
 
-    def read(self, text: str) -> None:
-        """Take another text.
+    def part(self, names: Collection[str] | None) -> str:
+        """The documents of some HyperNodes; None: the whole text."""
+        return "".join(piece.text for piece in self._pieces if _is_in(piece, names))
+
+    def read(self, text: str, names: Collection[str] | None = None) -> None:
+        """Take another text, of everything or in place of `part` of the same names.
 
         Raises
         ------
@@ -75,18 +79,20 @@ class HyperNodeText:
             Not YAML, a field of the wrong type, or a name twice; nothing has changed then.
         """
         known = {piece.text: piece for piece in self._pieces}
+        kept = [piece for piece in self._pieces if not _is_in(piece, names)]
+        taken = {piece.hypernode.name for piece in kept if piece.hypernode is not None}
         pieces = []
-        names: set[str] = set()
         line = 1
         for part in _split(text):
             piece = known.get(part) or _parse(part, line)
             if piece.hypernode is not None:
-                if piece.hypernode.name in names:
+                if piece.hypernode.name in taken:
                     raise _at(InputError("the same HyperNode twice", got=piece.hypernode.name), part, line)
-                names.add(piece.hypernode.name)
+                taken.add(piece.hypernode.name)
             pieces.append(piece)
             line += part.count("\n")
-        self._pieces = pieces
+        at = next((i for i, piece in enumerate(self._pieces) if _is_in(piece, names)), len(kept))
+        self._pieces = [*kept[:at], *pieces, *kept[at:]]
 
     def write(self, hypernodes: Sequence[HyperNode], renamed: Mapping[str, str] | None = None) -> None:
         """Change the text until it says what is given.
@@ -107,12 +113,16 @@ class HyperNodeText:
                 continue
             name = renamed.get(piece.hypernode.name, piece.hypernode.name)
             if (hypernode := wanted.pop(name, None)) is not None:
-                same = _drawn(piece.hypernode) == _drawn(hypernode)
+                same = piece.hypernode == hypernode or _drawn(piece.hypernode) == _drawn(hypernode)
                 pieces.append(piece if same else _Piece(_edited(piece, hypernode), hypernode))
         if pieces and wanted and not pieces[-1].text.endswith("\n"):
             pieces[-1] = _Piece(pieces[-1].text + "\n", pieces[-1].hypernode)
         pieces += [_Piece(to_yaml([hypernode_manifest(hypernode)]), hypernode) for hypernode in wanted.values()]
         self._pieces = pieces
+
+
+def _is_in(piece: _Piece, names: Collection[str] | None) -> bool:
+    return names is None or (piece.hypernode is not None and piece.hypernode.name in names)
 
 
 def _split(text: str) -> list[str]:

@@ -246,6 +246,9 @@ def differences(draft: Draft, wanted: Draft) -> list[Change]:
     for item in wanted:
         same = found[item.id]
         after = replace(item, id=ids[item.id], parent=ids[item.parent])
+        if same is not None and item.kind == "node":
+            # What a node was read from is no part of the drawing.
+            after = replace(after, node=same.node)
         if same is None or same != after:
             changes.append(Change(same, after))
     kept = set(ids.values())
