@@ -57,13 +57,13 @@ def text():
 
 def test_what_was_read_is_kept_byte_for_byte(text):
     assert text.text == TEXT
-    text.write(text.hypernodes)
+    text.write({hypernode.name: hypernode for hypernode in text.hypernodes})
     assert text.text == TEXT
 
 
 def test_an_added_member_keeps_every_comment(text):
     rack = text.hypernodes[0]
-    text.write([replace(rack, members=(*rack.members, exact("node-3"))), text.hypernodes[1]])
+    text.write({"rack-1": replace(rack, members=(*rack.members, exact("node-3")))})
     assert [m.selector.exact for m in text.hypernodes[0].members] == ["node-1", "node-2", "node-3"]
     for comment in ("# The racks of hall 2.", "# next to the door", "# this one is on loan", "# not ours"):
         assert comment in text.text
@@ -74,7 +74,7 @@ def test_an_added_member_keeps_every_comment(text):
 
 def test_other_documents_stay_as_they_are(text):
     rack = text.hypernodes[1]
-    text.write([text.hypernodes[0], replace(rack, tier=3)])
+    text.write({"rack-2": replace(rack, tier=3)})
     before, after = TEXT.split("---\n"), text.text.split("---\n")
     assert after[:2] == before[:2] and "tier: 3" in after[2]
 
@@ -82,12 +82,12 @@ def test_other_documents_stay_as_they_are(text):
 def test_a_new_name_keeps_the_document(text):
     rack = text.hypernodes[0]
     renamed = replace(rack, metadata=replace(rack.metadata, name="rack-9"))
-    text.write([renamed, text.hypernodes[1]], {"rack-1": "rack-9"})
+    text.write({"rack-1": renamed})
     assert text.hypernodes[0].name == "rack-9" and "# this one is on loan" in text.text
 
 
 def test_what_is_gone_goes_and_what_is_new_comes_last(text):
-    text.write([text.hypernodes[1], HyperNode(Metadata("rack-3"), 1, "", (exact("on"),))])
+    text.write({"rack-1": None, "rack-3": HyperNode(Metadata("rack-3"), 1, "", (exact("on"),))})
     assert [h.name for h in text.hypernodes] == ["rack-2", "rack-3"]
     assert "not ours" in text.text and 'name: "on"' in text.text
 
@@ -131,8 +131,8 @@ def some_hypernodes(draw):
 @given(some_hypernodes(), some_hypernodes())
 def test_writing_makes_the_text_say_what_is_given(first, second):
     text = HyperNodeText()
-    text.write(first)
-    text.write(second)
+    text.write({hypernode.name: hypernode for hypernode in first})
+    text.write(dict.fromkeys(hypernode.name for hypernode in first) | {h.name: h for h in second})
     reread = HyperNodeText()
     reread.read(text.text)
     key = lambda h: (h.name, h.tier, h.tier_name, dict(h.metadata.labels), sorted(map(repr, h.members)))  # noqa: E731

@@ -10,7 +10,7 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.objects.kinds import ClusterObjects
 from workbench.topology import edits
 from workbench.topology.draft import ROOT, Draft, differences
-from workbench.topology.draft_objects import draft_of, hypernodes_of, nodes_of
+from workbench.topology.draft_objects import draft_of, hypernodes_after, hypernodes_of, nodes_of
 from workbench.topology.generate import Fabric
 from workbench.topology.history import History
 
@@ -230,3 +230,21 @@ class TestObjects:
         history.do("fail", edits.set_fields(draft, ids(draft, "leaf-0"), {"link_failed": True}))
         assert [n.unschedulable for n in nodes_of(draft)] == [False] * 4
         assert [n.unschedulable for n in nodes_of(draft, only_reachable=True)] == [True, True, False, False]
+
+
+@given(operations())
+def test_what_a_step_may_have_changed_is_all_that_it_changed(steps):
+    history = History(Draft())
+    for step in steps:
+        before = {h.name: h for h in hypernodes_of(history.draft)}
+        revision = history.revision
+        perform(history, *step)
+        if history.revision == revision:
+            continue
+        after = dict(before)
+        fresh = {}
+        for name, hypernode in hypernodes_after(history.draft, history.last).items():
+            after.pop(name, None)
+            if hypernode is not None:
+                fresh[hypernode.name] = hypernode
+        assert after | fresh == {h.name: h for h in hypernodes_of(history.draft)}

@@ -94,31 +94,27 @@ class HyperNodeText:
         at = next((i for i, piece in enumerate(self._pieces) if _is_in(piece, names)), len(kept))
         self._pieces = [*kept[:at], *pieces, *kept[at:]]
 
-    def write(self, hypernodes: Sequence[HyperNode], renamed: Mapping[str, str] | None = None) -> None:
+    def write(self, changed: Mapping[str, HyperNode | None]) -> None:
         """Change the text until it says what is given.
 
         Parameters
         ----------
-        hypernodes : sequence of HyperNode
-            All of them; new ones are added at the end in this order.
-        renamed : mapping of str to str, optional
-            New names of HyperNodes by the names that the text has.
+        changed : mapping of str to HyperNode or None
+            By the name that the text has: what the HyperNode is now, under this name or another; None: gone. Names that
+            the text lacks are added at the end, in this order.
         """
-        renamed = renamed or {}
-        wanted = {hypernode.name: hypernode for hypernode in hypernodes}
+        changed = dict(changed)
         pieces = []
         for piece in self._pieces:
-            if piece.hypernode is None:
+            name = piece.hypernode.name if piece.hypernode is not None else None
+            if name is None or name not in changed:
                 pieces.append(piece)
-                continue
-            name = renamed.get(piece.hypernode.name, piece.hypernode.name)
-            if (hypernode := wanted.pop(name, None)) is not None:
-                same = piece.hypernode == hypernode or _drawn(piece.hypernode) == _drawn(hypernode)
-                pieces.append(piece if same else _Piece(_edited(piece, hypernode), hypernode))
-        if pieces and wanted and not pieces[-1].text.endswith("\n"):
+            elif (hypernode := changed.pop(name)) is not None:
+                pieces.append(piece if _drawn(piece.hypernode) == _drawn(hypernode) else _edited(piece, hypernode))
+        added = [hypernode for hypernode in changed.values() if hypernode is not None]
+        if pieces and added and not pieces[-1].text.endswith("\n"):
             pieces[-1] = _Piece(pieces[-1].text + "\n", pieces[-1].hypernode)
-        pieces += [_Piece(to_yaml([hypernode_manifest(hypernode)]), hypernode) for hypernode in wanted.values()]
-        self._pieces = pieces
+        self._pieces = pieces + [_Piece(to_yaml([hypernode_manifest(hypernode)]), hypernode) for hypernode in added]
 
 
 def _is_in(piece: _Piece, names: Collection[str] | None) -> bool:
@@ -195,10 +191,10 @@ def _load(part: str) -> Any:
         return None
 
 
-def _edited(piece: _Piece, hypernode: HyperNode) -> str:
+def _edited(piece: _Piece, hypernode: HyperNode) -> _Piece:
     document = _load(piece.text)
     if not isinstance(document, CommentedMap):
-        return to_yaml([hypernode_manifest(hypernode)])
+        return _Piece(to_yaml([hypernode_manifest(hypernode)]), hypernode)
     wanted = hypernode_manifest(hypernode)
     for field in ("name", "labels", "annotations"):
         _set(document.setdefault("metadata", CommentedMap()), field, wanted["metadata"].get(field))
@@ -214,7 +210,7 @@ def _edited(piece: _Piece, hypernode: HyperNode) -> str:
     text = out.getvalue()
     if piece.text.startswith("---") and not text.startswith("---"):
         text = "---\n" + text
-    return text if text.endswith("\n") else text + "\n"
+    return _Piece(text if text.endswith("\n") else text + "\n", hypernode)
 
 
 def _set(mapping: CommentedMap, field: str, value: Any) -> None:
@@ -252,8 +248,10 @@ def _quoted(value: Any) -> Any:
     return value
 
 
-def _drawn(hypernode: HyperNode) -> HyperNode:
+def _drawn(hypernode: HyperNode | None) -> HyperNode | None:
     """What a drawing can change; the controller's count and the order of members are not among it."""
+    if hypernode is None:
+        return None
     metadata = Metadata(
         hypernode.name, labels=hypernode.metadata.labels, annotations=hypernode.metadata.annotations
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from workbench.model.resources import is_gpu_resource
@@ -11,11 +11,11 @@ from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
 from workbench.objects.selectors import NameIndex, Selector
 from workbench.topology.build import resolve_tree
-from workbench.topology.draft import ROOT, Draft, Item
+from workbench.topology.draft import ROOT, Change, Draft, Item
 from workbench.topology.generate import GIB, NodeShape
-from workbench.topology.members import resolve_members
+from workbench.topology.members import child_names, resolve_members
 
-__all__ = ["FAILED", "LINK_FAILED", "LINK_GBIT_S", "draft_of", "hypernode_of", "hypernodes_of", "nodes_of"]
+__all__ = ["FAILED", "LINK_FAILED", "LINK_GBIT_S", "draft_of", "hypernodes_after", "hypernodes_of", "nodes_of"]
 
 # What a drawing knows and the Kubernetes kinds have no field for travels in annotations of ours.
 LINK_GBIT_S = "topology-workbench/link-gbit-s"
@@ -60,19 +60,62 @@ def hypernodes_of(draft: Draft) -> list[HyperNode]:
     A HyperNode that was read keeps its members as they were written, regular expressions and label selectors too, as
     long as they select what is drawn; else its members are listed by name.
     """
-    nodes = sorted((item for item in draft if item.kind == "node"), key=lambda item: item.name.encode())
-    index = NameIndex([item.name for item in nodes], [item.labels for item in nodes])
     switches = sorted((item for item in draft if item.kind == "switch"), key=lambda item: (-item.tier, item.id))
-    return [hypernode_of(draft, item, index) for item in switches]
+    return _hypernodes(draft, switches)
 
 
-def hypernode_of(draft: Draft, item: Item, index: NameIndex) -> HyperNode:
-    """One switch as a HyperNode; `index` holds the drawing's nodes in byte order."""
+def hypernodes_after(draft: Draft, changes: Iterable[Change]) -> dict[str, HyperNode | None]:
+    """The HyperNodes that changes of a drawing, already made, may have changed, by the names that they had before.
+
+    Returns
+    -------
+    dict of str to HyperNode or None
+        New ones under their own names, None for what is gone.
+    """
+    touched: dict[int, str] = {}
+    gone: dict[str, HyperNode | None] = {}
+    nodes_changed = False
+    for change in changes:
+        for item in (change.before, change.after):
+            if item is not None and item.parent in draft:
+                touched.setdefault(item.parent, draft[item.parent].name)
+            nodes_changed = nodes_changed or (item is not None and item.kind == "node")
+        # What hangs under a switch names it nowhere; its parent does.
+        if change.before is not None and change.before.kind == "switch":
+            if change.after is None:
+                gone[change.before.name] = None
+            else:
+                touched[change.id] = change.before.name
+        elif change.after is not None and change.after.kind == "switch":
+            touched.setdefault(change.id, change.after.name)
+    if nodes_changed:
+        # Patterns and label selectors may begin or cease to hold a node that hangs elsewhere.
+        for item in draft:
+            if item.hypernode is not None and not _is_exact(item.hypernode):
+                touched.setdefault(item.id, item.name)
+    present = [(draft[i], name) for i, name in sorted(touched.items()) if i in draft]
+    made = _hypernodes(draft, [item for item, _ in present])
+    return gone | {name: hypernode for (_, name), hypernode in zip(present, made)}
+
+
+def _hypernodes(draft: Draft, switches: Iterable[Item]) -> list[HyperNode]:
+    index: list[NameIndex] = []
+
+    def all_nodes() -> NameIndex:
+        if not index:
+            nodes = sorted((item for item in draft if item.kind == "node"), key=lambda item: item.name.encode())
+            index.append(NameIndex([item.name for item in nodes], [item.labels for item in nodes]))
+        return index[0]
+
+    return [_hypernode(draft, item, all_nodes) for item in switches]
+
+
+def _hypernode(draft: Draft, item: Item, all_nodes: Callable[[], NameIndex]) -> HyperNode:
     children = draft.children(item.id)
     switches = [child.name for child in children if child.kind == "switch"]
     nodes = [child.name for child in children if child.kind == "node"]
     read = item.hypernode
-    if read is not None and _selects(read, index, switches, nodes):
+    if read is not None and _selects(read, all_nodes, switches, nodes):
         members = read.members
     else:
         members = tuple(
@@ -110,13 +153,20 @@ def nodes_of(draft: Draft, only_reachable: bool = False) -> list[Node]:
     return nodes
 
 
-def _selects(read: HyperNode, index: NameIndex, switches: list[str], nodes: list[str]) -> bool:
-    positions, unknown, children = resolve_members(read, index)
-    return (
-        not unknown
-        and sorted(children) == sorted(switches)
-        and sorted(index.names[position] for position in positions) == sorted(nodes)
-    )
+def _is_exact(read: HyperNode) -> bool:
+    return all(member.selector.exact is not None for member in read.members)
+
+
+def _selects(read: HyperNode, all_nodes: Callable[[], NameIndex], switches: list[str], nodes: list[str]) -> bool:
+    if sorted(child_names(read)) != sorted(switches):
+        return False
+    if _is_exact(read):
+        # Empty names select nothing.
+        named = {m.selector.exact for m in read.members if m.type == "Node" and m.selector.exact}
+        return named == set(nodes)
+    index = all_nodes()
+    positions, unknown, _ = resolve_members(read, index)
+    return not unknown and sorted(index.names[position] for position in positions) == sorted(nodes)
 
 
 def _depth(name: str, parent: Mapping[str, str]) -> int:

@@ -47,6 +47,11 @@ class History:
         """What `redo` would do again; empty: nothing."""
         return self._undone[-1].label if self._undone else ""
 
+    @property
+    def last(self) -> tuple[Change, ...]:
+        """The changes of the step that `undo` would take back."""
+        return self._done[-1].changes if self._done else ()
+
     def do(self, label: str, changes: Sequence[Change]) -> tuple[Change, ...]:
         """Make changes as one step; without any change there is no step.
 

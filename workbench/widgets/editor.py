@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from workbench.errors import InputError
@@ -13,7 +13,7 @@ from workbench.model.topology import Topology
 from workbench.objects.kinds import ClusterObjects
 from workbench.topology import edits
 from workbench.topology.draft import Change, Draft, Item, differences
-from workbench.topology.draft_objects import draft_of, hypernodes_of, nodes_of
+from workbench.topology.draft_objects import draft_of, hypernodes_after, hypernodes_of, nodes_of
 from workbench.topology.history import History
 from workbench.widgets.editor_ops import changes_of
 from workbench.widgets.panel import STATIC, Panel
@@ -61,7 +61,7 @@ class TopologyEditor(Panel):
         self._yaml = HyperNodeText()
         if source is not None:
             self.history = History(draft_of(source.hypernodes.values(), source.nodes.values()))
-            self._yaml.write(list(source.hypernodes.values()))
+            self._yaml.write(source.hypernodes)
 
     @property
     def draft(self) -> Draft:
@@ -163,7 +163,7 @@ class TopologyEditor(Panel):
         if not changes:
             return False
         if not but_text:
-            self._yaml.write(hypernodes_of(self.draft), _renamed(changes))
+            self._yaml.write(hypernodes_after(self.draft, changes))
         self.tell(
             "patch",
             {
@@ -174,11 +174,3 @@ class TopologyEditor(Panel):
         )
         return True
 
-
-def _renamed(changes: Iterable[Change]) -> dict[str, str]:
-    return {
-        change.before.name: change.after.name
-        for change in changes
-        if change.before is not None and change.after is not None and change.before.kind == "switch"
-        if change.before.name != change.after.name
-    }

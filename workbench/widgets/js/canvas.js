@@ -37,7 +37,7 @@ function stylesheet(c) {
     { selector: "node[finding = 'error']", style: { "border-color": c.bad, "border-width": 4, "border-style": "solid" } },
     { selector: "node:selected", style: { "overlay-color": c.accent, "overlay-opacity": 0.35, "overlay-padding": 4 } },
     { selector: "node.target", style: { "underlay-color": c.accent, "underlay-opacity": 0.4, "underlay-padding": 10 } },
-    { selector: "edge", style: { width: 1, "line-color": c.line, "curve-style": "haystack", "haystack-radius": 0 } },
+    { selector: "edge", style: { width: 1, "line-color": c.line, "line-opacity": 0.6, "curve-style": "haystack", "haystack-radius": 0 } },
     { selector: "edge[?cut]", style: { width: 2, "line-color": c.bad, "line-style": "dashed" } },
     { selector: "edge[?gbits]", style: { label: "data(gbits)", color: c.ink, "font-size": 8, "min-zoomed-font-size": 9 } },
   ];
@@ -58,7 +58,10 @@ export class Canvas {
     });
     this.resizing = new ResizeObserver(() => this.cy.resize());
     this.resizing.observe(element);
-    this.theme = new MutationObserver(() => this.cy.style(stylesheet(themeColours(root))));
+    // The theme's own style sheet arrives some time after the page says which theme it is.
+    const restyle = () => this.cy.destroyed() || this.cy.style(stylesheet(themeColours(root)));
+    this.theme = new MutationObserver(() => [0, 200, 1000].forEach((wait) => setTimeout(restyle, wait)));
+    setTimeout(restyle, 500);
     this.theme.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-name", "data-jp-theme-light"] });
     this.listen(handlers);
   }

@@ -1,5 +1,7 @@
 // HyperNode YAML beside the drawing: CodeMirror, with the line of an error marked.
 import { yaml } from "@codemirror/lang-yaml";
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { tags } from "@lezer/highlight";
 import { lintGutter, setDiagnostics } from "@codemirror/lint";
 import { EditorView, basicSetup } from "codemirror";
 
@@ -11,6 +13,15 @@ const theme = EditorView.theme({
   "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": {
     backgroundColor: "color-mix(in srgb, var(--wb-accent) 30%, transparent) !important" },
 });
+
+// JupyterLab's own colours, readable in its light and its dark theme.
+const colours = HighlightStyle.define([
+  { tag: tags.comment, color: "var(--jp-mirror-editor-comment-color, #557777)", fontStyle: "italic" },
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--jp-mirror-editor-property-color, #0055aa)" },
+  { tag: [tags.string, tags.content], color: "var(--wb-ink)" },
+  { tag: [tags.number, tags.bool], color: "var(--jp-mirror-editor-number-color, #008800)" },
+  { tag: [tags.punctuation, tags.separator, tags.meta], color: "var(--wb-ink-2)" },
+]);
 
 /**
  * An editor for YAML.
@@ -24,7 +35,7 @@ export function yamlPane(element, changed) {
   const view = new EditorView({
     parent: element,
     extensions: [
-      basicSetup, yaml(), lintGutter(), theme,
+      basicSetup, yaml(), syntaxHighlighting(colours), lintGutter(), theme,
       EditorView.updateListener.of((update) => {
         if (!update.docChanged || ours) return;
         clearTimeout(timer);
