@@ -24,7 +24,7 @@ from workbench.objects.hypernode import HyperNode, read_hypernode
 from workbench.objects.hypernode_manifest import hypernode_manifest
 from workbench.objects.metadata import Metadata
 
-__all__ = ["HyperNodeText", "TextError"]
+__all__ = ["HyperNodeText", "TextError", "line_of"]
 
 _SEPARATOR = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _LINE = re.compile(r"line (\d+)")
@@ -152,19 +152,36 @@ def _parse(part: str, line: int) -> _Piece:
         raise _at(error, part, line) from None
 
 
+def line_of(text: str, error: InputError) -> int:
+    """The line of a text, from 1, that an error of reading it is about, by its ``where``; 1 where that says nothing."""
+    found = _LINE.search(error.where or "")
+    start = int(found[1]) if found else 1
+    _, _, field = (error.where or "").partition("), ")
+    if not field:
+        return start
+    lines = text.splitlines(keepends=True)
+    piece = _split("".join(lines[start - 1 :]))
+    return start + (_field_line(piece[0], field) if piece else 0)
+
+
 def _at(error: InputError, part: str, line: int) -> TextError:
     """The error with the line of the field that it names."""
+    return _text_error(error, line + _field_line(part, error.where or "metadata.name"))
+
+
+def _field_line(part: str, path: str) -> int:
+    """Lines above a field in a document; those above its innermost part that is there."""
     document = _load(part)
     at = document.lc.line if isinstance(document, CommentedMap) else 0
     value: Any = document
-    for name, position in _STEP.findall(error.where or "metadata.name"):
+    for name, position in _STEP.findall(path):
         step: Any = int(position) if position else name
         try:
             at = (value.lc.item(step) if position else value.lc.key(step))[0]
             value = value[step]
         except (AttributeError, KeyError, IndexError, TypeError):
             break
-    return _text_error(error, line + at)
+    return int(at)
 
 
 def _text_error(error: InputError, line: int) -> TextError:
