@@ -96,7 +96,11 @@ def test_what_is_gone_goes_and_what_is_new_comes_last(text):
     ("old", "new", "line"),
     [
         ("tier: 1", "tier: one", 7),
-        ("type: Node\n      selector:\n        exactMatch:\n", "type: Rack\n      selector:\n        exactMatch:\n", 13),
+        (
+            "type: Node\n      selector:\n        exactMatch:\n",
+            "type: Rack\n      selector:\n        exactMatch:\n",
+            13,
+        ),
         ("kind: Something", "kind: Something: else", 19),
         ("metadata: {name: rack-2}", "metadata: {name: rack-1}", 24),
         ("metadata: {name: rack-2}", "metadata: {name: rack-2", 25),
@@ -119,10 +123,15 @@ def some_hypernodes(draw):
     names = draw(st.lists(NAMES, max_size=4, unique=True))
     return [
         HyperNode(
-            Metadata(name, labels=draw(st.dictionaries(NAMES, st.sampled_from(["on", "1", "", "x y", "é#"]), max_size=2))),
+            Metadata(
+                name, labels=draw(st.dictionaries(NAMES, st.sampled_from(["on", "1", "", "x y", "é#"]), max_size=2))
+            ),
             draw(st.integers(0, 3)),
             draw(st.sampled_from(["", "rack", "yes"])),
-            tuple(exact(n, draw(st.sampled_from(["Node", "HyperNode"]))) for n in draw(st.lists(NAMES, max_size=4, unique=True))),
+            tuple(
+                exact(n, draw(st.sampled_from(["Node", "HyperNode"])))
+                for n in draw(st.lists(NAMES, max_size=4, unique=True))
+            ),
         )
         for name in names
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -269,8 +269,6 @@ def _drawn(hypernode: HyperNode | None) -> HyperNode | None:
     """What a drawing can change; the controller's count and the order of members are not among it."""
     if hypernode is None:
         return None
-    metadata = Metadata(
-        hypernode.name, labels=hypernode.metadata.labels, annotations=hypernode.metadata.annotations
-    )
+    metadata = Metadata(hypernode.name, labels=hypernode.metadata.labels, annotations=hypernode.metadata.annotations)
     members = tuple(sorted(hypernode.members, key=repr))
     return replace(hypernode, metadata=metadata, node_count=None, members=members)

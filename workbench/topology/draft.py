@@ -212,7 +212,11 @@ class Draft:
         where = f"{item.kind} {item.name or item.id}"
         if not item.name or not item.name.isprintable() or "/" in item.name:
             raise InputError(
-                "not a name", source="drawing", where=where, got=repr(item.name), expected="printable text without a slash"
+                "not a name",
+                source="drawing",
+                where=where,
+                got=repr(item.name),
+                expected="printable text without a slash",
             )
         if self._by_name.get((item.kind, item.name)) != item.id:
             raise InputError(

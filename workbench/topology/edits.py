@@ -145,9 +145,7 @@ def delete(draft: Draft, ids: Iterable[int], keep_children: bool = False) -> lis
     items = _topmost(draft, ids) if not keep_children else [draft[i] for i in dict.fromkeys(ids)]
     gone = {item.id for item in items}
     if not keep_children:
-        return [
-            Change(item, None) for top in items for item in [*reversed(draft.beneath(top.id)), top]
-        ]
+        return [Change(item, None) for top in items for item in [*reversed(draft.beneath(top.id)), top]]
     changes = []
     for item in items:
         parent = item.parent
@@ -182,9 +180,7 @@ def set_fields(draft: Draft, ids: Iterable[int], fields: Mapping[str, Any]) -> l
     return changes
 
 
-def select(
-    draft: Draft, pattern: str = "", label: str = "", kind: Literal["", "switch", "node"] = ""
-) -> list[int]:
+def select(draft: Draft, pattern: str = "", label: str = "", kind: Literal["", "switch", "node"] = "") -> list[int]:
     """Ids of the items whose name matches a pattern and that carry a label.
 
     Parameters
@@ -247,9 +243,7 @@ def _topmost(draft: Draft, ids: Iterable[int]) -> list[Item]:
     return [draft[i] for i in chosen if not any(above.id in chosen for above in draft.ancestors(i))]
 
 
-def _free_names(
-    draft: Draft, kind: Literal["switch", "node"], prefix: str, count: int, pad: bool = True
-) -> list[str]:
+def _free_names(draft: Draft, kind: Literal["switch", "node"], prefix: str, count: int, pad: bool = True) -> list[str]:
     taken = [
         int(item.name[len(prefix) :])
         for item in draft

@@ -142,8 +142,12 @@ class PlacementComparer(Panel):
 
     def _choose(self, body: dict[str, Any]) -> dict[str, Any]:
         chosen = body.get("chosen")
-        if not isinstance(chosen, list) or not all(isinstance(c, dict) and isinstance(c.get("name"), str) for c in chosen):
-            raise InputError("no list of policies", source="comparer", got=shown(chosen), expected="names and parameters")
+        if not isinstance(chosen, list) or not all(
+            isinstance(c, dict) and isinstance(c.get("name"), str) for c in chosen
+        ):
+            raise InputError(
+                "no list of policies", source="comparer", got=shown(chosen), expected="names and parameters"
+            )
         wanted = [(c["name"], dict(c.get("parameters") or {})) for c in chosen]
         for name, parameters in wanted:
             make_policy(name, parameters)

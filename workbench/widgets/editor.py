@@ -315,4 +315,3 @@ def _begin(
     raise InputError(
         "nothing that can be drawn", source="source", got=shown(source), expected="a topology, a snapshot or a file"
     )
-
