@@ -78,6 +78,10 @@ _HOME = {
     "policy": "workbench.policies",
     "save": "workbench.formats.snapshot_file",
     "to_networkx": "workbench.formats.fabric.graphml",
+    "MatrixLoader": "workbench.widgets.matrix_loader",
+    "PlacementComparer": "workbench.widgets.comparer",
+    "TopologyEditor": "workbench.widgets.editor",
+    "Workbench": "workbench.widgets.workbench",
 }
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""JupyterLab in headless Chromium: a server, a notebook page, cells run by command, values read back from the kernel."""
+"""JupyterLab in headless Chromium: a server, a notebook page, cells run by command, values read from the kernel."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def open_notebook(browser: Browser, server: Server, name: str, cells: Sequence[s
     )
     if theme == "dark":
         page.evaluate(
-            "async () => { await window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'}); }"
+            "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", "JupyterLab Dark"
         )
     return notebook
 

@@ -255,7 +255,7 @@ def _set_members(spec: CommentedMap, before: list[Any], after: list[Any]) -> Non
 
 
 def _quoted(value: Any) -> Any:
-    """Plain values as ruamel.yaml writes them, text in quotes where some YAML reader would take it for something else."""
+    """Values as ruamel.yaml writes them, text in quotes where some YAML reader would take it for something else."""
     if isinstance(value, str):
         return value if is_plain(value) else DoubleQuotedScalarString(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""From a snapshot to what can be drawn, and from a drawing back to a snapshot that keeps what a drawing does not show."""
+"""From a snapshot to what can be drawn, and back to a snapshot that keeps what a drawing does not show."""
 
 from __future__ import annotations
 

@@ -79,6 +79,39 @@ class PlacementComparer(Panel):
         """Names and parameters of what is compared."""
         return list(self._chosen)
 
+    @property
+    def text(self) -> str:
+        """The job text as it was last given, also where it has an error."""
+        return self._text
+
+    def choose(self, chosen: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        """Compare these policies; UnknownNameError or InputError where one cannot be made, and nothing has changed."""
+        for name, parameters in chosen:
+            make_policy(name, parameters)
+        self._chosen = [(name, dict(parameters)) for name, parameters in chosen]
+        self.run()
+
+    def take_jobs(self, text: str) -> tuple[int, str]:
+        """Place the jobs of a text beside the given ones.
+
+        Returns
+        -------
+        (int, str)
+            Line and message of the first error; the jobs that were there before stay then. (0, "") where it is right.
+        """
+        self._text = text
+        try:
+            gangs = _gangs_of(text) if text.strip() else ()
+        except InputError as error:
+            return line_of(text, error), str(error)
+        taken = {gang.key for gang in self._given}
+        twice = next((gang.key for gang in gangs if gang.key in taken), None)
+        if twice is not None:
+            return 1, f"{twice}: a job of this name is there already"
+        self._typed = gangs
+        self.run()
+        return 0, ""
+
     def use(self, snapshot: ClusterSnapshot, gangs: Sequence[Gang] | None = None) -> None:
         """Compare on another cluster, and with other jobs where some are given."""
         self.snapshot = snapshot
@@ -98,6 +131,10 @@ class PlacementComparer(Panel):
         chosen = [(name, dict(parameters)) for name, parameters in self._chosen]
         self.tell("began", {"total": len(chosen)})
         self._worker.start(lambda current: self._compare(gangs, snapshot, chosen, current))
+
+    def cancel(self) -> bool:
+        """Give up the comparison that runs; False when none does."""
+        return self._worker.cancel()
 
     def wait(self, seconds: float | None = None) -> None:
         """Until the comparison that runs is there."""
@@ -148,43 +185,18 @@ class PlacementComparer(Panel):
             raise InputError(
                 "no list of policies", source="comparer", got=shown(chosen), expected="names and parameters"
             )
-        wanted = [(c["name"], dict(c.get("parameters") or {})) for c in chosen]
-        for name, parameters in wanted:
-            make_policy(name, parameters)
-        self._chosen = wanted
-        self.run()
+        self.choose([(c["name"], c.get("parameters") or {}) for c in chosen])
         return {}
 
     def _jobs(self, body: dict[str, Any]) -> dict[str, Any]:
-        text = str(body.get("text", ""))
-        self._text = text
-        if not text.strip():
-            self._typed = ()
-            self.run()
-            return {"line": 0, "message": "", "jobs": []}
-        try:
-            scenario = load("-", stdin=text)
-            if scenario.refused:
-                what, why = scenario.refused[0]
-                raise InputError(f"{what}: {why}")
-            if not scenario.gangs:
-                raise InputError("no job in the text", expected="a Job, PodGroup with pods, HyperJob or Deployment")
-        except InputError as error:
-            # The jobs that were there before stay until the text is right again.
-            return {"line": line_of(text, error), "message": str(error), "jobs": [g.key for g in self._typed]}
-        taken = {gang.key for gang in self._given}
-        twice = next((gang.key for gang in scenario.gangs if gang.key in taken), None)
-        if twice is not None:
-            return {"line": 1, "message": f"{twice}: a job of this name is there already", "jobs": []}
-        self._typed = tuple(scenario.gangs)
-        self.run()
-        return {"line": 0, "message": "", "jobs": [gang.key for gang in self._typed]}
+        line, message = self.take_jobs(str(body.get("text", "")))
+        return {"line": line, "message": message, "jobs": [gang.key for gang in self._typed]}
 
     def _form(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"text": job_yaml(body)}
 
     def _cancel(self, body: dict[str, Any]) -> dict[str, Any]:
-        return {"cancelled": self._worker.cancel()}
+        return {"cancelled": self.cancel()}
 
     def _compared(self) -> Comparison:
         if self.comparison is None:
@@ -220,3 +232,13 @@ class PlacementComparer(Panel):
         if kind == "csv":
             return {"name": "comparison.csv", "type": "text/csv", "text": comparison.to_dataframe().to_csv(index=False)}
         raise InputError("no such form", source="comparer", got=shown(kind), expected="html or csv")
+
+
+def _gangs_of(text: str) -> tuple[Gang, ...]:
+    scenario = load("-", stdin=text)
+    if scenario.refused:
+        what, why = scenario.refused[0]
+        raise InputError(f"{what}: {why}")
+    if not scenario.gangs:
+        raise InputError("no job in the text", expected="a Job, PodGroup with pods, HyperJob or Deployment")
+    return scenario.gangs

@@ -44,8 +44,8 @@ class TopologyEditor(Panel):
     Parameters
     ----------
     source : Topology, ClusterSnapshot, Scenario, ClusterObjects, str or Path, optional
-        What to begin with: a value, or a file in any format that `workbench.load` reads; nothing by default. The queues,
-        running pods, GPUs and matrices of a snapshot stay with its nodes.
+        What to begin with: a value, or a file in any format that `workbench.load` reads; nothing by default. The
+        queues, running pods, GPUs and matrices of a snapshot stay with its nodes.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class TopologyEditor(Panel):
     def _state(self, body: dict[str, Any]) -> dict[str, Any]:
         return {
             "items": [item.to_dict() for item in self.draft],
-            "formats": [name for name in writable_formats()],
+            "formats": list(writable_formats()),
             **self._marks(),
         }
 
@@ -244,7 +244,7 @@ class TopologyEditor(Panel):
         if chosen.write is None:
             raise InputError("cannot be written", source=name, expected=", ".join(writable_formats()))
         written = chosen.write(self.snapshot)
-        return {"text": written.text, "losses": list(written.losses)}
+        return {"name": f"topology-{name}{_suffix(written.text)}", "text": written.text, "losses": list(written.losses)}
 
     # ---- keeping page, text and drawing in step ----
 
@@ -292,6 +292,15 @@ class TopologyEditor(Panel):
         )
         self._notify()
         return True
+
+
+def _suffix(text: str) -> str:
+    """What a file with this text is usually called."""
+    if text.startswith("<"):
+        return ".xml"
+    if text.startswith(("{", "[")):
+        return ".json"
+    return ".yaml" if text.startswith(("---", "apiVersion", "- ")) else ".txt"
 
 
 def _begin(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy.typing as npt
@@ -23,6 +24,8 @@ class MatrixLoader(Panel):
     ----------
     matrix : BandwidthMatrix or array_like of shape (n, n), optional
         In GB/s; without it the widget waits for a file, a paste or a drop.
+    assign : callable, optional
+        Gives the matrix to nodes and names them, as `TopologyEditor.assign` does.
 
     Attributes
     ----------
@@ -34,8 +37,13 @@ class MatrixLoader(Panel):
     _esm = STATIC / "matrix.js"
     handlers = {"state": "_state", "load": "_load", "choose": "_choose"}
 
-    def __init__(self, matrix: BandwidthMatrix | npt.ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        matrix: BandwidthMatrix | npt.ArrayLike | None = None,
+        assign: Callable[[BandwidthMatrix], list[str]] | None = None,
+    ) -> None:
         super().__init__()
+        self._assign = assign
         self.matrix: BandwidthMatrix | None = None
         self.best: BestGpus | None = None
         if matrix is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import threading
 from collections.abc import Callable
@@ -16,8 +17,8 @@ class Cancelled(BaseException):
 class Worker:
     """Runs one piece of work at a time; starting another cancels the one that runs.
 
-    A piece is a function that takes `current`: a function which tells whether the piece is still wanted. What a cancelled
-    piece would have said is never said.
+    A piece is a function that takes `current`: a function which tells whether the piece is still wanted. What a
+    cancelled piece would have said is never said.
     """
 
     def __init__(self) -> None:
@@ -34,10 +35,8 @@ class Worker:
         generation = self._generation
 
         def run() -> None:
-            try:
+            with contextlib.suppress(Cancelled):
                 work(lambda: generation == self._generation)
-            except Cancelled:
-                pass
 
         self._thread = threading.Thread(target=run, name="workbench-comparison", daemon=True)
         self._thread.start()

@@ -2,7 +2,7 @@
 import { Canvas } from "./canvas.js";
 import { inspect } from "./inspector.js";
 import { Items, ROOT } from "./items.js";
-import { h, openPanel } from "./panel.js";
+import { acceptFiles, download, h, openPanel } from "./panel.js";
 import { yamlPane } from "./yaml_pane.js";
 
 // Drawn items stay smooth up to about this number; above, switches are folded when a drawing is opened.
@@ -30,6 +30,9 @@ function render(context) {
   const drawing = h("div", { class: "wb-canvas", tabindex: "0", role: "application", "aria-label": "drawing of the topology" });
   const form = h("div", { class: "wb-inspector" });
   const text = h("div", { class: "wb-yaml", hidden: true });
+  const findings = h("div", { class: "wb-findings" });
+  const side = h("div", { class: "wb-side" }, form, findings);
+  const format = h("select", { "aria-label": "format" });
   const yamlButton = button("YAML", "HyperNodes as YAML beside the drawing", toggleText, { "aria-pressed": "false" });
 
   root.append(
@@ -44,9 +47,16 @@ function render(context) {
       button("Fit", "zoom to the selection, or to everything (F)", () => canvas.fit(selected)),
       button("Fold", "fold every switch that holds nodes only", foldLeaves),
       button("Unfold", "unfold what is selected, or everything", unfold),
-      yamlButton, count),
+      yamlButton,
+      button("Import …", "a file in any format; or drop it onto the drawing, or paste it there", () => files.choose()),
+      button("Export", "in the format beside it", exportText), format, count),
     panel.message, panel.busy,
-    h("div", { class: "wb-editor-body" }, drawing, form, text));
+    h("div", { class: "wb-editor-body" }, drawing, side, text));
+  const files = acceptFiles(drawing, importText);
+  drawing.addEventListener("paste", (event) => {
+    const pasted = event.clipboardData.getData("text/plain");
+    if (pasted.trim()) importText(pasted, "pasted text");
+  });
 
   const canvas = new Canvas(drawing, root, items, {
     select: (ids) => select(ids),
@@ -88,6 +98,7 @@ function render(context) {
   function opened(state) {
     if (state === undefined) return;
     items.reset(state.items);
+    format.replaceChildren(...state.formats.map((name) => h("option", { value: name, selected: name === "hypernodes" }, name)));
     items.foldToFit(DRAWN_AT_FIRST);
     marks(state);
     canvas.draw();
@@ -107,8 +118,49 @@ function render(context) {
     if (first || patch.set.length > 20) canvas.fit();
     canvas.choose(selected);
     select(selected);
+    lintSoon();
     return undefined;
   });
+
+  // ---- what the linter says, where it says it ----
+
+  let linting = 0;
+  function lintSoon() {
+    clearTimeout(linting);
+    linting = setTimeout(lint, 600);
+  }
+
+  async function lint() {
+    const answer = await panel.ask("lint").catch(() => undefined);
+    if (answer === undefined) return;
+    const worst = new Map();
+    for (const { id, severity } of answer.findings) {
+      if (id !== 0 && severity !== "note" && worst.get(id) !== "error") worst.set(id, severity);
+    }
+    canvas.findings = worst;
+    canvas.draw();
+    const listed = answer.findings.map((finding) => h("li", { class: `wb-${finding.severity}`, tabindex: finding.id ? 0 : -1,
+      title: finding.what_to_do, onclick: () => finding.id && show([finding.id], true),
+      onkeydown: (event) => event.key === "Enter" && finding.id && show([finding.id], true) },
+      h("strong", {}, finding.rule), ` ${finding.message}`));
+    findings.replaceChildren(h("h4", {}, listed.length ? `${listed.length + answer.more} findings` : "no findings"),
+      h("ul", {}, ...listed));
+    root.dataset.findings = String(listed.length);
+  }
+
+  // ---- files ----
+
+  async function importText(content, name) {
+    const made = await attempt("import", { text: content, name });
+    if (made !== undefined) say(`${name}: ${made.made} changes; Ctrl+Z takes them back`, "note");
+  }
+
+  async function exportText() {
+    const written = await attempt("export", { format: format.value });
+    if (written === undefined) return;
+    download(written.name, written.text);
+    if (written.losses.length > 0) say(`${format.value} cannot hold: ${written.losses.join("; ")}`, "note");
+  }
 
   // ---- adding ----
 
@@ -163,6 +215,19 @@ function render(context) {
       canvas.mark(under === null ? null : under);
     }
     return element;
+  }
+
+  let copied = false;
+  async function copy() {
+    copied = selected.length > 0;
+    return copied && attempt("copy", { ids: selected });
+  }
+
+  /** What was copied here; where nothing was, the browser's own paste event brings the text of a file. */
+  function pasteItems(event) {
+    if (!copied) return false;
+    event.preventDefault();
+    return edit({ op: "paste", parent: parentForNew() });
   }
 
   function remove() {
@@ -253,8 +318,8 @@ function render(context) {
   };
   const WITH_CTRL = {
     z: () => attempt("undo"), y: () => attempt("redo"), Z: () => attempt("redo"),
-    c: () => attempt("copy", { ids: selected }), v: () => edit({ op: "paste", parent: parentForNew() }),
-    x: async () => (await attempt("copy", { ids: selected })) && remove(),
+    c: copy, v: pasteItems,
+    x: async () => (await copy()) && remove(),
     a: () => show(items.visible()), f: () => search.focus(),
   };
 
@@ -273,12 +338,13 @@ function render(context) {
   drawing.addEventListener("keydown", (event) => {
     const run = event.ctrlKey || event.metaKey ? WITH_CTRL[event.key] : KEYS[event.key];
     if (run === undefined) return;
-    event.preventDefault();
-    run();
+    if (run !== pasteItems) event.preventDefault();
+    run(event);
   });
 
   attempt("state").then((state) => {
     opened(state);
+    lintSoon();
     panel.ready();
   });
 
@@ -292,6 +358,7 @@ function render(context) {
   };
 
   return () => {
+    clearTimeout(linting);
     pane?.destroy();
     canvas.destroy();
     panel.close();
