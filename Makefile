@@ -22,7 +22,7 @@ STUBTEST := --mypy-config-file pyproject.toml --allowlist tests/core/stubtest_al
 DEMO_POLICIES := allocate,gang,binpack,spread,volcano-1.13,volcano-1.13+gpu-lowest-index
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test quick lab bench lint format sanitize kernels-debug dist-check lock clean FORCE
+.PHONY: help build demo test quick lab bench widgets lint format sanitize kernels-debug dist-check lock clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -47,6 +47,9 @@ lab: build ## JupyterLab on the notebooks (ARGS=--no-browser)
 
 bench: build ## benchmarks beside their baselines, on one core (ARGS='--only NAME'); also build/bench.json
 	$(PY) benchmarks/run.py $(ARGS)
+
+widgets: ## bundle the page side of the widgets anew (needs Node)
+	bash workbench/widgets/js/build
 
 lint: build ## ruff, mypy strict, stubs against the built kernels
 	$(VENV)/bin/ruff check .

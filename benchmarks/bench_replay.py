@@ -108,10 +108,12 @@ def cluster() -> ClusterSnapshot:
 
 @dataclass(eq=False)
 class Replay:
-    """Times in microseconds: of each workload with what is given back before it, and of all; nodes if wanted."""
+    """Times in microseconds: of each workload with what is given back before it, and of all, also without what other
+    processes took; nodes if wanted."""
 
     each: NDArray[np.float64]
     total: float
+    cpu: float
     nodes: list[list[int]]
 
 
@@ -123,6 +125,7 @@ def replay(
     running: deque[tuple[Placement, int]] = deque()
     in_use = 0
     roles = [Role("worker", kind.pods, {"cpu": kind.cpu}) for kind in CLASSES]
+    cpu = time.process_time()
     start = before = time.perf_counter()
     for i, (position, queue, number) in enumerate(order):
         kind = CLASSES[position]
@@ -139,7 +142,7 @@ def replay(
         now = time.perf_counter()
         each[i] = (now - before) * 1e6
         before = now
-    return Replay(each, (before - start) * 1e6, nodes)
+    return Replay(each, (before - start) * 1e6, (time.process_time() - cpu) * 1e6, nodes)
 
 
 def by_stream(snapshot: ClusterSnapshot, policy: Policy, workloads: int, *, keep: bool = False) -> Replay:
@@ -218,7 +221,7 @@ def rows() -> Iterator[dict[str, object]]:
         "every HyperNode dry-run, once",
         naive.total,
         GOAL_US,
-        f"volcano-1.15; {REPEATS} runs; {peak()}",
+        f"volcano-1.15; {REPEATS} runs, CPU time {np.median([run.cpu for run in runs]) / 1e6:.2f} s; {peak()}",
     )
     yield row(
         "replay.stream, one workload",

@@ -27,7 +27,7 @@ ARROWS: dict[str, frozenset[str] | None] = {
     "simulate": frozenset({"model", "policies", "evaluate", "jobs", "topology"}),
     "control": frozenset({"model", "objects", "topology", "jobs", "formats", "policies"}),
     "live": frozenset({"control", "model", "objects", "topology", "jobs", "formats", "policies"}),
-    "widgets": frozenset({"model", "evaluate", "topology", "formats"}),
+    "widgets": frozenset({"model", "objects", "evaluate", "topology", "formats", "report"}),
     "report": frozenset({"model", "evaluate", "topology", "formats"}),
     "cli": None,
     "__main__": None,

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from workbench.policies import get_policy as get_policy
     from workbench.policies import list_policies as list_policies
     from workbench.policies import policy as policy
+    from workbench.simulate.timeline import Timeline as Timeline
     from workbench.topology.presets import generate_scenario as generate_scenario
 
 _HOME = {
@@ -61,6 +62,7 @@ _HOME = {
     "Role": "workbench.model.gang",
     "Scenario": "workbench.model.snapshot",
     "SchedulerConfig": "workbench.model.scheduler_config",
+    "Timeline": "workbench.simulate.timeline",
     "Topology": "workbench.model.topology",
     "TopologyConstraint": "workbench.model.gang",
     "best_gpus": "workbench.model.best_gpus",
@@ -76,6 +78,10 @@ _HOME = {
     "policy": "workbench.policies",
     "save": "workbench.formats.snapshot_file",
     "to_networkx": "workbench.formats.fabric.graphml",
+    "MatrixLoader": "workbench.widgets.matrix_loader",
+    "PlacementComparer": "workbench.widgets.comparer",
+    "TopologyEditor": "workbench.widgets.editor",
+    "Workbench": "workbench.widgets.workbench",
 }
 
 __all__ = [

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser.lab import Server, start_lab
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Request, Route
 
@@ -88,3 +90,12 @@ def offline(chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Offli
     context = chromium.new_context(viewport={"width": 1300, "height": 900}, color_scheme=request.param)
     yield Offline(context.new_page())
     context.close()
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One JupyterLab for all browser tests."""
+    server = start_lab(tmp_path_factory.mktemp("lab"))
+    yield server
+    server.process.terminate()
+    server.process.wait(timeout=30)

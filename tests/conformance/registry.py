@@ -67,6 +67,9 @@ class Runners:
     def run(self, file: str, case: Case) -> None:
         """Run one case; NotUnderstood for an operation or a key without a reader, AssertionError for a wrong answer."""
         given, want = case.get("input"), case.get("expected")
+        if "steps" in case:
+            # A sequence says after each step what it expects; the steps are handed over as one key of `expected`.
+            want = {**(want or {}), "steps": case["steps"]}
         if not isinstance(given, dict) or not isinstance(want, dict):
             raise NotUnderstood("a case has an object 'input' and an object 'expected'")
         ops = self._by_file[file]

@@ -86,3 +86,24 @@ def test_every_run_agrees_with_the_search_that_remembers_nothing(block: int) -> 
 def test_many_more_runs_agree_with_the_search_that_remembers_nothing() -> None:
     for seed in range(1_000, 5_000):
         check(seed)
+
+
+def test_more_states_of_nodes_than_there_was_room_for() -> None:
+    rng = random.Random(1)
+    started = 0
+    for seed in range(40):
+        state = random_search(random.Random(seed))
+        where, n = positions(state)
+        run = Repeated(compiled(state), where, n)
+        for _ in range(3):
+            node, r = rng.randrange(len(state.idle)), len(state.idle[0])
+            steps = [rng.randint(1, 10**9) for _ in range(700)]
+            # Taken and given back: what is used is another number each time.
+            for amount in steps:
+                run.change(int32([node]), int64([[amount] * r]))
+                run.change(int32([node]), int64([[-amount] * r]))
+            want = answer(copy.deepcopy(state), where, n)
+            got = run.run()
+            assert (None if got is None else (got.tolist(), run.score, run.record)) == want
+            started += want is not None
+    assert started > 10

@@ -18,6 +18,7 @@ from workbench.formats.snapshot_file import save, snapshot_text
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.labels import NodeLabels, NodeTaints, Taint
 from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
+from workbench.model.switches import SwitchStates, SwitchTable
 
 
 def same(a: Any, b: Any) -> bool:
@@ -64,14 +65,25 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
             labels=draw(TEXTS),
             annotations=draw(TEXTS),
             queue=draw(st.sampled_from(["", "q"])),
+            ending=draw(st.booleans()),
+            job_class=draw(st.sampled_from(["", "normal-schema"])),
+            group_phase=draw(st.sampled_from(["", "Running"])),
         )
         for i in range(draw(st.integers(0, 3)))
     )
     queue = Queue(
         "q", draw(st.integers(0, 9)), draw(AMOUNTS), draw(st.none() | AMOUNTS), None, draw(st.integers(-3, 3))
     )
+    cut = draw(st.integers(0, n))
+    rows_of_nodes = [
+        ("tor-0", "10.0.0.1", [(node, i) for i, node in enumerate(range(cut))]),
+        ("b", "", [(node, i + 1) for i, node in enumerate(range(cut, n))]),
+    ]
+    preset = SwitchStates.of([draw(st.sampled_from(["idle", "exclusive", "shared/unhealthy"])) for _ in range(2)])
+    switches = SwitchTable.build(rows_of_nodes, n, draw(st.none() | st.integers(1, 99)), preset, "double_layer")
     return dataclasses.replace(
         base,
+        switches=draw(st.sampled_from([None, switches])),
         labels=NodeLabels.from_rows(base.topology.node_names, rows),
         taints=NodeTaints.from_rows(taints),
         unschedulable=np.array([draw(st.booleans()) for _ in range(n)], dtype=np.bool_),
@@ -83,6 +95,7 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
         node_matrix=np.array([draw(st.integers(-1, 0)) for _ in range(n)], dtype=np.int32),
         queues={"default": Queue("default"), "q": queue},
         running=pods,
+        records={"ns/g": "s1", "ns/g/sub": ""},
         gaps=("something is missing",),
         source="a test",
         taken_at="2026-01-01T00:00:00Z",
@@ -103,7 +116,15 @@ def test_every_field_of_a_snapshot_is_varied_by_these_tests():
     named = {field.name for field in dataclasses.fields(ClusterSnapshot)}
     assert named == {
         "topology", "resources", "allocatable", "used", "labels", "taints", "unschedulable", "gpu_total", "gpu_free",
-        "matrices", "node_matrix", "queues", "running", "gaps", "source", "taken_at", "addresses",
+        "matrices", "node_matrix", "queues", "running", "records", "gaps", "source", "taken_at",
+        "addresses", "switches",
+    }  # fmt: skip
+
+
+def test_every_field_of_a_running_pod_is_varied_by_these_tests():
+    assert {field.name for field in dataclasses.fields(RunningPod)} == {
+        "namespace", "name", "node", "requests", "gang", "role", "gpu_mask", "labels", "annotations", "queue", "ending",
+        "job_class", "group_phase",
     }  # fmt: skip
 
 

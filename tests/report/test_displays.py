@@ -12,6 +12,7 @@ from workbench.model.best_gpus import best_gpus
 from workbench.model.display import Displayed
 from workbench.model.explanation import Explanation
 from workbench.model.placement import Decision, Reason, Refusal
+from workbench.model.switch_history import Moment, SwitchHistory
 
 TOPOLOGY = document_tree()
 GANG = gang_of("train", 1)
@@ -25,6 +26,7 @@ VALUES = {
     "placement": (PLACEMENT, "tw-placement"),
     "refusal": (Refusal(GANG, "p", {}, (Reason("c", "m"),)), "tw-refusal"),
     "explanation": (Explanation(Decision(GANG, PLACEMENT), ()), "tw-explanation"),
+    "switch history": (SwitchHistory(("s0",), (Moment("start", None, {}, ()),)), "tw-switch-history"),
     "comparison": (compare([GANG], snapshot_of(TOPOLOGY), []), "tw-comparison"),
 }
 

@@ -67,7 +67,7 @@ def assemble(
     allocatable = _allocatable(ordered, columns, gaps)
     total = _gpu_masks(ordered, cluster.devices, gaps)
     index = {name: i for i, name in enumerate(topology.node_names)}
-    running, free, assumed = running_pods(workload.holding, index, total, workload.queues)
+    running, free, assumed = running_pods(workload.holding, index, total, workload.queues, workload.labels)
     gaps += assumed
     known, node_matrix = _matrices(ordered, total, cluster.devices, matrices, gaps)
     without = sum(1 for mask, number in zip(total, node_matrix, strict=True) if mask.bit_count() > 1 and number < 0)

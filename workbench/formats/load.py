@@ -14,6 +14,8 @@ import re2
 from workbench.errors import InputError
 from workbench.formats.assemble import assemble, assign_matrices
 from workbench.formats.fabric.intake import FabricIntake
+from workbench.formats.fabric.tor_node import nodes_by_address
+from workbench.formats.fabric.tor_tables import switch_table_of, with_share
 from workbench.formats.manifests import Manifests, read_bytes, read_manifests
 from workbench.formats.matrix import parse_matrix
 from workbench.jobs.gangs import read_workload
@@ -21,8 +23,9 @@ from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.snapshot import Scenario
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.selectors import compile_pattern
+from workbench.topology.redraw import hypernodes_in, nodes_in
 
-__all__ = ["load", "no_collection", "read_objects"]
+__all__ = ["load", "load_objects", "no_collection", "read_objects"]
 
 
 def load(
@@ -75,6 +78,12 @@ def load(
         else:
             snapshot, workload = assemble(cluster, [*exact, *given], source=source)
             snapshot = replace(snapshot, gaps=(*snapshot.gaps, *joined.notes))
+            if joined.tors is not None and joined.tors.tors:
+                bound = nodes_by_address(joined.tors, cluster.nodes)
+                snapshot = snapshot.with_switches(switch_table_of(joined.tors, bound, snapshot.topology))
+        for share in sorted(cluster.tor_shares.values(), key=lambda c: c.metadata.key.encode())[:1]:
+            snapshot, told = with_share(snapshot, share.switches)
+            snapshot = replace(snapshot, gaps=(*snapshot.gaps, *told))
     return Scenario(
         snapshot=snapshot,
         gangs=workload.gangs,
@@ -82,6 +91,22 @@ def load(
         ignored=dict(sorted((Counter(manifests.ignored) + cluster.ignored).items())),
         inputs=dict(manifests.inputs),
     )
+
+
+def load_objects(*paths: str | Path, stdin: bytes | str | None = None, format: str | None = None) -> ClusterObjects:
+    """The objects of files, as `load` reads them, before they are joined: what an editor begins with.
+
+    Parameters and errors as in `load`; a snapshot gives its HyperNodes and Nodes, and what a fabric file cannot say is
+    not noted.
+    """
+    with no_collection():
+        intake = FabricIntake.of(format)
+        cluster = read_objects(read_manifests(paths, stdin, intake.claim))
+        snapshot = intake.join(cluster).snapshot
+        if snapshot is not None:
+            cluster.hypernodes.update((h.name, h) for h in hypernodes_in(snapshot.topology))
+            cluster.nodes.update((node.name, node) for node in nodes_in(snapshot))
+    return cluster
 
 
 def read_objects(manifests: Manifests) -> ClusterObjects:

@@ -21,6 +21,7 @@ from workbench.formats.write_manifests import to_yaml_value
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.labels import NODE_NAME_FIELD, NodeLabels, NodeTaints, Taint
 from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
+from workbench.model.switches import SwitchStates, SwitchTable
 from workbench.model.topology import DomainSpec, Problem, Topology
 from workbench.objects.fields import child, get_bool, get_list, get_map, get_maps, get_text, wrong
 
@@ -99,6 +100,7 @@ def _record(snapshot: ClusterSnapshot) -> dict[str, Any]:
         },
         "unschedulable": np.flatnonzero(snapshot.unschedulable).tolist(),
         "addresses": list(snapshot.addresses),
+        "switches": None if snapshot.switches is None else _switch_record(snapshot.switches),
         "gpu_total": _hex_rows(snapshot.gpu_total),
         "gpu_free": _hex_rows(snapshot.gpu_free),
         "matrices": [
@@ -112,6 +114,25 @@ def _record(snapshot: ClusterSnapshot) -> dict[str, Any]:
         "node_matrix": snapshot.node_matrix.tolist(),
         "queues": [_plain(queue) for queue in snapshot.queues.values()],
         "running": [{**_plain(pod), "gpu_mask": f"{pod.gpu_mask:x}"} for pod in snapshot.running],
+        "records": dict(snapshot.records),
+    }
+
+
+def _switch_record(table: SwitchTable) -> dict[str, Any]:
+    return {
+        "nodes_per_switch": table.nodes_per_switch,
+        "level": table.level,
+        "list": [
+            {
+                "name": name,
+                "address": table.addresses[i],
+                "nodes": table.nodes_of(i).tolist(),
+                "positions": table.node_position[table.nodes_of(i)].tolist(),
+                "state": int(table.preset.state[i]),
+                "unhealthy": bool(table.preset.unhealthy[i]),
+            }
+            for i, name in enumerate(table.names)
+        ],
     }
 
 
@@ -200,11 +221,30 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
         node_matrix=node_matrix[order].astype(np.int32),
         queues={queue.name: queue for queue in queues},
         running=running,
+        records=_texts_by_key(data, "records", ""),
         gaps=tuple(_texts(data, "gaps", "")),
         source=get_text(data, "source", ""),
         taken_at=get_text(data, "taken_at", ""),
         addresses=tuple(addresses[i] for i in order) if addresses else (),
+        switches=None if data.get("switches") is None else _switches(get_map(data, "switches", ""), n, order),
     )
+
+
+def _switches(data: Mapping[str, Any], n: int, order: npt.NDArray[np.int64]) -> SwitchTable:
+    where = np.argsort(order)
+    rows, states, unhealthy = [], [], []
+    for path, item in get_maps(data, "list", "switches"):
+        nodes = where[_ints(item, "nodes", path, (-1,), 0, n - 1)].tolist()
+        positions = _ints(item, "positions", path, (len(nodes),), 0, 2**31 - 1).tolist()
+        rows.append(
+            (get_text(item, "name", path), get_text(item, "address", path), list(zip(nodes, positions, strict=True)))
+        )
+        states.append(int(_ints({"state": [item.get("state")]}, "state", path, (1,), 0, 2)[0]))
+        unhealthy.append(get_bool(item, "unhealthy", path))
+    preset = SwitchStates(np.array(states, dtype=np.int8), np.array(unhealthy, dtype=np.bool_))
+    most = [data.get("nodes_per_switch")]
+    per_switch = int(_ints({"nodes_per_switch": most}, "nodes_per_switch", "switches", (1,), 1, 2**31 - 1)[0])
+    return SwitchTable.build(rows, n, per_switch, preset, get_text(data, "level", "switches"))
 
 
 def _topology(data: Mapping[str, Any], nodes: Sequence[str]) -> Topology:
@@ -297,11 +337,10 @@ _QUEUE_NUMBERS = (("weight", 1), ("priority", 0))
 
 def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64]) -> RunningPod:
     node = int(_ints({"node": [item.get("node")]}, "node", path, (1,), -1, n - 1)[0])
-    # Every other field of a running pod is text or a mapping of text, whatever is added to them.
     known = {field.name for field in dataclasses.fields(RunningPod)}
     texts: dict[str, Any] = {}
     for key in item:
-        if key in ("node", "gpu_mask", "requests"):
+        if key in ("node", "gpu_mask", "requests", "ending"):
             continue
         if key not in known:
             raise wrong(child(path, key), item[key], "a field of a running pod")
@@ -313,6 +352,7 @@ def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64
         node=node if node < 0 else int(where[node]),
         requests=_amounts(item, "requests", path),
         gpu_mask=_mask(item.get("gpu_mask"), child(path, "gpu_mask")),
+        ending=get_bool(item, "ending", path),
         **texts,
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.errors import InputError
 
-__all__ = ["to_yaml", "to_yaml_value"]
+__all__ = ["is_plain", "to_yaml", "to_yaml_value"]
 
 #: Plain scalars that are strings to everyone: a letter first, then nothing that means something to YAML.
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*\Z")
@@ -99,7 +99,12 @@ def _float(value: float) -> str:
     return text if "e" not in text or "." in text else text.replace("e", ".0e")
 
 
+def is_plain(value: str) -> bool:
+    """Whether every YAML reader takes the text for text without quotes."""
+    return bool(_PLAIN.match(value)) and value.lower() not in _WORDS
+
+
 def _text(value: str) -> str:
-    if _PLAIN.match(value) and value.lower() not in _WORDS:
+    if is_plain(value):
         return value
     return _ESCAPED.sub(lambda found: f"\\u{ord(found.group()):04x}", json.dumps(value, ensure_ascii=False))

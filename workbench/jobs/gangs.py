@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from workbench.jobs.deployment import gang_of_deployment
+from workbench.jobs.job_labels import JobLabels, completed, read_job_labels
 from workbench.jobs.membership import Membership, sort_pods
 from workbench.jobs.pods import gang_of_pod_group, gangs_of_lone_pods
 from workbench.jobs.roles import Priorities, read_gpu_group
@@ -33,12 +34,15 @@ class Workload:
         Pods that hold resources with the key of their gang (empty: none), sorted by namespace and name.
     queues : mapping of str to str
         Queue of each gang, be it pending or running, by its key.
+    labels : mapping of str to JobLabels
+        Likewise what its labels say.
     """
 
     gangs: tuple[Gang, ...]
     refused: tuple[tuple[str, str], ...]
     holding: tuple[tuple[Pod, str], ...]
     queues: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, JobLabels] = field(default_factory=dict)
 
 
 def read_workload(cluster: ClusterObjects) -> Workload:
@@ -57,10 +61,12 @@ def read_workload(cluster: ClusterObjects) -> Workload:
     for key, deployment in cluster.deployments.items():
         gangs.append(gang_of_deployment(deployment, members.of_deployment.get(key, ()), priorities))
     gangs += gangs_of_lone_pods(members.alone, priorities)
-    pending = [gang for gang in gangs if gang is not None]
+    labels = read_job_labels(cluster, members)
+    pending = [completed(gang, labels) for gang in gangs if gang is not None]
     pending.sort(key=lambda gang: (gang.namespace.encode(), gang.name.encode(), gang.kind))
     queues = _queues(cluster, members) | {gang.key: gang.queue for gang in pending}
-    return Workload(tuple(pending), tuple(sorted(cluster.refused.items())), tuple(_holding(members)), queues)
+    refused = tuple(sorted(cluster.refused.items()))
+    return Workload(tuple(pending), refused, tuple(_holding(members)), queues, labels)
 
 
 def _queues(cluster: ClusterObjects, members: Membership) -> dict[str, str]:

@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from workbench.jobs.job_labels import JobLabels
 from workbench.jobs.membership import role_of
+from workbench.jobs.roles import JOB_CLASS_LABEL
 from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import RunningPod
 from workbench.objects.pod import Pod
@@ -22,6 +24,7 @@ def running_pods(
     node_index: Mapping[str, int],
     gpu_masks: Sequence[int],
     queues: Mapping[str, str] = MappingProxyType({}),
+    labels: Mapping[str, JobLabels] = MappingProxyType({}),
 ) -> tuple[tuple[RunningPod, ...], list[int], list[str]]:
     """The running pods, the GPUs they leave free, and what had to be assumed.
 
@@ -34,6 +37,8 @@ def running_pods(
         Healthy GPUs of each node.
     queues : mapping of str to str
         Queue of each gang; none for a gang that is not there.
+    labels : mapping of str to JobLabels
+        What is said about each gang; a pod of another one speaks for itself.
 
     Returns
     -------
@@ -78,6 +83,8 @@ def running_pods(
             annotations=pod.metadata.annotations,
             queue="" if pod.ending else queues.get(gang, ""),
             ending=pod.ending,
+            job_class=labels[gang].job_class if gang in labels else pod.metadata.labels.get(JOB_CLASS_LABEL, ""),
+            group_phase=labels[gang].phase if gang in labels else "",
         )
         for (pod, gang, node), mask in zip(placed, masks, strict=True)
     )

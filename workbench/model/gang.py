@@ -20,7 +20,7 @@ from workbench.model.resources import is_gpu_resource
 #: The filter of a pod that states no condition.
 ANY_NODE = NodeFilter()
 
-__all__ = ["ANY_NODE", "Gang", "GpuGroup", "PodRef", "Role", "SubGroup", "TopologyConstraint"]
+__all__ = ["ANY_NODE", "FormerPod", "Gang", "GpuGroup", "PodRef", "Role", "SubGroup", "TopologyConstraint"]
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,30 @@ class GpuGroup:
 
 
 @dataclass(frozen=True)
+class FormerPod:
+    """Where a pod of a gang ran before a fault.
+
+    Attributes
+    ----------
+    rank : int
+    node : str
+        Name of its node.
+    faulty : bool
+        The node, or a GPU of the pod there, is broken: it may not go back.
+    mark : int
+        Its annotation isSharedTor (`workbench.model.switches`), 0 where it had none.
+    pod : str
+        Name of the pod, which keeps its rank; empty: whichever pending pod has that rank.
+    """
+
+    rank: int
+    node: str
+    faulty: bool = False
+    mark: int = 0
+    pod: str = ""
+
+
+@dataclass(frozen=True)
 class PodRef:
     """One pod of a gang: its position, role and index inside the role."""
 
@@ -165,6 +189,10 @@ class Gang:
         The object has sub-group policies, even if no pod belongs to one.
     job_class : str
         Label tor-affinity (switch affinity); empty: none.
+    framework : str
+        Training framework where the object says it (label framework, or a framework plugin); empty: unknown.
+    former : tuple of FormerPod
+        Where its pending pods ran before a fault.
     gpu_group : GpuGroup, optional
     kind : str
         Kind of the object it came from.
@@ -193,6 +221,8 @@ class Gang:
     ready: int = 0
     min_resources: Mapping[str, int] | None = None
     notes: tuple[str, ...] = ()
+    framework: str = ""
+    former: tuple[FormerPod, ...] = ()
 
     @property
     def key(self) -> str:
@@ -224,9 +254,11 @@ class Gang:
         number = int(self.role_of_pod[position])
         role = self.roles[number]
         offset = position - int(self.role_start[number])
-        index = role.first_index + offset
-        name = role.pod_names[offset] if role.pod_names else f"{self.name}-{role.name}-{index}"
-        return PodRef(position, name, role, number, index)
+        return PodRef(position, self.pod_name(role, offset), role, number, role.first_index + offset)
+
+    def pod_name(self, role: Role, offset: int) -> str:
+        """Name of the pending pod at a place among those of its role."""
+        return role.pod_names[offset] if role.pod_names else f"{self.name}-{role.name}-{role.first_index + offset}"
 
     def pods(self) -> Iterator[PodRef]:
         """Every pending pod, in order."""

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InternalError
+from workbench.model.switch_book import JobPods, SwitchBook
 
 if TYPE_CHECKING:
     from workbench.model.snapshot import ClusterSnapshot
@@ -21,6 +22,10 @@ Ints = npt.NDArray[np.int32]
 
 #: Steps up to which looking them through is cheaper than comparing every node.
 _SHORT_LOG = 64
+
+
+#: Fewer pods are added up faster than it takes to see whether their nodes differ.
+_WORTH_LOOKING = 64
 
 
 class Ledger:
@@ -53,7 +58,8 @@ class Ledger:
         self.gpu_free = snapshot.gpu_free.copy()
         self.releasing = snapshot.releasing
         self._domain_idle: Longs | None = None
-        self._log: list[tuple[Ints, Longs, Words | None]] = []
+        self._switches: SwitchBook | None = None
+        self._log: list[tuple[Ints, Longs, Words | None] | tuple[str, JobPods | None]] = []
         # Whether it holds all that happened since the snapshot.
         self._log_is_whole = True
 
@@ -62,6 +68,7 @@ class Ledger:
         other = copy.copy(self)
         other.used, other.idle, other.gpu_free = self.used.copy(), self.idle.copy(), self.gpu_free.copy()
         other._domain_idle = None
+        other._switches = None if self._switches is None else self._switches.copy()
         other._log = []
         other._log_is_whole = False
         return other
@@ -123,12 +130,44 @@ class Ledger:
     def rollback(self, mark: int) -> None:
         """Undo everything since the mark."""
         while len(self._log) > mark:
-            nodes, rows, gpu_words = self._log.pop()
-            self._apply(nodes, -rows, gpu_words)
+            entry = self._log.pop()
+            if len(entry) == 2:
+                key, before = entry
+                assert self._switches is not None
+                self._switches.set_job(key, before)
+            else:
+                nodes, rows, gpu_words = entry
+                self._apply(nodes, -rows, gpu_words)
+
+    @property
+    def switches(self) -> SwitchBook | None:
+        """What running jobs mean for the switches; None without a switch table. Change it only by `set_job`."""
+        if self._switches is None and self.snapshot.switch_table is not None:
+            self._switches = SwitchBook(self.snapshot.switch_table, self.snapshot.running_jobs)
+        return self._switches
+
+    def set_job(self, key: str, pods: JobPods | None) -> None:
+        """Say where a job runs now, as far as switches care; can be rolled back. Without a switch table: nothing."""
+        book = self.switches
+        if book is not None:
+            self._log.append((key, book.set_job(key, pods)))
+
+    def end_pods(self, key: str, nodes: Ints) -> None:
+        """Say that pods of a job on these nodes have ended, one for each time that a node is named."""
+        pods = None if self._switches is None else self._switches.job(key)
+        if pods is None:
+            return
+        ended = np.bincount(nodes[nodes >= 0], minlength=self.topology.n_nodes)
+        order = np.argsort(pods.node, kind="stable")
+        node = pods.node[order]
+        # The number of pods of the same node before each.
+        place = np.arange(len(node)) - np.searchsorted(node, node)
+        left = np.sort(order[(node < 0) | (place >= ended[node])])
+        self.set_job(key, pods.only(left) if len(left) else None)
 
     def since(self, mark: int) -> list[tuple[Ints, Longs, Words | None]]:
         """What was taken since a mark: nodes, rows and GPUs of each call, the rows negative where it was given back."""
-        return self._log[mark:]
+        return [entry for entry in self._log[mark:] if len(entry) == 3]
 
     def commit(self) -> None:
         """Make everything so far final: the next mark is 0, and what it needed in memory is free."""
@@ -136,11 +175,18 @@ class Ledger:
         self._log_is_whole = False
 
     def _apply(self, nodes: Ints, rows: Longs, gpu_words: Words | None) -> None:
-        np.add.at(self.used, nodes, rows)
-        np.subtract.at(self.idle, nodes, rows)
-        if gpu_words is not None:
-            # Taking and giving back are the same flip: the sets of one call are disjoint.
-            np.bitwise_xor.at(self.gpu_free, nodes, gpu_words)
+        # `at` adds up what comes several times; where no node does, plain indexing is several times faster.
+        if len(nodes) > _WORTH_LOOKING and int(np.bincount(nodes).max()) == 1:
+            self.used[nodes] += rows
+            self.idle[nodes] -= rows
+            if gpu_words is not None:
+                self.gpu_free[nodes] ^= gpu_words
+        else:
+            np.add.at(self.used, nodes, rows)
+            np.subtract.at(self.idle, nodes, rows)
+            if gpu_words is not None:
+                # Taking and giving back are the same flip: the sets of one call are disjoint.
+                np.bitwise_xor.at(self.gpu_free, nodes, gpu_words)
         if self._domain_idle is not None:
             _add_to_ancestors(self._domain_idle, self.topology.node_domains, nodes, -rows)
 
@@ -150,7 +196,7 @@ class Ledger:
         if not self._log_is_whole or len(self._log) > _SHORT_LOG:
             changed: Ints = np.flatnonzero((self.used != self.snapshot.used).any(axis=1)).astype(np.int32)
             return changed
-        nodes = [nodes for nodes, _, _ in self._log]
+        nodes = [step[0] for step in self._log if len(step) == 3]
         return np.unique(np.concatenate(nodes)).astype(np.int32) if nodes else np.zeros(0, dtype=np.int32)
 
     @property

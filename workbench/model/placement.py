@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from workbench.kernels.bottleneck import indices_of
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
+from workbench.model.switches import RANK_ANNOTATION
 from workbench.model.topology import Topology
 
 __all__ = ["Decision", "NearestMiss", "PlacedPod", "Placement", "Reason", "Refusal", "Unplaced", "words_to_mask"]
@@ -114,6 +116,12 @@ class Placement(Displayed):
         Rank of each pod; None: the order of the pods.
     score : float
         What the policy maximised; only comparable within one policy.
+    annotations : tuple of mapping of str to str
+        Annotations that the scheduler writes on several pods alike.
+    annotation_group : ndarray of shape (n_pods,), int32, optional
+        Which of `annotations` each pod gets, -1: none; None: no pod gets any.
+    job_class : str
+        Label tor-affinity that the job was placed under; empty: its own.
     """
 
     gang: Gang
@@ -129,6 +137,9 @@ class Placement(Displayed):
     rank: npt.NDArray[np.int32] | None = None
     score: float = 0.0
     warnings: tuple[str, ...] = ()
+    annotations: tuple[Mapping[str, str], ...] = ()
+    annotation_group: npt.NDArray[np.int32] | None = None
+    job_class: str = ""
 
     @property
     def n_placed(self) -> int:
@@ -153,40 +164,69 @@ class Placement(Displayed):
         """GPUs of one pod as a bit mask."""
         return 0 if self.gpu_words is None else words_to_mask(self.gpu_words[position])
 
+    def annotations_of(self, position: int) -> dict[str, str]:
+        """What the scheduler writes on one pod, GPUs apart; its rank where the policy numbers the pods."""
+        group = -1 if self.annotation_group is None else int(self.annotation_group[position])
+        written = dict(self.annotations[group]) if group >= 0 else {}
+        if self.rank is not None:
+            written[RANK_ANNOTATION] = str(int(self.rank[position]))
+        return written
+
     def pods(self) -> Iterator[PlacedPod]:
         """Every placed pod, in order of position."""
-        visible = self._visible_gpus()
-        for position in np.flatnonzero(self.node >= 0):
-            yield self._pod(int(position), visible)
+        return iter(self._made(np.flatnonzero(self.node >= 0).tolist()))
 
     def pod(self, position: int) -> PlacedPod:
         """The pod at a position that has a node."""
-        return self._pod(position, self._visible_gpus())
+        return self._made([position])[0]
 
     def _visible_gpus(self) -> dict[int, int]:
         """Per node the GPUs of the whole gang there: what every member may see."""
         if self.gpu_words is None:
             return {}
         seen: dict[int, int] = {}
-        for position in np.flatnonzero(self.node >= 0):
-            node = int(self.node[position])
-            seen[node] = seen.get(node, 0) | self.gpu_mask(int(position))
+        for node, mask in zip(self.node.tolist(), self._masks, strict=True):
+            if node >= 0:
+                seen[node] = seen.get(node, 0) | mask
         return seen
 
-    def _pod(self, position: int, visible: Mapping[int, int]) -> PlacedPod:
-        ref = self.gang.pod(position)
-        node = int(self.node[position])
-        gpus = indices_of(self.gpu_mask(position))
-        dealt = _deal(gpus, ref.role.container_gpus)
-        annotations = {GPU_ANNOTATION: gpu_annotation(dealt, indices_of(visible[node]))} if gpus else {}
-        return PlacedPod(
-            name=ref.name,
-            node=self.topology.node_names[node],
-            gpus=gpus,
-            container_gpus=dealt,
-            rank=position if self.rank is None else int(self.rank[position]),
-            annotations=annotations,
-        )
+    @cached_property
+    def _masks(self) -> list[int]:
+        """GPUs of every pod as a bit mask."""
+        if self.gpu_words is None:
+            return [0] * len(self.node)
+        if self.gpu_words.shape[1] == 1:
+            masks: list[int] = self.gpu_words[:, 0].tolist()
+            return masks
+        return [words_to_mask(row) for row in self.gpu_words]
+
+    def _made(self, positions: list[int]) -> list[PlacedPod]:
+        visible, masks = self._visible_gpus(), self._masks
+        nodes, names, gang = self.node.tolist(), self.topology.node_names, self.gang
+        numbers, starts = gang.role_of_pod.tolist(), gang.role_start.tolist()
+        ranks = None if self.rank is None else self.rank.tolist()
+        groups = None if self.annotation_group is None else self.annotation_group.tolist()
+        # Pods of one role with the same GPUs look alike: their GPUs are put into words once.
+        known: dict[tuple[int, int, int], tuple[tuple[int, ...], tuple[tuple[int, ...], ...], str]] = {}
+        made = []
+        for i in positions:
+            number, node, mask = numbers[i], nodes[i], masks[i]
+            role = gang.roles[number]
+            written = dict(self.annotations[groups[i]]) if groups is not None and groups[i] >= 0 else {}
+            if ranks is not None:
+                written[RANK_ANNOTATION] = str(ranks[i])
+            gpus: tuple[int, ...] = ()
+            dealt: tuple[tuple[int, ...], ...] = ()
+            if mask:
+                key = (number, mask, visible[node])
+                if key not in known:
+                    gpus = indices_of(mask)
+                    dealt = _deal(gpus, role.container_gpus)
+                    known[key] = (gpus, dealt, gpu_annotation(dealt, indices_of(visible[node])))
+                gpus, dealt, written[GPU_ANNOTATION] = known[key]
+            name = gang.pod_name(role, i - starts[number])
+            made.append(PlacedPod(name, names[node], gpus, dealt, i if ranks is None else ranks[i], written))
+        return made
 
 
 def gpu_annotation(container_gpus: tuple[tuple[int, ...], ...], visible: tuple[int, ...]) -> str:

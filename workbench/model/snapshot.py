@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -18,6 +18,8 @@ from workbench.model.labels import FilterCache, NodeLabels, NodeTaints
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Placement
 from workbench.model.resources import is_gpu_resource, request_vector
+from workbench.model.switch_book import RunningPods
+from workbench.model.switches import SwitchTable, switches_of_hypernodes
 from workbench.model.topology import Topology
 
 __all__ = ["ClusterSnapshot", "Queue", "RunningPod", "Scenario", "gpu_words"]
@@ -70,6 +72,10 @@ class RunningPod:
         Queue of its gang; empty: none.
     ending : bool
         It holds what it holds until it is gone, and counts for no gang and no queue any more.
+    job_class : str
+        Label tor-affinity of its gang; empty: none.
+    group_phase : str
+        Phase of its PodGroup; empty: it has none, or the input does not say.
     """
 
     namespace: str
@@ -83,6 +89,8 @@ class RunningPod:
     annotations: Mapping[str, str] = field(default_factory=dict)
     queue: str = ""
     ending: bool = False
+    job_class: str = ""
+    group_phase: str = ""
 
 
 def gpu_words(masks: list[int]) -> Words:
@@ -125,6 +133,8 @@ class ClusterSnapshot(Displayed):
         ISO 8601 time of the observation; empty for files without one.
     addresses : tuple of str
         InternalIP of each node, empty where unknown; an empty tuple: none is known.
+    switches : SwitchTable, optional
+        As a switch file gives it; None: the tier-1 HyperNodes are the switches (`switch_table`).
     """
 
     topology: Topology
@@ -145,6 +155,7 @@ class ClusterSnapshot(Displayed):
     source: str = ""
     taken_at: str = ""
     addresses: tuple[str, ...] = ()
+    switches: SwitchTable | None = None
 
     def __post_init__(self) -> None:
         n = self.topology.n_nodes
@@ -172,6 +183,22 @@ class ClusterSnapshot(Displayed):
     def filters(self) -> FilterCache:
         """Node masks of pods' selectors, affinities and tolerations, each evaluated once."""
         return FilterCache(self.labels, self.taints, self.unschedulable)
+
+    @cached_property
+    def switch_table(self) -> SwitchTable | None:
+        """The switches: those of the switch file, else the tier-1 HyperNodes; None where there are none."""
+        if self.switches is None or not self.switches.names:
+            return switches_of_hypernodes(self.topology)
+        return self.switches
+
+    def with_switches(self, switches: SwitchTable) -> ClusterSnapshot:
+        """The same moment with a switch table."""
+        return dataclasses.replace(self, switches=switches)
+
+    @cached_property
+    def running_jobs(self) -> RunningPods:
+        """The running pods as arrays, as far as switches care."""
+        return RunningPods.read(self.running)
 
     @cached_property
     def gpu_columns(self) -> tuple[int, ...]:
@@ -245,6 +272,7 @@ class ClusterSnapshot(Displayed):
         """The moment after the placed pods have started."""
         used, gpu_free = self.used.copy(), self.gpu_free.copy()
         started = []
+        written = placement.annotations_of
         for position in np.flatnonzero(placement.node >= 0):
             ref = placement.gang.pod(int(position))
             node = int(placement.node[position])
@@ -263,8 +291,9 @@ class ClusterSnapshot(Displayed):
                     role=ref.role.name,
                     gpu_mask=placement.gpu_mask(int(position)),
                     labels=ref.role.labels,
-                    annotations=ref.role.annotations,
+                    annotations={**ref.role.annotations, **written(int(position))},
                     queue=placement.gang.queue,
+                    job_class=placement.job_class or placement.gang.job_class,
                 )
             )
         running, records = (*self.running, *started), {**self.records, **placement.records}
@@ -272,14 +301,20 @@ class ClusterSnapshot(Displayed):
 
     def without(self, gang: str) -> ClusterSnapshot:
         """The moment after a gang (``namespace/name``) has ended; its pods give everything back."""
+        records = {name: at for name, at in self.records.items() if name != gang and not name.startswith(f"{gang}/")}
+        return dataclasses.replace(self.without_pods(lambda pod: pod.gang == gang), records=records)
+
+    def without_pods(self, ended: Callable[[RunningPod], bool]) -> ClusterSnapshot:
+        """The moment after some running pods have ended; they give everything back."""
         used, gpu_free = self.used.copy(), self.gpu_free.copy()
+        remaining = []
         for pod in self.running:
-            if pod.gang == gang and pod.node >= 0:
+            if not ended(pod):
+                remaining.append(pod)
+            elif pod.node >= 0:
                 used[pod.node] -= request_vector(self.resources, pod.requests)[0]
                 gpu_free[pod.node] |= gpu_words_row(pod.gpu_mask, gpu_free.shape[1]) & self.gpu_total[pod.node]
-        remaining = tuple(pod for pod in self.running if pod.gang != gang)
-        records = {name: at for name, at in self.records.items() if name != gang and not name.startswith(f"{gang}/")}
-        return dataclasses.replace(self, used=used, gpu_free=gpu_free, running=remaining, records=records)
+        return dataclasses.replace(self, used=used, gpu_free=gpu_free, running=tuple(remaining))
 
 
 def gpu_words_row(mask: int, width: int) -> Words:

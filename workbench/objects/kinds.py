@@ -26,6 +26,7 @@ from workbench.objects.pod import Pod, read_pod
 from workbench.objects.pod_group import PodGroup, read_pod_group
 from workbench.objects.queue import PriorityClass, read_priority_class, read_queue
 from workbench.objects.tor_node import TOR_NODE_CONFIG_MAP, TorNodeConfig, read_tor_node
+from workbench.objects.tor_share import TOR_SHARE_CONFIG_MAP, TorShareConfig, read_tor_share
 
 __all__ = ["ClusterObjects"]
 
@@ -48,6 +49,7 @@ class ClusterObjects:
     jobs: dict[str, Job] = field(default_factory=dict)
     deployments: dict[str, Deployment] = field(default_factory=dict)
     tor_nodes: dict[str, TorNodeConfig] = field(default_factory=dict)
+    tor_shares: dict[str, TorShareConfig] = field(default_factory=dict)
     level_topologies: dict[str, LevelTopology] = field(default_factory=dict)
     ignored: Counter[str] = field(default_factory=Counter)
     refused: dict[str, str] = field(default_factory=dict)
@@ -101,6 +103,7 @@ _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] 
 # ConfigMaps are told apart by their names only.
 _CONFIG_MAPS: dict[str, tuple[str, Callable[[Mapping[str, Any]], Any]]] = {
     TOR_NODE_CONFIG_MAP: ("tor_nodes", read_tor_node),
+    TOR_SHARE_CONFIG_MAP: ("tor_shares", read_tor_share),
 }
 
 _KNOWN_KINDS = {kind for _, kind in _READERS}

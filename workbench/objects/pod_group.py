@@ -23,7 +23,7 @@ ALLOCATED_HYPERNODE_ANNOTATION = "volcano.sh/job-allocated-hypernode"
 
 @dataclass(frozen=True)
 class PodGroup:
-    """A PodGroup; `min_member` None: absent, which is 1; `min_resources` None: absent."""
+    """A PodGroup; `min_member` None: absent, which is 1; `min_resources` None: absent; `phase` empty: absent."""
 
     metadata: Metadata
     min_member: int | None
@@ -33,6 +33,7 @@ class PodGroup:
     constraint: TopologyConstraint | None
     sub_group_policies: tuple[SubGroupPolicy, ...] = ()
     min_resources: Mapping[str, int] | None = None
+    phase: str = ""
 
     @property
     def record(self) -> str:
@@ -52,6 +53,7 @@ def read_pod_group(data: Mapping[str, Any]) -> PodGroup:
         constraint=read_constraint(spec, "spec"),
         sub_group_policies=read_sub_group_policies(spec, "spec"),
         min_resources=read_resources(spec, "minResources", "spec") or None,
+        phase=get_text(get_map(data, "status", ""), "phase", "status"),
     )
 
 

@@ -20,6 +20,7 @@ from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Decision, NearestMiss, Placement, Reason, Refusal, Unplaced
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.switch_book import JobPods
 from workbench.model.topology import Topology
 from workbench.policies.demand import Demand, node_reasons
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
@@ -160,8 +161,10 @@ class Assignment:
         -1: unplaced; best-effort pods always are.
     reasons : mapping of int to tuple of Reason
         Per role why its unplaced pods have no node.
-    record, has_record, records, score, warnings
+    record, has_record, records, score, warnings, rank, annotations, annotation_group, job_class
         As in `Placement`.
+    running : JobPods, optional
+        Where the whole job runs afterwards, for the switches of the ledger; None: nothing to say about switches.
     """
 
     node: Ints
@@ -171,6 +174,11 @@ class Assignment:
     records: Mapping[str, str] = field(default_factory=dict)
     score: float = 0.0
     warnings: tuple[str, ...] = ()
+    rank: Ints | None = None
+    annotations: tuple[Mapping[str, str], ...] = ()
+    annotation_group: Ints | None = None
+    job_class: str = ""
+    running: JobPods | None = None
 
 
 @dataclass(eq=False)
@@ -283,6 +291,8 @@ class Composed(Policy):
                 request.demand.rows[gang.role_of_pod[taken]],
                 None if dealt.words is None else dealt.words[taken],
             )
+        if answer.running is not None:
+            ledger.set_job(gang.key, answer.running)
         return self.placement(gang, ledger.topology, answer, dealt.words, dealt.warnings)
 
     def refusal(self, gang: Gang, answer: Declined) -> Refusal:
@@ -305,7 +315,7 @@ class Composed(Policy):
         warnings: tuple[str, ...],
     ) -> Placement:
         """The answer to the user where it says yes; `warnings` are those of the GPU policy."""
-        unplaced = np.flatnonzero(answer.node < 0)
+        unplaced = (answer.node < 0).nonzero()[0]
         return Placement(
             gang,
             topology,
@@ -317,7 +327,11 @@ class Composed(Policy):
             has_record=answer.has_record,
             records=answer.records,
             unplaced=tuple(Unplaced(int(i), answer.reasons.get(int(gang.role_of_pod[i]), ())) for i in unplaced),
+            rank=answer.rank,
             score=answer.score,
+            annotations=answer.annotations,
+            annotation_group=answer.annotation_group,
+            job_class=answer.job_class,
             warnings=(*gang.notes, *self.node.warnings, *answer.warnings, *self._notices(gang), *warnings),
         )
 

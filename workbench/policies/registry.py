@@ -19,6 +19,13 @@ from workbench.policies.gpu.base import GpuPolicy
 from workbench.policies.gpu.bottleneck import BottleneckParameters, GpuBottleneck
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters, ParameterInfo, parameter_infos, read_parameters
+from workbench.policies.switch_affinity.policy import (
+    SingleLayer,
+    SwitchAffinity,
+    SwitchAffinity10,
+    SwitchParameters,
+    TableParameters,
+)
 from workbench.policies.volcano.hypernode_scores import HyperNodeParameters
 from workbench.policies.volcano.plain import Allocate
 from workbench.policies.volcano.scores import NodeOrderParameters, TopologyParameters
@@ -75,6 +82,7 @@ class PolicyInfo:
 
 
 _VOLCANO = "Volcano"
+_ASCEND = "Ascend MindCluster, switch affinity"
 _BUILT_IN = (
     Entry(
         "allocate",
@@ -99,6 +107,30 @@ _BUILT_IN = (
         HyperNodeParameters,
         "two-level search with sub-groups, soft as hard at the virtual top, packing of HyperNodes",
         f"{_VOLCANO}, newest after 1.15, network-topology-aware",
+    ),
+    Entry(
+        "switch-affinity",
+        "node",
+        SwitchAffinity,
+        SwitchParameters,
+        "foundation-model, common and padding jobs on idle, shared and exclusive switches",
+        f"{_ASCEND} 2.0",
+    ),
+    Entry(
+        "switch-affinity-1.0",
+        "node",
+        SwitchAffinity10,
+        TableParameters,
+        "one cross-switch job per switch, in full or in logical switches",
+        f"{_ASCEND} 1.0",
+    ),
+    Entry(
+        "switch-affinity-single-layer",
+        "node",
+        SingleLayer,
+        TableParameters,
+        "every job under one switch",
+        f"{_ASCEND}, single-layer network",
     ),
     Entry("gang", "node", GangFirstFit, NoParameters, "all or nothing, first fit by name", "baseline"),
     Entry("binpack", "node", BinPack, ScoreParameters, "fullest node first", "baseline"),

@@ -78,6 +78,8 @@ class Stream:
             raise InputError("nothing to give back", source="placement", got=repr(placement), expected=expected)
         for nodes, rows, words in taken:
             self._give(nodes, rows, words)
+        self._ledger.end_pods(placement.gang.key, placement.node)
+        self._ledger.commit()
 
     def _by_policy(self, gang: Gang) -> tuple[Placement | Refusal, list[Taken]]:
         """What the policy answers, and what the ledger then holds more."""

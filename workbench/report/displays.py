@@ -13,6 +13,7 @@ from workbench.model.display import set_renderer
 from workbench.model.explanation import Explanation
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.switch_history import SwitchHistory
 from workbench.model.topology import Topology
 from workbench.report import html
 from workbench.report.difference import difference_html
@@ -21,11 +22,12 @@ from workbench.report.lint_view import lint_html
 from workbench.report.occupancy import occupancy, placements_in
 from workbench.report.picture import Picture
 from workbench.report.pyvis_view import network_html
+from workbench.report.switch_history import draw_switch_history
 from workbench.report.topology_svg import draw_topology
 from workbench.topology.diff import TopologyDiff
 from workbench.topology.lint import LintReport
 
-__all__ = ["install", "view_matrix", "view_topology"]
+__all__ = ["install", "view_matrix", "view_switch_history", "view_topology"]
 
 
 def view_topology(
@@ -68,10 +70,16 @@ def view_matrix(
     return Picture(draw_heatmap(matrix, gpus, pair, title))
 
 
+def view_switch_history(history: SwitchHistory, title: str = "") -> Picture:
+    """Draw what became of the switches; reached as ``timeline.history.view(…)``."""
+    return Picture(draw_switch_history(history, title))
+
+
 def install() -> None:
     """Give every value that is worth looking at its picture."""
     set_renderer(Topology, lambda topology: draw_topology(topology), view_topology)
     set_renderer(BandwidthMatrix, lambda matrix: draw_heatmap(matrix), view_matrix)
+    set_renderer(SwitchHistory, lambda history: draw_switch_history(history), view_switch_history)
     _simple(BestGpus, html.best_gpus_html)
     _simple(ClusterSnapshot, html.snapshot_html)
     _simple(Placement, html.placement_html)

@@ -147,23 +147,28 @@ def _block_label(block: Block, topology: Topology) -> str:
 
 def _cell(cell: Cell, who: Occupancy, colours: Sequence[JobColour], key: str) -> str:
     title = f"<title>{escape(_cell_title(cell, who))}</title>"
+    # Names by which a page links the same place in several pictures.
+    group = f"<g data-cell='{escape(cell.label, quote=True)}' data-jobs='{_jobs_here(cell, who)}'>"
     one = cell.nodes[0] if len(cell.nodes) == 1 else None
     gpus = who.gpus.get(one, ()) if one is not None else ()
     if gpus and cell.size >= _GPU_CELL and len(gpus) <= _GPUS_SHOWN:
-        return (
-            f"<g>{title}{_square(cell, 0.0, 1.0, None)}{_name(cell, None)}{_slots(cell, gpus, who, colours, key)}</g>"
-        )
+        slots = _slots(cell, gpus, who, colours, key)
+        return f"{group}{title}{_square(cell, 0.0, 1.0, None)}{_name(cell, None)}{slots}</g>"
     shares = _shares(cell, who)
     used = sum(share for _, share in shares)
     if not shares:
-        return f"<g>{title}{_square(cell, 0.0, 1.0, None)}{_name(cell, None)}</g>"
+        return f"{group}{title}{_square(cell, 0.0, 1.0, None)}{_name(cell, None)}</g>"
     parts = [_square(cell, 0.0, 1.0, None)] if used < 0.999 else []
     at = 0.0
     for job, share in shares:
         parts.append(_square(cell, at, share, "running" if job < 0 else _fill(job, colours, key)))
         at += share
     ink = colours[shares[0][0]].colour if len(shares) == 1 and shares[0][0] >= 0 and used > 0.9 else None
-    return f"<g>{title}{''.join(parts)}{_name(cell, ink)}</g>"
+    return f"{group}{title}{''.join(parts)}{_name(cell, ink)}</g>"
+
+
+def _jobs_here(cell: Cell, who: Occupancy) -> str:
+    return " ".join(str(job) for job in sorted({entry.job for node in cell.nodes for entry in who.held.get(node, ())}))
 
 
 def _square(cell: Cell, at: float, share: float, fill: str | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conformance.runners import gpu, volcano_topology
+from tests.conformance.runners import gpu, switch_affinity, volcano_topology
 
 #: Sub-folder of the cases -> its runners.
-AREAS = {runners.area: runners for runners in (gpu.RUNNERS, volcano_topology.RUNNERS)}
+AREAS = {runners.area: runners for runners in (gpu.RUNNERS, switch_affinity.RUNNERS, volcano_topology.RUNNERS)}

@@ -81,7 +81,7 @@ def test_a_table_is_written_as_it_was_read(tmp_path):
         tor["tor_id"] = 10 + i
         tor["tor_ip"] = f"tor-{10 + i}"
     snapshot = load(write(tmp_path, "cm.yaml", config_map(data)), write(tmp_path, "nodes.yaml", *nodes)).snapshot
-    assert tor_table_for(snapshot) == parse_tor_node(data, level="double_layer")
+    assert tor_table_for(snapshot) == parse_tor_node(data)
 
 
 def test_names_of_switches_and_unknown_addresses_are_told():

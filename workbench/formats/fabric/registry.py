@@ -17,6 +17,7 @@ from workbench.formats.fabric.snapshot import SNAPSHOT
 from workbench.formats.fabric.topograph import TOPOGRAPH
 from workbench.formats.fabric.topograph_labels import TOPOGRAPH_LABELS
 from workbench.formats.fabric.tor_node import TOR_NODE
+from workbench.formats.fabric.tor_tables import TOR_SHARE
 from workbench.formats.nccl_topo import NCCL_TOPO
 
 __all__ = ["FORMATS", "detect_format", "get_format", "writable_formats"]
@@ -29,6 +30,7 @@ FORMATS: tuple[FabricFormat, ...] = (
     SLURM_YAML,
     SLURM_BLOCK_YAML,
     TOR_NODE,
+    TOR_SHARE,
     GRAPHML,
     KUEUE,
     KAI,

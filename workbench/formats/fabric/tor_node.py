@@ -7,17 +7,16 @@ import re
 from collections.abc import Mapping
 
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written, make_hypernode, make_node
+from workbench.formats.fabric.tor_tables import tor_nodes_of
 from workbench.formats.fabric.writing import Shape, listed, losses_beside, shape_of
 from workbench.formats.write_manifests import to_yaml
-from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.switches import SwitchTable
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.node import Node
 from workbench.objects.tor_node import (
     TOR_NODE_CONFIG_MAP,
-    Tor,
     TorNodeTable,
-    TorServer,
     as_payload,
     parse_tor_node,
 )
@@ -36,7 +35,6 @@ __all__ = [
 #: What a server's npu_count counts.
 NPU = "huawei.com/Ascend910"
 
-_TOR_NAME = re.compile(r"tor-(0|[1-9][0-9]{0,8})\Z")
 _PAYLOAD = re.compile(r'\s*\{.*"server_list"\s*:', re.DOTALL)
 
 
@@ -117,33 +115,30 @@ def tor_table_for(snapshot: ClusterSnapshot) -> TorNodeTable:
 
     Switches in the order of a walk over the tree, which breaks ties; ``tor-7`` keeps the number 7 where all are called
     so, else they are numbered from 0. Servers in byte order, at positions from 0; tor_count is the largest switch.
-    Addresses are the nodes' InternalIPs, or else their names; a switch's address is its name.
+    Addresses are the nodes' InternalIPs, or else their names; a switch's address is its name. A snapshot with a switch
+    table of its own: that one.
     """
     return _table_of(snapshot, shape_of(snapshot.topology))
 
 
 def _table_of(snapshot: ClusterSnapshot, shape: Shape) -> TorNodeTable:
+    return tor_nodes_of(snapshot, _switches_of(snapshot, shape))
+
+
+def _switches_of(snapshot: ClusterSnapshot, shape: Shape) -> SwitchTable:
+    if snapshot.switches is not None:
+        return snapshot.switches
     topology = snapshot.topology
     place, _ = topology.preorder
     order = sorted((j for j in range(topology.n_domains) if shape.own[j]), key=lambda j: int(place[j]))
-    numbers = [_TOR_NAME.match(shape.names[j]) for j in order]
-    columns = [i for i, name in enumerate(snapshot.resources) if is_gpu_resource(name)]
-    npus = snapshot.allocatable[:, columns].sum(axis=1)
     seen: set[str] = set()
-    tors = []
-    for i, j in enumerate(order):
+    rows = []
+    for j in order:
         # A node under two switches stays under the first: the table cannot say more.
         nodes = [name for name in shape.own[j] if name not in seen]
         seen.update(nodes)
-        servers = tuple(
-            TorServer(snapshot.address_of(node) or name, int(npus[node]), k)
-            for k, name in enumerate(nodes)
-            for node in (topology.node(name),)
-        )
-        number = numbers[i]
-        tor_id = int(number[1]) if number is not None and all(numbers) else i
-        tors.append(Tor(tor_id, shape.names[j], servers))
-    return TorNodeTable(tuple(tors), max([1, *(len(tor.servers) for tor in tors)]), "double_layer")
+        rows.append((shape.names[j], shape.names[j], [(topology.node(name), k) for k, name in enumerate(nodes)]))
+    return SwitchTable.build(rows, topology.n_nodes, level="double_layer")
 
 
 def tor_config_map(table: TorNodeTable) -> str:
@@ -158,9 +153,13 @@ def tor_config_map(table: TorNodeTable) -> str:
 def _write(snapshot: ClusterSnapshot) -> Written:
     shape = shape_of(snapshot.topology)
     table = _table_of(snapshot, shape)
-    losses = losses_beside(snapshot, shape, frozenset({"tiers"}))
-    written = {tor.address: tor.name for tor in table.tors}
-    renamed = [name for name, new in written.items() if name != new]
+    losses = losses_beside(snapshot, shape, frozenset({"tiers", "switches"}))
+    switches = _switches_of(snapshot, shape)
+    renamed = [
+        name
+        for name, address, tor in zip(switches.names, switches.addresses, table.tors, strict=True)
+        if name != tor.name and address == name
+    ]
     above = [name for j, name in enumerate(shape.names) if not shape.own[j] and j not in shape.empty]
     if above:
         losses.append(f"not written: {listed('HyperNode', above)} above the switches")

@@ -97,7 +97,8 @@ def losses_beside(snapshot: ClusterSnapshot, shape: Shape, keeps: frozenset[str]
     shape : Shape
         Of its topology.
     keeps : frozenset of str
-        What the format holds of ``tiers``, ``tier-names``, ``free``, ``empty``, ``resources``, ``labels``, ``taints``.
+        What the format holds of ``tiers``, ``tier-names``, ``free``, ``empty``, ``resources``, ``labels``, ``taints``,
+        ``switches``.
         No fabric format but the snapshot holds GPUs, matrices, queues and running pods.
     """
     topology = snapshot.topology
@@ -110,6 +111,7 @@ def losses_beside(snapshot: ClusterSnapshot, shape: Shape, keeps: frozenset[str]
         "labels": _counted("label key", len(set(snapshot.labels.columns) - {NODE_NAME_FIELD}), " of nodes"),
         "taints": _counted("node", _restricted(snapshot), " with taints or cordoned"),
         "gpus": _counted("node", _odd_gpus(snapshot), " whose GPUs are not all healthy and free"),
+        "switches": None if snapshot.switches is None else "the switch table (order, addresses, positions, states)",
         "matrices": _counted("bandwidth matrix", len(snapshot.matrices)),
         "queues": _counted("queue", len(set(snapshot.queues) - {"default"})),
         "running": _counted("running pod", len(snapshot.running)),

@@ -1,0 +1,112 @@
+"""What the comparer answers and draws, without a page."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench
+from workbench.widgets.comparer import PlacementComparer
+
+
+@pytest.fixture
+def said(monkeypatch):
+    messages = []
+    monkeypatch.setattr(PlacementComparer, "send", lambda self, content, buffers=None: messages.append(content))
+    return messages
+
+
+@pytest.fixture
+def comparer(said):
+    panel = PlacementComparer(workbench.load("datasets/demo"), ["volcano-1.13", "gang"])
+    yield panel
+    panel.close()
+
+
+def ask(panel, type_, **body):
+    answer = panel.receive({"id": 1, "type": type_, "body": body})
+    assert answer["type"] == "answer", answer
+    return answer["body"]
+
+
+def last(said, kind):
+    return next(m["body"] for m in reversed(said) if m["type"] == kind)
+
+
+def test_every_policy_has_a_picture_and_every_job_a_cell(comparer, said):
+    ask(comparer, "state")
+    comparer.wait()
+    view = last(said, "result")
+    assert [p["name"] for p in view["policies"]] == ["volcano-1.13", "gang"] or len(view["policies"]) == 2
+    assert all("<svg" in p["picture"] for p in view["policies"])
+    assert [len(job["cells"]) for job in view["jobs"]] == [2] * len(comparer.gangs)
+    assert any("Pairs of pods" in chart for chart in view["charts"])
+
+
+def test_a_step_shows_fewer_jobs(comparer):
+    ask(comparer, "state")
+    comparer.wait()
+    none = ask(comparer, "step", policy=0, steps=0)["picture"]
+    all_ = ask(comparer, "step", policy=0, steps=99)["picture"]
+    assert "data-jobs='0'" not in none and "data-jobs='0'" in all_
+
+
+def test_a_decision_is_explained(comparer):
+    ask(comparer, "state")
+    comparer.wait()
+    assert "<" in ask(comparer, "explain", policy=0, job=comparer.gangs[0].key)["html"]
+
+
+def test_a_job_from_the_form_is_placed(comparer, said):
+    text = ask(comparer, "form", name="tiny", pods=2, gpus=1, cpu=1, mode="hard", tier=1)["text"]
+    assert ask(comparer, "jobs", text=text) == {"line": 0, "message": "", "jobs": ["default/tiny"]}
+    comparer.wait()
+    assert comparer.comparison.rows[0].decision("default/tiny") is not None
+
+
+def test_an_error_in_the_text_has_its_line_and_keeps_the_jobs(comparer):
+    text = ask(comparer, "form", name="tiny", pods=2, gpus=1, cpu=1, mode="hard", tier=1)["text"]
+    ask(comparer, "jobs", text=text)
+    bad = text.replace("replicas: 2", "replicas: two")
+    answer = ask(comparer, "jobs", text=bad)
+    assert answer["line"] == 1 + bad[: bad.index("replicas")].count("\n")
+    assert "replicas" in answer["message"]
+    assert [gang.key for gang in comparer.gangs][-1] == "default/tiny"
+
+
+def test_a_policy_that_raises_harms_nothing_else(comparer, said):
+    @workbench.policy("raises")
+    def raises(gang, ledger):
+        raise RuntimeError("no idea")
+
+    ask(comparer, "choose", chosen=[{"name": "raises"}, {"name": "gang"}])
+    comparer.wait()
+    first, second = last(said, "result")["policies"]
+    assert "no idea" in first["error"]["message"] and "raises" in first["error"]["traceback"]
+    assert second["error"] is None and "<svg" in second["picture"]
+
+
+def test_work_that_is_cancelled_says_nothing_more(comparer, said):
+    @workbench.policy("forever")
+    def forever(gang, ledger):
+        while True:
+            pass
+
+    ask(comparer, "choose", chosen=[{"name": "forever"}])
+    assert ask(comparer, "cancel") == {"cancelled": True}
+    comparer.wait(20)
+    assert not comparer._worker.busy
+    assert "result" not in [m["type"] for m in said] and comparer.comparison is None
+
+
+def test_without_a_cluster_it_says_what_is_missing(said):
+    panel = PlacementComparer()
+    ask(panel, "state")
+    assert last(said, "nothing") == {"missing": "a cluster"}
+    panel.close()
+
+
+@pytest.mark.parametrize(("kind", "start"), [("html", "<!doctype html"), ("csv", "policy,job,outcome")])
+def test_exports(comparer, kind, start):
+    ask(comparer, "state")
+    comparer.wait()
+    assert ask(comparer, "export", kind=kind)["text"].lower().startswith(start)

@@ -1,0 +1,117 @@
+"""The editor's answers without a page: drawing, text and history stay in step."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench
+from workbench.widgets.editor import TopologyEditor
+
+
+@pytest.fixture
+def said(monkeypatch):
+    messages = []
+    monkeypatch.setattr(TopologyEditor, "send", lambda self, content, buffers=None: messages.append(content))
+    return messages
+
+
+@pytest.fixture
+def editor(said):
+    panel = TopologyEditor("datasets/three-level-tree")
+    yield panel
+    panel.close()
+
+
+def ask(panel, type_, **body):
+    answer = panel.receive({"id": 1, "type": type_, "body": body})
+    assert answer["type"] == "answer", answer
+    return answer["body"]
+
+
+def item(panel, name):
+    return panel.draft.find("switch", name) or panel.draft.find("node", name)
+
+
+def test_every_change_is_told_with_its_revision(editor, said):
+    node, leaf = item(editor, "node0"), item(editor, "s1")
+    ask(editor, "edit", op="move", ids=[node.id], parent=leaf.id)
+    patch = said[-1]
+    assert (patch["type"], patch["body"]["revision"], patch["body"]["undo"]) == ("patch", 1, "move node0")
+    assert [record["parent"] for record in patch["body"]["set"]] == [leaf.id]
+    ask(editor, "undo")
+    assert said[-1]["body"]["redo"] == "move node0" and editor.draft[node.id].parent == node.parent
+
+
+def test_a_refused_operation_changes_nothing(editor):
+    top, leaf = item(editor, "s6"), item(editor, "s0")
+    answer = editor.receive({"id": 4, "type": "edit", "body": {"op": "move", "ids": [top.id], "parent": leaf.id}})
+    assert answer["type"] == "failure" and "under itself" in answer["message"]
+    assert editor.history.revision == 0
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        {"op": "fly"},
+        {"op": "move", "ids": "all", "parent": 1},
+        {"op": "move", "ids": [999], "parent": 1},
+        {"op": "set", "ids": [1], "fields": {"gpus": "many"}},
+        {"op": "add_nodes", "parent": 1, "count": -1},
+        {"op": "paste", "parent": 1},
+    ],
+)
+def test_bad_operations_are_one_line(editor, op):
+    answer = editor.receive({"id": 5, "type": "edit", "body": op})
+    assert answer["type"] == "failure" and answer["traceback"] == ""
+
+
+def test_the_text_follows_the_drawing_and_the_drawing_the_text(editor):
+    text = ask(editor, "text")["text"]
+    ask(editor, "edit", op="rename", ids=[item(editor, "s0").id], name="rack-a")
+    changed = ask(editor, "text")["text"]
+    assert "rack-a" in changed and changed != text
+    answer = ask(editor, "apply_text", text=changed.replace("rack-a", "rack-b"))
+    assert answer == {"line": 0, "message": ""} and item(editor, "rack-b") is not None
+    ask(editor, "undo")
+    assert item(editor, "rack-a") is not None and "rack-b" not in ask(editor, "text")["text"]
+
+
+def test_an_error_in_the_text_keeps_the_drawing(editor):
+    text = ask(editor, "text")["text"]
+    before = editor.history.revision
+    answer = ask(editor, "apply_text", text=text.replace("tier: 1", "tier: one", 1))
+    assert answer["line"] == 1 + text[: text.index("tier: 1")].count("\n")
+    assert editor.history.revision == before
+
+
+def test_findings_have_the_item_that_they_are_about(editor):
+    ask(editor, "edit", op="set", ids=[item(editor, "s0").id], fields={"tier": 7})
+    findings = ask(editor, "lint")["findings"]
+    assert item(editor, "s0").id in [f["id"] for f in findings if f["rule"].startswith("tier")]
+
+
+def test_what_is_exported_is_imported_equal(editor):
+    drawn = editor.draft
+    text = ask(editor, "export", format="graphml")["text"]
+    other = TopologyEditor()
+    ask(other, "import", text=text, name="fabric.graphml")
+    assert {(i.kind, i.name, i.tier) for i in other.draft} == {(i.kind, i.name, i.tier) for i in drawn}
+    other.close()
+
+
+def test_a_snapshot_keeps_its_pods_and_takes_a_matrix(said):
+    snapshot = workbench.load("datasets/demo").snapshot
+    panel = TopologyEditor(snapshot)
+    matrix = workbench.BandwidthMatrix([[0 if i == j else 7.0 for j in range(8)] for i in range(8)])
+    assert panel.assign(matrix, ["s0"]) == ["node0", "node1"]
+    after = panel.snapshot
+    assert after.matrix_of(after.topology.node("node1")) == matrix
+    assert after.matrix_of(after.topology.node("node4")) == snapshot.matrix_of(snapshot.topology.node("node4"))
+    assert after.running == snapshot.running
+    panel.close()
+
+
+def test_paste_copies_a_sub_tree(editor):
+    ask(editor, "copy", ids=[item(editor, "s0").id])
+    made = ask(editor, "edit", op="paste", parent=item(editor, "s4").id)["made"]
+    assert len(made) == 3

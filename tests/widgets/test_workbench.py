@@ -1,0 +1,79 @@
+"""The three panels with one scenario behind them."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench
+from workbench.errors import InputError
+from workbench.formats.scenario_file import read_scenario, scenario_text
+from workbench.widgets.workbench import Workbench
+
+
+@pytest.fixture
+def bench():
+    bench = Workbench("datasets/demo", ["volcano-1.13", "gang"])
+    yield bench
+    bench.comparer.wait()
+    bench.end()
+
+
+def outcomes(comparer):
+    comparer.wait()
+    return {
+        (row.policy, d.gang.key): type(d.result).__name__ for row in comparer.comparison.rows for d in row.decisions
+    }
+
+
+def test_it_compares_what_was_loaded(bench):
+    bench.comparer.run()
+    expected = workbench.load("datasets/demo")
+    assert sorted(g.key for g in bench.comparer.gangs) == [g.key for g in expected.gangs]
+    direct = workbench.compare(expected.gangs, expected.snapshot, ["volcano-1.13", "gang"])
+    assert outcomes(bench.comparer) == {
+        (row.policy, d.gang.key): type(d.result).__name__ for row in direct.rows for d in row.decisions
+    }
+
+
+def test_an_edit_is_placed_on_at_once(bench):
+    ids = [item.id for item in bench.editor.draft if item.kind == "node"]
+    bench.editor.edit(op="set", ids=ids, fields={"cordoned": True})
+    assert set(outcomes(bench.comparer).values()) == {"Refusal"}
+    bench.editor.undo()
+    assert "Placement" in outcomes(bench.comparer).values()
+
+
+def test_a_saved_scenario_is_the_same_again(bench, tmp_path):
+    bench.editor.edit(op="add_switches", parent=0, count=1, prefix="new-", nodes_each=2)
+    bench.save(tmp_path / "s.json")
+    again = Workbench(tmp_path / "s.json")
+    assert again.editor.draft == bench.editor.draft
+    assert again.comparer.policies == bench.comparer.policies
+    assert outcomes(again.comparer) == outcomes(bench.comparer)
+    again.save(tmp_path / "t.json")
+    assert (tmp_path / "t.json").read_text() == (tmp_path / "s.json").read_text()
+    again.end()
+
+
+def test_from_nothing_it_says_what_is_missing():
+    bench = Workbench()
+    bench.editor.edit(op="add_switches", count=2, nodes_each=2)
+    assert bench.snapshot.n_nodes == 4 and bench.comparer.comparison is None
+    bench.end()
+
+
+@pytest.mark.parametrize(
+    "text", ['{"workbench_scenario":2}', '{"workbench_scenario":1,"policies":3}', '{"workbench_scenario"']
+)
+def test_a_damaged_scenario_is_one_error(tmp_path, text):
+    (tmp_path / "s.json").write_text(text)
+    with pytest.raises(InputError, match=r"s\.json"):
+        read_scenario(tmp_path / "s.json")
+
+
+def test_a_scenario_without_a_cluster_is_read_back(tmp_path):
+    from workbench.formats.scenario_file import ScenarioFile
+
+    empty = ScenarioFile(None, "# nothing\n", (("gang", {}),))
+    (tmp_path / "s.json").write_text(scenario_text(empty))
+    assert read_scenario(tmp_path / "s.json") == empty

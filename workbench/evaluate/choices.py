@@ -1,0 +1,31 @@
+"""Which policies there are and what they take, for front ends that offer a choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.policies import Policy, get_policy, list_policies
+
+__all__ = ["make_policy", "policy_choices"]
+
+
+def policy_choices() -> list[dict[str, Any]]:
+    """Every registered policy as JSON-ready data: name, kind, meaning, source, parameters.
+
+    What a notebook cell registers is there at once; doing it again under the same name replaces it.
+    """
+    return [info.to_dict() for info in list_policies()]
+
+
+def make_policy(name: str, parameters: Mapping[str, Any]) -> Policy:
+    """A policy by name, ``NODE[+GPU]``, with its parameters; those of the GPU part begin with ``gpu.``.
+
+    Raises
+    ------
+    UnknownNameError, InputError
+        As `workbench.policies.get_policy`.
+    """
+    own = {key: value for key, value in parameters.items() if not key.startswith("gpu.")}
+    of_gpu = {key.removeprefix("gpu."): value for key, value in parameters.items() if key.startswith("gpu.")}
+    return get_policy(name, **own, **({"gpu": of_gpu} if of_gpu else {}))

@@ -1,0 +1,166 @@
+"""Between the switch table of a snapshot and the two ConfigMaps of Ascend: basic-tor-node-cm and tor-share-cm."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from workbench.formats.fabric.base import FabricFormat, Written
+from workbench.formats.fabric.writing import losses_beside, shape_of
+from workbench.formats.write_manifests import to_yaml
+from workbench.model.resources import is_gpu_resource
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.switches import SHARED, SwitchStates, SwitchTable
+from workbench.model.topology import Topology
+from workbench.objects.tor_node import Tor, TorNodeTable, TorServer
+from workbench.objects.tor_share import KEY, TOR_SHARE_CONFIG_MAP, TorShare, TorShareNode, share_payload
+
+__all__ = [
+    "TOR_SHARE",
+    "share_config_map",
+    "share_of",
+    "states_of_share",
+    "switch_table_of",
+    "tor_name_number",
+    "tor_nodes_of",
+    "with_share",
+]
+
+_TOR_NAME = re.compile(r"tor-(0|[1-9][0-9]{0,8})\Z")
+
+
+def tor_name_number(name: str) -> int | None:
+    """The number of a name such as ``tor-7``; None for another one."""
+    found = _TOR_NAME.match(name)
+    return int(found[1]) if found is not None else None
+
+
+def switch_table_of(tors: TorNodeTable, node_names: Mapping[str, str], topology: Topology) -> SwitchTable:
+    """The switch table of a ConfigMap.
+
+    Parameters
+    ----------
+    tors : TorNodeTable
+    node_names : mapping of str to str
+        Node of each server address; servers without one are unusable and left out.
+    topology : Topology
+        A switch is called as the tier-1 HyperNode with just its nodes, else ``tor-ID``.
+    """
+    names = {
+        frozenset(topology.nodes_of(int(d)).tolist()): topology.domain_name(int(d)) for d in topology.domains_at(1)
+    }
+    rows = []
+    for tor in tors.tors:
+        bound = [(s, node_names[s.address]) for s in tor.servers if s.address in node_names]
+        entries = [(topology.node(name), server.position) for server, name in bound if topology.has_node(name)]
+        name = names.get(frozenset(node for node, _ in entries), tor.name)
+        rows.append((name, tor.address, entries))
+    preset = SwitchStates(
+        np.array([tor.shared for tor in tors.tors], dtype=np.int8),
+        np.array([tor.unhealthy == 1 for tor in tors.tors], dtype=np.bool_),
+    )
+    return SwitchTable.build(rows, topology.n_nodes, tors.nodes_per_tor, preset, tors.level)
+
+
+def tor_nodes_of(snapshot: ClusterSnapshot, table: SwitchTable) -> TorNodeTable:
+    """The switch table as basic-tor-node-cm has it; addresses of nodes are their InternalIPs, or else their names."""
+    numbers = [tor_name_number(name) for name in table.names]
+    own = all(number is not None for number in numbers) and len(set(numbers)) == len(numbers)
+    columns = [i for i, name in enumerate(snapshot.resources) if is_gpu_resource(name)]
+    npus = snapshot.allocatable[:, columns].sum(axis=1)
+    tors = []
+    for i, name in enumerate(table.names):
+        servers = tuple(
+            TorServer(
+                snapshot.address_of(node) or snapshot.topology.node_names[node],
+                int(npus[node]),
+                int(table.node_position[node]),
+            )
+            for node in table.nodes_of(i).tolist()
+        )
+        number = numbers[i] if own else i
+        state, unhealthy = int(table.preset.state[i]), int(table.preset.unhealthy[i])
+        tors.append(Tor(i if number is None else number, table.addresses[i] or name, servers, state, unhealthy))
+    return TorNodeTable(tuple(tors), table.nodes_per_switch, table.level)
+
+
+def share_of(snapshot: ClusterSnapshot) -> dict[str, TorShare]:
+    """State of every switch by its address, as the scheduler publishes it; empty without switches."""
+    book, topology = snapshot.ledger().switches, snapshot.topology
+    if book is None:
+        return {}
+    table, states = book.table, book.states()
+    jobs: dict[int, list[str]] = {}
+    for pod in snapshot.running:
+        name = pod.gang.partition("/")[2]
+        if name and pod.node >= 0 and name not in jobs.setdefault(pod.node, []):
+            jobs[pod.node].append(name)
+    return {
+        table.addresses[i] or name: TorShare(
+            int(states.state[i]),
+            int(states.unhealthy[i]),
+            tuple(
+                TorShareNode(snapshot.address_of(node), topology.node_names[node], tuple(sorted(jobs.get(node, ()))))
+                for node in table.nodes_of(i).tolist()
+            ),
+        )
+        for i, name in enumerate(table.names)
+    }
+
+
+def share_config_map(snapshot: ClusterSnapshot) -> str:
+    """The ConfigMap tor-share-cm of a snapshot as YAML."""
+    data = {KEY: json.dumps(share_payload(share_of(snapshot)), ensure_ascii=False)}
+    metadata = {"name": TOR_SHARE_CONFIG_MAP, "namespace": "volcano-system"}
+    return to_yaml([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}])
+
+
+def states_of_share(share: Mapping[str, TorShare], table: SwitchTable) -> SwitchStates:
+    """The states that tor-share-cm tells, in the order of a table; a switch that it does not name is idle."""
+    rows = [share.get(table.addresses[i] or name, TorShare(0, 0)) for i, name in enumerate(table.names)]
+    return SwitchStates(
+        np.array([row.shared for row in rows], dtype=np.int8),
+        np.array([row.unhealthy == 1 and row.shared == SHARED for row in rows], dtype=np.bool_),
+    )
+
+
+def with_share(snapshot: ClusterSnapshot, share: Mapping[str, TorShare]) -> tuple[ClusterSnapshot, Sequence[str]]:
+    """A snapshot beside what tor-share-cm tells about it.
+
+    Without a running pod in the input nothing else tells the states, and those of the ConfigMap are preset; else the
+    pods' annotations decide, as in the plugin, and what differs is said.
+
+    Returns
+    -------
+    ClusterSnapshot
+    gaps : sequence of str
+    """
+    book = snapshot.ledger().switches
+    if book is None:
+        return snapshot, ["tor-share-cm is of no use without switches"]
+    table, told = book.table, states_of_share(share, book.table)
+    if not snapshot.running:
+        note = "no running pod in the input: the states of the switches are those of tor-share-cm"
+        return snapshot.with_switches(table.with_preset(told)), [note]
+    found = book.states()
+    differing = [name for i, name in enumerate(table.names) if told.name(i) != found.name(i)]
+    if not differing:
+        return snapshot, []
+    first = table.names.index(differing[0])
+    return snapshot, [
+        f"tor-share-cm and the annotations of running pods differ on {len(differing)} switches, the pods count: "
+        f"{differing[0]} is {told.name(first)} there, {found.name(first)} by the pods"
+    ]
+
+
+def _write_share(snapshot: ClusterSnapshot) -> Written:
+    losses = losses_beside(snapshot, shape_of(snapshot.topology))
+    return Written(share_config_map(snapshot), tuple(losses))
+
+
+TOR_SHARE = FabricFormat(
+    "tor-share", "Ascend tor-share-cm: states of the switches, and the jobs on their nodes", write=_write_share
+)

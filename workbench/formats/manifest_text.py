@@ -1,0 +1,274 @@
+"""HyperNodes as text that a person edits: read it with lines of errors, change it without losing comments.
+
+The text is kept as one piece per YAML document. A piece that did not change is neither parsed nor written again, so
+that one edit costs the same in 8 and in 20,000 documents, and what stands in other documents stays byte for byte.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+from workbench.errors import InputError
+from workbench.formats.write_manifests import is_plain, to_yaml
+from workbench.formats.yaml_events import read_yaml
+from workbench.objects.hypernode import HyperNode, read_hypernode
+from workbench.objects.hypernode_manifest import hypernode_manifest
+from workbench.objects.metadata import Metadata
+
+__all__ = ["HyperNodeText", "TextError", "line_of"]
+
+_SEPARATOR = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+_LINE = re.compile(r"line (\d+)")
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_DASH_INDENT = re.compile(r"^( *)[^\s#-][^\n]*:\s*\n( *)- ", re.MULTILINE)
+
+
+class TextError(InputError):
+    """An error with the line of the text that it is about, from 1."""
+
+    line: int = 1
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """One document of the text, with the separator line that begins it; `hypernode` is None for other kinds."""
+
+    text: str
+    hypernode: HyperNode | None
+
+
+class HyperNodeText:
+    """A text of HyperNodes, one per YAML document; other documents are kept and not looked at.
+
+    Attributes
+    ----------
+    text : str
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[_Piece] = []
+
+    @property
+    def text(self) -> str:
+        return self.part(None)
+
+    @property
+    def hypernodes(self) -> list[HyperNode]:
+        """The HyperNodes of the text, in its order."""
+        return [piece.hypernode for piece in self._pieces if piece.hypernode is not None]
+
+    def part(self, names: Collection[str] | None) -> str:
+        """The documents of some HyperNodes; None: the whole text."""
+        return "".join(piece.text for piece in self._pieces if _is_in(piece, names))
+
+    def read(self, text: str, names: Collection[str] | None = None) -> None:
+        """Take another text, of everything or in place of `part` of the same names.
+
+        Raises
+        ------
+        TextError
+            Not YAML, a field of the wrong type, or a name twice; nothing has changed then.
+        """
+        known = {piece.text: piece for piece in self._pieces}
+        kept = [piece for piece in self._pieces if not _is_in(piece, names)]
+        taken = {piece.hypernode.name for piece in kept if piece.hypernode is not None}
+        pieces = []
+        line = 1
+        for part in _split(text):
+            piece = known.get(part) or _parse(part, line)
+            if piece.hypernode is not None:
+                if piece.hypernode.name in taken:
+                    raise _at(InputError("the same HyperNode twice", got=piece.hypernode.name), part, line)
+                taken.add(piece.hypernode.name)
+            pieces.append(piece)
+            line += part.count("\n")
+        at = next((i for i, piece in enumerate(self._pieces) if _is_in(piece, names)), len(kept))
+        self._pieces = [*kept[:at], *pieces, *kept[at:]]
+
+    def write(self, changed: Mapping[str, HyperNode | None]) -> None:
+        """Change the text until it says what is given.
+
+        Parameters
+        ----------
+        changed : mapping of str to HyperNode or None
+            By the name that the text has: what the HyperNode is now, under this name or another; None: gone. Names that
+            the text lacks are added at the end, in this order.
+        """
+        changed = dict(changed)
+        pieces = []
+        for piece in self._pieces:
+            name = piece.hypernode.name if piece.hypernode is not None else None
+            if name is None or name not in changed:
+                pieces.append(piece)
+            elif (hypernode := changed.pop(name)) is not None:
+                pieces.append(piece if _drawn(piece.hypernode) == _drawn(hypernode) else _edited(piece, hypernode))
+        added = [hypernode for hypernode in changed.values() if hypernode is not None]
+        if pieces and added and not pieces[-1].text.endswith("\n"):
+            pieces[-1] = _Piece(pieces[-1].text + "\n", pieces[-1].hypernode)
+        self._pieces = pieces + [_Piece(to_yaml([hypernode_manifest(hypernode)]), hypernode) for hypernode in added]
+
+
+def _is_in(piece: _Piece, names: Collection[str] | None) -> bool:
+    return names is None or (piece.hypernode is not None and piece.hypernode.name in names)
+
+
+def _split(text: str) -> list[str]:
+    """The documents of a text, each with its separator; joined they give the text."""
+    starts = [found.start() for found in _SEPARATOR.finditer(text)]
+    # What stands before the first separator is a document, or only comments that belong to the first one.
+    if not starts or text[: starts[0]].strip():
+        if starts and all(not line.strip() or line.lstrip().startswith("#") for line in text[: starts[0]].splitlines()):
+            starts = starts[1:]
+        starts.insert(0, 0)
+    else:
+        starts[0] = 0
+    ends = [*starts[1:], len(text)]
+    return [text[start:end] for start, end in zip(starts, ends) if text[start:end]]
+
+
+def _parse(part: str, line: int) -> _Piece:
+    try:
+        documents = list(read_yaml(part.encode(errors="surrogatepass"), "text"))
+    except InputError as error:
+        found = _LINE.search(error.where or "")
+        raise _text_error(error, line + int(found[1]) - 1 if found else line) from None
+    if not documents:
+        return _Piece(part, None)
+    data = documents[0].data
+    if not isinstance(data, dict) or data.get("kind") != "HyperNode":
+        return _Piece(part, None)
+    try:
+        return _Piece(part, read_hypernode(data))
+    except InputError as error:
+        raise _at(error, part, line) from None
+
+
+def line_of(text: str, error: InputError) -> int:
+    """The line of a text, from 1, that an error of reading it is about, by its ``where``; 1 where that says nothing."""
+    found = _LINE.search(error.where or "")
+    start = int(found[1]) if found else 1
+    _, _, field = (error.where or "").partition("), ")
+    if not field:
+        return start
+    lines = text.splitlines(keepends=True)
+    piece = _split("".join(lines[start - 1 :]))
+    return start + (_field_line(piece[0], field) if piece else 0)
+
+
+def _at(error: InputError, part: str, line: int) -> TextError:
+    """The error with the line of the field that it names."""
+    return _text_error(error, line + _field_line(part, error.where or "metadata.name"))
+
+
+def _field_line(part: str, path: str) -> int:
+    """Lines above a field in a document; those above its innermost part that is there."""
+    document = _load(part)
+    at = document.lc.line if isinstance(document, CommentedMap) else 0
+    value: Any = document
+    for name, position in _STEP.findall(path):
+        step: Any = int(position) if position else name
+        try:
+            at = (value.lc.item(step) if position else value.lc.key(step))[0]
+            value = value[step]
+        except (AttributeError, KeyError, IndexError, TypeError):
+            break
+    return int(at)
+
+
+def _text_error(error: InputError, line: int) -> TextError:
+    where = f"line {line}" + (f", {error.where}" if error.where and not _LINE.search(error.where) else "")
+    found = TextError(error.message, source="text", where=where, got=error.got, expected=error.expected)
+    found.line = line
+    return found
+
+
+def _round_trip(part: str) -> YAML:
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = 1 << 16
+    dash = _DASH_INDENT.search(part)
+    offset = len(dash[2]) - len(dash[1]) if dash else 0
+    yaml.indent(mapping=2, sequence=2 + max(offset, 0), offset=max(offset, 0))
+    return yaml
+
+
+def _load(part: str) -> Any:
+    try:
+        return _round_trip(part).load(part)
+    except YAMLError:
+        return None
+
+
+def _edited(piece: _Piece, hypernode: HyperNode) -> _Piece:
+    document = _load(piece.text)
+    if not isinstance(document, CommentedMap):
+        return _Piece(to_yaml([hypernode_manifest(hypernode)]), hypernode)
+    wanted = hypernode_manifest(hypernode)
+    for field in ("name", "labels", "annotations"):
+        _set(document.setdefault("metadata", CommentedMap()), field, wanted["metadata"].get(field))
+    spec = document.setdefault("spec", CommentedMap())
+    read = piece.hypernode
+    if read is None or read.tier != hypernode.tier:
+        _set(spec, "tier", hypernode.tier)
+    _set(spec, "tierName", wanted["spec"].get("tierName"))
+    before = hypernode_manifest(read)["spec"]["members"] if read is not None else []
+    _set_members(spec, before, wanted["spec"]["members"])
+    out = io.StringIO()
+    _round_trip(piece.text).dump(document, out)
+    text = out.getvalue()
+    if piece.text.startswith("---") and not text.startswith("---"):
+        text = "---\n" + text
+    return _Piece(text if text.endswith("\n") else text + "\n", hypernode)
+
+
+def _set(mapping: CommentedMap, field: str, value: Any) -> None:
+    """Set or take away one field; a value that is there already keeps its quotes and comments."""
+    if value is None:
+        mapping.pop(field, None)
+    elif mapping.get(field) != value:
+        mapping[field] = _quoted(value)
+
+
+def _set_members(spec: CommentedMap, before: list[Any], after: list[Any]) -> None:
+    members = spec.get("members")
+    if not isinstance(members, CommentedSeq) or len(members) != len(before):
+        if before != after:
+            spec["members"] = _quoted(after)
+        return
+    kept = [member for member in before if member in after]
+    for position in reversed(range(len(before))):
+        if before[position] not in after:
+            del members[position]
+    for member in after:
+        if member not in kept:
+            members.append(_quoted(member))
+    members.fa.set_block_style()
+
+
+def _quoted(value: Any) -> Any:
+    """Values as ruamel.yaml writes them, text in quotes where some YAML reader would take it for something else."""
+    if isinstance(value, str):
+        return value if is_plain(value) else DoubleQuotedScalarString(value)
+    if isinstance(value, dict):
+        return CommentedMap((key, _quoted(item)) for key, item in value.items())
+    if isinstance(value, list):
+        return CommentedSeq(_quoted(item) for item in value)
+    return value
+
+
+def _drawn(hypernode: HyperNode | None) -> HyperNode | None:
+    """What a drawing can change; the controller's count and the order of members are not among it."""
+    if hypernode is None:
+        return None
+    metadata = Metadata(hypernode.name, labels=hypernode.metadata.labels, annotations=hypernode.metadata.annotations)
+    members = tuple(sorted(hypernode.members, key=repr))
+    return replace(hypernode, metadata=metadata, node_count=None, members=members)

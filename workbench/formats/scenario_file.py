@@ -1,0 +1,109 @@
+"""A scenario in one file: a cluster, the text of its jobs and what is compared on it, to be kept and passed on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from workbench.errors import InputError
+from workbench.formats.manifests import read_bytes, read_manifests
+from workbench.formats.snapshot_file import parse_snapshot, snapshot_text
+from workbench.formats.write_manifests import to_yaml
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.objects.fields import get_map, get_maps, get_text, shown
+
+__all__ = ["MARK", "ScenarioFile", "job_text", "read_scenario", "scenario_text"]
+
+#: The key that tells a scenario from other files; its value is the version of this layout.
+MARK = "workbench_scenario"
+VERSION = 1
+
+# What wants to run. Pods that run already are in the snapshot.
+_WANT_TO_RUN = frozenset({"Job", "HyperJob", "Deployment", "PodGroup", "PriorityClass"})
+
+
+@dataclass(frozen=True)
+class ScenarioFile:
+    """What a scenario file holds.
+
+    Attributes
+    ----------
+    snapshot : ClusterSnapshot, optional
+    jobs : str
+        Manifests of what wants to run.
+    policies : tuple of (str, mapping)
+        Names and parameters of what is compared.
+    """
+
+    snapshot: ClusterSnapshot | None
+    jobs: str = ""
+    policies: tuple[tuple[str, Mapping[str, Any]], ...] = field(default=())
+
+
+def scenario_text(scenario: ScenarioFile) -> str:
+    """The text of a scenario file; the same scenario gives the same text."""
+    parts = [f'"{MARK}":{VERSION}']
+    parts.append(f'"jobs":{_json(scenario.jobs)}')
+    named = [{"name": name, "parameters": dict(parameters)} for name, parameters in scenario.policies]
+    parts.append(f'"policies":{_json(named)}')
+    if scenario.snapshot is not None:
+        parts.append(f'"snapshot":{snapshot_text(scenario.snapshot).strip()}')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def read_scenario(path: str | Path) -> ScenarioFile | None:
+    """The scenario of a file; None where the file is something else, such as manifests.
+
+    Raises
+    ------
+    InputError
+        A scenario of another version, or with a field of the wrong type.
+    """
+    if Path(path).is_dir():
+        return None
+    content = read_bytes(path)
+    if MARK.encode() not in content[:200]:
+        return None
+    try:
+        data = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise InputError(f"not JSON: {error.msg}", source=str(path), where=where, expected="a scenario") from None
+    if not isinstance(data, dict) or data.get(MARK) != VERSION:
+        got = shown(data.get(MARK) if isinstance(data, dict) else data)
+        raise InputError("not a scenario", source=str(path), got=got, expected=f"{MARK}: {VERSION}")
+    try:
+        policies = tuple(
+            (get_text(item, "name", where), get_map(item, "parameters", where))
+            for where, item in get_maps(data, "policies", "")
+        )
+        snapshot = parse_snapshot(_json(get_map(data, "snapshot", "")), str(path)) if "snapshot" in data else None
+        return ScenarioFile(snapshot, get_text(data, "jobs", ""), policies)
+    except InputError as error:
+        raise error.at(source=str(path)) from None
+
+
+def job_text(*paths: str | Path) -> str:
+    """The manifests of what wants to run, out of files that may hold a whole cluster; errors as in `workbench.load`.
+
+    Of a job that runs in part this is the whole job: what runs of it is in the snapshot, and counts there.
+    """
+    manifests = read_manifests(paths, claim=lambda content, source: MARK.encode() in content[:200])
+    wanted = [document.data for document in manifests.documents if _wants_to_run(document.data)]
+    return to_yaml(wanted)
+
+
+def _wants_to_run(data: Mapping[str, Any]) -> bool:
+    if data.get("kind") == "Pod":
+        status, spec = data.get("status"), data.get("spec")
+        placed = isinstance(spec, Mapping) and spec.get("nodeName")
+        return not placed and not (isinstance(status, Mapping) and status.get("phase") in ("Succeeded", "Failed"))
+    return data.get("kind") in _WANT_TO_RUN
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()

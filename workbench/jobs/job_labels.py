@@ -1,0 +1,68 @@
+"""What labels and PodGroups say about a whole job, be it pending or running: switch affinity, framework, phase."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from workbench.jobs.membership import Membership
+from workbench.jobs.roles import JOB_CLASS_LABEL
+from workbench.model.gang import Gang
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.pod import Pod
+
+__all__ = ["JobLabels", "completed", "read_job_labels"]
+
+#: Training framework of a job (MindCluster documents, job label).
+FRAMEWORK_LABEL = "framework"
+
+
+@dataclass(frozen=True)
+class JobLabels:
+    """One job.
+
+    Attributes
+    ----------
+    job_class : str
+        Label tor-affinity of the job, its PodGroup, a template or a pod, the first that has it; empty: none has.
+    framework : str
+        Label framework, likewise, in lower case.
+    phase : str
+        Phase of its PodGroup; empty: unknown.
+    """
+
+    job_class: str = ""
+    framework: str = ""
+    phase: str = ""
+
+
+def read_job_labels(cluster: ClusterObjects, members: Membership) -> dict[str, JobLabels]:
+    """Per job, PodGroup and Deployment (``namespace/name``) what its labels say."""
+    found = {}
+    for key, job in cluster.jobs.items():
+        group = members.pod_group_of_job.get(key)
+        rows = [job.metadata.labels, *([group.metadata.labels] if group else [])]
+        rows += [task.template.labels for task in job.tasks]
+        found[key] = _labels(rows, members.of_job.get(key, ()), group.phase if group else "")
+    for key, pods in members.of_pod_group.items():
+        group = cluster.pod_groups.get(key)
+        found[key] = _labels([group.metadata.labels] if group else [], pods, group.phase if group else "")
+    for key, deployment in cluster.deployments.items():
+        rows = [deployment.template.labels, deployment.metadata.labels]
+        found[key] = _labels(rows, members.of_deployment.get(key, ()), "")
+    return found
+
+
+def completed(gang: Gang, said: Mapping[str, JobLabels]) -> Gang:
+    """The gang with what its own pods did not tell."""
+    labels = said.get(gang.key)
+    if labels is None or ((gang.job_class or not labels.job_class) and not labels.framework):
+        return gang
+    return replace(gang, job_class=gang.job_class or labels.job_class, framework=labels.framework)
+
+
+def _labels(rows: list[Mapping[str, str]], pods: Iterable[Pod], phase: str) -> JobLabels:
+    rows = [*rows, *(pod.metadata.labels for pod in pods)]
+    job_class = next((row[JOB_CLASS_LABEL] for row in rows if JOB_CLASS_LABEL in row), "")
+    framework = next((row[FRAMEWORK_LABEL] for row in rows if FRAMEWORK_LABEL in row), "")
+    return JobLabels(job_class, framework.lower(), phase)

@@ -1,0 +1,62 @@
+"""The switches of a cluster, step by step: what a timeline leaves behind, and what is drawn of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from workbench.model.display import Displayed
+from workbench.model.placement import Decision
+from workbench.model.switches import SwitchStates
+
+__all__ = ["Moment", "SwitchHistory"]
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """The cluster after one step.
+
+    Attributes
+    ----------
+    step : str
+        ``submit A``, ``end A``, ``fault node3`` ...
+    states : SwitchStates, optional
+        None where the snapshot has no switches.
+    jobs : mapping of str to mapping of int to int
+        Per running job its pods under each switch (-1: under none), by ``namespace/name``.
+    pending : tuple of str
+        Jobs that wait for nodes, in byte order.
+    decisions : tuple of Decision
+        What the policy answered in this step.
+    """
+
+    step: str
+    states: SwitchStates | None
+    jobs: Mapping[str, Mapping[int, int]]
+    pending: tuple[str, ...]
+    decisions: tuple[Decision, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SwitchHistory(Displayed):
+    """Moments, the beginning first.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Switches in configuration order.
+    moments : tuple of Moment
+    policy : str
+    """
+
+    names: tuple[str, ...]
+    moments: tuple[Moment, ...]
+    policy: str = ""
+
+    def __repr__(self) -> str:
+        return f"SwitchHistory({len(self.names)} switches, {len(self.moments) - 1} steps by {self.policy})"
+
+    @property
+    def jobs(self) -> tuple[str, ...]:
+        """Every job that ran at some moment, in the order of their first one."""
+        return tuple(dict.fromkeys(name for moment in self.moments for name in moment.jobs))

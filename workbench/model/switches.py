@@ -1,0 +1,294 @@
+"""Leaf switches (ToR): which nodes are under which, and in what state each of them is.
+
+A switch is a tier-1 HyperNode (DESIGN decision 6). Its state is the preset one joined with what the annotations of
+running pods say; how running jobs add up is in `workbench.model.switch_book`. Reading ConfigMaps is in `formats`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import InputError
+from workbench.model.topology import Topology
+
+__all__ = [
+    "EXCLUSIVE",
+    "IDLE",
+    "IS_HEALTHY",
+    "IS_SHARED",
+    "LABELS",
+    "RANK_ANNOTATION",
+    "SHARED",
+    "SHARED_ADDRESS",
+    "JobKind",
+    "SwitchStates",
+    "SwitchTable",
+    "job_kind",
+    "switches_of_hypernodes",
+]
+
+Ints = npt.NDArray[np.int32]
+Bytes = npt.NDArray[np.int8]
+Mask = npt.NDArray[np.bool_]
+
+#: IsSharedTor of tor-share-cm and isSharedTor of a pod (document, "Instructions").
+IDLE, SHARED, EXCLUSIVE = 0, 1, 2
+
+#: Annotations of a pod (reference/switch-affinity.md 1.4).
+IS_SHARED, IS_HEALTHY, SHARED_ADDRESS = "isSharedTor", "isHealthy", "sharedTorIp"
+RANK_ANNOTATION = "hccl/rankIndex"
+
+#: Values of the label tor-affinity that a job may carry.
+LABELS = ("large-model-schema", "normal-schema", "null")
+
+#: A large-model job with fewer pods is a padding job (MindCluster documents, switch affinity, job kinds).
+SMALLEST_FOUNDATION_JOB = 4
+
+JobKind = Literal["foundation", "padding", "common", "none", "invalid"]
+
+
+def job_kind(label: str, n_pods: int) -> JobKind:
+    """What kind of job a tor-affinity label and a number of pods make.
+
+    Parameters
+    ----------
+    label : str
+        Value of the label; empty: there is none.
+    n_pods : int
+        Pods of the whole job, running ones included.
+
+    Returns
+    -------
+    {"foundation", "padding", "common", "none", "invalid"}
+        ``none``: switch affinity is off. ``invalid``: a value that the plugin refuses.
+
+    Notes
+    -----
+    Source: MindCluster documents (the seed document uses the kinds without telling them apart).
+    """
+    if label in ("", "null"):
+        return "none"
+    if label == "normal-schema":
+        return "common"
+    if label != "large-model-schema":
+        return "invalid"
+    return "foundation" if n_pods >= SMALLEST_FOUNDATION_JOB else "padding"
+
+
+@dataclass(frozen=True, eq=False)
+class SwitchStates:
+    """State of every switch, in the order of the table; both arrays read-only.
+
+    Attributes
+    ----------
+    state : ndarray of shape (s,), int8
+        `IDLE`, `SHARED` or `EXCLUSIVE`.
+    unhealthy : ndarray of shape (s,), bool
+        Only of shared switches; idle and exclusive ones count as healthy.
+    """
+
+    state: Bytes
+    unhealthy: Mask
+
+    def __post_init__(self) -> None:
+        if self.state.shape != self.unhealthy.shape:
+            raise InputError("as many healths as states are needed", source="switch states")
+        for array in (self.state, self.unhealthy):
+            array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.state)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SwitchStates):
+            return NotImplemented
+        return np.array_equal(self.state, other.state) and np.array_equal(self.unhealthy, other.unhealthy)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def all_idle(cls, n_switches: int) -> SwitchStates:
+        """Nothing preset."""
+        return cls(np.zeros(n_switches, dtype=np.int8), np.zeros(n_switches, dtype=np.bool_))
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> SwitchStates:
+        """From names as `name` gives them.
+
+        Raises
+        ------
+        InputError
+            A text that is no state.
+        """
+        for text in names:
+            if text not in _CODES:
+                raise InputError("no state of a switch", got=repr(text), expected=" or ".join(_CODES))
+        codes = [_CODES[text] for text in names]
+        return cls(
+            np.array([state for state, _ in codes], dtype=np.int8),
+            np.array([unhealthy for _, unhealthy in codes], dtype=np.bool_),
+        )
+
+    def name(self, switch: int) -> str:
+        """``idle``, ``exclusive``, ``shared/healthy`` or ``shared/unhealthy``."""
+        return state_name(int(self.state[switch]), bool(self.unhealthy[switch]))
+
+    def names(self) -> tuple[str, ...]:
+        """The state of every switch in words."""
+        return tuple(self.name(i) for i in range(len(self)))
+
+
+_CODES = {
+    "idle": (IDLE, False),
+    "shared/healthy": (SHARED, False),
+    "shared/unhealthy": (SHARED, True),
+    "exclusive": (EXCLUSIVE, False),
+}
+
+
+def state_name(state: int, unhealthy: bool) -> str:
+    """One state in words; only shared switches have a health."""
+    if state == SHARED:
+        return "shared/unhealthy" if unhealthy else "shared/healthy"
+    return "exclusive" if state == EXCLUSIVE else "idle"
+
+
+@dataclass(frozen=True, eq=False)
+class SwitchTable:
+    """The switches of a cluster in configuration order, which breaks every tie.
+
+    Attributes
+    ----------
+    names : tuple of str
+    addresses : tuple of str
+        tor_ip of each; empty where unknown.
+    start : ndarray of shape (s + 1,), int64
+        Where the nodes of each switch begin in `nodes`.
+    nodes : ndarray of shape (m,), int32
+        Node indices switch by switch, in configuration order; each node at most once.
+    position : ndarray of shape (m,), int32
+        Place of each of these nodes under its switch (slice_id), 0-based.
+    nodes_per_switch : int
+        M (tor_count).
+    preset : SwitchStates
+        What the switch file says; a preset state never goes away.
+    level : str
+        tor_level: ``single_layer``, ``double_layer`` or empty (two layers).
+    n_nodes : int
+        Nodes of the cluster.
+    """
+
+    names: tuple[str, ...]
+    addresses: tuple[str, ...]
+    start: npt.NDArray[np.int64]
+    nodes: Ints
+    position: Ints
+    nodes_per_switch: int
+    preset: SwitchStates
+    level: str
+    n_nodes: int
+    node_switch: Ints = field(init=False, repr=False)
+    node_position: Ints = field(init=False, repr=False)
+    entry_switch: Ints = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        owner = np.repeat(np.arange(len(self.names), dtype=np.int32), np.diff(self.start))
+        if len(np.unique(self.nodes)) != len(self.nodes):
+            twice = int(np.flatnonzero(np.bincount(self.nodes) > 1)[0])
+            raise InputError("a node is under two switches", source="switch table", got=f"node {twice}")
+        switch: Ints = np.full(self.n_nodes, -1, dtype=np.int32)
+        place: Ints = np.full(self.n_nodes, -1, dtype=np.int32)
+        switch[self.nodes] = owner
+        place[self.nodes] = self.position
+        for name, array in (("node_switch", switch), ("node_position", place), ("entry_switch", owner)):
+            object.__setattr__(self, name, array)
+        self.start.flags.writeable = False
+        for array in (self.nodes, self.position, switch, place, owner):
+            array.flags.writeable = False
+
+    @classmethod
+    def build(
+        cls,
+        rows: Sequence[tuple[str, str, Sequence[tuple[int, int]]]],
+        n_nodes: int,
+        nodes_per_switch: int | None = None,
+        preset: SwitchStates | None = None,
+        level: str = "",
+    ) -> SwitchTable:
+        """A table from Python values.
+
+        Parameters
+        ----------
+        rows : sequence of (name, address, sequence of (node, position))
+            In configuration order.
+        n_nodes : int
+        nodes_per_switch : int, optional
+            None: as many as the largest switch has.
+        preset : SwitchStates, optional
+            None: every switch idle.
+        level : str
+        """
+        sizes = [len(nodes) for _, _, nodes in rows]
+        entries = [entry for _, _, nodes in rows for entry in nodes]
+        return cls(
+            names=tuple(name for name, _, _ in rows),
+            addresses=tuple(address for _, address, _ in rows),
+            start=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            nodes=np.array([node for node, _ in entries], dtype=np.int32),
+            position=np.array([position for _, position in entries], dtype=np.int32),
+            nodes_per_switch=max([1, *sizes]) if nodes_per_switch is None else nodes_per_switch,
+            preset=SwitchStates.all_idle(len(rows)) if preset is None else preset,
+            level=level,
+            n_nodes=n_nodes,
+        )
+
+    @property
+    def n_switches(self) -> int:
+        return len(self.names)
+
+    def with_preset(self, preset: SwitchStates) -> SwitchTable:
+        """The same switches with other preset states."""
+        return replace(self, preset=preset)
+
+    def nodes_of(self, switch: int) -> Ints:
+        """Nodes of a switch in configuration order."""
+        return self.nodes[self.start[switch] : self.start[switch + 1]]
+
+    def by_name(self, states: SwitchStates) -> Mapping[str, str]:
+        """State of each switch in words."""
+        return dict(zip(self.names, states.names(), strict=True))
+
+
+def switches_of_hypernodes(topology: Topology, nodes_per_switch: int | None = None) -> SwitchTable | None:
+    """The tier-1 HyperNodes as switches, by name; the nodes under each by name too (DESIGN decision 6).
+
+    The name stands for the address too.
+
+    Parameters
+    ----------
+    topology : Topology
+    nodes_per_switch : int, optional
+        None: as many as the largest switch has.
+
+    Returns
+    -------
+    SwitchTable or None
+        None where there is no tier-1 HyperNode with a node, or one node is under two of them.
+    """
+    leaves = [int(d) for d in topology.domains_at(1) if len(topology.nodes_of(int(d)))]
+    leaves.sort(key=lambda d: topology.domain_name(d).encode())
+    rows = []
+    for leaf in leaves:
+        nodes = topology.nodes_of(leaf)
+        ordered = nodes[np.argsort(topology.node_rank[nodes])]
+        name = topology.domain_name(leaf)
+        rows.append((name, name, [(int(node), i) for i, node in enumerate(ordered)]))
+    under = [node for _, _, nodes in rows for node, _ in nodes]
+    if not rows or len(set(under)) != len(under):
+        return None
+    return SwitchTable.build(rows, topology.n_nodes, nodes_per_switch)

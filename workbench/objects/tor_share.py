@@ -1,0 +1,127 @@
+"""The ConfigMap tor-share-cm (Ascend): what the scheduler publishes about the state of every switch.
+
+Source: document, "Instructions" (fields IsSharedTor, IsHealthy); reference/switch-affinity.md 1.4 (the rest).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.objects.fields import child, get_int, get_list, get_maps, get_text, get_texts, shown, wrong
+from workbench.objects.metadata import Metadata, read_metadata
+
+__all__ = [
+    "TOR_SHARE_CONFIG_MAP",
+    "TorShare",
+    "TorShareConfig",
+    "TorShareNode",
+    "parse_tor_share",
+    "read_tor_share",
+    "share_payload",
+]
+
+#: Name of the ConfigMap; its namespace is volcano-system and not looked at.
+TOR_SHARE_CONFIG_MAP = "tor-share-cm"
+
+KEY = "global-tor-info"
+
+
+@dataclass(frozen=True)
+class TorShareNode:
+    """A node under a switch: address, name, and the names of the jobs on it."""
+
+    address: str
+    name: str
+    jobs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TorShare:
+    """State of one switch.
+
+    Attributes
+    ----------
+    shared : int
+        0 idle, 1 shared, 2 exclusive.
+    unhealthy : int
+        0 healthy, 1 unhealthy.
+    nodes : tuple of TorShareNode
+    """
+
+    shared: int
+    unhealthy: int
+    nodes: tuple[TorShareNode, ...] = ()
+
+
+@dataclass(frozen=True)
+class TorShareConfig:
+    """The ConfigMap as an object; switches by tor_ip."""
+
+    metadata: Metadata
+    switches: Mapping[str, TorShare]
+
+
+def read_tor_share(data: Mapping[str, Any]) -> TorShareConfig:
+    """The ConfigMap from a parsed manifest; InputError names the key inside ``data``."""
+    metadata = read_metadata(data, namespaced=True)
+    texts = get_texts(data, "data", "")
+    where = child("data", KEY)
+    if not texts.get(KEY):
+        raise wrong(where, texts.get(KEY), "JSON text")
+    return TorShareConfig(metadata, parse_tor_share(texts[KEY], where))
+
+
+def parse_tor_share(text: str, where: str = "") -> dict[str, TorShare]:
+    """The switches of the payload, by tor_ip in its order.
+
+    Raises
+    ------
+    InputError
+        No JSON, a field that is missing or of the wrong type, or no state.
+    """
+    try:
+        payload = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not JSON: {error}", where=where, expected="an object of switches by tor_ip") from None
+    if type(payload) is not dict:
+        raise InputError("not the state of switches", where=where, got=shown(payload), expected="an object by tor_ip")
+    found = {}
+    for address, item in payload.items():
+        path = f"{where}[{address!r}]"
+        if type(item) is not dict:
+            raise wrong(path, item, "an object")
+        nodes = tuple(_node(node, place) for place, node in get_maps(item, "nodes", path))
+        found[address] = TorShare(_code(item, "IsSharedTor", path, 2), _code(item, "IsHealthy", path, 1), nodes)
+    return found
+
+
+def _code(item: Mapping[str, Any], key: str, path: str, most: int) -> int:
+    value = get_int(item, key, path)
+    if value is None or not 0 <= value <= most:
+        raise wrong(child(path, key), value, f"a whole number from 0 to {most}")
+    return value
+
+
+def _node(item: Mapping[str, Any], path: str) -> TorShareNode:
+    jobs = get_list(item, "JobName", path)
+    if any(type(job) is not str for job in jobs):
+        raise wrong(child(path, "JobName"), jobs, "a list of text")
+    return TorShareNode(get_text(item, "NodeIp", path), get_text(item, "NodeName", path), tuple(jobs))
+
+
+def share_payload(switches: Mapping[str, TorShare]) -> dict[str, Any]:
+    """The payload that `parse_tor_share` reads back as the same switches."""
+    return {
+        address: {
+            "IsHealthy": switch.unhealthy,
+            "IsSharedTor": switch.shared,
+            "nodes": [
+                {"NodeIp": node.address, "NodeName": node.name, "JobName": list(node.jobs)} for node in switch.nodes
+            ],
+        }
+        for address, switch in switches.items()
+    }

@@ -1,0 +1,1 @@
+"""Switch affinity scheduling of Ascend clusters, one file per concept."""

@@ -1,0 +1,90 @@
+"""What is written on the pods of a placed job, and what follows from it.
+
+Source: reference/switch-affinity.md 1.4 (the plugin's code; names of the fields from the documents).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.switches import EXCLUSIVE, IDLE, IS_HEALTHY, IS_SHARED, SHARED, SHARED_ADDRESS, SwitchStates
+from workbench.policies.switch_affinity.table import Plan
+
+__all__ = ["annotations_of", "job_summary", "marks_of", "states_by_definition"]
+
+
+def marks_of(plan: Plan, marked: bool = False) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.bool_]]:
+    """isSharedTor and isHealthy of the pods of each share.
+
+    A job under one switch is no cross-switch job: its pods say idle, and the switch stays as it was. The exception is
+    a job that took an idle switch whole by the exclusive rule (document: the attribute of a fully occupied idle switch
+    is changed to exclusive).
+
+    Parameters
+    ----------
+    plan : Plan
+    marked : bool
+        The job crossed switches, or had one for itself, already before it got these shares.
+    """
+    shares = plan.shares
+    crossing = marked or len(shares) > 1
+    states = [share.state if crossing or share.whole else IDLE for share in shares]
+    return (
+        np.array(states, dtype=np.int8),
+        np.array(
+            [share.unhealthy and state == SHARED for share, state in zip(shares, states, strict=True)], dtype=np.bool_
+        ),
+    )
+
+
+def states_by_definition(before: SwitchStates, switches: Sequence[int], max_shared: int) -> dict[int, tuple[int, bool]]:
+    """State and unhealth of the switches under a job that was put there by whatever means.
+
+    By the document's definitions: a job under one switch changes nothing; a switch with one cross-switch job is
+    exclusive, with several shared; unhealthy where the job uses more shared switches than allowed.
+
+    Parameters
+    ----------
+    before : SwitchStates
+        Without the job.
+    switches : sequence of int
+        Where its pods are.
+    max_shared : int
+    """
+    under = sorted(set(switches))
+    if len(under) < 2:
+        return dict.fromkeys(under, (IDLE, False))
+    state = {switch: EXCLUSIVE if before.state[switch] == IDLE else SHARED for switch in under}
+    over = sum(found == SHARED for found in state.values()) > max_shared
+    return {s: (found, found == SHARED and (over or bool(before.unhealthy[s]))) for s, found in state.items()}
+
+
+def annotations_of(state: int, unhealthy: bool, address: str) -> dict[str, str]:
+    """Annotations of a pod under a switch of this state; the address only under a shared one."""
+    written = {IS_SHARED: str(int(state)), IS_HEALTHY: "1" if unhealthy and state == SHARED else "0"}
+    if state == SHARED:
+        written[SHARED_ADDRESS] = address
+    return written
+
+
+def job_summary(pods: Iterable[Mapping[str, str]]) -> str:
+    """Field sharedTorIp of job-summary-<job>: distinct addresses of the job's shared switches.
+
+    Parameters
+    ----------
+    pods : iterable of mapping
+        Annotations of the job's pods.
+
+    Returns
+    -------
+    str
+        A JSON list in the order of the pods; empty where no pod is under a shared switch.
+    """
+    addresses = dict.fromkeys(
+        pod[SHARED_ADDRESS] for pod in pods if pod.get(IS_SHARED) == str(SHARED) and pod.get(SHARED_ADDRESS)
+    )
+    return json.dumps(list(addresses), separators=(",", ":")) if addresses else ""

@@ -1,0 +1,153 @@
+"""One job before a placement: its pods and ranks, what of it runs, what a fault took from it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.gang import Gang
+from workbench.model.snapshot import RunningPod
+from workbench.model.switches import IDLE, IS_SHARED, RANK_ANNOTATION, JobKind, SwitchTable, job_kind
+from workbench.policies.base import Request
+from workbench.policies.switch_affinity.rescheduling import Damage
+
+__all__ = ["SwitchJob"]
+
+Ints = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
+
+_NUMBER_AT_END = re.compile(r"-(\d+)\Z")
+
+
+@dataclass(frozen=True, eq=False)
+class SwitchJob:
+    """The job that a request is about.
+
+    Attributes
+    ----------
+    label : str
+        tor-affinity, its own or the default.
+    kind : JobKind
+    pending : ndarray of shape (p,), int64
+        Positions of its pending pods that ask for something.
+    rank : ndarray of shape (p,), int32
+        Rank of each of them, of the numbers that no running pod has: what a pod of its name had, else ascending.
+    running : ndarray of shape (r,), int32
+        Nodes of its running pods, -1: not in the snapshot.
+    former : ndarray of shape (p,), int32
+        Node that each pending pod had before a fault, -1: none, or not in the snapshot.
+    returns : ndarray of shape (p,), bool
+        That node is in order: the pod goes back.
+    marked : bool
+        Some pod of it says that its switch is not idle.
+    """
+
+    label: str
+    kind: JobKind
+    pending: npt.NDArray[np.int64]
+    rank: Ints
+    running: Ints
+    former: Ints
+    returns: Mask
+    marked: bool
+
+    @property
+    def started(self) -> bool:
+        """Some of its pods run, or ran before a fault."""
+        return len(self.running) > 0 or bool((self.former >= 0).any())
+
+    @classmethod
+    def of(cls, request: Request, default_label: str) -> SwitchJob:
+        """Read the job of a request; the snapshot's pods are looked at only where the gang says that some run."""
+        gang, topology = request.gang, request.ledger.topology
+        asking = np.ones(len(gang.roles), dtype=np.bool_)
+        asking[list(request.demand.best_effort)] = False
+        pending = np.flatnonzero(asking[gang.role_of_pod])
+        mine = [pod for pod in request.snapshot.running if pod.gang == gang.key and pod.requests] if gang.ready else []
+        rank = _named_first(request.gang, pending, _free_ranks(mine, len(pending)))
+        former = np.full(len(pending), -1, dtype=np.int32)
+        returns = np.zeros(len(pending), dtype=np.bool_)
+        by_rank = {pod.rank: pod for pod in gang.former}
+        if by_rank:
+            for i, number in enumerate(rank.tolist()):
+                pod = by_rank.get(number)
+                if pod is not None and topology.has_node(pod.node):
+                    former[i] = topology.node(pod.node)
+                    returns[i] = not pod.faulty
+        label = gang.job_class or default_label
+        idle = str(IDLE)
+        marked = any(pod.annotations.get(IS_SHARED, idle) != idle for pod in mine) or any(
+            pod.mark != IDLE for pod in gang.former
+        )
+        return cls(
+            label=label,
+            kind=job_kind(label, len(pending) + len(mine)),
+            pending=pending,
+            rank=rank,
+            running=np.array([pod.node for pod in mine], dtype=np.int32),
+            former=former,
+            returns=returns,
+            marked=marked,
+        )
+
+    def damage(self, table: SwitchTable, back: Mask) -> Damage:
+        """What has to be placed anew, given which pending pods go back to their nodes."""
+        stay = np.concatenate([self.running, self.former[back]])
+        survivors = _under(table, stay)
+        used = survivors + _under(table, self.former) > 0
+        return Damage(
+            kind=self.kind,
+            n_pods=int((~back).sum()),
+            survivors=survivors,
+            used=used,
+            crossing=self.marked or int(used.sum()) > 1,
+        )
+
+
+def _named_first(gang: Gang, pending: npt.NDArray[np.int64], free: Ints) -> Ints:
+    """Free ranks for the pending pods: the one that a pod of that name had before, the others ascending."""
+    had = {pod.pod: pod.rank for pod in gang.former if pod.pod}
+    if not had:
+        return free
+    left = set(free.tolist())
+    ranks = [had.get(gang.pod(int(position)).name, -1) for position in pending]
+    kept = []
+    for rank in ranks:
+        kept.append(rank if rank in left else -1)
+        left.discard(rank)
+    others = iter(sorted(left))
+    return np.array([next(others) if rank < 0 else rank for rank in kept], dtype=np.int32)
+
+
+def _under(table: SwitchTable, nodes: Ints) -> npt.NDArray[np.int64]:
+    """Nodes per switch; those under none are left out."""
+    switch = table.node_switch[nodes[nodes >= 0]]
+    return np.bincount(switch[switch >= 0], minlength=table.n_switches)
+
+
+def _free_ranks(running: list[RunningPod], n_pending: int) -> Ints:
+    """Ranks for the pending pods: what running pods leave.
+
+    A running pod has the rank of its annotation, else the number at the end of its name where nobody has that yet,
+    else any (reference/switch-affinity.md 3).
+    """
+    total = n_pending + len(running)
+    free = np.ones(total, dtype=np.bool_)
+    unknown = 0
+    for by_name in (False, True):
+        for pod in running:
+            text = pod.annotations.get(RANK_ANNOTATION, "")
+            if (text == "") is not by_name:
+                continue
+            found = _NUMBER_AT_END.search(pod.name) if by_name else None
+            digits = (found.group(1) if found else "") if by_name else text
+            number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else total
+            if number < total and free[number]:
+                free[number] = False
+            else:
+                unknown += 1
+    ranks = np.flatnonzero(free)
+    return ranks[unknown:].astype(np.int32)

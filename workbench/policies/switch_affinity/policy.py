@@ -1,0 +1,331 @@
+"""The policies `switch-affinity` (2.0), `switch-affinity-1.0` and `switch-affinity-single-layer`.
+
+Joins the rules of this room to the contract: reads the job and the switches, asks the rule, turns its shares into
+nodes, ranks and annotations.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.placement import NearestMiss, Reason
+from workbench.model.switch_book import JobPods, SwitchBook
+from workbench.model.switches import LABELS, SwitchTable
+from workbench.policies.base import Assignment, Declined, NodePolicy, Request
+from workbench.policies.baselines import GangFirstFit
+from workbench.policies.parameters import NoParameters, parameter
+from workbench.policies.switch_affinity.annotations import annotations_of, marks_of
+from workbench.policies.switch_affinity.common import place_common
+from workbench.policies.switch_affinity.explaining import tell
+from workbench.policies.switch_affinity.foundation import place_foundation
+from workbench.policies.switch_affinity.job import SwitchJob
+from workbench.policies.switch_affinity.padding import place_padding
+from workbench.policies.switch_affinity.ranks import nodes_by_rank
+from workbench.policies.switch_affinity.rescheduling import reschedule
+from workbench.policies.switch_affinity.settings import DEFAULT_MAX_SHARED, invalid_label
+from workbench.policies.switch_affinity.single_layer import place_single_layer
+from workbench.policies.switch_affinity.small import place_on_one
+from workbench.policies.switch_affinity.table import NoPlan, Plan, Switches
+from workbench.policies.switch_affinity.version_1_0 import OpenSwitches, place_1_0, replace_1_0
+
+__all__ = ["SingleLayer", "SwitchAffinity", "SwitchAffinity10", "SwitchParameters", "TableParameters"]
+
+Ints = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
+
+_PLUGIN = "ascend volcano plugin"
+
+
+@dataclass(frozen=True)
+class TableParameters:
+    """Parameters of every version."""
+
+    default_label: str = parameter("null", "tor-affinity of jobs that carry no such label", choices=LABELS)
+    nodes_per_switch: int = parameter(0, "nodes under one switch (M); 0: as the switch table says", low=0)
+
+
+@dataclass(frozen=True)
+class SwitchParameters(TableParameters):
+    """Parameters of version 2.0."""
+
+    max_shared_switches: int = parameter(
+        DEFAULT_MAX_SHARED,
+        "most shared switches that one job may use",
+        low=1,
+        high=2,
+        source=f"{_PLUGIN}, shared-tor-num",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Nodes for the pending pods of a job.
+
+    Attributes
+    ----------
+    node : ndarray of shape (p,), int32
+    mark : ndarray of shape (p,), int8
+    unhealthy : ndarray of shape (p,), bool
+    """
+
+    node: Ints
+    mark: npt.NDArray[np.int8]
+    unhealthy: Mask
+
+
+class _Affinity(NodePolicy):
+    """What the versions have in common: who is a job of theirs, and what is written when it is placed."""
+
+    reads_topology = True
+    monotone = True
+    #: Whether pods are annotated with the state of their switch.
+    writes_states = False
+
+    def __init__(self, parameters: TableParameters) -> None:
+        self._parameters = parameters
+        self._plain = GangFirstFit(NoParameters())
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return asdict(self._parameters)
+
+    @abstractmethod
+    def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _Found | NoPlan:
+        """Nodes for every pending pod of the job, or why there are none."""
+
+    def assign(self, request: Request) -> Assignment | Declined:
+        book = request.ledger.switches
+        job = SwitchJob.of(request, self._parameters.default_label)
+        invalid = invalid_label(job.label, book is not None)
+        if invalid is not None:
+            return Declined((invalid,))
+        if job.kind == "none" or book is None:
+            return self._without_affinity(request, job)
+        table = book.table
+        if self._parameters.nodes_per_switch:
+            table = replace(table, nodes_per_switch=self._parameters.nodes_per_switch)
+        switches = _look(request, table, book)
+        found = self.find(switches, job, book, request)
+        warnings = _framework_warning(request.gang.framework)
+        if request.recorder is not None:
+            tell(request.recorder, switches, None if isinstance(found, NoPlan) else found.node)
+        if isinstance(found, NoPlan):
+            reason = Reason(found.code, found.message, found.missing)
+            return Declined((reason,), (_nearest(switches, len(job.pending)),), warnings)
+        return self._assignment(request, job, table, found, warnings)
+
+    def _without_affinity(self, request: Request, job: SwitchJob) -> Assignment | Declined:
+        answer = self._plain.assign(request)
+        note = "no tor-affinity label: placed without switch affinity, on the first nodes by name that have room"
+        answer.warnings = (*answer.warnings, note)
+        if isinstance(answer, Assignment):
+            nodes = answer.node[answer.node >= 0]
+            nothing = np.zeros(len(nodes), dtype=np.bool_)
+            answer.running = _joined(
+                request, JobPods(job.label, nodes, np.zeros(len(nodes), dtype=np.int8), nothing, nothing)
+            )
+            answer.job_class = job.label
+        return answer
+
+    def _assignment(
+        self, request: Request, job: SwitchJob, table: SwitchTable, found: _Found, warnings: tuple[str, ...]
+    ) -> Assignment:
+        n = request.gang.n_pods
+        node, rank = np.full((2, n), -1, dtype=np.int32)
+        node[job.pending] = found.node
+        rank[job.pending] = job.rank
+        # Pods that ask for nothing have no part in the job's ranks: they are numbered after it.
+        rest = np.flatnonzero(rank < 0)
+        rank[rest] = len(job.pending) + len(job.running) + np.arange(len(rest))
+        answer = Assignment(node, warnings=warnings, rank=rank, job_class=job.label)
+        if self.writes_states:
+            answer.annotations, answer.annotation_group = _written(table, job.pending, found, n)
+        holds = np.ones(len(found.node), dtype=np.bool_)
+        pods = JobPods(job.label, found.node, found.mark, found.unhealthy, holds)
+        answer.running = _joined(request, pods)
+        return answer
+
+
+def _joined(request: Request, pods: JobPods) -> JobPods:
+    """New pods of a job beside those that it has."""
+    book = request.ledger.switches
+    before = book.job(request.gang.key) if book is not None else None
+    return pods if before is None else before.joined(pods)
+
+
+def _look(request: Request, table: SwitchTable, book: SwitchBook) -> Switches:
+    """The switches of a ledger; a node is free where every pod of the job fits and no other job of this kind is."""
+    demand = request.demand
+    free = book.holders == 0
+    seen: set[tuple[bytes, int]] = set()
+    for role in demand.order:
+        shape = (demand.rows[role].tobytes(), id(request.gang.roles[role].filter))
+        if shape not in seen:
+            seen.add(shape)
+            free = free & (demand.capacity(role, demand.idle, 1) > 0)
+    states = book.states()
+    steps: list[str] | None = None if request.recorder is None else []
+    return Switches(table, free, states.state, states.unhealthy, book.foundation == 0, steps)
+
+
+def _nearest(switches: Switches, n_pods: int) -> NearestMiss:
+    """The switch with the most free nodes, the first of several in configuration order, whatever its state."""
+    switch = int(np.argmax(switches.free))
+    return NearestMiss(1, switches.name(switch), min(int(switches.free[switch]), n_pods), n_pods)
+
+
+def _framework_warning(framework: str) -> tuple[str, ...]:
+    if framework in ("", "pytorch"):
+        return ()
+    return (f"switch affinity supports PyTorch only, the job's framework is {framework}",)
+
+
+def _written(
+    table: SwitchTable, pending: npt.NDArray[np.int64], found: _Found, n_pods: int
+) -> tuple[tuple[Mapping[str, str], ...], Ints]:
+    """Annotations per switch, and which pod gets which."""
+    switch = table.node_switch[found.node]
+    # One pod of each switch stands for all of them, which are marked alike; the last place is that of no switch.
+    first = np.full(table.n_switches + 1, -1, dtype=np.int64)
+    first[switch] = np.arange(len(switch))
+    first[-1] = -1
+    distinct = np.flatnonzero(first >= 0)
+    number = np.where(first >= 0, np.cumsum(first >= 0) - 1, -1)
+    group = np.full(n_pods, -1, dtype=np.int32)
+    group[pending] = number[switch]
+    marks, sick = found.mark[first[distinct]].tolist(), found.unhealthy[first[distinct]].tolist()
+    return (
+        tuple(
+            annotations_of(mark, unhealthy, table.addresses[s])
+            for s, mark, unhealthy in zip(distinct.tolist(), marks, sick, strict=True)
+        ),
+        group,
+    )
+
+
+class SwitchAffinity(_Affinity):
+    """Version 2.0: idle, shared and exclusive switches."""
+
+    name = "switch-affinity"
+    writes_states = True
+
+    def __init__(self, parameters: SwitchParameters) -> None:
+        super().__init__(parameters)
+        self._max_shared = parameters.max_shared_switches
+
+    def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _Found | NoPlan:
+        if switches.table.level == "single_layer":
+            return _find_single_layer(switches, job)
+        back = _going_back(switches, job)
+        plan: Plan | NoPlan | None = None
+        damage = None
+        if job.started:
+            damage = job.damage(switches.table, back)
+            switches = _without_nodes(switches, job.former[back])
+            plan = reschedule(switches, damage, self._max_shared)
+        if plan is None:
+            damage = None
+            back = np.zeros(len(job.pending), dtype=np.bool_)
+            plan = self._place_new(switches, job)
+        if isinstance(plan, NoPlan):
+            return plan
+        return _merge(switches, job, back, plan, damage is not None and damage.crossing)
+
+    def _place_new(self, switches: Switches, job: SwitchJob) -> Plan | NoPlan:
+        n_pods = len(job.pending)
+        if job.kind == "padding":
+            return place_padding(switches, n_pods)
+        if n_pods < switches.table.nodes_per_switch:
+            plan = place_on_one(switches, n_pods, unhealthy_too=job.kind == "common")
+            if plan is not None:
+                return plan
+        place = place_foundation if job.kind == "foundation" else place_common
+        return place(switches, n_pods, self._max_shared)
+
+
+def _going_back(switches: Switches, job: SwitchJob) -> Mask:
+    """Pending pods whose former node is in order and free."""
+    back = job.returns & (job.former >= 0)
+    back[back] = switches.free_node[job.former[back]]
+    if back.any():
+        switches.say(f"{int(back.sum())} pods go back to their nodes")
+    return back
+
+
+def _without_nodes(switches: Switches, nodes: Ints) -> Switches:
+    if len(nodes) == 0:
+        return switches
+    free = switches.free_node.copy()
+    free[nodes] = False
+    return replace(switches, free_node=free)
+
+
+def _merge(switches: Switches, job: SwitchJob, back: Mask, plan: Plan, marked: bool) -> _Found:
+    """Nodes of a plan for the pods that do not go back, former nodes for those that do."""
+    node = job.former.copy()
+    mark = np.zeros(len(node), dtype=np.int8)
+    unhealthy = np.zeros(len(node), dtype=np.bool_)
+    moved, share = nodes_by_rank(switches, plan)
+    marks, sick = marks_of(plan, marked)
+    node[~back], mark[~back], unhealthy[~back] = moved, marks[share], sick[share]
+    if marked and back.any():
+        switch = switches.table.node_switch[node[back]]
+        known = switch >= 0
+        mark[back] = np.where(known, switches.state[switch], 0)
+        unhealthy[back] = known & switches.unhealthy[switch]
+    return _Found(node, mark, unhealthy)
+
+
+def _find_single_layer(switches: Switches, job: SwitchJob) -> _Found | NoPlan:
+    """One switch; after a fault the same one."""
+    back = _going_back(switches, job)
+    plan: Plan | NoPlan | None = None
+    if job.started:
+        damage = replace(job.damage(switches.table, back), kind="padding", crossing=False)
+        switches = _without_nodes(switches, job.former[back])
+        plan = reschedule(switches, damage, 0)
+    if plan is None:
+        back = np.zeros(len(job.pending), dtype=np.bool_)
+        plan = place_single_layer(switches, len(job.pending))
+    return plan if isinstance(plan, NoPlan) else _merge(switches, job, back, plan, False)
+
+
+class SingleLayer(_Affinity):
+    """Single-layer networks."""
+
+    name = "switch-affinity-single-layer"
+
+    def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _Found | NoPlan:
+        return _find_single_layer(switches, job)
+
+
+class SwitchAffinity10(_Affinity):
+    """Version 1.0: full and logical switches."""
+
+    name = "switch-affinity-1.0"
+
+    def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _Found | NoPlan:
+        if switches.table.level == "single_layer":
+            return _find_single_layer(switches, job)
+        others = book.copy()
+        others.set_job(request.gang.key, None)
+        who = OpenSwitches(others.crossing > 0, others.uncommon == 0)
+        back = _going_back(switches, job)
+        if job.started and (len(job.running) or back.any()):
+            switches = _without_nodes(switches, job.former[back])
+            stay = np.concatenate([job.running[job.running >= 0], job.former[back]])
+            moved = replace_1_0(switches, job.kind, int((~back).sum()), stay, who)
+        else:
+            back = np.zeros(len(job.pending), dtype=np.bool_)
+            moved = place_1_0(switches, job.kind, len(job.pending), who)
+        if isinstance(moved, NoPlan):
+            return moved
+        node = job.former.copy()
+        node[~back] = moved
+        return _Found(node, np.zeros(len(node), dtype=np.int8), np.zeros(len(node), dtype=np.bool_))

@@ -1,0 +1,130 @@
+"""Rescheduling upon faults: which switches the pods of faulty nodes move to.
+
+Pods of healthy nodes keep node and rank. For the others, in this order: switches that the job used before, exclusive
+ones first, then shared ones; then switches that it did not use.
+
+Source: document, "Rescheduling Upon Faults"; reference/switch-affinity.md 6, ambiguities B11 to B16.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.switches import EXCLUSIVE, IDLE, SHARED, JobKind
+from workbench.policies.switch_affinity.foundation import most_on_shared, whole_switches, with_shared
+from workbench.policies.switch_affinity.table import NoPlan, Plan, Share, Switches
+
+__all__ = ["Damage", "reschedule"]
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A job after a fault.
+
+    Attributes
+    ----------
+    kind : JobKind
+    n_pods : int
+        Pods that need another node.
+    survivors : ndarray of shape (s,), int64
+        Pods that stay, per switch.
+    used : ndarray of shape (s,), bool
+        The job had a pod there before the fault.
+    crossing : bool
+        Its pods are marked as those of a cross-switch job, or as alone on their switch.
+    """
+
+    kind: JobKind
+    n_pods: int
+    survivors: npt.NDArray[np.int64]
+    used: Mask
+    crossing: bool
+
+
+def reschedule(switches: Switches, damage: Damage, max_shared: int) -> Plan | NoPlan | None:
+    """Shares for the pods that need another node.
+
+    Returns
+    -------
+    Plan, NoPlan or None
+        None: no pod survived and the switches used before do not suffice, so the job starts as a new one.
+    """
+    # A foundation-model job takes no node under an unhealthy switch, not even where it has pods already.
+    open_to_job = (switches.free > 0) & ~((damage.kind == "foundation") & switches.unhealthy)
+    used = damage.used & open_to_job
+    room = int(switches.free[used].sum())
+    if damage.n_pods <= room:
+        return Plan(tuple(_used_before(switches, used, damage, max_shared)))
+    if not damage.survivors.any():
+        switches.say("no pod of the job is left and its switches have no room for it: placed as a new job")
+        return None
+    if switches.steps is not None:
+        switches.say(f"the switches used before have {room} free nodes for {damage.n_pods} pods")
+    if damage.kind == "padding":
+        return NoPlan("no-single-switch", "not enough tor for fill job restart", damage.n_pods - room)
+    if not damage.crossing:
+        return NoPlan("one-switch-job", "tor check failed node by nslb2.0", damage.n_pods - room)
+    return _extend(switches, used, damage, max_shared)
+
+
+def _allowance(switches: Switches, held: Mask, max_shared: int) -> int:
+    """How many further shared switches the job may use."""
+    return max(0, max_shared - int((held & (switches.state == SHARED)).sum()))
+
+
+def _used_before(switches: Switches, used: Mask, damage: Damage, max_shared: int) -> list[Share]:
+    """Exclusive switches first, then shared ones, healthy before unhealthy; few free nodes first in each class."""
+    left = damage.n_pods
+    shares: list[Share] = []
+    allowance = _allowance(switches, damage.survivors > 0, max_shared)
+    for chosen in (switches.state != SHARED, (switches.state == SHARED) & ~switches.unhealthy, switches.unhealthy):
+        for switch in switches.ascending(used & chosen).tolist():
+            if left == 0:
+                break
+            taken = min(int(switches.free[switch]), left)
+            left -= taken
+            state = int(switches.state[switch])
+            if state == IDLE and damage.crossing:
+                # A cross-switch job's switch without a mark: its own from now on, or shared where nodes stay free.
+                state = SHARED if taken < switches.free[switch] and allowance > 0 else EXCLUSIVE
+                allowance -= state == SHARED
+            shares.append(Share(switch, taken, state, bool(switches.unhealthy[switch])))
+            if switches.steps is not None:
+                switches.say(f"used before: {taken} pods to {switches.describe(switch)}")
+    return shares
+
+
+def _extend(switches: Switches, used: Mask, damage: Damage, max_shared: int) -> Plan | NoPlan:
+    """Every free node of the used switches, then switches that the job did not use.
+
+    Idle ones from few to many free nodes, each taken whole, as long as the pods fill them; the rest by the
+    shared-switch rule within what the job may still share, else on a piece of the next idle switch.
+    """
+    unused = ~damage.used
+    allowance = _allowance(switches, (damage.survivors > 0) | used, max_shared)
+    shares = _used_before(switches, used, damage, max_shared)
+    need = damage.n_pods - sum(share.n_pods for share in shares)
+    idle, shared = switches.idle() & unused, switches.healthy() & unused
+    possible = int(switches.free[idle].sum()) + most_on_shared(switches, allowance, shared)
+    if need > possible:
+        if switches.steps is not None:
+            switches.say(f"switches not used before: {possible} nodes within the limit, {need} needed")
+        return NoPlan("not-enough-switches", "not enough tor for job restart", need)
+    order = switches.ascending(idle)
+    whole = whole_switches(switches, order, need)
+    left = need - sum(share.n_pods for share in whole)
+    shares += whole
+    if left:
+        rest = with_shared(switches, left, allowance, shared)
+        if rest is None:
+            switch = int(order[len(whole)])
+            rest = [Share(switch, left, SHARED if allowance else EXCLUSIVE)]
+            if switches.steps is not None:
+                switches.say(f"not used before: {left} pods open {switches.describe(switch)}")
+        shares += rest
+    return Plan(tuple(shares))

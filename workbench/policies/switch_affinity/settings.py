@@ -1,0 +1,60 @@
+"""Which rules apply to a job: plugin arguments, label, level of the network.
+
+Source: reference/switch-affinity.md 1, 1.2 and 1.3 (the plugin's code).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from workbench.model.placement import Reason
+from workbench.model.switches import job_kind
+
+__all__ = ["DEFAULT_MAX_SHARED", "Version", "handler_of", "invalid_label", "max_shared_of", "version_of"]
+
+Version = Literal["1.0", "2.0"]
+
+DEFAULT_MAX_SHARED = 2
+
+
+def version_of(nslb_version: str | None) -> Version:
+    """Plugin argument ``nslb-version``: anything but "2.0" is 1.0."""
+    return "2.0" if nslb_version == "2.0" else "1.0"
+
+
+def max_shared_of(shared_tor_num: str | None) -> int:
+    """Plugin argument ``shared-tor-num``: 1 or 2, anything else is 2."""
+    return int(shared_tor_num) if shared_tor_num in ("1", "2") else DEFAULT_MAX_SHARED
+
+
+def invalid_label(label: str, has_table: bool) -> Reason | None:
+    """Why a job may not be scheduled at all; None where it may.
+
+    Parameters
+    ----------
+    label : str
+        Value of tor-affinity; empty: none.
+    has_table : bool
+        There are switches.
+    """
+    kind = job_kind(label, 1)
+    if kind == "none":
+        return None
+    if not has_table:
+        text = "job tor affinity check failed, cluster basic-tor-node-cm is not imported"
+        return Reason("no-switch-table", text)
+    if kind == "invalid":
+        text = f"job tor affinity label check failed,tor-affinity label value is {label}"
+        return Reason("invalid-label", text)
+    return None
+
+
+def handler_of(
+    label: str, level: str, version: Version, has_table: bool
+) -> Literal["none", "invalid", "single_layer", "1.0", "2.0"]:
+    """The rules for a job: none without a label, single-layer ones in such a network whatever the version."""
+    if job_kind(label, 1) == "none":
+        return "none"
+    if invalid_label(label, has_table) is not None:
+        return "invalid"
+    return "single_layer" if level == "single_layer" else version

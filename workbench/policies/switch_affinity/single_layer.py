@@ -1,0 +1,21 @@
+"""Single-layer networks: one switch per job, no states (reference/switch-affinity.md 5.6)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.policies.switch_affinity.table import NoPlan, Plan, Share, Switches
+
+__all__ = ["place_single_layer"]
+
+
+def place_single_layer(switches: Switches, n_pods: int) -> Plan | NoPlan:
+    """The switch with the fewest free nodes that holds the job, whatever its kind; ties in configuration order."""
+    if n_pods > switches.table.nodes_per_switch:
+        return NoPlan("larger-than-switch", "job's task number is bigger than torCount", n_pods)
+    switch = switches.smallest(np.ones(len(switches.free), dtype=np.bool_), n_pods)
+    if switch < 0:
+        return NoPlan("no-single-switch", "tor check failed not enough resource for job", n_pods)
+    if switches.steps is not None:
+        switches.say(f"one switch: {n_pods} pods to {switches.name(switch)}")
+    return Plan((Share(switch, n_pods, int(switches.state[switch])),))

@@ -1,0 +1,160 @@
+"""What the rules look at: free nodes and state of every switch, in configuration order; and what they answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.switches import EXCLUSIVE, IDLE, SHARED, SwitchTable, state_name
+
+__all__ = ["NoPlan", "Plan", "Share", "Switches"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a job takes of one switch.
+
+    Attributes
+    ----------
+    switch : int
+    n_pods : int
+    state : int
+        Of the switch while the job runs.
+    unhealthy : bool
+    whole : bool
+        Taken whole by the exclusive rule: marked even when the job is under this switch only.
+    """
+
+    switch: int
+    n_pods: int
+    state: int
+    unhealthy: bool = False
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A rule's yes: shares in selection order, which is the order of the ranks."""
+
+    shares: tuple[Share, ...]
+
+
+@dataclass(frozen=True)
+class NoPlan:
+    """A rule's no: a code for machines and the plugin's own message.
+
+    Attributes
+    ----------
+    code, message : str
+    missing : int
+        Pods that found no node at the rule's end.
+    """
+
+    code: str
+    message: str
+    missing: int = 1
+
+
+@dataclass(eq=False)
+class Switches:
+    """The switches as one placement finds them; never changed by a rule.
+
+    Attributes
+    ----------
+    table : SwitchTable
+    free_node : ndarray of shape (n,), bool
+        Nodes that every pod of the job could have.
+    state : ndarray of shape (s,), int8
+    unhealthy : ndarray of shape (s,), bool
+    common_only : ndarray of shape (s,), bool
+        No foundation-model job has pods both under the switch and elsewhere.
+    steps : list of str, optional
+        Receives what the rules did, in words; None: nobody wants to know.
+    free : ndarray of shape (s,), int64
+        Free nodes of each switch.
+    """
+
+    table: SwitchTable
+    free_node: Mask
+    state: npt.NDArray[np.int8]
+    unhealthy: Mask
+    common_only: Mask
+    steps: list[str] | None = None
+    free: Longs = field(init=False)
+
+    def __post_init__(self) -> None:
+        table = self.table
+        self.free = np.bincount(table.entry_switch[self.free_node[table.nodes]], minlength=table.n_switches)
+
+    def say(self, step: str) -> None:
+        """Note a step. Ask `steps` first where making the text costs something."""
+        if self.steps is not None:
+            self.steps.append(step)
+
+    def name(self, switch: int) -> str:
+        return self.table.names[switch]
+
+    def describe(self, switch: int) -> str:
+        """``S1 (idle, 8 free)``."""
+        state = state_name(int(self.state[switch]), bool(self.unhealthy[switch]))
+        return f"{self.name(switch)} ({state}, {int(self.free[switch])} free)"
+
+    def _with_room(self, chosen: npt.NDArray[Any]) -> Mask:
+        found: Mask = chosen & (self.free > 0)
+        return found
+
+    def idle(self) -> Mask:
+        """Idle switches with a free node."""
+        return self._with_room(self.state == IDLE)
+
+    def exclusive(self) -> Mask:
+        """Exclusive switches with a free node."""
+        return self._with_room(self.state == EXCLUSIVE)
+
+    def healthy(self) -> Mask:
+        """Healthy shared switches with a free node."""
+        return self._with_room((self.state == SHARED) & ~self.unhealthy)
+
+    def sick(self) -> Mask:
+        """Unhealthy shared switches with a free node."""
+        return self._with_room((self.state == SHARED) & self.unhealthy)
+
+    def ascending(self, chosen: Mask) -> Longs:
+        """Switches with few free nodes first; ties in configuration order."""
+        switches = np.flatnonzero(chosen)
+        return switches[np.argsort(self.free[switches], kind="stable")]
+
+    def descending(self, chosen: Mask) -> Longs:
+        """Switches with many free nodes first; ties in configuration order."""
+        switches = np.flatnonzero(chosen)
+        return switches[np.argsort(-self.free[switches], kind="stable")]
+
+    def smallest(self, chosen: Mask, n_pods: int) -> int:
+        """The switch with the fewest free nodes that holds `n_pods`, first in configuration order; -1: none."""
+        fitting = np.flatnonzero(chosen & (self.free >= n_pods))
+        return int(fitting[np.argmin(self.free[fitting])]) if len(fitting) else -1
+
+    def fill(self, order: Longs, n_pods: int, state: int, unhealthy: bool = False) -> tuple[list[Share], int]:
+        """Take switches of an order whole, the last one partly.
+
+        Returns
+        -------
+        shares : list of Share
+        left : int
+            Pods that found no node.
+        """
+        shares = []
+        for switch in order.tolist():
+            if n_pods == 0:
+                break
+            taken = min(int(self.free[switch]), n_pods)
+            shares.append(Share(switch, taken, state, unhealthy))
+            n_pods -= taken
+        return shares, n_pods

@@ -1,0 +1,105 @@
+"""A broken node or GPU in a snapshot, and the job that lost pods to it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from workbench.errors import InputError
+from workbench.model.gang import FormerPod, Gang, Role
+from workbench.model.snapshot import ClusterSnapshot, RunningPod
+from workbench.model.switches import IDLE, IS_HEALTHY, IS_SHARED, RANK_ANNOTATION, SHARED_ADDRESS
+
+__all__ = ["break_gpus", "break_node", "damaged_gang"]
+
+_WRITTEN = frozenset({IS_SHARED, IS_HEALTHY, SHARED_ADDRESS, RANK_ANNOTATION})
+
+
+def break_node(snapshot: ClusterSnapshot, node: int) -> ClusterSnapshot:
+    """The moment when a node fails: no pod may be placed on it."""
+    unschedulable = snapshot.unschedulable.copy()
+    unschedulable[node] = True
+    return dataclasses.replace(snapshot, unschedulable=unschedulable)
+
+
+def break_gpus(snapshot: ClusterSnapshot, node: int, gpus: Sequence[int]) -> ClusterSnapshot:
+    """The moment when GPUs of a node fail: the node offers fewer.
+
+    Raises
+    ------
+    InputError
+        The node has no healthy GPU of such a number.
+    """
+    total, free = snapshot.gpu_total.copy(), snapshot.gpu_free.copy()
+    allocatable = snapshot.allocatable.copy()
+    for gpu in gpus:
+        word, bit = divmod(gpu, 64)
+        mask = np.uint64(1) << np.uint64(bit)
+        if gpu < 0 or word >= total.shape[1] or not total[node, word] & mask:
+            name = snapshot.topology.node_names[node]
+            raise InputError(
+                "no such healthy GPU", source="fault", where=name, got=str(gpu), expected="a GPU of the node"
+            )
+        total[node, word] &= ~mask
+        free[node, word] &= ~mask
+        for column in snapshot.gpu_columns:
+            if allocatable[node, column] > 0:
+                allocatable[node, column] -= 1
+                break
+    return dataclasses.replace(snapshot, gpu_total=total, gpu_free=free, allocatable=allocatable)
+
+
+def damaged_gang(
+    gang: Gang | None, pods: Sequence[RunningPod], lost: Sequence[RunningPod], names: Sequence[str]
+) -> Gang:
+    """The pods of a running job that a fault took, to be placed again.
+
+    Parameters
+    ----------
+    gang : Gang, optional
+        As it was submitted; None: known by its pods only, which all belong together then.
+    pods : sequence of RunningPod
+        Every pod of the job, the lost ones included.
+    lost : sequence of RunningPod
+        Those on broken nodes or GPUs.
+    names : sequence of str
+        Names of the snapshot's nodes.
+    """
+    shapes: list[list[RunningPod]] = []
+    for pod in lost:
+        alike = next((s for s in shapes if s[0].role == pod.role and s[0].requests == pod.requests), None)
+        if alike is None:
+            shapes.append([pod])
+        else:
+            alike.append(pod)
+    roles = tuple(_role(gang, number, shape) for number, shape in enumerate(shapes))
+    first = lost[0]
+    namespace, _, name = first.gang.partition("/")
+    whole = gang or Gang(namespace, name, roles, len(pods), queue=first.queue or "default", job_class=first.job_class)
+    former = tuple(
+        FormerPod(int(rank), names[pod.node], faulty=True, mark=_mark(pod), pod=pod.name)
+        for pod in lost
+        if (rank := pod.annotations.get(RANK_ANNOTATION, "")).isdigit() and pod.node >= 0
+    )
+    return dataclasses.replace(whole, roles=roles, ready=len(pods) - len(lost), former=former, record="")
+
+
+def _role(gang: Gang | None, number: int, pods: Sequence[RunningPod]) -> Role:
+    known = None if gang is None else next((role for role in gang.roles if role.name == pods[0].role), None)
+    annotations = {key: value for key, value in pods[0].annotations.items() if key not in _WRITTEN}
+    base = known or Role(pods[0].role or f"pod{number}", 0, pods[0].requests, labels=pods[0].labels)
+    return dataclasses.replace(
+        base,
+        count=len(pods),
+        requests=pods[0].requests,
+        min_available=None,
+        annotations=annotations,
+        pod_names=tuple(pod.name for pod in pods),
+    )
+
+
+def _mark(pod: RunningPod) -> int:
+    text = pod.annotations.get(IS_SHARED, "")
+    return int(text) if text in ("1", "2") else IDLE

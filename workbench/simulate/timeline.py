@@ -1,0 +1,232 @@
+"""A timeline: jobs come and go, nodes break and recover, one step after another under one policy.
+
+Each step leaves a `Moment` behind. Nothing happens by itself: a pending job is tried again when a step says so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from workbench.errors import InputError, UnknownNameError
+from workbench.model.gang import Gang
+from workbench.model.placement import Decision
+from workbench.model.snapshot import ClusterSnapshot, RunningPod
+from workbench.model.switch_history import Moment, SwitchHistory
+from workbench.model.switches import SwitchTable
+from workbench.policies.base import Policy
+from workbench.simulate.faults import break_gpus, break_node, damaged_gang
+
+__all__ = ["Timeline"]
+
+
+class Timeline:
+    """Plays steps against a snapshot.
+
+    Parameters
+    ----------
+    snapshot : ClusterSnapshot
+        The beginning; not changed.
+    policy : Policy
+
+    Attributes
+    ----------
+    snapshot : ClusterSnapshot
+        After the last step.
+    moments : list of Moment
+        The beginning, then one per step.
+    pending : dict of str to Gang
+        Jobs, or what a fault took of them, that wait for nodes, by ``namespace/name``.
+    """
+
+    def __init__(self, snapshot: ClusterSnapshot, policy: Policy) -> None:
+        self.policy = policy
+        self.table: SwitchTable | None = snapshot.switch_table
+        self.snapshot = dataclasses.replace(snapshot, switches=self.table)
+        self.pending: dict[str, Gang] = {}
+        self._gangs: dict[str, Gang] = {}
+        self._sound: dict[int, ClusterSnapshot] = {}
+        self.moments: list[Moment] = []
+        self._record("start")
+
+    def __repr__(self) -> str:
+        return f"Timeline({len(self.moments) - 1} steps by {self.policy.name}, {len(self.pending)} jobs pending)"
+
+    @property
+    def history(self) -> SwitchHistory:
+        """Everything so far; Jupyter draws it as switches × steps."""
+        names = () if self.table is None else self.table.names
+        return SwitchHistory(names, tuple(self.moments), self.policy.name)
+
+    def _repr_html_(self) -> str | None:
+        return self.history._repr_html_()
+
+    def submit(self, gang: Gang) -> Moment:
+        """A job comes; it starts or becomes pending.
+
+        Raises
+        ------
+        InputError
+            A job of this name runs or waits already.
+        """
+        if gang.key in self.pending or any(pod.gang == gang.key for pod in self.snapshot.running):
+            raise InputError("a job of this name is there already", source="timeline", got=gang.key)
+        self._gangs[gang.key] = gang
+        return self._record(f"submit {gang.name}", [self._try(gang)])
+
+    def retry(self, name: str) -> Moment:
+        """A pending job is tried again.
+
+        Raises
+        ------
+        UnknownNameError
+            No such job waits.
+        """
+        key = self._key(name, self.pending)
+        return self._record(f"retry {name}", [self._try(self.pending[key])])
+
+    def end(self, name: str) -> Moment:
+        """A job ends, running or pending, and gives everything back.
+
+        Raises
+        ------
+        UnknownNameError
+            No such job.
+        """
+        key = self._key(name, {pod.gang: None for pod in self.snapshot.running if pod.gang} | self.pending)
+        self.pending.pop(key, None)
+        self.snapshot = self.snapshot.without(key)
+        return self._record(f"end {name}")
+
+    def fault(self, node: str, gpus: Sequence[int] = ()) -> Moment:
+        """A node, or some of its GPUs, break; the jobs that lose pods are placed again, in the order of their names.
+
+        Parameters
+        ----------
+        node : str
+        gpus : sequence of int
+            Host numbers; empty: the whole node.
+
+        Notes
+        -----
+        A job that cannot be placed again keeps its other pods and waits for nodes for the lost ones.
+        """
+        index = self.snapshot.topology.node(node)
+        self._sound.setdefault(index, self.snapshot)
+        broken = sum(1 << gpu for gpu in gpus)
+        lost = [pod for pod in self.snapshot.running if pod.node == index and (not gpus or pod.gpu_mask & broken)]
+        damaged: list[Gang] = []
+        names = self.snapshot.topology.node_names
+        for key in sorted({pod.gang for pod in lost if pod.gang}, key=str.encode):
+            pods = [pod for pod in self.snapshot.running if pod.gang == key]
+            taken = [pod for pod in lost if pod.gang == key]
+            damaged.append(self._with_waiting(damaged_gang(self._gangs.get(key), pods, taken, names)))
+        gone = {id(pod) for pod in lost}
+        self.snapshot = self.snapshot.without_pods(lambda pod: id(pod) in gone)
+        self.snapshot = break_gpus(self.snapshot, index, gpus) if gpus else break_node(self.snapshot, index)
+        what = f"fault {node}" + (f" GPU {', '.join(map(str, gpus))}" if gpus else "")
+        return self._record(what, [self._try(gang) for gang in damaged])
+
+    def recover(self, node: str) -> Moment:
+        """A broken node is in order again, all its GPUs included; pods that wait may go back to it.
+
+        Raises
+        ------
+        InputError
+            It is not broken.
+        """
+        index = self.snapshot.topology.node(node)
+        sound = self._sound.pop(index, None)
+        if sound is None:
+            raise InputError("the node is not broken", source="timeline", got=node)
+        now = self.snapshot
+        restored = {}
+        for name in ("unschedulable", "gpu_total", "allocatable"):
+            array = getattr(now, name).copy()
+            array[index] = getattr(sound, name)[index]
+            restored[name] = array
+        free = now.gpu_free.copy()
+        free[index] |= restored["gpu_total"][index] & ~now.gpu_total[index]
+        self.snapshot = dataclasses.replace(now, gpu_free=free, **restored)
+        for key, gang in self.pending.items():
+            former = tuple(dataclasses.replace(p, faulty=p.faulty and p.node != node) for p in gang.former)
+            self.pending[key] = dataclasses.replace(gang, former=former)
+        return self._record(f"recover {node}")
+
+    def play(self, steps: Sequence[tuple[str, Gang | str]]) -> list[Moment]:
+        """Several steps: ``("submit", gang)``, ``("end", name)``, ``("retry", name)``, ``("fault", node)``,
+        ``("recover", node)``.
+
+        Raises
+        ------
+        UnknownNameError
+            No such step.
+        """
+        known: Mapping[str, Callable[..., Moment]] = {
+            "submit": self.submit,
+            "end": self.end,
+            "retry": self.retry,
+            "fault": self.fault,
+            "recover": self.recover,
+        }
+        played = []
+        for kind, what in steps:
+            if kind not in known:
+                raise UnknownNameError("step", kind, known)
+            played.append(known[kind](what))
+        return played
+
+    def _with_waiting(self, gang: Gang) -> Gang:
+        """Pods of the same job that an earlier fault took, and that wait still, are placed together with these."""
+        waiting = self.pending.get(gang.key)
+        if waiting is None:
+            return gang
+        roles = list(gang.roles)
+        for role in waiting.roles:
+            same = next((i for i, r in enumerate(roles) if (r.name, r.requests) == (role.name, role.requests)), None)
+            if same is None:
+                roles.append(role)
+                continue
+            names = (*(roles[same].pod_names or ()), *(role.pod_names or ()))
+            roles[same] = dataclasses.replace(roles[same], count=len(names), pod_names=names)
+        return dataclasses.replace(gang, roles=tuple(roles), former=(*waiting.former, *gang.former))
+
+    def _try(self, gang: Gang) -> Decision:
+        result = self.policy.schedule([gang], self.snapshot)[0]
+        if result.placed:
+            self.pending.pop(gang.key, None)
+            self.snapshot = self.snapshot.with_placement(result.result)  # type: ignore[arg-type]
+        else:
+            self.pending[gang.key] = gang
+        return result
+
+    def _key(self, name: str, among: Mapping[str, object]) -> str:
+        for key in among:
+            if name in (key, key.partition("/")[2]):
+                return key
+        raise UnknownNameError("job", name, among)
+
+    def _record(self, step: str, decisions: Sequence[Decision] = ()) -> Moment:
+        book = self.snapshot.ledger().switches
+        moment = Moment(
+            step,
+            None if book is None else book.states(),
+            _pods_per_switch(self.snapshot.running, self.table),
+            tuple(sorted(self.pending, key=str.encode)),
+            tuple(decisions),
+        )
+        self.moments.append(moment)
+        return moment
+
+
+def _pods_per_switch(running: Sequence[RunningPod], table: SwitchTable | None) -> Mapping[str, Mapping[int, int]]:
+    jobs: dict[str, dict[int, int]] = {}
+    switch_of = np.zeros(0, dtype=np.int32) if table is None else table.node_switch
+    for pod in running:
+        if pod.gang:
+            switch = int(switch_of[pod.node]) if 0 <= pod.node < len(switch_of) else -1
+            of_job = jobs.setdefault(pod.gang, {})
+            of_job[switch] = of_job.get(switch, 0) + 1
+    return {name: dict(sorted(jobs[name].items())) for name in sorted(jobs, key=str.encode)}

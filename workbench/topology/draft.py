@@ -1,0 +1,259 @@
+"""A topology while it is drawn: switches and nodes with stable ids, and changes that can be taken back.
+
+Owns the state and what must hold in it (`Draft.commit`); the operations that a person asks for are in
+`workbench.topology.edits`, undo and redo in `workbench.topology.history`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from workbench.errors import InputError
+from workbench.objects.hypernode import HyperNode
+from workbench.objects.node import Node
+
+__all__ = ["ROOT", "Change", "Draft", "Item", "changed", "differences"]
+
+#: The parent of what stands under the virtual top.
+ROOT = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A switch (HyperNode) or a node of a draft.
+
+    Attributes
+    ----------
+    id : int
+        Never used again in the same draft, from 1; renaming and moving keep it.
+    kind : {"switch", "node"}
+    name : str
+        Unique among switches, and among nodes.
+    parent : int
+        Id of a switch; `ROOT` for the virtual top.
+    tier : int
+        Of a switch, smaller is closer; 0 for a node.
+    tier_name : str
+    link_gbit_s : float
+        Bandwidth of the link to the parent in Gbit/s; 0: unknown.
+    gpus : int
+        Of a node.
+    labels : mapping of str to str
+    cordoned : bool
+        A node that takes no new pods.
+    failed, link_failed : bool
+        It, or its link to the parent, is broken: every node beneath is unreachable.
+    hypernode : HyperNode, optional
+        What the switch was read from; kept for what a draft does not show.
+    node : Node, optional
+        What the node was read from.
+    """
+
+    id: int
+    kind: Literal["switch", "node"]
+    name: str
+    parent: int = ROOT
+    tier: int = 0
+    tier_name: str = ""
+    link_gbit_s: float = 0.0
+    gpus: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    cordoned: bool = False
+    failed: bool = False
+    link_failed: bool = False
+    hypernode: HyperNode | None = None
+    node: Node | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, without what stands at its default."""
+        record: dict[str, Any] = {"id": self.id, "kind": self.kind, "name": self.name, "parent": self.parent}
+        for name in ("tier", "tier_name", "link_gbit_s", "gpus", "cordoned", "failed", "link_failed"):
+            if value := getattr(self, name):
+                record[name] = value
+        if self.labels:
+            record["labels"] = dict(self.labels)
+        return record
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One item before and after; None: it was not, or is no longer, there."""
+
+    before: Item | None
+    after: Item | None
+
+    @property
+    def id(self) -> int:
+        item = self.after or self.before
+        assert item is not None
+        return item.id
+
+    def reversed(self) -> Change:
+        """The change that takes this one back."""
+        return Change(self.after, self.before)
+
+
+class Draft:
+    """Switches and nodes as a forest that always holds together.
+
+    Names are unique per kind, a parent is a switch that is there, and no switch is its own ancestor: `commit` takes
+    changes together or refuses them together. What is merely unwise, such as a tier that does not rise towards the
+    root, can be drawn; the linter says so.
+    """
+
+    def __init__(self, items: Iterable[Item] = ()) -> None:
+        self._items: dict[int, Item] = {}
+        self._children: dict[int, dict[int, None]] = {ROOT: {}}
+        self._by_name: dict[tuple[str, str], int] = {}
+        self._next = 1
+        self.commit([Change(None, item) for item in items])
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Item]:
+        """Items in order of their ids."""
+        return (self._items[i] for i in sorted(self._items))
+
+    def __contains__(self, item_id: object) -> bool:
+        return item_id in self._items
+
+    def __eq__(self, other: object) -> bool:
+        """Equal drawings: the same names, parents and attributes, whatever their ids."""
+        return isinstance(other, Draft) and self._drawing() == other._drawing()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _drawing(self) -> dict[tuple[str, str], tuple[Any, ...]]:
+        drawing = {}
+        for item in self._items.values():
+            parent = self._items[item.parent].name if item.parent != ROOT else None
+            record = {k: v for k, v in item.to_dict().items() if k not in ("id", "parent")}
+            drawing[item.kind, item.name] = (parent, record)
+        return drawing
+
+    def new_ids(self, count: int) -> range:
+        """Ids that no item has had, in order."""
+        first = self._next
+        self._next += count
+        return range(first, first + count)
+
+    def __getitem__(self, item_id: int) -> Item:
+        try:
+            return self._items[item_id]
+        except KeyError:
+            raise InputError("no such item", source="drawing", got=f"id {item_id}", expected="an item drawn") from None
+
+    def find(self, kind: Literal["switch", "node"], name: str) -> Item | None:
+        """The item of a kind with this name."""
+        found = self._by_name.get((kind, name))
+        return None if found is None else self._items[found]
+
+    def children(self, item_id: int) -> list[Item]:
+        """What hangs directly under a switch or the virtual top, in order of ids."""
+        return [self._items[i] for i in sorted(self._children.get(item_id, ()))]
+
+    def beneath(self, item_id: int) -> list[Item]:
+        """Everything under an item, parents before children."""
+        found: list[Item] = []
+        rest = [item_id]
+        while rest:
+            children = self.children(rest.pop())
+            found += children
+            rest += [child.id for child in reversed(children) if child.kind == "switch"]
+        return found
+
+    def ancestors(self, item_id: int) -> Iterator[Item]:
+        """The switches above an item, nearest first."""
+        parent = self[item_id].parent
+        while parent != ROOT:
+            item = self._items[parent]
+            yield item
+            parent = item.parent
+
+    def commit(self, changes: Sequence[Change]) -> None:
+        """Make changes, all or none.
+
+        Raises
+        ------
+        InputError
+            The drawing would not hold together; nothing has changed then.
+        """
+        self._swap(changes)
+        try:
+            for change in changes:
+                if change.after is not None:
+                    self._check(change.after)
+                elif self._children.get(change.id):
+                    child = self.children(change.id)[0]
+                    raise InputError("something hangs under it", source="drawing", got=child.name)
+        except InputError:
+            self._swap([change.reversed() for change in changes])
+            raise
+
+    def _swap(self, changes: Sequence[Change]) -> None:
+        # Everything goes before anything comes, so that two items may exchange their names.
+        for change in changes:
+            if (before := change.before) is not None:
+                self._children[before.parent].pop(before.id, None)
+                if self._by_name.get((before.kind, before.name)) == before.id:
+                    del self._by_name[before.kind, before.name]
+                del self._items[before.id]
+        for change in changes:
+            if (after := change.after) is not None:
+                self._items[after.id] = after
+                self._children.setdefault(after.parent, {})[after.id] = None
+                self._by_name.setdefault((after.kind, after.name), after.id)
+                self._next = max(self._next, after.id + 1)
+
+    def _check(self, item: Item) -> None:
+        where = f"{item.kind} {item.name or item.id}"
+        if not item.name or not item.name.isprintable() or "/" in item.name:
+            raise InputError(
+                "not a name",
+                source="drawing",
+                where=where,
+                got=repr(item.name),
+                expected="printable text without a slash",
+            )
+        if self._by_name.get((item.kind, item.name)) != item.id:
+            raise InputError(
+                "the name is taken", source="drawing", where=where, got=item.name, expected=f"a {item.kind} name once"
+            )
+        if item.parent != ROOT and (item.parent not in self._items or self._items[item.parent].kind != "switch"):
+            raise InputError("no switch to hang it under", source="drawing", where=where, got=f"id {item.parent}")
+        above = item.parent
+        seen = {item.id}
+        while above != ROOT:
+            if above in seen:
+                raise InputError("a switch cannot hang under itself", source="drawing", where=where)
+            seen.add(above)
+            above = self._items[above].parent if above in self._items else ROOT
+
+
+def changed(item: Item, **fields: Any) -> Change:
+    """A change of some fields of one item."""
+    return Change(item, replace(item, **fields))
+
+
+def differences(draft: Draft, wanted: Draft) -> list[Change]:
+    """The changes that make one drawing equal to another; items of the same kind and name keep their ids."""
+    ids = {ROOT: ROOT}
+    found = {item.id: draft.find(item.kind, item.name) for item in wanted}
+    new = iter(draft.new_ids(sum(same is None for same in found.values())))
+    for item in wanted:
+        same = found[item.id]
+        ids[item.id] = same.id if same is not None else next(new)
+    changes = []
+    for item in wanted:
+        same = found[item.id]
+        after = replace(item, id=ids[item.id], parent=ids[item.parent])
+        if same is not None and item.kind == "node":
+            # What a node was read from is no part of the drawing.
+            after = replace(after, node=same.node)
+        if same is None or same != after:
+            changes.append(Change(same, after))
+    kept = set(ids.values())
+    return changes + [Change(item, None) for item in draft if item.id not in kept]

@@ -1,0 +1,251 @@
+"""A drawn topology from HyperNodes and Nodes, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from workbench.model.resources import is_gpu_resource
+from workbench.objects.hypernode import HyperNode, Member
+from workbench.objects.metadata import Metadata
+from workbench.objects.node import Node
+from workbench.objects.selectors import NameIndex, Selector
+from workbench.topology.build import resolve_tree
+from workbench.topology.draft import ROOT, Change, Draft, Item
+from workbench.topology.generate import GIB, NodeShape
+from workbench.topology.members import child_names, resolve_members
+
+__all__ = ["FAILED", "LINK_FAILED", "LINK_GBIT_S", "draft_of", "hypernodes_after", "hypernodes_of", "nodes_of"]
+
+# What a drawing knows and the Kubernetes kinds have no field for travels in annotations of ours.
+LINK_GBIT_S = "topology-workbench/link-gbit-s"
+FAILED = "topology-workbench/failed"
+LINK_FAILED = "topology-workbench/link-failed"
+_OURS = (LINK_GBIT_S, FAILED, LINK_FAILED)
+
+_GPU = "nvidia.com/gpu"
+
+
+def draft_of(hypernodes: Iterable[HyperNode], nodes: Iterable[Node]) -> Draft:
+    """Draw HyperNodes and Nodes.
+
+    A drawing is a forest: a node hangs under the innermost HyperNode that holds it (ties: the first in byte order), and
+    links that close a cycle or give a second parent are left out, as `topology.problems` says.
+    Switches get ids in order of falling tier and name, then nodes in order of name.
+    """
+    given = {hypernode.name: hypernode for hypernode in hypernodes}
+    known = sorted(nodes, key=lambda node: node.name.encode())
+    tree = resolve_tree(given.values(), [node.name for node in known], [node.metadata.labels for node in known])
+    ids: dict[str, int] = {}
+    for name in sorted(given, key=lambda name: (-given[name].tier, name.encode())):
+        ids[name] = len(ids) + 1
+    leaf: dict[str, tuple[tuple[int, bytes], str]] = {}
+    for name in given:
+        rank = (-_depth(name, tree.parent), name.encode())
+        for position in tree.nodes[name].tolist():
+            node = tree.names[position]
+            if node not in leaf or rank < leaf[node][0]:
+                leaf[node] = (rank, name)
+    items = [_switch(ids[name], given[name], ids.get(tree.parent.get(name, ""), ROOT)) for name in ids]
+    by_name = {node.name: node for node in known}
+    for name in sorted(tree.names, key=str.encode):
+        parent = ids[leaf[name][1]] if name in leaf else ROOT
+        items.append(_node(len(items) + 1, by_name.get(name) or Node(Metadata(name), {}), parent))
+    return Draft(items)
+
+
+def hypernodes_of(draft: Draft) -> list[HyperNode]:
+    """The HyperNodes of a drawing, in order of falling tier, then of id.
+
+    A HyperNode that was read keeps its members as they were written, regular expressions and label selectors too, as
+    long as they select what is drawn; else its members are listed by name.
+    """
+    switches = sorted((item for item in draft if item.kind == "switch"), key=lambda item: (-item.tier, item.id))
+    return _hypernodes(draft, switches)
+
+
+def hypernodes_after(draft: Draft, changes: Iterable[Change]) -> dict[str, HyperNode | None]:
+    """The HyperNodes that changes of a drawing, already made, may have changed, by the names that they had before.
+
+    Returns
+    -------
+    dict of str to HyperNode or None
+        New ones under their own names, None for what is gone.
+    """
+    touched: dict[int, str] = {}
+    gone: dict[str, HyperNode | None] = {}
+    nodes_changed = False
+    for change in changes:
+        for item in (change.before, change.after):
+            if item is not None and item.parent in draft:
+                touched.setdefault(item.parent, draft[item.parent].name)
+            nodes_changed = nodes_changed or (item is not None and item.kind == "node")
+        # What hangs under a switch names it nowhere; its parent does.
+        if change.before is not None and change.before.kind == "switch":
+            if change.after is None:
+                gone[change.before.name] = None
+            else:
+                touched[change.id] = change.before.name
+        elif change.after is not None and change.after.kind == "switch":
+            touched.setdefault(change.id, change.after.name)
+    if nodes_changed:
+        # Patterns and label selectors may begin or cease to hold a node that hangs elsewhere.
+        for item in draft:
+            if item.hypernode is not None and not _is_exact(item.hypernode):
+                touched.setdefault(item.id, item.name)
+    present = [(draft[i], name) for i, name in sorted(touched.items()) if i in draft]
+    made = _hypernodes(draft, [item for item, _ in present])
+    return gone | {name: hypernode for (_, name), hypernode in zip(present, made)}
+
+
+def _hypernodes(draft: Draft, switches: Iterable[Item]) -> list[HyperNode]:
+    index: list[NameIndex] = []
+
+    def all_nodes() -> NameIndex:
+        if not index:
+            nodes = sorted((item for item in draft if item.kind == "node"), key=lambda item: item.name.encode())
+            index.append(NameIndex([item.name for item in nodes], [item.labels for item in nodes]))
+        return index[0]
+
+    return [_hypernode(draft, item, all_nodes) for item in switches]
+
+
+def _hypernode(draft: Draft, item: Item, all_nodes: Callable[[], NameIndex]) -> HyperNode:
+    children = draft.children(item.id)
+    switches = [child.name for child in children if child.kind == "switch"]
+    nodes = [child.name for child in children if child.kind == "node"]
+    read = item.hypernode
+    if read is not None and _selects(read, all_nodes, switches, nodes):
+        members = read.members
+    else:
+        members = tuple(
+            Member(kind, Selector(name, None, None))
+            for kind, names in (("HyperNode", switches), ("Node", nodes))
+            for name in names
+        )
+    metadata = read.metadata if read is not None else Metadata(item.name)
+    metadata = replace(metadata, name=item.name, labels=dict(item.labels), annotations=_annotations(metadata, item))
+    return HyperNode(metadata, item.tier, item.tier_name, members)
+
+
+def nodes_of(draft: Draft, only_reachable: bool = False) -> list[Node]:
+    """The Nodes of a drawing, in byte order of name.
+
+    Parameters
+    ----------
+    only_reachable : bool
+        Cordon what a failed node, switch or link cuts off: a scheduler puts nothing there.
+    """
+    cut = _cut_off(draft) if only_reachable else set()
+    nodes = []
+    for item in sorted((item for item in draft if item.kind == "node"), key=lambda item: item.name.encode()):
+        read = item.node
+        metadata = read.metadata if read is not None else Metadata(item.name)
+        metadata = replace(metadata, name=item.name, labels=dict(item.labels), annotations=_annotations(metadata, item))
+        nodes.append(
+            Node(
+                metadata,
+                _allocatable(read, item.gpus),
+                read.taints if read is not None else (),
+                item.cordoned or item.id in cut,
+            )
+        )
+    return nodes
+
+
+def _is_exact(read: HyperNode) -> bool:
+    return all(member.selector.exact is not None for member in read.members)
+
+
+def _selects(read: HyperNode, all_nodes: Callable[[], NameIndex], switches: list[str], nodes: list[str]) -> bool:
+    if sorted(child_names(read)) != sorted(switches):
+        return False
+    if _is_exact(read):
+        # Empty names select nothing.
+        named = {m.selector.exact for m in read.members if m.type == "Node" and m.selector.exact}
+        return named == set(nodes)
+    index = all_nodes()
+    positions, unknown, _ = resolve_members(read, index)
+    return not unknown and sorted(index.names[position] for position in positions) == sorted(nodes)
+
+
+def _depth(name: str, parent: Mapping[str, str]) -> int:
+    depth = 0
+    while name in parent:
+        name = parent[name]
+        depth += 1
+    return depth
+
+
+def _switch(item_id: int, read: HyperNode, parent: int) -> Item:
+    return Item(
+        item_id,
+        "switch",
+        read.name,
+        parent,
+        tier=read.tier,
+        tier_name=read.tier_name,
+        labels=read.metadata.labels,
+        hypernode=read,
+        **_drawn(read.metadata.annotations),
+    )
+
+
+def _node(item_id: int, read: Node, parent: int) -> Item:
+    return Item(
+        item_id,
+        "node",
+        read.name,
+        parent,
+        gpus=sum(amount for name, amount in read.allocatable.items() if is_gpu_resource(name)),
+        labels=read.metadata.labels,
+        cordoned=read.unschedulable,
+        node=read,
+        **_drawn(read.metadata.annotations),
+    )
+
+
+def _drawn(annotations: Mapping[str, str]) -> dict[str, float | bool]:
+    try:
+        link = max(float(annotations.get(LINK_GBIT_S, "0")), 0.0)
+    except ValueError:
+        link = 0.0
+    return {
+        "link_gbit_s": link if link < 1e9 else 0.0,
+        "failed": annotations.get(FAILED) == "true",
+        "link_failed": annotations.get(LINK_FAILED) == "true",
+    }
+
+
+def _annotations(metadata: Metadata, item: Item) -> dict[str, str]:
+    annotations = {name: value for name, value in metadata.annotations.items() if name not in _OURS}
+    if item.link_gbit_s:
+        annotations[LINK_GBIT_S] = f"{item.link_gbit_s:g}"
+    if item.failed:
+        annotations[FAILED] = "true"
+    if item.link_failed:
+        annotations[LINK_FAILED] = "true"
+    return annotations
+
+
+def _allocatable(read: Node | None, gpus: int) -> dict[str, int]:
+    if read is None:
+        shape = NodeShape()
+        given = {"cpu": shape.cpu * 1000, "memory": shape.memory_gib * GIB, "pods": shape.pods}
+    else:
+        given = dict(read.allocatable)
+    counted = [name for name in given if is_gpu_resource(name)]
+    if sum(given[name] for name in counted) == gpus:
+        return given
+    # Another number of GPUs than was read: the first kind of GPU takes the change.
+    kept = {name: amount for name, amount in given.items() if name not in counted}
+    return {**kept, (counted or [_GPU])[0]: gpus} if gpus else kept
+
+
+def _cut_off(draft: Draft) -> set[int]:
+    cut: set[int] = set()
+    for item in draft:
+        if (item.failed or item.link_failed) and item.id not in cut:
+            cut.add(item.id)
+            cut.update(below.id for below in draft.beneath(item.id))
+    return cut

@@ -1,0 +1,280 @@
+"""What a person does to a drawn topology: each operation gives the changes it means and makes none itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from workbench.errors import CapacityError, InputError
+from workbench.model.bandwidth import MAX_GPUS
+from workbench.objects.selectors import compile_pattern
+from workbench.topology.draft import ROOT, Change, Draft, Item, changed
+
+__all__ = [
+    "MAX_ITEMS",
+    "add_nodes",
+    "add_switches",
+    "delete",
+    "group",
+    "move",
+    "paste",
+    "rename",
+    "select",
+    "set_fields",
+    "sub_tree",
+]
+
+#: Largest drawing; above, a fabric is generated or loaded rather than drawn.
+MAX_ITEMS = 200_000
+
+_NUMBERED = re.compile(r"(.*?)(\d+)\Z", re.DOTALL)
+
+#: Fields that `set_fields` sets, with what a value must be.
+_FIELDS: dict[str, tuple[str, Callable[[Any], bool], str]] = {
+    "tier": ("switch", lambda v: type(v) is int and 0 <= v < 2**31, "a whole number >= 0"),
+    "tier_name": ("switch", lambda v: isinstance(v, str) and (not v or v.isprintable()), "printable text"),
+    "gpus": ("node", lambda v: type(v) is int and 0 <= v <= MAX_GPUS, f"0 to {MAX_GPUS}"),
+    "cordoned": ("node", lambda v: isinstance(v, bool), "true or false"),
+    "link_gbit_s": (
+        "",
+        lambda v: type(v) in (int, float) and 0 <= v < 1e9,
+        "a number >= 0, in Gbit/s",
+    ),
+    "failed": ("", lambda v: isinstance(v, bool), "true or false"),
+    "link_failed": ("", lambda v: isinstance(v, bool), "true or false"),
+    "labels": (
+        "",
+        lambda v: isinstance(v, Mapping) and all(isinstance(x, str) for pair in v.items() for x in pair),
+        "texts by text",
+    ),
+}
+
+
+def add_switches(
+    draft: Draft,
+    parent: int = ROOT,
+    count: int = 1,
+    prefix: str = "s",
+    tier: int | None = None,
+    nodes_each: int = 0,
+    node_prefix: str = "node-",
+    gpus: int = 8,
+    link_gbit_s: float = 0.0,
+) -> list[Change]:
+    """Hang `count` switches under a switch, each with its nodes: "32 leaves of 16 nodes of 8 GPUs" is one call.
+
+    Parameters
+    ----------
+    parent : int
+        Id of a switch; `ROOT`: no HyperNode above.
+    prefix, node_prefix : str
+        Names are the prefix and the next free number; padded with zeros to one width when several are added at once.
+    tier : int, optional
+        By default one below the parent's, at least 1; under `ROOT` 1.
+    nodes_each, gpus, link_gbit_s : number
+        Nodes under each switch, GPUs of each node, bandwidth of every link that is added.
+    """
+    _check_parent(draft, parent)
+    _check_count("count", count, 1)
+    _check_count("nodes_each", nodes_each, 0)
+    _check_size(draft, count * (1 + nodes_each))
+    if tier is None:
+        tier = 1 if parent == ROOT else max(draft[parent].tier - 1, 1)
+    _check_field("tier", tier)
+    _check_field("gpus", gpus)
+    _check_field("link_gbit_s", link_gbit_s)
+    added = [
+        Item(item_id, "switch", name, parent, tier=tier, link_gbit_s=float(link_gbit_s))
+        for item_id, name in zip(draft.new_ids(count), _free_names(draft, "switch", prefix, count))
+    ]
+    names = iter(_free_names(draft, "node", node_prefix, count * nodes_each))
+    for switch in list(added):
+        added += [
+            Item(item_id, "node", next(names), switch.id, gpus=gpus, link_gbit_s=float(link_gbit_s))
+            for item_id in draft.new_ids(nodes_each)
+        ]
+    return [Change(None, item) for item in added]
+
+
+def add_nodes(
+    draft: Draft, parent: int, count: int = 1, prefix: str = "node-", gpus: int = 8, link_gbit_s: float = 0.0
+) -> list[Change]:
+    """Hang `count` nodes under a switch (or under none, with `ROOT`); names as in `add_switches`."""
+    _check_parent(draft, parent)
+    _check_count("count", count, 1)
+    _check_size(draft, count)
+    _check_field("gpus", gpus)
+    _check_field("link_gbit_s", link_gbit_s)
+    names = _free_names(draft, "node", prefix, count)
+    return [
+        Change(None, Item(item_id, "node", name, parent, gpus=gpus, link_gbit_s=float(link_gbit_s)))
+        for item_id, name in zip(draft.new_ids(count), names)
+    ]
+
+
+def move(draft: Draft, ids: Iterable[int], parent: int) -> list[Change]:
+    """Hang items, with everything under them, under another switch; what hangs under a moved item stays with it."""
+    _check_parent(draft, parent)
+    return [changed(item, parent=parent) for item in _topmost(draft, ids) if item.parent != parent]
+
+
+def group(draft: Draft, ids: Iterable[int], name: str = "") -> list[Change]:
+    """Put a new switch between items of one parent and that parent.
+
+    The switch's tier is one above the highest of the items.
+    """
+    items = _topmost(draft, ids)
+    parents = {item.parent for item in items}
+    if len(parents) != 1:
+        raise InputError("items of several parents cannot be grouped", source="drawing", got=f"{len(parents)} parents")
+    tier = max((item.tier for item in items), default=0) + 1
+    [parent], [item_id] = parents, draft.new_ids(1)
+    switch = Item(item_id, "switch", name or _free_names(draft, "switch", "s", 1)[0], parent, tier=tier)
+    return [Change(None, switch), *(changed(item, parent=item_id) for item in items)]
+
+
+def rename(draft: Draft, item_id: int, name: str) -> list[Change]:
+    """Give an item another name."""
+    return [changed(draft[item_id], name=name)]
+
+
+def delete(draft: Draft, ids: Iterable[int], keep_children: bool = False) -> list[Change]:
+    """Remove items with everything under them; with `keep_children` what hangs there moves up instead."""
+    items = _topmost(draft, ids) if not keep_children else [draft[i] for i in dict.fromkeys(ids)]
+    gone = {item.id for item in items}
+    if not keep_children:
+        return [Change(item, None) for top in items for item in [*reversed(draft.beneath(top.id)), top]]
+    changes = []
+    for item in items:
+        parent = item.parent
+        while parent in gone:
+            parent = draft[parent].parent
+        changes += [changed(child, parent=parent) for child in draft.children(item.id) if child.id not in gone]
+    return changes + [Change(item, None) for item in items]
+
+
+def set_fields(draft: Draft, ids: Iterable[int], fields: Mapping[str, Any]) -> list[Change]:
+    """Set fields of several items at once; a field that an item's kind has not is left alone there.
+
+    Parameters
+    ----------
+    fields : mapping
+        Of ``tier``, ``tier_name`` (switches), ``gpus``, ``cordoned`` (nodes), ``link_gbit_s``, ``failed``,
+        ``link_failed``, ``labels`` (both).
+
+    Raises
+    ------
+    InputError
+        An unknown field, or a value that it does not take.
+    """
+    for name, value in fields.items():
+        _check_field(name, value)
+    changes = []
+    for item_id in dict.fromkeys(ids):
+        item = draft[item_id]
+        own = {k: dict(v) if k == "labels" else v for k, v in fields.items() if _FIELDS[k][0] in ("", item.kind)}
+        if own:
+            changes.append(changed(item, **own))
+    return changes
+
+
+def select(draft: Draft, pattern: str = "", label: str = "", kind: Literal["", "switch", "node"] = "") -> list[int]:
+    """Ids of the items whose name matches a pattern and that carry a label.
+
+    Parameters
+    ----------
+    pattern : str
+        RE2, anywhere in the name; empty: every name.
+    label : str
+        ``key`` or ``key=value``; empty: whatever labels.
+    """
+    search = compile_pattern(pattern).search
+    key, has_value, value = label.partition("=")
+    return [
+        item.id
+        for item in draft
+        if (not kind or item.kind == kind)
+        and (not pattern or search(item.name))
+        and (not label or (key in item.labels and (not has_value or item.labels[key] == value)))
+    ]
+
+
+def sub_tree(draft: Draft, ids: Iterable[int]) -> list[Item]:
+    """Items with everything under them, parents first: what the clipboard holds."""
+    return [item for top in _topmost(draft, ids) for item in [top, *draft.beneath(top.id)]]
+
+
+def paste(draft: Draft, items: Sequence[Item], parent: int) -> list[Change]:
+    """Hang copies of a sub-tree under a switch, with new ids and the next free names.
+
+    A name that ends in a number keeps the text before it; what was read from a file is not copied along, because the
+    copy is another HyperNode or node.
+    """
+    _check_parent(draft, parent)
+    _check_size(draft, len(items))
+    new_id = dict(zip((item.id for item in items), draft.new_ids(len(items))))
+    names: dict[tuple[Literal["switch", "node"], str], list[str]] = {}
+    stems = []
+    for item in items:
+        numbered = _NUMBERED.match(item.name)
+        stems.append((item.kind, numbered[1] if numbered else f"{item.name}-"))
+    for kind, stem in dict.fromkeys(stems):
+        names[kind, stem] = _free_names(draft, kind, stem, stems.count((kind, stem)), pad=False)[::-1]
+    return [
+        Change(
+            None,
+            replace(
+                item,
+                id=new_id[item.id],
+                name=names[stem].pop(),
+                parent=new_id.get(item.parent, parent),
+                hypernode=None,
+                node=None,
+            ),
+        )
+        for item, stem in zip(items, stems)
+    ]
+
+
+def _topmost(draft: Draft, ids: Iterable[int]) -> list[Item]:
+    chosen = dict.fromkeys(ids)
+    return [draft[i] for i in chosen if not any(above.id in chosen for above in draft.ancestors(i))]
+
+
+def _free_names(draft: Draft, kind: Literal["switch", "node"], prefix: str, count: int, pad: bool = True) -> list[str]:
+    taken = [
+        int(item.name[len(prefix) :])
+        for item in draft
+        if item.kind == kind
+        and item.name.startswith(prefix)
+        and (rest := item.name[len(prefix) :]).isascii()
+        and rest.isdigit()
+    ]
+    first = max(taken, default=-1) + 1
+    width = len(str(first + count - 1)) if pad and count > 1 else 1
+    return [f"{prefix}{number:0{width}d}" for number in range(first, first + count)]
+
+
+def _check_parent(draft: Draft, parent: int) -> None:
+    if parent != ROOT and draft[parent].kind != "switch":
+        raise InputError("a node holds nothing", source="drawing", got=draft[parent].name, expected="a switch")
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    if type(value) is not int or value < least:
+        raise InputError("not a number of items", source=name, got=repr(value), expected=f"a whole number >= {least}")
+
+
+def _check_size(draft: Draft, more: int) -> None:
+    if len(draft) + more > MAX_ITEMS:
+        raise CapacityError(f"{len(draft) + more} switches and nodes in one drawing, at most {MAX_ITEMS} are supported")
+
+
+def _check_field(name: str, value: Any) -> None:
+    if name not in _FIELDS:
+        raise InputError("no such field", source="drawing", got=name, expected=", ".join(sorted(_FIELDS)))
+    _, fits, expected = _FIELDS[name]
+    if not fits(value):
+        raise InputError("not a value for it", source="drawing", where=name, got=repr(value), expected=expected)

@@ -1,0 +1,91 @@
+"""Undo and redo of a draft."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workbench.topology.draft import Change, Draft
+
+__all__ = ["History", "Step"]
+
+#: Steps kept; the oldest are forgotten first.
+MAX_STEPS = 500
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one operation changed, and what it is called in the menu (``move node-3``)."""
+
+    label: str
+    changes: tuple[Change, ...]
+
+
+class History:
+    """A draft with its past and its undone future.
+
+    Attributes
+    ----------
+    draft : Draft
+    revision : int
+        Counts every change of the drawing, undo and redo included.
+    """
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.revision = 0
+        self._done: list[Step] = []
+        self._undone: list[Step] = []
+
+    @property
+    def undo_label(self) -> str:
+        """What `undo` would take back; empty: nothing."""
+        return self._done[-1].label if self._done else ""
+
+    @property
+    def redo_label(self) -> str:
+        """What `redo` would do again; empty: nothing."""
+        return self._undone[-1].label if self._undone else ""
+
+    @property
+    def last(self) -> tuple[Change, ...]:
+        """The changes of the step that `undo` would take back."""
+        return self._done[-1].changes if self._done else ()
+
+    def do(self, label: str, changes: Sequence[Change]) -> tuple[Change, ...]:
+        """Make changes as one step; without any change there is no step.
+
+        Raises
+        ------
+        InputError
+            As `Draft.commit`; then neither the drawing nor the history has changed.
+        """
+        made = tuple(change for change in changes if change.before != change.after)
+        if made:
+            self.draft.commit(made)
+            self._done.append(Step(label, made))
+            del self._done[:-MAX_STEPS]
+            self._undone.clear()
+            self.revision += 1
+        return made
+
+    def undo(self) -> tuple[Change, ...]:
+        """Take the last step back; empty when there is none."""
+        if not self._done:
+            return ()
+        step = self._done.pop()
+        back = tuple(change.reversed() for change in reversed(step.changes))
+        self.draft.commit(back)
+        self._undone.append(step)
+        self.revision += 1
+        return back
+
+    def redo(self) -> tuple[Change, ...]:
+        """Do the last undone step again; empty when there is none."""
+        if not self._undone:
+            return ()
+        step = self._undone.pop()
+        self.draft.commit(step.changes)
+        self._done.append(step)
+        self.revision += 1
+        return step.changes

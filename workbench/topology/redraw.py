@@ -1,0 +1,114 @@
+"""From a snapshot to what can be drawn, and back to a snapshot that keeps what a drawing does not show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.labels import NODE_NAME_FIELD
+from workbench.model.resources import request_vector
+from workbench.model.snapshot import ClusterSnapshot, gpu_words
+from workbench.model.topology import Topology
+from workbench.objects.hypernode import HyperNode, Member
+from workbench.objects.metadata import Metadata
+from workbench.objects.node import Node
+from workbench.objects.selectors import Selector
+
+__all__ = ["carry_over", "hypernodes_in", "nodes_in"]
+
+
+def hypernodes_in(topology: Topology) -> list[HyperNode]:
+    """The domains of a topology as HyperNodes with exact members, in byte order of name."""
+    members: list[list[Member]] = [[] for _ in topology.domain_names]
+    inside: list[list[npt.NDArray[np.int32]]] = [[] for _ in topology.domain_names]
+    for domain, parent in enumerate(topology.parent.tolist()):
+        if parent >= 0:
+            members[parent].append(Member("HyperNode", Selector(topology.domain_names[domain])))
+            inside[parent].append(topology.nodes_of(domain))
+    for domain, below in enumerate(inside):
+        nodes = topology.nodes_of(domain)
+        own = np.setdiff1d(nodes, np.concatenate(below)) if below else nodes
+        members[domain] += [Member("Node", Selector(topology.node_names[node])) for node in own]
+    return [
+        HyperNode(Metadata(name), int(topology.tier[i]), topology.tier_names[i], tuple(members[i]))
+        for i, name in enumerate(topology.domain_names)
+    ]
+
+
+def nodes_in(snapshot: ClusterSnapshot) -> list[Node]:
+    """The nodes of a snapshot as objects, in the snapshot's order; a resource that a node has none of is left out."""
+    columns = {
+        key: [values[code] if code >= 0 else None for code in codes.tolist()]
+        for key, (codes, values) in snapshot.labels.columns.items()
+        if key != NODE_NAME_FIELD
+    }
+    nodes = []
+    for i, name in enumerate(snapshot.topology.node_names):
+        labels = {key: value for key, rows in columns.items() if (value := rows[i]) is not None}
+        amounts = zip(snapshot.resources, snapshot.allocatable[i].tolist())
+        nodes.append(
+            Node(
+                Metadata(name, labels=labels),
+                {resource: amount for resource, amount in amounts if amount},
+                snapshot.taints.sets[int(snapshot.taints.codes[i])],
+                bool(snapshot.unschedulable[i]),
+            )
+        )
+    return nodes
+
+
+def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapshot:
+    """A snapshot made of a drawing, with the queues, running pods, GPUs and matrices that the nodes had before.
+
+    Parameters
+    ----------
+    fresh : ClusterSnapshot
+        Of the drawing: idle, without matrices.
+    before : ClusterSnapshot
+        What was drawn. A running pod whose node is no longer drawn leaves with it. A node whose number of GPUs was
+        changed has them all, numbered from 0, and no matrix.
+    """
+    was = {name: i for i, name in enumerate(before.topology.node_names)}
+    now = {name: i for i, name in enumerate(fresh.topology.node_names)}
+    total, free, matrix = [], [], []
+    same = []
+    for i, name in enumerate(fresh.topology.node_names):
+        old = was.get(name)
+        same.append(
+            old is not None
+            and np.bitwise_count(before.gpu_total[old]).sum() == np.bitwise_count(fresh.gpu_total[i]).sum()
+        )
+        source, at = (before, old) if same[-1] and old is not None else (fresh, i)
+        total.append(_mask(source, "gpu_total", at))
+        free.append(_mask(source, "gpu_free", at))
+        matrix.append(int(source.node_matrix[at]) if source is before else -1)
+    running = tuple(
+        replace(pod, node=now[name]) if pod.node >= 0 else pod
+        for pod in before.running
+        if pod.node < 0 or (name := before.topology.node_names[pod.node]) in now
+    )
+    used = np.zeros_like(fresh.used)
+    for pod in running:
+        if pod.node >= 0:
+            used[pod.node] += request_vector(fresh.resources, pod.requests)[0]
+    words = gpu_words([*total, *free])
+    n = fresh.n_nodes
+    return replace(
+        fresh,
+        used=used,
+        gpu_total=words[:n].copy(),
+        gpu_free=words[n:].copy(),
+        matrices=before.matrices,
+        node_matrix=np.array(matrix, dtype=np.int32),
+        queues=before.queues,
+        running=running,
+        gaps=before.gaps,
+        source=before.source,
+        taken_at=before.taken_at,
+    )
+
+
+def _mask(snapshot: ClusterSnapshot, array: str, node: int) -> int:
+    return int.from_bytes(getattr(snapshot, array)[node].astype("<u8").tobytes(), "little")

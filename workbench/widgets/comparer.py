@@ -1,0 +1,244 @@
+"""`PlacementComparer`: the same jobs by several policies, side by side, each decision with its reasons."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from workbench.errors import InputError, WorkbenchError
+from workbench.evaluate.choices import make_policy, policy_choices
+from workbench.evaluate.compare import Comparison, compare
+from workbench.formats.load import load
+from workbench.formats.manifest_text import line_of
+from workbench.model.gang import Gang
+from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.objects.fields import shown
+from workbench.report.html import explanation_html, report_html
+from workbench.widgets.comparison_view import comparison_view, picture_after
+from workbench.widgets.job_form import job_yaml
+from workbench.widgets.panel import STATIC, Panel
+from workbench.widgets.worker import Worker
+
+__all__ = ["PlacementComparer"]
+
+
+class PlacementComparer(Panel):
+    """Compare policies on a cluster and its jobs.
+
+    Parameters
+    ----------
+    scenario : Scenario, optional
+        Cluster and jobs, from `workbench.load`.
+    policies : sequence of str
+        ``NODE[+GPU]`` or whole policies, shown side by side.
+
+    Attributes
+    ----------
+    snapshot : ClusterSnapshot, optional
+    gangs : tuple of Gang
+        Given ones, then those of the job text.
+    comparison : Comparison, optional
+        The last one that ran to its end.
+    """
+
+    _esm = STATIC / "comparer.js"
+    handlers = {
+        "state": "_state",
+        "choices": "_choices",
+        "choose": "_choose",
+        "jobs": "_jobs",
+        "form": "_form",
+        "cancel": "_cancel",
+        "step": "_step",
+        "explain": "_explain",
+        "export": "_export",
+    }
+
+    def __init__(
+        self, scenario: Scenario | None = None, policies: Sequence[str] = ("volcano-1.15", "volcano-1.13", "gang")
+    ) -> None:
+        super().__init__()
+        self.snapshot: ClusterSnapshot | None = scenario.snapshot if scenario is not None else None
+        self._given: tuple[Gang, ...] = tuple(scenario.gangs) if scenario is not None else ()
+        self._typed: tuple[Gang, ...] = ()
+        self._text = ""
+        self._chosen: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in policies]
+        for name, parameters in self._chosen:
+            make_policy(name, parameters)
+        self.comparison: Comparison | None = None
+        self._ran: Sequence[tuple[str, Mapping[str, Any]]] = ()
+        self._worker = Worker()
+
+    @property
+    def gangs(self) -> tuple[Gang, ...]:
+        return self._given + self._typed
+
+    @property
+    def policies(self) -> list[tuple[str, dict[str, Any]]]:
+        """Names and parameters of what is compared."""
+        return list(self._chosen)
+
+    @property
+    def text(self) -> str:
+        """The job text as it was last given, also where it has an error."""
+        return self._text
+
+    def choose(self, chosen: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        """Compare these policies; UnknownNameError or InputError where one cannot be made, and nothing has changed."""
+        for name, parameters in chosen:
+            make_policy(name, parameters)
+        self._chosen = [(name, dict(parameters)) for name, parameters in chosen]
+        self.run()
+
+    def take_jobs(self, text: str) -> tuple[int, str]:
+        """Place the jobs of a text beside the given ones.
+
+        Returns
+        -------
+        (int, str)
+            Line and message of the first error; the jobs that were there before stay then. (0, "") where it is right.
+        """
+        self._text = text
+        try:
+            gangs = _gangs_of(text) if text.strip() else ()
+        except InputError as error:
+            return line_of(text, error), str(error)
+        taken = {gang.key for gang in self._given}
+        twice = next((gang.key for gang in gangs if gang.key in taken), None)
+        if twice is not None:
+            return 1, f"{twice}: a job of this name is there already"
+        self._typed = gangs
+        self.run()
+        return 0, ""
+
+    def use(self, snapshot: ClusterSnapshot, gangs: Sequence[Gang] | None = None) -> None:
+        """Compare on another cluster, and with other jobs where some are given."""
+        self.snapshot = snapshot
+        if gangs is not None:
+            self._given = tuple(gangs)
+        self.run()
+
+    def run(self) -> None:
+        """Compare anew in the background; what ran before is given up."""
+        snapshot, gangs = self.snapshot, self.gangs
+        if snapshot is None or not gangs or not self._chosen:
+            self._worker.cancel()
+            self.comparison = None
+            missing = "a cluster" if snapshot is None else "a job" if not gangs else "a policy"
+            self.tell("nothing", {"missing": missing})
+            return
+        chosen = [(name, dict(parameters)) for name, parameters in self._chosen]
+        self.tell("began", {"total": len(chosen)})
+        self._worker.start(lambda current: self._compare(gangs, snapshot, chosen, current))
+
+    def cancel(self) -> bool:
+        """Give up the comparison that runs; False when none does."""
+        return self._worker.cancel()
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Until the comparison that runs is there."""
+        self._worker.wait(seconds)
+
+    def _compare(
+        self,
+        gangs: Sequence[Gang],
+        snapshot: ClusterSnapshot,
+        chosen: Sequence[tuple[str, Mapping[str, Any]]],
+        current: Callable[[], bool],
+    ) -> None:
+        def progress(done: int, total: int, name: str) -> None:
+            if current():
+                self.tell("progress", {"done": done, "total": total, "policy": name})
+
+        try:
+            policies = [make_policy(name, parameters) for name, parameters in chosen]
+            comparison = compare(gangs, snapshot, policies, progress)
+            view = comparison_view(comparison)
+        except Exception as error:
+            if current():
+                text = "" if isinstance(error, WorkbenchError) else traceback.format_exc()
+                self.tell("failed", {"message": str(error), "traceback": text})
+            return
+        if current():
+            self.comparison, self._ran = comparison, chosen
+            self.tell("result", view)
+
+    # ---- what the page asks ----
+
+    def _state(self, body: dict[str, Any]) -> dict[str, Any]:
+        self.run()
+        return {
+            "choices": policy_choices(),
+            "chosen": [{"name": name, "parameters": parameters} for name, parameters in self._chosen],
+            "text": self._text,
+        }
+
+    def _choices(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {"choices": policy_choices()}
+
+    def _choose(self, body: dict[str, Any]) -> dict[str, Any]:
+        chosen = body.get("chosen")
+        if not isinstance(chosen, list) or not all(
+            isinstance(c, dict) and isinstance(c.get("name"), str) for c in chosen
+        ):
+            raise InputError(
+                "no list of policies", source="comparer", got=shown(chosen), expected="names and parameters"
+            )
+        self.choose([(c["name"], c.get("parameters") or {}) for c in chosen])
+        return {}
+
+    def _jobs(self, body: dict[str, Any]) -> dict[str, Any]:
+        line, message = self.take_jobs(str(body.get("text", "")))
+        return {"line": line, "message": message, "jobs": [gang.key for gang in self._typed]}
+
+    def _form(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {"text": job_yaml(body)}
+
+    def _cancel(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {"cancelled": self.cancel()}
+
+    def _compared(self) -> Comparison:
+        if self.comparison is None:
+            raise InputError("nothing is compared yet", source="comparer", expected="a comparison that ran to its end")
+        return self.comparison
+
+    def _row(self, body: dict[str, Any]) -> int:
+        row, n = body.get("policy"), len(self._compared().rows)
+        if type(row) is not int or not 0 <= row < n:
+            raise InputError("no such policy", source="comparer", got=shown(row), expected=f"0 to {n - 1}")
+        return row
+
+    def _step(self, body: dict[str, Any]) -> dict[str, Any]:
+        row, steps = self._row(body), body.get("steps", 0)
+        if type(steps) is not int or steps < 0:
+            raise InputError("no number of decisions", source="comparer", got=shown(steps), expected="0 or more")
+        return {"picture": picture_after(self._compared(), row, steps)}
+
+    def _explain(self, body: dict[str, Any]) -> dict[str, Any]:
+        comparison, row = self._compared(), self._row(body)
+        job = str(body.get("job", ""))
+        at = next((i for i, gang in enumerate(comparison.gangs) if gang.key == job), None)
+        if at is None:
+            raise InputError("no such job", source="comparer", got=job, expected="a job of the comparison")
+        name, parameters = self._ran[row]
+        explained = make_policy(name, parameters).explain_session(comparison.gangs, comparison.snapshot)
+        return {"html": explanation_html(explained[at])}
+
+    def _export(self, body: dict[str, Any]) -> dict[str, Any]:
+        comparison, kind = self._compared(), body.get("kind")
+        if kind == "html":
+            return {"name": "comparison.html", "type": "text/html", "text": report_html(comparison)}
+        if kind == "csv":
+            return {"name": "comparison.csv", "type": "text/csv", "text": comparison.to_dataframe().to_csv(index=False)}
+        raise InputError("no such form", source="comparer", got=shown(kind), expected="html or csv")
+
+
+def _gangs_of(text: str) -> tuple[Gang, ...]:
+    scenario = load("-", stdin=text)
+    if scenario.refused:
+        what, why = scenario.refused[0]
+        raise InputError(f"{what}: {why}")
+    if not scenario.gangs:
+        raise InputError("no job in the text", expected="a Job, PodGroup with pods, HyperJob or Deployment")
+    return scenario.gangs

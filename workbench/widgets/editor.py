@@ -1,0 +1,326 @@
+"""`TopologyEditor`: draw HyperNodes and nodes; Python owns the drawing and its history, the page sends operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import InputError
+from workbench.formats.assemble import assemble
+from workbench.formats.fabric.registry import get_format, writable_formats
+from workbench.formats.load import load, load_objects
+from workbench.formats.manifest_text import HyperNodeText, TextError
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.model.topology import Topology
+from workbench.objects.fields import shown
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.metadata import Metadata
+from workbench.objects.node import Node
+from workbench.topology import edits
+from workbench.topology.draft import Change, Draft, Item, differences
+from workbench.topology.draft_objects import draft_of, hypernodes_after, hypernodes_of, nodes_of
+from workbench.topology.history import History
+from workbench.topology.lint import lint
+from workbench.topology.redraw import carry_over, hypernodes_in, nodes_in
+from workbench.widgets.editor_ops import changes_of
+from workbench.widgets.panel import STATIC, Panel
+
+__all__ = ["TopologyEditor"]
+
+#: HyperNodes and nodes up to which the YAML of the whole drawing is shown; above, that of what is selected.
+WHOLE_TEXT = 1_500
+
+#: Findings of the linter that the page lists; the others are counted.
+MOST_FINDINGS = 200
+
+
+class TopologyEditor(Panel):
+    """Draw a topology, or change one.
+
+    Parameters
+    ----------
+    source : Topology, ClusterSnapshot, Scenario, ClusterObjects, str or Path, optional
+        What to begin with: a value, or a file in any format that `workbench.load` reads; nothing by default. The
+        queues, running pods, GPUs and matrices of a snapshot stay with its nodes.
+
+    Attributes
+    ----------
+    draft : Draft
+    history : History
+    selection : list of str
+        Names of what is selected on the page.
+    changed : list of callable
+        Called without arguments after every change of the drawing.
+    """
+
+    _esm = STATIC / "editor.js"
+    handlers = {
+        "state": "_state",
+        "edit": "_edit",
+        "undo": "_undo",
+        "redo": "_redo",
+        "copy": "_copy",
+        "select": "_select",
+        "find": "_find",
+        "text": "_text",
+        "apply_text": "_apply_text",
+        "lint": "_lint",
+        "import": "_import",
+        "export": "_export",
+    }
+
+    def __init__(
+        self, source: Topology | ClusterSnapshot | Scenario | ClusterObjects | str | Path | None = None
+    ) -> None:
+        super().__init__()
+        self.history = History(Draft())
+        self.selection: list[str] = []
+        self.changed: list[Callable[[], None]] = []
+        self._clipboard: list[Item] = []
+        self._yaml = HyperNodeText()
+        self._before: ClusterSnapshot | None = None
+        self._matrices: dict[int, BandwidthMatrix] = {}
+        if source is not None:
+            cluster, self._before = _begin(source)
+            self.history = History(draft_of(cluster.hypernodes.values(), cluster.nodes.values()))
+            self._yaml.write(cluster.hypernodes)
+
+    @property
+    def draft(self) -> Draft:
+        return self.history.draft
+
+    def objects(self) -> ClusterObjects:
+        """The drawing as HyperNodes and Nodes; what a failure cuts off is cordoned."""
+        cluster = ClusterObjects()
+        cluster.hypernodes.update((h.name, h) for h in hypernodes_of(self.draft))
+        cluster.nodes.update((node.name, node) for node in nodes_of(self.draft, only_reachable=True))
+        return cluster
+
+    @property
+    def snapshot(self) -> ClusterSnapshot:
+        """The drawing as a cluster that jobs can be placed on."""
+        snapshot = assemble(self.objects(), source="drawing")[0]
+        if self._before is not None:
+            snapshot = carry_over(snapshot, self._before)
+        for matrix, names in self._assigned():
+            chosen = np.array([name in names for name in snapshot.topology.node_names], dtype=np.bool_)
+            fits = np.bitwise_count(snapshot.gpu_total).sum(axis=1) == len(matrix)
+            snapshot = snapshot.with_matrix(matrix, chosen & fits)
+        return snapshot
+
+    @property
+    def topology(self) -> Topology:
+        """The drawing as a topology, with its problems."""
+        return self.snapshot.topology
+
+    def assign(self, matrix: BandwidthMatrix, names: Collection[str] | None = None) -> list[str]:
+        """Give nodes a bandwidth matrix.
+
+        Parameters
+        ----------
+        matrix : BandwidthMatrix
+        names : collection of str, optional
+            Nodes, or switches with all nodes under them; by default what is selected on the page.
+
+        Returns
+        -------
+        list of str
+            The nodes that have it now: those with as many GPUs as the matrix.
+
+        Raises
+        ------
+        InputError
+            None of them has that many GPUs.
+        """
+        wanted = set(self.selection if names is None else names)
+        tops = [item.id for item in self.draft if item.name in wanted]
+        nodes = [item for item in edits.sub_tree(self.draft, tops) if item.kind == "node"]
+        fitting = [node for node in nodes if node.gpus == len(matrix)]
+        if not fitting:
+            found = ", ".join(sorted({str(node.gpus) for node in nodes})) or "no node"
+            raise InputError(
+                "no selected node has the matrix's number of GPUs",
+                source="editor",
+                got=f"nodes of {found} GPUs" if nodes else found,
+                expected=f"{len(matrix)} GPUs",
+            )
+        self._matrices.update((node.id, matrix) for node in fitting)
+        self._notify()
+        return [node.name for node in fitting]
+
+    def edit(self, **op: Any) -> None:
+        """Do what the page would ask for: ``editor.edit(op="add_switches", count=32, nodes_each=16)``."""
+        self._edit(op)
+
+    def undo(self) -> bool:
+        """Take the last step back; False when there is none."""
+        return self._spread(self.history.undo())
+
+    def redo(self) -> bool:
+        """Do the last undone step again; False when there is none."""
+        return self._spread(self.history.redo())
+
+    # ---- what the page asks ----
+
+    def _state(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "items": [item.to_dict() for item in self.draft],
+            "formats": list(writable_formats()),
+            **self._marks(),
+        }
+
+    def _edit(self, op: dict[str, Any]) -> dict[str, Any]:
+        label, changes = changes_of(self.draft, op, self._clipboard)
+        made = self.history.do(label, changes)
+        self._spread(made)
+        return {"made": [change.id for change in made if change.before is None]}
+
+    def _undo(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {"done": self.undo()}
+
+    def _redo(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {"done": self.redo()}
+
+    def _copy(self, body: dict[str, Any]) -> dict[str, Any]:
+        self._clipboard = edits.sub_tree(self.draft, self._known(body))
+        return {"copied": len(self._clipboard)}
+
+    def _select(self, body: dict[str, Any]) -> dict[str, Any]:
+        self.selection = [self.draft[i].name for i in self._known(body)]
+        return {}
+
+    def _find(self, body: dict[str, Any]) -> dict[str, Any]:
+        label = str(body.get("label", ""))
+        return {"ids": edits.select(self.draft, str(body.get("pattern", "")), label, body.get("kind") or "")}
+
+    def _text(self, body: dict[str, Any]) -> dict[str, Any]:
+        names = self._shown_in_text(body)
+        return {"text": self._yaml.part(names), "whole": names is None}
+
+    def _apply_text(self, body: dict[str, Any]) -> dict[str, Any]:
+        try:
+            self._yaml.read(str(body.get("text", "")), self._shown_in_text(body))
+        except TextError as error:
+            return {"line": error.line, "message": str(error)}
+        wanted = draft_of(self._yaml.hypernodes, nodes_of(self.draft))
+        made = self.history.do("edit YAML", differences(self.draft, wanted))
+        self._spread(made, but_text=True)
+        return {"line": 0, "message": ""}
+
+    def _lint(self, body: dict[str, Any]) -> dict[str, Any]:
+        cluster = ClusterObjects()
+        cluster.hypernodes.update((h.name, h) for h in hypernodes_of(self.draft))
+        cluster.nodes.update((node.name, node) for node in nodes_of(self.draft))
+        found = []
+        for finding in lint(cluster).findings:
+            item = self.draft.find("switch", finding.hypernode) or self.draft.find("node", finding.node)
+            found.append(
+                {
+                    "id": item.id if item is not None else 0,
+                    "severity": str(finding.rule.severity),
+                    "rule": finding.rule.id,
+                    "message": finding.message,
+                    "what_to_do": finding.rule.todo,
+                }
+            )
+        return {"findings": found[:MOST_FINDINGS], "more": max(len(found) - MOST_FINDINGS, 0)}
+
+    def _import(self, body: dict[str, Any]) -> dict[str, Any]:
+        cluster = load_objects("-", stdin=str(body.get("text", "")), format=body.get("format") or None)
+        wanted = draft_of(cluster.hypernodes.values(), cluster.nodes.values())
+        if not len(wanted):
+            raise InputError("no HyperNode and no Node", source=str(body.get("name", "text")), expected="a topology")
+        made = self.history.do(f"import {body.get('name', 'text')}", differences(self.draft, wanted))
+        self._spread(made)
+        return {"made": len(made)}
+
+    def _export(self, body: dict[str, Any]) -> dict[str, Any]:
+        name = str(body.get("format", "hypernodes"))
+        chosen = get_format(name)
+        if chosen.write is None:
+            raise InputError("cannot be written", source=name, expected=", ".join(writable_formats()))
+        written = chosen.write(self.snapshot)
+        return {"name": f"topology-{name}{_suffix(written.text)}", "text": written.text, "losses": list(written.losses)}
+
+    # ---- keeping page, text and drawing in step ----
+
+    def _known(self, body: dict[str, Any]) -> list[int]:
+        ids = body.get("ids", [])
+        # The page may name what another view has deleted in the meantime.
+        return [i for i in ids if type(i) is int and i in self.draft] if isinstance(ids, list) else []
+
+    def _shown_in_text(self, body: dict[str, Any]) -> set[str] | None:
+        if len(self.draft) <= WHOLE_TEXT:
+            return None
+        return {item.name for item in edits.sub_tree(self.draft, self._known(body)) if item.kind == "switch"}
+
+    def _marks(self) -> dict[str, Any]:
+        return {
+            "revision": self.history.revision,
+            "undo": self.history.undo_label,
+            "redo": self.history.redo_label,
+        }
+
+    def _assigned(self) -> list[tuple[BandwidthMatrix, set[str]]]:
+        by_matrix: dict[BandwidthMatrix, set[str]] = {}
+        for item_id, matrix in self._matrices.items():
+            if item_id in self.draft:
+                by_matrix.setdefault(matrix, set()).add(self.draft[item_id].name)
+        return list(by_matrix.items())
+
+    def _notify(self) -> None:
+        for told in self.changed:
+            told()
+
+    def _spread(self, changes: Sequence[Change], but_text: bool = False) -> bool:
+        """Tell every view what changed, and write it into the text."""
+        if not changes:
+            return False
+        if not but_text:
+            self._yaml.write(hypernodes_after(self.draft, changes))
+        self.tell(
+            "patch",
+            {
+                "set": [change.after.to_dict() for change in changes if change.after is not None],
+                "gone": [change.id for change in changes if change.after is None],
+                **self._marks(),
+            },
+        )
+        self._notify()
+        return True
+
+
+def _suffix(text: str) -> str:
+    """What a file with this text is usually called."""
+    if text.startswith("<"):
+        return ".xml"
+    if text.startswith(("{", "[")):
+        return ".json"
+    return ".yaml" if text.startswith(("---", "apiVersion", "- ")) else ".txt"
+
+
+def _begin(
+    source: Topology | ClusterSnapshot | Scenario | ClusterObjects | str | Path,
+) -> tuple[ClusterObjects, ClusterSnapshot | None]:
+    if isinstance(source, ClusterObjects):
+        return source, None
+    if isinstance(source, str | Path):
+        return load_objects(source), load(source).snapshot
+    if isinstance(source, Scenario):
+        source = source.snapshot
+    cluster = ClusterObjects()
+    if isinstance(source, ClusterSnapshot):
+        cluster.hypernodes.update((h.name, h) for h in hypernodes_in(source.topology))
+        cluster.nodes.update((node.name, node) for node in nodes_in(source))
+        return cluster, source
+    if isinstance(source, Topology):
+        cluster.hypernodes.update((h.name, h) for h in hypernodes_in(source))
+        cluster.nodes.update((name, Node(Metadata(name), {})) for name in source.node_names)
+        return cluster, None
+    raise InputError(
+        "nothing that can be drawn", source="source", got=shown(source), expected="a topology, a snapshot or a file"
+    )

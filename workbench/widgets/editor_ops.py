@@ -1,0 +1,138 @@
+"""From what the page of the editor asks to changes of the drawing: one function per operation, arguments checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.objects.fields import shown
+from workbench.topology import edits
+from workbench.topology.draft import ROOT, Change, Draft, Item
+
+__all__ = ["changes_of"]
+
+
+def changes_of(draft: Draft, op: dict[str, Any], clipboard: Sequence[Item] = ()) -> tuple[str, list[Change]]:
+    """What an operation means for a drawing, and what it is called in the history.
+
+    Parameters
+    ----------
+    draft : Draft
+        Not changed.
+    op : dict
+        ``op`` names the operation (see `_OPERATIONS`), the rest are its arguments.
+    clipboard : sequence of Item
+        For ``paste``.
+
+    Raises
+    ------
+    InputError
+        An unknown operation, an argument of the wrong type, or what the operation itself refuses.
+    """
+    name = op.get("op")
+    if not isinstance(name, str) or name not in _OPERATIONS:
+        raise InputError("unknown operation", source="editor", got=shown(name), expected=", ".join(sorted(_OPERATIONS)))
+    return _OPERATIONS[name](draft, op, clipboard)
+
+
+def _add_switches(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str, list[Change]]:
+    changes = edits.add_switches(
+        draft,
+        _id(op, "parent", ROOT),
+        _get(op, "count", int, 1),
+        _get(op, "prefix", str, "s"),
+        tier=_get(op, "tier", int, None),
+        nodes_each=_get(op, "nodes_each", int, 0),
+        node_prefix=_get(op, "node_prefix", str, "node-"),
+        gpus=_get(op, "gpus", int, 8),
+        link_gbit_s=_get(op, "link_gbit_s", (int, float), 0),
+    )
+    return _added(changes), changes
+
+
+def _add_nodes(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str, list[Change]]:
+    changes = edits.add_nodes(
+        draft,
+        _id(op, "parent", ROOT),
+        _get(op, "count", int, 1),
+        _get(op, "prefix", str, "node-"),
+        gpus=_get(op, "gpus", int, 8),
+        link_gbit_s=_get(op, "link_gbit_s", (int, float), 0),
+    )
+    return _added(changes), changes
+
+
+def _move(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str, list[Change]]:
+    return f"move {_named(draft, op)}", edits.move(draft, _ids(op), _id(op, "parent", ROOT))
+
+
+def _group(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str, list[Change]]:
+    return f"group {_named(draft, op)}", edits.group(draft, _ids(op), _get(op, "name", str, ""))
+
+
+def _rename(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str, list[Change]]:
+    return f"rename {_named(draft, op)}", [
+        change for item_id in _ids(op) for change in edits.rename(draft, item_id, _get(op, "name", str, ""))
+    ]
+
+
+def _delete(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str, list[Change]]:
+    return f"delete {_named(draft, op)}", edits.delete(draft, _ids(op), _get(op, "keep_children", bool, False))
+
+
+def _set(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str, list[Change]]:
+    fields = _get(op, "fields", dict, {})
+    return f"set {', '.join(sorted(fields))} of {_named(draft, op)}", edits.set_fields(draft, _ids(op), fields)
+
+
+def _paste(draft: Draft, op: dict[str, Any], clipboard: Sequence[Item]) -> tuple[str, list[Change]]:
+    if not clipboard:
+        raise InputError("nothing to paste", source="editor", expected="something copied before")
+    changes = edits.paste(draft, clipboard, _id(op, "parent", ROOT))
+    return f"paste {len(clipboard)} items", changes
+
+
+_OPERATIONS: dict[str, Callable[[Draft, dict[str, Any], Sequence[Item]], tuple[str, list[Change]]]] = {
+    "add_switches": _add_switches,
+    "add_nodes": _add_nodes,
+    "move": _move,
+    "group": _group,
+    "rename": _rename,
+    "delete": _delete,
+    "set": _set,
+    "paste": _paste,
+}
+
+
+def _added(changes: list[Change]) -> str:
+    names = [change.after.name for change in changes if change.after is not None]
+    return f"add {names[0]}" if len(names) == 1 else f"add {len(names)} items"
+
+
+def _named(draft: Draft, op: dict[str, Any]) -> str:
+    ids = _ids(op)
+    return draft[ids[0]].name if len(ids) == 1 else f"{len(ids)} items"
+
+
+def _ids(op: dict[str, Any]) -> list[int]:
+    ids = op.get("ids")
+    if not isinstance(ids, list) or not ids or not all(type(i) is int for i in ids):
+        raise InputError("nothing is selected", source="editor", where="ids", got=shown(ids), expected="ids of items")
+    return ids
+
+
+def _id(op: dict[str, Any], name: str, default: int) -> int:
+    value = op.get(name, default)
+    if type(value) is not int:
+        raise InputError("no id", source="editor", where=name, got=shown(value), expected="the id of an item")
+    return value
+
+
+def _get(op: dict[str, Any], name: str, kind: Any, default: Any) -> Any:
+    value = op.get(name)
+    if value is None:
+        return default
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise InputError("an argument of the wrong type", source="editor", where=name, got=shown(value))
+    return value

@@ -1,0 +1,304 @@
+// The placement comparer: jobs, policies with parameters, and what became of each job, side by side.
+import { acceptFiles, download, drawn, h, openPanel } from "./panel.js";
+import { yamlPane } from "./yaml_pane.js";
+
+function render(context) {
+  const panel = openPanel(context, "comparer");
+  const { root, attempt, say } = panel;
+  let choices = [];
+  let chosen = [];
+  let view = null;
+  let marked = null;
+
+  const policies = h("div", { class: "wb-policies" });
+  const more = h("select", { "aria-label": "add a policy", onchange: () => {
+    if (more.value) choose([...chosen, { name: more.value, parameters: {} }]);
+    more.value = "";
+  }, onfocus: refreshChoices });
+  const progress = h("progress", { hidden: true, max: 1, value: 0, "aria-label": "progress" });
+  const status = h("output", { class: "wb-quiet" });
+  const cancel = h("button", { hidden: true, onclick: () => attempt("cancel") }, "Cancel");
+  const jobsButton = h("button", { "aria-pressed": "false", onclick: toggleJobs }, "Jobs …");
+  const jobs = h("div", { class: "wb-jobs", hidden: true });
+  const pictures = h("div", { class: "wb-pictures" });
+  const table = h("div", { class: "wb-table" });
+  const charts = h("div", { class: "wb-columns" });
+  const detail = h("div", { class: "wb-detail", hidden: true });
+  root.append(
+    h("div", { class: "wb-bar" }, policies, more, jobsButton,
+      h("button", { onclick: () => save("html") }, "Report"), h("button", { onclick: () => save("csv") }, "CSV"),
+      h("button", { onclick: saveSvg }, "SVG"), h("button", { onclick: savePng }, "PNG"),
+      progress, cancel, status),
+    panel.message, panel.busy, jobs, pictures, table, detail, charts);
+
+  // ---- policies and their parameters ----
+
+  async function refreshChoices() {
+    const state = await panel.ask("choices").catch(() => null);
+    if (state !== null) offer(state.choices);
+  }
+
+  function offer(found) {
+    choices = found;
+    const named = choices.filter((choice) => choice.kind !== "gpu");
+    more.replaceChildren(h("option", { value: "" }, "+ policy"), ...named.map((choice) =>
+      h("option", { value: choice.name, title: choice.meaning }, choice.name)));
+  }
+
+  async function choose(next) {
+    const done = await attempt("choose", { chosen: next });
+    if (done === undefined) return;
+    chosen = next;
+    showPolicies();
+  }
+
+  function showPolicies() {
+    policies.replaceChildren(...chosen.map((one, i) => {
+      const [node, gpu = ""] = one.name.split("+");
+      const about = choices.find((choice) => choice.name === node);
+      const gpus = choices.filter((choice) => choice.kind === "gpu");
+      const rename = (name) => choose(chosen.map((other, j) => (j === i ? { ...other, name } : other)));
+      return h("details", { class: "wb-policy" },
+        h("summary", { title: about?.meaning ?? "" }, one.name,
+          h("button", { title: `take ${one.name} away`, "aria-label": `remove ${one.name}`, onclick: (event) => {
+            event.preventDefault();
+            choose(chosen.filter((_, j) => j !== i));
+          } }, "×")),
+        h("div", { class: "wb-parameters" },
+          about?.kind === "whole" ? null : h("label", { class: "wb-row" }, h("span", {}, "GPU policy"),
+            h("select", { onchange: (event) => rename(event.target.value ? `${node}+${event.target.value}` : node) },
+              h("option", { value: "" }, "by what is known"),
+              ...gpus.map((choice) => h("option", { value: choice.name, selected: choice.name === gpu }, choice.name)))),
+          ...(about?.parameters ?? []).filter((p) => p.type !== "configuration").map((p) => parameter(one, i, p))));
+    }));
+  }
+
+  function parameter(one, i, about) {
+    const set = (text) => {
+      const parameters = { ...one.parameters };
+      if (text === "") delete parameters[about.name];
+      else parameters[about.name] = text;
+      choose(chosen.map((other, j) => (j === i ? { ...other, parameters } : other)));
+    };
+    const value = one.parameters[about.name] ?? "";
+    const input = h("input", { value, placeholder: String(about.default ?? ""), title: about.meaning, "aria-label": about.name,
+      onchange: (event) => set(event.target.value.trim()) });
+    return h("label", { class: "wb-row" }, h("span", { title: about.meaning }, about.name), input);
+  }
+
+  // ---- jobs ----
+
+  let pane = null;
+  let jobText = "";
+  function toggleJobs() {
+    const open = pane === null;
+    jobsButton.ariaPressed = String(open);
+    jobs.hidden = !open;
+    if (!open) {
+      jobText = pane.text();
+      pane.destroy();
+      pane = null;
+      jobs.replaceChildren();
+      return;
+    }
+    const field = (name, type, value) => h("input", { name, type, value, class: "wb-small", "aria-label": name, min: 0 });
+    const form = h("form", { class: "wb-bar", onsubmit: addJob },
+      h("label", {}, "name ", h("input", { name: "name", value: "job-1", size: 10, "aria-label": "job name" })),
+      h("label", {}, "pods ", field("pods", "number", 8)), h("label", {}, "GPUs each ", field("gpus", "number", 8)),
+      h("label", {}, "CPUs each ", field("cpu", "number", 8)),
+      h("select", { name: "mode", "aria-label": "network topology" }, ...["none", "hard", "soft"].map((m) => h("option", { value: m }, m))),
+      h("label", {}, "highest tier ", field("tier", "number", 1)),
+      h("button", { type: "submit" }, "Add job"));
+    const text = h("div", { class: "wb-job-text" });
+    const files = acceptFiles(text, (content) => {
+      pane.set(pane.text() + (pane.text().trim() ? "\n---\n" : "") + content);
+      return takeJobs(pane.text());
+    });
+    jobs.append(form, h("div", { class: "wb-bar" }, h("button", { onclick: files.choose }, "Open file …"),
+      h("span", { class: "wb-quiet" }, "Jobs as YAML; drop files here")), text);
+    pane = yamlPane(text, takeJobs);
+    pane.set(jobText);
+  }
+
+  async function addJob(event) {
+    event.preventDefault();
+    const data = Object.fromEntries(new FormData(event.target));
+    for (const key of ["pods", "gpus", "cpu", "tier"]) data[key] = Number(data[key]);
+    const made = await attempt("form", data);
+    if (made === undefined) return;
+    const before = pane.text().trim();
+    pane.set((before ? `${before}\n` : "") + made.text);
+    await takeJobs(pane.text());
+    event.target.elements.name.value = data.name.replace(/\d*$/, (n) => String(Number(n || 0) + 1));
+  }
+
+  async function takeJobs(text) {
+    jobText = text;
+    const answer = await attempt("jobs", { text });
+    if (answer === undefined || pane === null) return;
+    pane.mark(answer.line, answer.message);
+    say(answer.message);
+  }
+
+  // ---- the run ----
+
+  panel.on("began", ({ total }) => {
+    progress.hidden = cancel.hidden = false;
+    progress.max = total;
+    progress.value = 0;
+    root.dataset.running = "1";
+  });
+  panel.on("progress", ({ done, policy }) => {
+    progress.value = done;
+    status.textContent = policy;
+  });
+  function ended(text) {
+    progress.hidden = cancel.hidden = true;
+    status.textContent = text;
+    root.dataset.running = "0";
+  }
+  panel.on("failed", (_, content) => {
+    ended("");
+    say({ message: content.body.message, traceback: content.body.traceback });
+  });
+  panel.on("nothing", ({ missing }) => {
+    ended(`${missing} is missing`);
+    view = null;
+    show();
+  });
+  panel.on("result", (result) => {
+    view = result;
+    say("");
+    const differ = view.jobs.filter((job) => job.differs).length;
+    ended(`${view.jobs.length} jobs, ${differ} placed differently`);
+    root.dataset.results = String(Number(root.dataset.results ?? 0) + 1);
+    show();
+  });
+
+  function show() {
+    detail.hidden = true;
+    if (view === null) {
+      for (const element of [pictures, table, charts]) element.replaceChildren();
+      return;
+    }
+    pictures.replaceChildren(...view.policies.map((policy, i) => {
+      const picture = h("div", { class: "wb-picture" });
+      if (policy.error) {
+        picture.append(h("strong", {}, policy.name), h("div", { class: "wb-message" }, policy.error.message,
+          h("details", {}, h("summary", {}, "traceback"), h("pre", {}, policy.error.traceback))));
+        return picture;
+      }
+      const drawing = h("div", {});
+      drawn(drawing, policy.picture);
+      const slider = h("input", { type: "range", min: 0, max: policy.steps.length, value: policy.steps.length,
+        "aria-label": `decisions of ${policy.name}`, oninput: async () => {
+          const n = Number(slider.value);
+          said.textContent = n === 0 ? "before any decision" : `${n} of ${policy.steps.length}: ${policy.steps[n - 1]}`;
+          const answer = await attempt("step", { policy: i, steps: n });
+          if (answer !== undefined) drawn(drawing, answer.picture);
+          link(marked);
+        } });
+      const said = h("output", { class: "wb-quiet" }, `${policy.steps.length} decisions, ${policy.milliseconds.toFixed(1)} ms`);
+      picture.append(drawing, h("div", { class: "wb-bar" }, slider, said));
+      return picture;
+    }));
+    table.replaceChildren(resultTable());
+    drawn(charts, view.charts.map((chart) => `<div>${chart}</div>`).join(""));
+  }
+
+  function resultTable() {
+    const head = h("tr", {}, h("th", {}, "job"), h("th", {}, "pods"), ...view.policies.map((p) => h("th", {}, p.name)));
+    const totals = h("tr", {}, h("th", {}, "all"), h("td", {}, ""), ...view.policies.map((p) =>
+      h("td", {}, p.error ? "failed" : `${p.placed} placed, ${p.pending} pending${p.bottleneck_gb_s ? `, slowest ${p.bottleneck_gb_s.toPrecision(4)} GB/s` : ""}`)));
+    const rows = view.jobs.map((job, index) => h("tr", { "data-job": index, class: job.differs ? "wb-differs" : "",
+      onmouseenter: () => link(index), onmouseleave: () => link(null) },
+      h("th", {}, job.key), h("td", {}, String(job.pods)), ...job.cells.map((cell, i) =>
+        h("td", { class: `wb-cell wb-${cell.outcome}`, tabindex: 0, role: "button", title: "why?",
+          onclick: () => explain(i, job.key), onkeydown: (event) => event.key === "Enter" && explain(i, job.key) },
+          h("strong", {}, cell.outcome), ` ${cell.text}`,
+          cell.bottleneck ? `, ${cell.bottleneck}` : "", cell.unplaced ? `, ${cell.unplaced} pods left out` : "",
+          ...(cell.nearest ?? []).map((miss) => h("div", { class: "wb-quiet" }, miss)))))) ;
+    const warnings = view.policies.flatMap((p) => p.warnings.map((text) => h("li", {}, `${p.name}, ${text}`)));
+    return h("div", {}, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows, totals)),
+      warnings.length ? h("details", {}, h("summary", {}, `${warnings.length} warnings`), h("ul", {}, ...warnings)) : null);
+  }
+
+  async function explain(policy, job) {
+    const answer = await attempt("explain", { policy, job });
+    if (answer === undefined) return;
+    const body = h("div", {});
+    drawn(body, answer.html);
+    detail.replaceChildren(h("div", { class: "wb-bar" }, h("strong", {}, `${view.policies[policy].name}: ${job}`),
+      h("button", { onclick: () => (detail.hidden = true) }, "Close")), body);
+    detail.hidden = false;
+    detail.scrollIntoView({ block: "nearest" });
+  }
+
+  // ---- the same job, or the same node, in every picture ----
+
+  function link(job) {
+    marked = job;
+    for (const cell of pictures.querySelectorAll("[data-cell]")) {
+      const here = (cell.dataset.jobs ?? "").split(" ");
+      cell.classList.toggle("wb-faded", job !== null && !here.includes(String(job)));
+    }
+    for (const row of table.querySelectorAll("tr[data-job]")) row.classList.toggle("wb-linked", Number(row.dataset.job) === job);
+  }
+  pictures.addEventListener("mouseover", (event) => {
+    const cell = event.target.closest("[data-cell]");
+    const name = cell?.dataset.cell;
+    for (const other of pictures.querySelectorAll("[data-cell]")) other.classList.toggle("wb-same", other.dataset.cell === name);
+  });
+  pictures.addEventListener("click", (event) => {
+    const here = event.target.closest("[data-cell]")?.dataset.jobs?.split(" ")[0];
+    link(here ? (Number(here) === marked ? null : Number(here)) : null);
+  });
+
+  // ---- export ----
+
+  async function save(kind) {
+    const file = await attempt("export", { kind });
+    if (file !== undefined) download(file.name, file.text, file.type);
+  }
+  function svgs() {
+    return [...pictures.querySelectorAll("svg")];
+  }
+  function saveSvg() {
+    svgs().forEach((svg, i) => download(`${view.policies[i]?.name ?? i}.svg`, svgText(svg), "image/svg+xml"));
+  }
+  function svgText(svg) {
+    const copy = svg.cloneNode(true);
+    copy.setAttribute("color", getComputedStyle(root).color);
+    return new XMLSerializer().serializeToString(copy);
+  }
+  function savePng() {
+    svgs().forEach((svg, i) => {
+      const image = new Image();
+      image.onload = () => {
+        const canvas = h("canvas", { width: 2 * image.width, height: 2 * image.height });
+        const pen = canvas.getContext("2d");
+        pen.fillStyle = getComputedStyle(root).backgroundColor;
+        pen.fillRect(0, 0, canvas.width, canvas.height);
+        pen.drawImage(image, 0, 0, canvas.width, canvas.height);
+        h("a", { href: canvas.toDataURL("image/png"), download: `${view.policies[i]?.name ?? i}.png` }).click();
+      };
+      image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(svg))}`;
+    });
+  }
+
+  attempt("state").then((state) => {
+    if (state !== undefined) {
+      offer(state.choices);
+      chosen = state.chosen;
+      jobText = state.text;
+      showPolicies();
+    }
+    panel.ready();
+  });
+  return () => {
+    pane?.destroy();
+    panel.close();
+  };
+}
+
+export default { render };

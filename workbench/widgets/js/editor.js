@@ -1,0 +1,368 @@
+// The topology editor: sends operations, draws patches.
+import { Canvas } from "./canvas.js";
+import { inspect } from "./inspector.js";
+import { Items, ROOT } from "./items.js";
+import { acceptFiles, download, h, openPanel } from "./panel.js";
+import { yamlPane } from "./yaml_pane.js";
+
+// Drawn items stay smooth up to about this number; above, switches are folded when a drawing is opened.
+const DRAWN_AT_FIRST = 700;
+
+function render(context) {
+  const panel = openPanel(context, "editor");
+  const { root, attempt, say } = panel;
+  const items = new Items();
+  let revision = -1;
+  let selected = [];
+  let pane = null;
+
+  const button = (text, title, run, more = {}) => h("button", { title, onclick: run, ...more }, text);
+  const undo = button("↶ Undo", "Ctrl+Z", () => attempt("undo"));
+  const redo = button("↷ Redo", "Ctrl+Shift+Z", () => attempt("redo"));
+  const search = h("input", { type: "search", size: 22, placeholder: "name (RE2) or label:key=value", "aria-label": "search",
+    onchange: find });
+  const count = h("output", { class: "wb-quiet" });
+  const range = {
+    leaves: h("input", { type: "number", min: 1, value: 32, class: "wb-small", "aria-label": "switches" }),
+    nodes: h("input", { type: "number", min: 0, value: 16, class: "wb-small", "aria-label": "nodes of each" }),
+    gpus: h("input", { type: "number", min: 0, value: 8, class: "wb-small", "aria-label": "GPUs of each node" }),
+  };
+  const drawing = h("div", { class: "wb-canvas", tabindex: "0", role: "application", "aria-label": "drawing of the topology" });
+  const form = h("div", { class: "wb-inspector" });
+  const text = h("div", { class: "wb-yaml", hidden: true });
+  const findings = h("div", { class: "wb-findings" });
+  const side = h("div", { class: "wb-side" }, form, findings);
+  const format = h("select", { "aria-label": "format" });
+  const yamlButton = button("YAML", "HyperNodes as YAML beside the drawing", toggleText, { "aria-pressed": "false" });
+
+  root.append(
+    h("div", { class: "wb-bar" },
+      palette("switch", "+ switch"), palette("node", "+ node"),
+      h("span", {}, range.leaves, " switches × ", range.nodes, " nodes × ", range.gpus, " GPUs ",
+        button("Add", "under the selected switch", addRange)),
+      undo, redo,
+      button("Group", "put a switch above what is selected (G)", () => edit({ op: "group", ids: selected })),
+      button("Delete", "Delete", remove),
+      search,
+      button("Fit", "zoom to the selection, or to everything (F)", () => canvas.fit(selected)),
+      button("Fold", "fold every switch that holds nodes only", foldLeaves),
+      button("Unfold", "unfold what is selected, or everything", unfold),
+      yamlButton,
+      button("Import …", "a file in any format; or drop it onto the drawing, or paste it there", () => files.choose()),
+      button("Export", "in the format beside it", exportText), format, count),
+    panel.message, panel.busy,
+    h("div", { class: "wb-editor-body" }, drawing, side, text));
+  const files = acceptFiles(drawing, importText);
+  drawing.addEventListener("paste", (event) => {
+    const pasted = event.clipboardData.getData("text/plain");
+    if (pasted.trim()) importText(pasted, "pasted text");
+  });
+
+  const canvas = new Canvas(drawing, root, items, {
+    select: (ids) => select(ids),
+    move: async (ids, parent) => (await edit({ op: "move", ids, parent })) ?? canvas.draw(),
+    fold: toggleFold,
+  });
+
+  function edit(op) {
+    return attempt("edit", op);
+  }
+
+  function select(ids) {
+    selected = ids.filter((id) => items.get(id) !== undefined);
+    inspect(form, selected.map((id) => items.get(id)), edit);
+    attempt("select", { ids: selected });
+    if (pane !== null) refreshText();
+  }
+
+  /** Select and show items that may be hidden by folding. */
+  function show(ids, zoom = false) {
+    items.reveal(ids);
+    canvas.draw();
+    canvas.choose(ids);
+    select(ids);
+    if (zoom) canvas.fit(ids);
+  }
+
+  function marks({ revision: number, undo: back, redo: forth }) {
+    revision = number;
+    root.dataset.revision = String(number);
+    undo.disabled = !back;
+    undo.title = back ? `undo ${back} (Ctrl+Z)` : "nothing to undo";
+    redo.disabled = !forth;
+    redo.title = forth ? `redo ${forth} (Ctrl+Shift+Z)` : "nothing to redo";
+    const switches = [...items.byId.values()].filter((item) => item.kind === "switch").length;
+    count.textContent = `${switches} HyperNodes, ${items.byId.size - switches} nodes`;
+  }
+
+  function opened(state) {
+    if (state === undefined) return;
+    items.reset(state.items);
+    format.replaceChildren(...state.formats.map((name) => h("option", { value: name, selected: name === "hypernodes" }, name)));
+    items.foldToFit(DRAWN_AT_FIRST);
+    marks(state);
+    canvas.draw();
+    canvas.fit();
+    select([]);
+  }
+
+  panel.on("patch", async (patch) => {
+    // A patch that was missed (this view was being opened) is made up for by the whole state.
+    if (revision >= 0 && patch.revision > revision + 1) return opened(await attempt("state"));
+    if (patch.revision <= revision) return undefined;
+    const first = items.byId.size === 0;
+    items.apply(patch);
+    if (patch.set.length > DRAWN_AT_FIRST) items.foldToFit(DRAWN_AT_FIRST);
+    marks(patch);
+    canvas.draw();
+    if (first || patch.set.length > 20) canvas.fit();
+    canvas.choose(selected);
+    select(selected);
+    lintSoon();
+    return undefined;
+  });
+
+  // ---- what the linter says, where it says it ----
+
+  let linting = 0;
+  function lintSoon() {
+    clearTimeout(linting);
+    linting = setTimeout(lint, 600);
+  }
+
+  async function lint() {
+    const answer = await panel.ask("lint").catch(() => undefined);
+    if (answer === undefined) return;
+    const worst = new Map();
+    for (const { id, severity } of answer.findings) {
+      if (id !== 0 && severity !== "note" && worst.get(id) !== "error") worst.set(id, severity);
+    }
+    canvas.findings = worst;
+    canvas.draw();
+    const listed = answer.findings.map((finding) => h("li", { class: `wb-${finding.severity}`, tabindex: finding.id ? 0 : -1,
+      title: finding.what_to_do, onclick: () => finding.id && show([finding.id], true),
+      onkeydown: (event) => event.key === "Enter" && finding.id && show([finding.id], true) },
+      h("strong", {}, finding.rule), ` ${finding.message}`));
+    findings.replaceChildren(h("h4", {}, listed.length ? `${listed.length + answer.more} findings` : "no findings"),
+      h("ul", {}, ...listed));
+    root.dataset.findings = String(listed.length);
+  }
+
+  // ---- files ----
+
+  async function importText(content, name) {
+    const made = await attempt("import", { text: content, name });
+    if (made !== undefined) say(`${name}: ${made.made} changes; Ctrl+Z takes them back`, "note");
+  }
+
+  async function exportText() {
+    const written = await attempt("export", { format: format.value });
+    if (written === undefined) return;
+    download(written.name, written.text);
+    if (written.losses.length > 0) say(`${format.value} cannot hold: ${written.losses.join("; ")}`, "note");
+  }
+
+  // ---- adding ----
+
+  function parentForNew() {
+    const chosen = items.get(selected[0]);
+    return chosen === undefined ? ROOT : chosen.kind === "switch" ? chosen.id : chosen.parent;
+  }
+
+  async function add(kind, parent = parentForNew()) {
+    const made = await edit(kind === "switch" ? { op: "add_switches", parent, tier: parent === ROOT ? newTop() : undefined }
+      : { op: "add_nodes", parent, gpus: Number(range.gpus.value) });
+    if (made?.made.length) show(made.made);
+  }
+
+  /** A first switch is drawn at tier 3, so that two tiers can be hung under it; another root stands as high as the first. */
+  function newTop() {
+    const roots = items.children(ROOT).filter((item) => item.kind === "switch");
+    return roots.length > 0 ? Math.max(...roots.map((item) => item.tier ?? 1)) : 3;
+  }
+
+  async function addRange() {
+    const made = await edit({ op: "add_switches", parent: parentForNew(), count: Number(range.leaves.value),
+      nodes_each: Number(range.nodes.value), gpus: Number(range.gpus.value), prefix: "leaf-" });
+    if (made?.made.length) canvas.fit();
+  }
+
+  /** A button that adds at the selection when clicked, and where it is dropped when dragged onto the drawing. */
+  function palette(kind, label) {
+    let ghost = null;
+    const element = h("button", { class: "wb-palette", title: `click, or drag onto the drawing (${kind === "switch" ? "S" : "N"})`,
+      onpointerdown: (event) => {
+        element.setPointerCapture(event.pointerId);
+        ghost = h("div", { class: "wb-ghost" }, label);
+        root.append(ghost);
+        follow(event);
+      },
+      onpointermove: (event) => ghost !== null && follow(event),
+      onpointerup: (event) => {
+        ghost?.remove();
+        ghost = null;
+        canvas.mark(null);
+        const under = canvas.switchUnder(event.clientX, event.clientY);
+        add(kind, under ?? undefined);
+      },
+      onkeydown: (event) => (event.key === "Enter" || event.key === " ") && add(kind),
+    }, label);
+    function follow(event) {
+      const box = root.getBoundingClientRect();
+      ghost.style.left = `${event.clientX - box.left + 8}px`;
+      ghost.style.top = `${event.clientY - box.top + 8}px`;
+      const under = canvas.switchUnder(event.clientX, event.clientY);
+      canvas.mark(under === null ? null : under);
+    }
+    return element;
+  }
+
+  let copied = false;
+  async function copy() {
+    copied = selected.length > 0;
+    return copied && attempt("copy", { ids: selected });
+  }
+
+  /** What was copied here; where nothing was, the browser's own paste event brings the text of a file. */
+  function pasteItems(event) {
+    if (!copied) return false;
+    event.preventDefault();
+    return edit({ op: "paste", parent: parentForNew() });
+  }
+
+  function remove() {
+    if (selected.length > 0) edit({ op: "delete", ids: selected });
+  }
+
+  // ---- finding and folding ----
+
+  async function find() {
+    const what = search.value.trim();
+    if (what === "") return select([]);
+    const body = what.startsWith("label:") ? { label: what.slice(6) } : { pattern: what };
+    const found = await attempt("find", body);
+    if (found === undefined) return undefined;
+    if (found.ids.length === 0) return say(`nothing matches ${what}`, "note");
+    if (found.ids.length > 3000) {
+      say(`${found.ids.length} items match; the first 3000 are shown`, "note");
+    }
+    return show(found.ids.slice(0, 3000), true);
+  }
+
+  function toggleFold(id) {
+    if (!items.hasChildren(id)) return;
+    if (!items.folded.delete(id)) items.folded.add(id);
+    canvas.draw();
+    canvas.fit();
+    root.dataset.drawn = String(canvas.cy.nodes().length);
+  }
+
+  function foldLeaves() {
+    for (const item of items.byId.values()) {
+      if (item.kind === "switch" && items.hasChildren(item.id) && items.children(item.id).every((c) => c.kind === "node")) {
+        items.folded.add(item.id);
+      }
+    }
+    canvas.draw();
+    canvas.fit();
+  }
+
+  function unfold() {
+    if (selected.length > 0) for (const id of selected) items.folded.delete(id);
+    else items.folded.clear();
+    canvas.draw();
+    canvas.fit(selected);
+  }
+
+  // ---- YAML ----
+
+  async function toggleText() {
+    const open = pane === null;
+    yamlButton.ariaPressed = String(open);
+    text.hidden = !open;
+    if (open) {
+      pane = yamlPane(text, applyText);
+      await refreshText();
+    } else {
+      pane.destroy();
+      pane = null;
+    }
+    canvas.fit();
+  }
+
+  async function refreshText() {
+    // What somebody types is not taken from under their hands, least of all when it has an error.
+    if (pane.view.hasFocus || text.dataset.line > 0) return;
+    const answer = await attempt("text", { ids: selected });
+    if (answer !== undefined && pane !== null) pane.set(answer.text);
+  }
+
+  async function applyText(content) {
+    const answer = await attempt("apply_text", { text: content, ids: selected });
+    if (answer === undefined || pane === null) return;
+    pane.mark(answer.line, answer.message);
+    text.dataset.line = String(answer.line);
+    say(answer.message);
+  }
+
+  // ---- keys ----
+
+  const KEYS = {
+    Delete: remove, Backspace: remove, f: () => canvas.fit(selected), g: () => edit({ op: "group", ids: selected }),
+    s: () => add("switch"), n: () => add("node"), "/": () => search.focus(),
+    F2: () => form.querySelector("input")?.select(), Escape: () => show([]),
+    Enter: () => selected.length === 1 && toggleFold(selected[0]),
+    ArrowUp: () => step((item) => items.get(item.parent)),
+    ArrowDown: () => step((item) => (items.folded.has(item.id) ? undefined : items.children(item.id)[0])),
+    ArrowLeft: () => step((item) => sibling(item, -1)), ArrowRight: () => step((item) => sibling(item, 1)),
+  };
+  const WITH_CTRL = {
+    z: () => attempt("undo"), y: () => attempt("redo"), Z: () => attempt("redo"),
+    c: copy, v: pasteItems,
+    x: async () => (await copy()) && remove(),
+    a: () => show(items.visible()), f: () => search.focus(),
+  };
+
+  function step(next) {
+    const item = items.get(selected[0]) ?? items.children(ROOT)[0];
+    const found = item && (selected.length === 0 ? item : next(item));
+    if (found !== undefined) show([found.id]);
+  }
+
+  function sibling(item, by) {
+    const around = items.children(item.parent);
+    return around[around.findIndex((other) => other.id === item.id) + by];
+  }
+
+  drawing.addEventListener("pointerdown", () => drawing.focus({ preventScroll: true }));
+  drawing.addEventListener("keydown", (event) => {
+    const run = event.ctrlKey || event.metaKey ? WITH_CTRL[event.key] : KEYS[event.key];
+    if (run === undefined) return;
+    if (run !== pasteItems) event.preventDefault();
+    run(event);
+  });
+
+  attempt("state").then((state) => {
+    opened(state);
+    lintSoon();
+    panel.ready();
+  });
+
+  // For the browser tests: where an item is on the screen.
+  root.whereIs = (name) => {
+    const node = canvas.cy.nodes().filter((n) => items.get(Number(n.id())).name === name);
+    if (node.empty()) return null;
+    const box = drawing.getBoundingClientRect();
+    const { x, y } = node.renderedPosition();
+    return { x: box.left + x, y: box.top + y, width: node.renderedWidth(), height: node.renderedHeight() };
+  };
+
+  return () => {
+    clearTimeout(linting);
+    pane?.destroy();
+    canvas.destroy();
+    panel.close();
+  };
+}
+
+export default { render };

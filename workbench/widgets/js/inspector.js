@@ -1,0 +1,62 @@
+// The form beside the drawing: what is selected, and its fields.
+import { h } from "./panel.js";
+
+const FIELDS = {
+  switch: [["tier", "tier", "number"], ["tier_name", "tier name", "text"], ["link_gbit_s", "link, Gbit/s", "number"],
+    ["failed", "failed", "checkbox"], ["link_failed", "link failed", "checkbox"]],
+  node: [["gpus", "GPUs", "number"], ["link_gbit_s", "link, Gbit/s", "number"], ["cordoned", "cordoned", "checkbox"],
+    ["failed", "failed", "checkbox"], ["link_failed", "link failed", "checkbox"]],
+};
+
+/** Labels as a person writes them: `key=value`, one per line. */
+export function labelsText(labels = {}) {
+  return Object.entries(labels).map(([key, value]) => `${key}=${value}`).join("\n");
+}
+
+/** The labels of such a text; an empty line says nothing. */
+export function readLabels(text) {
+  const lines = text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+  return Object.fromEntries(lines.map((line) => [line.split("=")[0].trim(), line.includes("=") ? line.slice(line.indexOf("=") + 1).trim() : ""]));
+}
+
+/** Show the fields of some items; `edit(op)` is called with what is changed. */
+export function inspect(element, selected, edit) {
+  const ids = selected.map((item) => item.id);
+  if (selected.length === 0) {
+    element.replaceChildren(h("p", { class: "wb-quiet" }, "Nothing is selected. Click an item; drag with Shift to select several."));
+    return;
+  }
+  const kinds = [...new Set(selected.map((item) => item.kind))];
+  const rows = [];
+  if (selected.length === 1) {
+    rows.push(row("name", h("input", { value: selected[0].name, "aria-label": "name", onchange: (event) =>
+      edit({ op: "rename", ids, name: event.target.value }) })));
+  }
+  const shared = kinds.length === 1 ? FIELDS[kinds[0]] : FIELDS.switch.filter(([field]) => FIELDS.node.some(([f]) => f === field));
+  for (const [field, label, type] of shared) {
+    const values = new Set(selected.map((item) => item[field] ?? (type === "checkbox" ? false : type === "number" ? 0 : "")));
+    const same = values.size === 1 ? [...values][0] : undefined;
+    const input = h("input", { type, "aria-label": label, min: 0, step: "any", placeholder: same === undefined ? "various" : "" });
+    if (type === "checkbox") {
+      input.checked = same === true;
+      input.indeterminate = same === undefined;
+    } else if (same !== undefined) input.value = same;
+    input.addEventListener("change", () => {
+      const value = type === "checkbox" ? input.checked : type === "number" ? Number(input.value) : input.value;
+      edit({ op: "set", ids, fields: { [field]: value } });
+    });
+    rows.push(row(label, input));
+  }
+  const labels = h("textarea", { rows: 3, "aria-label": "labels", placeholder: "key=value" });
+  const texts = new Set(selected.map((item) => labelsText(item.labels)));
+  labels.value = texts.size === 1 ? [...texts][0] : "";
+  if (texts.size > 1) labels.placeholder = "various";
+  labels.addEventListener("change", () => edit({ op: "set", ids, fields: { labels: readLabels(labels.value) } }));
+  rows.push(row("labels", labels));
+  const what = selected.length === 1 ? selected[0].kind : `${selected.length} ${kinds.length === 1 ? `${kinds[0]}${kinds[0] === "switch" ? "es" : "s"}` : "items"}`;
+  element.replaceChildren(h("h4", {}, what), ...rows);
+}
+
+function row(label, input) {
+  return h("label", { class: "wb-row" }, h("span", {}, label), input);
+}

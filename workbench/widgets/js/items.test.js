@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Items, ROOT, compareNames } from "./items.js";
+import { CELL, layout, switchAt } from "./layout.js";
+
+function fabric(leaves, nodesEach) {
+  const records = [{ id: 1, kind: "switch", name: "spine", parent: ROOT, tier: 2 }];
+  for (let i = 0; i < leaves; i++) {
+    const leaf = records.length + 1;
+    records.push({ id: leaf, kind: "switch", name: `leaf-${i}`, parent: 1, tier: 1 });
+    for (let j = 0; j < nodesEach; j++) {
+      records.push({ id: records.length + 1, kind: "node", name: `node-${i}-${j}`, parent: leaf });
+    }
+  }
+  const items = new Items();
+  items.reset(records);
+  return items;
+}
+
+test("numbers in names are numbers", () => {
+  assert.deepEqual(["leaf-10", "leaf-2", "leaf-1"].sort(compareNames), ["leaf-1", "leaf-2", "leaf-10"]);
+});
+
+test("a large drawing is folded from the nodes upwards", () => {
+  const items = fabric(100, 30);
+  items.foldToFit(500);
+  assert.equal(items.visible().length, 101);
+  items.reveal([items.children(2)[0].id]);
+  assert.equal(items.visible().length, 131);
+  assert.equal(items.sizeBeneath(1), 3100);
+});
+
+test("no two symbols share a place, and the drawing is no line", () => {
+  for (const [leaves, nodes] of [[1, 0], [4, 2], [32, 16], [100, 30]]) {
+    const items = fabric(leaves, nodes);
+    const places = layout(items);
+    const taken = new Set();
+    for (const id of items.visible()) {
+      const { x, y } = places.get(id);
+      const cell = `${Math.round(x / (CELL / 2))},${Math.round(y / (CELL / 2))}`;
+      assert.ok(!taken.has(cell), `${id} at ${cell} of ${leaves} x ${nodes}`);
+      taken.add(cell);
+    }
+    const { w, h } = places.get(ROOT).block;
+    if (leaves > 1) assert.ok(w / h > 0.4 && w / h < 4, `${w} x ${h}`);
+  }
+});
+
+test("the switch under a point is the innermost one", () => {
+  const items = fabric(4, 2);
+  const places = layout(items);
+  const node = items.children(3 - 1)[0];
+  assert.equal(switchAt(items, places, places.get(node.id)), 2);
+  assert.equal(switchAt(items, places, places.get(node.id), (id) => id !== 2), 1);
+  assert.equal(switchAt(items, places, { x: -5, y: -5 }), ROOT);
+});
+
+test("a patch moves, adds and removes", () => {
+  const items = fabric(2, 1);
+  items.apply({ set: [{ ...items.get(3), parent: 4 }, { id: 9, kind: "node", name: "n", parent: 4 }], gone: [5] });
+  assert.deepEqual(items.children(4).map((item) => item.id), [9, 3]);
+  assert.equal(items.hasChildren(2), false);
+});

@@ -1,0 +1,89 @@
+// Packed blocks: every switch heads a block that holds its children's blocks in rows.
+//
+// A tidy tree of a data centre is a line of one pixel's height; blocks in rows stay legible at any size.
+import { ROOT } from "./items.js";
+
+export const CELL = 48;
+const HEAD = 58;
+const PAD = 12;
+// Width over height that rows aim at: that of the usual panel.
+const ASPECT = 1.7;
+
+/**
+ * Places of all drawn items.
+ *
+ * @returns Map from id to {x, y, block}: the middle of the item's own symbol, and its block {x, y, w, h} from the upper
+ *   left corner, for finding the switch under the pointer. `ROOT` has the block of the whole drawing.
+ */
+export function layout(items) {
+  const blocks = new Map();
+  measure(items, ROOT, blocks);
+  const places = new Map();
+  place(items, ROOT, 0, 0, blocks, places);
+  return places;
+}
+
+function drawnChildren(items, id) {
+  return id !== ROOT && items.folded.has(id) ? [] : items.children(id);
+}
+
+function measure(items, id, blocks) {
+  const children = drawnChildren(items, id);
+  if (children.length === 0) {
+    blocks.set(id, { w: CELL, h: CELL, offsets: [] });
+    return;
+  }
+  for (const child of children) measure(items, child.id, blocks);
+  const sizes = children.map((child) => blocks.get(child.id));
+  const rows = pack(sizes);
+  const head = id === ROOT ? 0 : HEAD;
+  blocks.set(id, { w: Math.max(rows.w, CELL) + 2 * PAD, h: head + rows.h + PAD, offsets: rows.offsets });
+}
+
+/** Fill rows from left to right, at the width that comes closest to the wanted proportion. */
+function pack(sizes) {
+  const area = sizes.reduce((sum, size) => sum + size.w * size.h, 0);
+  const widest = sizes.reduce((most, size) => Math.max(most, size.w), 0);
+  const limit = Math.max(widest, Math.sqrt(area * ASPECT));
+  const offsets = [];
+  let x = 0;
+  let y = 0;
+  let rowHeight = 0;
+  let w = 0;
+  for (const size of sizes) {
+    if (x > 0 && x + size.w > limit + 1) {
+      x = 0;
+      y += rowHeight;
+      rowHeight = 0;
+    }
+    offsets.push([x, y]);
+    x += size.w;
+    rowHeight = Math.max(rowHeight, size.h);
+    w = Math.max(w, x);
+  }
+  return { w, h: y + rowHeight, offsets };
+}
+
+function place(items, id, left, top, blocks, places) {
+  const { w, h, offsets } = blocks.get(id);
+  const head = id === ROOT ? 0 : offsets.length > 0 ? HEAD : CELL;
+  places.set(id, { x: left + w / 2, y: top + head / 2, block: { x: left, y: top, w, h } });
+  drawnChildren(items, id).forEach((child, i) => {
+    const [dx, dy] = offsets[i];
+    place(items, child.id, left + PAD + dx, top + (id === ROOT ? 0 : HEAD) + dy, blocks, places);
+  });
+}
+
+/** The innermost drawn switch whose block holds a point and that `allowed` lets through; ROOT where there is none. */
+export function switchAt(items, places, point, allowed = () => true) {
+  let found = ROOT;
+  for (;;) {
+    const inner = drawnChildren(items, found).find((child) => {
+      if (child.kind !== "switch" || !allowed(child.id)) return false;
+      const { x, y, w, h } = places.get(child.id).block;
+      return point.x >= x && point.x <= x + w && point.y >= y && point.y <= y + h;
+    });
+    if (inner === undefined) return found;
+    found = inner.id;
+  }
+}

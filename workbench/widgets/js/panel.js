@@ -1,0 +1,143 @@
+// What the three widgets share on the page: the root element, requests with ids, small DOM helpers.
+
+/** Make an element: `h("button", {class: "x", onclick: f}, "text", child)`. Text is never read as HTML. */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  element.append(...children.flat().filter((child) => child != null));
+  return element;
+}
+
+/**
+ * Set up one view of a widget.
+ *
+ * `root` keeps keys and the wheel from JupyterLab, whose shortcuts would otherwise insert or delete notebook cells
+ * while somebody types in the widget. `ask(type, body)` resolves with the answer's body or rejects with an Error whose
+ * `traceback` may say more; `on(event, f)` hears what the kernel sends unasked. A request that waits for longer than
+ * half a second says so, because callbacks wait while a cell runs. Several views of one model each see only their own
+ * answers: a view's ids start at a random place.
+ */
+export function openPanel({ model, el }, name) {
+  const root = h("div", { class: `wb-panel wb-${name}`, "data-lm-suppress-shortcuts": "true", tabindex: "-1" });
+  const busy = h("div", { class: "wb-busy", role: "status", hidden: true }, "waiting for the kernel …");
+  const message = h("div", { class: "wb-message", role: "alert", hidden: true });
+  el.append(root);
+  const stop = (event) => event.stopPropagation();
+  for (const kind of ["keydown", "keyup", "keypress", "wheel", "contextmenu"]) root.addEventListener(kind, stop);
+
+  const waiting = new Map();
+  const listeners = new Map();
+  let next = Math.floor(Math.random() * 2 ** 30) * 1024 + 1;
+  let slow = null;
+
+  function settle() {
+    if (waiting.size > 0) return;
+    clearTimeout(slow);
+    slow = null;
+    busy.hidden = true;
+    root.dataset.pending = "0";
+  }
+
+  function hear(content) {
+    if (content.id === 0) {
+      for (const f of listeners.get(content.type) ?? []) f(content.body, content);
+      return;
+    }
+    const request = waiting.get(content.id);
+    if (request === undefined) return;
+    waiting.delete(content.id);
+    if (content.type === "failure") {
+      const error = new Error(content.message);
+      error.traceback = content.traceback;
+      request.reject(error);
+    } else request.resolve(content.body);
+    settle();
+  }
+  model.on("msg:custom", hear);
+
+  function ask(type, body = {}) {
+    const id = next++;
+    root.dataset.pending = "1";
+    slow ??= setTimeout(() => (busy.hidden = false), 500);
+    return new Promise((resolve, reject) => {
+      waiting.set(id, { resolve, reject });
+      model.send({ id, type, body });
+    });
+  }
+
+  function on(event, f) {
+    if (!listeners.has(event)) listeners.set(event, []);
+    listeners.get(event).push(f);
+  }
+
+  /** Show one line to the user; an Error may carry a traceback, folded below it. Empty hides the line. */
+  function say(what, kind = "error") {
+    message.replaceChildren();
+    message.hidden = !what;
+    if (!what) return;
+    message.dataset.kind = kind;
+    message.append(h("span", {}, what.message ?? String(what)));
+    if (what.traceback) message.append(h("details", {}, h("summary", {}, "traceback"), h("pre", {}, what.traceback)));
+  }
+
+  /** `ask`, and whatever goes wrong is said. Resolves with undefined then. */
+  async function attempt(type, body) {
+    try {
+      const result = await ask(type, body);
+      say("");
+      return result;
+    } catch (error) {
+      say(error);
+      return undefined;
+    }
+  }
+
+  /** Tests and screenshots wait for this; a canvas may exist long before its first drawing. */
+  const ready = () => (root.dataset.ready = "true");
+
+  const close = () => {
+    model.off("msg:custom", hear);
+    clearTimeout(slow);
+    root.remove();
+  };
+  return { root, busy, message, ask, attempt, on, say, ready, close };
+}
+
+/** Files that were chosen, dropped on `target`, or pasted into it as text, given to `take(text, name)` one by one. */
+export function acceptFiles(target, take) {
+  const input = h("input", { type: "file", hidden: true, onchange: () => readAll([...input.files]) });
+  target.append(input);
+  async function readAll(files) {
+    for (const file of files) await take(await file.text(), file.name);
+    input.value = "";
+  }
+  target.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    event.stopPropagation();
+    target.classList.add("wb-drop");
+  });
+  target.addEventListener("dragleave", () => target.classList.remove("wb-drop"));
+  target.addEventListener("drop", (event) => {
+    event.preventDefault();
+    event.stopPropagation();
+    target.classList.remove("wb-drop");
+    readAll([...event.dataTransfer.files]);
+  });
+  return { choose: () => input.click() };
+}
+
+/** Put an SVG or HTML fragment that our own Python drew into an element. */
+export function drawn(element, markup) {
+  element.innerHTML = markup;
+}
+
+/** Offer text as a file to save. */
+export function download(name, text, type = "text/plain") {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  h("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}

@@ -1,0 +1,56 @@
+"""The base of the three widgets: one page module each, and requests that go to methods by name."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import anywidget
+
+from workbench.errors import WorkbenchError
+from workbench.widgets.messages import Request, answer, failure, read_request
+
+__all__ = ["STATIC", "Handler", "Panel"]
+
+STATIC = Path(__file__).with_name("static")
+
+#: From the body of a request to the body of its answer.
+Handler = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class Panel(anywidget.AnyWidget):  # type: ignore[misc]
+    """A widget whose page sends requests and draws answers.
+
+    A subclass names its page module (``_esm``) and fills `handlers`; a handler that raises a `WorkbenchError` answers
+    with its one line, any other exception with its traceback too, and neither changes another panel.
+    """
+
+    _css = STATIC / "panel.css"
+    #: Request type -> name of the method that answers it.
+    handlers: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(**traits)
+        self.on_msg(lambda _, content, buffers: self.send(self.receive(content)))
+
+    def receive(self, content: Any) -> dict[str, Any]:
+        """Answer one message of the page; never raises, so that every request is answered."""
+        request = Request(0, "")
+        try:
+            request = read_request(content)
+            name = self.handlers.get(request.type)
+            if name is None:
+                known = ", ".join(sorted(self.handlers))
+                return failure(request.id, f"unknown request '{request.type}'; known: {known}")
+            handle: Handler = getattr(self, name)
+            return answer(request, handle(request.body))
+        except WorkbenchError as error:
+            return failure(request.id, str(error))
+        except Exception as error:
+            return failure(request.id, f"{type(error).__name__}: {error}", traceback.format_exc())
+
+    def tell(self, event: str, body: dict[str, Any]) -> None:
+        """Send the page something that it did not ask for: progress, or a change made from Python."""
+        self.send({"id": 0, "type": event, "body": body})

@@ -1,0 +1,104 @@
+"""`Workbench`: editor, matrix loader and comparer beside each other, with one scenario behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import ipywidgets
+
+from workbench.errors import InputError
+from workbench.formats.load import load
+from workbench.formats.scenario_file import ScenarioFile, job_text, read_scenario, scenario_text
+from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.widgets.comparer import PlacementComparer
+from workbench.widgets.editor import TopologyEditor
+from workbench.widgets.matrix_loader import MatrixLoader
+
+__all__ = ["Workbench"]
+
+_DEFAULT = ("volcano-1.15", "volcano-1.13", "gang")
+
+
+class Workbench(ipywidgets.VBox):  # type: ignore[misc]
+    """Draw a topology, load a matrix, compare placements: what is drawn is what is placed on.
+
+    Parameters
+    ----------
+    source : path, Scenario or ClusterSnapshot, optional
+        A file or folder in any form that `workbench.load` reads, a file that `save` wrote, or a value. Nothing: begin
+        with an empty drawing.
+    policies : sequence of str, optional
+        What is compared at first; those of a saved scenario by default.
+
+    Attributes
+    ----------
+    editor : TopologyEditor
+    matrices : MatrixLoader
+        Its "assign" gives the matrix to what is selected in the editor.
+    comparer : PlacementComparer
+    """
+
+    def __init__(
+        self,
+        source: str | Path | Scenario | ClusterSnapshot | None = None,
+        policies: Sequence[str] | None = None,
+    ) -> None:
+        begun, given = _begin(source)
+        names = [(name, {}) for name in policies] if policies is not None else list(begun.policies)
+        self.editor = TopologyEditor(begun.snapshot)
+        self.matrices = MatrixLoader(assign=self.editor.assign)
+        self.comparer = PlacementComparer(given, [name for name, _ in names] or _DEFAULT)
+        if names:
+            self.comparer.choose(names)
+        if begun.jobs:
+            self.comparer.take_jobs(begun.jobs)
+        self.editor.changed.append(self._drawn)
+        parts = {"Topology": self.editor, "GPU bandwidth": self.matrices, "Placements": self.comparer}
+        # Everything is seen at once, and each part can be closed.
+        super().__init__(
+            [ipywidgets.Accordion([part], titles=(title,), selected_index=0) for title, part in parts.items()]
+        )
+
+    @property
+    def snapshot(self) -> ClusterSnapshot:
+        """The cluster as it is drawn."""
+        return self.editor.snapshot
+
+    def save(self, path: str | Path) -> None:
+        """Write the drawing, the text of the jobs and the policies into one file.
+
+        Raises
+        ------
+        InputError
+            The file cannot be written.
+        """
+        scenario = ScenarioFile(self.snapshot, self.comparer.text, tuple(self.comparer.policies))
+        try:
+            Path(path).write_text(scenario_text(scenario), encoding="utf-8")
+        except OSError as error:
+            raise InputError("cannot be written", source=str(path), got=error.strerror) from None
+
+    def end(self) -> None:
+        """Stop what runs, and take the three panels away from the page."""
+        self.comparer.cancel()
+        for panel in (self.editor, self.matrices, self.comparer):
+            panel.close()
+        self.close()
+
+    def _drawn(self) -> None:
+        self.comparer.use(self.editor.snapshot)
+
+
+def _begin(source: str | Path | Scenario | ClusterSnapshot | None) -> tuple[ScenarioFile, Scenario | None]:
+    if source is None:
+        return ScenarioFile(None), None
+    if isinstance(source, ClusterSnapshot):
+        return ScenarioFile(source), Scenario(source, ())
+    if isinstance(source, Scenario):
+        return ScenarioFile(source.snapshot), source
+    saved = read_scenario(source)
+    if saved is not None:
+        return saved, Scenario(saved.snapshot, ()) if saved.snapshot is not None else None
+    scenario = load(source)
+    return ScenarioFile(scenario.snapshot, job_text(source)), Scenario(scenario.snapshot, ())
