@@ -41,12 +41,16 @@ def tiers_by_name(topology: Topology) -> dict[str, int]:
 def limits_of(gang: Gang, topology: Topology) -> Limits:
     """The highest tiers of a gang; a soft sub-group never leaves the limit of its job."""
     tiers = tiers_by_name(topology) if _names_a_tier(gang) else {}
-    wishes = [group.constraint for group in gang.sub_groups]
-    job, groups = adjust_constraints(gang.constraint, wishes, tiers, topology.top_tier)
-    policies = [f"sub-group policy {group.policy or group.name}" for group in gang.sub_groups]
-    found = zip([job, *groups], ["the job", *policies], strict=True)
-    warnings = dict.fromkeys(_no_limit(constraint, who) for constraint, who in found)
-    return Limits(hard_tier(job), tuple(map(hard_tier, groups)), tuple(filter(None, warnings)))
+    # Sub-groups of one policy wish for the same: each wish is looked at once.
+    numbers: dict[TopologyConstraint | None, int] = {}
+    number_of = [numbers.setdefault(group.constraint, len(numbers)) for group in gang.sub_groups]
+    job, wishes = adjust_constraints(gang.constraint, list(numbers), tiers, topology.top_tier)
+    limits = [hard_tier(wish) for wish in wishes]
+    warnings = {_no_limit(job, "the job"): None}
+    if None in limits:
+        for group, number in zip(gang.sub_groups, number_of, strict=True):
+            warnings[_no_limit(wishes[number], f"sub-group policy {group.policy or group.name}")] = None
+    return Limits(hard_tier(job), tuple(limits[number] for number in number_of), tuple(filter(None, warnings)))
 
 
 def _no_limit(constraint: TopologyConstraint | None, who: str) -> str:
