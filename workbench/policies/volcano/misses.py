@@ -43,18 +43,21 @@ def nearest_misses(
     topology = request.snapshot.topology
     tier_of = np.append(topology.tier, topology.top_tier)
     usable = np.ones(len(tier_of), dtype=np.bool_) if allowed is None else allowed
-    unknown = [tier for tier in np.unique(tier_of[usable]).tolist() if tier not in known]
+    per_tier = {
+        tier: domains
+        for tier in (*topology.tiers, topology.top_tier)
+        if tier not in known and len(domains := np.flatnonzero(usable & (tier_of == tier)).astype(np.int32))
+    }
     found = dict(known)
-    if unknown:
+    if per_tier:
         needs = max(request.progress().missing, 1)
         room = room or _room_by_roles(request)
-        per_tier = [np.flatnonzero(usable & (tier_of == tier)).astype(np.int32) for tier in unknown]
-        domains = np.concatenate(per_tier)
+        domains = np.concatenate(list(per_tier.values()))
         domains[domains == topology.n_domains] = -1
         # All at once: what a search looks up for one tier serves the others, too.
         held = np.minimum(room(domains), needs)
         first = 0
-        for tier, mine in zip(unknown, per_tier, strict=True):
+        for tier, mine in per_tier.items():
             best = first + int(np.argmax(held[first : first + len(mine)]))
             found[tier] = NearestMiss(tier, topology.domain_name(int(domains[best])), int(held[best]), needs)
             first += len(mine)
