@@ -44,7 +44,7 @@ extensions.append(extension("_cyutil", f"build/cython-{mode}/_cyutil.c"))
 
 setup(
     packages=find_packages(include=["workbench", "workbench.*"]),
-    package_data={"": ["*.pyi", "*.pyx", "*.pxd", "*.pxi", "py.typed", "templates/*", "static/*"]},
+    package_data={"": ["*.pyi", "*.pyx", "*.pxd", "*.pxi", "py.typed", "templates/*", "static/*", "link-speeds.csv"]},
     ext_modules=cythonize(
         extensions,
         build_dir=f"build/cython-{mode}",

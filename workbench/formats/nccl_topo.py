@@ -17,12 +17,12 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
+from workbench.formats.xml_input import parse_xml
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 
 __all__ = ["NCCL_TOPO", "Machine", "PciDevice", "is_nccl_topo", "read_nccl_topo"]
 
 _START = re.compile(r"\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*<system\b", re.DOTALL)
-_MOST_BYTES = 16 << 20
 _DEEPEST = 64
 
 # NCCL's figures (src/graph/topo.h and xml.cc), in GB/s per direction; PCI in GB/s per lane.
@@ -128,7 +128,7 @@ def read_nccl_topo(text: str, source: str) -> Machine:
     Source: NCCL, src/graph/topo.h and topo.cc (figures), xml.cc (elements). The figures are nominal, for comparing
     pairs; measured ones belong into a matrix of their own (``--matrix``).
     """
-    root = _parse(text, source)
+    root = parse_xml(text, source, "system", "an NCCL topology")
     walk = list(_devices(root, source))
     found: dict[str, tuple[PciDevice, Any]] = {}
     for device, element in walk:
@@ -157,30 +157,6 @@ def read_nccl_topo(text: str, source: str) -> Machine:
         matrix=matrix,
         has_nvlink=bool(links.any()),
     )
-
-
-def _parse(text: str, source: str) -> Any:
-    from defusedxml import DefusedXmlException
-    from defusedxml.ElementTree import ParseError, fromstring
-
-    if len(text) > _MOST_BYTES:
-        got = f"{len(text)} characters"
-        raise InputError("the file is too large", source=source, got=got, expected=f"at most {_MOST_BYTES}")
-    try:
-        root = fromstring(text, forbid_dtd=True)
-    except ParseError as error:
-        line, column = error.position
-        where = f"line {line}, column {column + 1}"
-        message = str(error).split(":", 1)[0]
-        raise InputError(f"not XML: {message}", source=source, where=where, expected="an NCCL topology") from None
-    except DefusedXmlException as error:
-        name = type(error).__name__
-        raise InputError("XML with declarations", source=source, got=name, expected="plain elements") from None
-    except ValueError as error:
-        raise InputError(f"not XML: {error}", source=source, expected="an NCCL topology") from None
-    if root.tag != "system":
-        raise InputError("no NCCL topology", source=source, got=f"<{root.tag[:40]}>", expected="<system>")
-    return root
 
 
 def _devices(root: Any, source: str) -> Iterator[tuple[PciDevice, Any]]:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.bottleneck import BottleneckSolver
 from workbench.model.display import Displayed
+from workbench.model.links import SuspiciousLinks
 
 __all__ = ["CLASS_GAP", "MAX_GPUS", "BandwidthMatrix", "Symmetric"]
 
@@ -42,11 +43,15 @@ class BandwidthMatrix(Displayed):
         Names of the GPUs; ``gpu_0`` ... by default.
     source : str
         Where the numbers came from.
+    link_types : sequence of n sequences of n str, optional
+        Type of the link from GPU i to GPU j as the source names it (``NV2``, ``PIX``); the diagonal is ignored.
+    suspicious : sequence of SuspiciousLinks, optional
+        Doubts that only the source could raise; `workbench.model.links.suspicious_links` has all of them.
 
     Raises
     ------
     InputError
-        Not square, an entry negative, NaN or infinite; the place is named.
+        Not square, an entry negative, NaN or infinite; the place is named. Labels or link types of another number.
     CapacityError
         More than 1,024 GPUs.
 
@@ -59,6 +64,8 @@ class BandwidthMatrix(Displayed):
     gb_s: npt.NDArray[np.float64]
     labels: tuple[str, ...] = ()
     source: str = "array"
+    link_types: tuple[tuple[str, ...], ...] = ()
+    suspicious: tuple[SuspiciousLinks, ...] = ()
     _solvers: dict[tuple[str, bool], BottleneckSolver] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
@@ -73,7 +80,12 @@ class BandwidthMatrix(Displayed):
                 expected=f"{n}, one per row",
             )
         object.__setattr__(self, "gb_s", gb_s)
+        types = tuple(tuple(row) for row in self.link_types)
+        if types and (len(types) != n or any(len(row) != n for row in types)):
+            raise InputError("link types of another size", source=self.source, expected=f"{n} rows of {n}")
         object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "link_types", types)
+        object.__setattr__(self, "suspicious", tuple(self.suspicious))
 
     def __len__(self) -> int:
         return len(self.gb_s)

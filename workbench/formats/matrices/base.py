@@ -1,0 +1,291 @@
+"""What a matrix format is, what reading one gives, and tables with named rows and columns, which most tools print."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import InputError, UnknownNameError
+from workbench.formats.matrices.link_speeds import LinkSpeeds
+from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
+from workbench.model.links import SuspiciousLinks, pairs_text
+from workbench.objects.fields import shown
+
+__all__ = [
+    "SELF",
+    "Grid",
+    "Lines",
+    "MatrixFormat",
+    "MatrixReading",
+    "bandwidth_entry",
+    "no_direct_link",
+    "numbers_of",
+    "pick_block",
+    "read_grid",
+    "types_matrix",
+]
+
+#: How tools print the entry of a device with itself.
+SELF = frozenset({"-", "x", "n/a"})
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+@dataclass(frozen=True)
+class MatrixReading:
+    """A matrix and what its file says beside it.
+
+    Attributes
+    ----------
+    matrix : BandwidthMatrix
+    format : str
+        Name of the format.
+    kind : str
+        What its numbers are: ``unidirectional`` or ``bidirectional`` (both directions together) measurements,
+        ``bandwidth`` (measured or nominal, the file does not say), ``link types`` or ``link counts`` (through the
+        table of link speeds), ``nominal`` (computed from the machine's parts).
+    block : str
+        Which of the file's tables it is; empty where there is one kind of table only.
+    blocks : tuple of str
+        All that could be asked for.
+    unread : tuple of (int, str)
+        Lines that the format does not know, by number from 1.
+    notes : tuple of str
+        What was left aside or taken instead, one sentence each.
+    """
+
+    matrix: BandwidthMatrix
+    format: str
+    kind: str
+    block: str = ""
+    blocks: tuple[str, ...] = ()
+    unread: tuple[tuple[int, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MatrixFormat:
+    """One kind of printout.
+
+    Attributes
+    ----------
+    name, title : str
+    detect : callable
+        Whether a text is in this format, by its content.
+    read : callable
+        (text, source, link speeds, block or None) -> MatrixReading.
+    """
+
+    name: str
+    title: str
+    detect: Callable[[str], bool]
+    read: Callable[[str, str, LinkSpeeds, str | None], MatrixReading]
+
+
+class Lines:
+    """The lines of a printout without terminal escapes, and which of them were read."""
+
+    def __init__(self, text: str, source: str) -> None:
+        self.text = [_ESCAPES.sub("", line).rstrip() for line in text.splitlines()]
+        self.source = source
+        self._read: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    def mark(self, *indices: int) -> None:
+        """These lines were understood."""
+        self._read.update(indices)
+
+    def mark_matching(self, pattern: re.Pattern[str]) -> None:
+        """Lines that say nothing of the matrix, and are known to."""
+        self.mark(*(i for i, line in enumerate(self.text) if pattern.match(line)))
+
+    def unread(self) -> tuple[tuple[int, str], ...]:
+        """What was not understood, by line number from 1; blank lines say nothing."""
+        return tuple((i + 1, line.strip()) for i, line in enumerate(self.text) if line.strip() and i not in self._read)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table with named rows and columns, cut down to the devices.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        Devices, in the order of the columns.
+    cells : tuple of tuple of str
+        By row and column; square.
+    lines : tuple of int
+        Index of each row's line.
+    """
+
+    labels: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+    lines: tuple[int, ...]
+
+    def where(self, row: int, column: int) -> str:
+        """The place of a cell, for messages."""
+        return f"line {self.lines[row] + 1}, row {self.labels[row]}, column {self.labels[column]}"
+
+
+def read_grid(lines: Lines, header: int, columns: Sequence[str], device: re.Pattern[str], arrow: str = "") -> Grid:
+    """Read the rows below a header.
+
+    Parameters
+    ----------
+    lines : Lines
+    header : int
+        Index of the header's line.
+    columns : sequence of str
+        Names of all columns that the rows have, in order; more cells in a row (affinities) are passed over.
+    device : re.Pattern
+        Which columns and rows are devices; the others (NICs, processors) are read and left aside.
+    arrow : str
+        A word between a row's name and its cells.
+
+    Raises
+    ------
+    InputError
+        A row or a cell is missing: the table is cut off; its line is named.
+    """
+    lines.mark(header)
+    if len(set(columns)) != len(columns):
+        where = f"line {header + 1}"
+        raise InputError("a column twice", source=lines.source, where=where, expected="every device once")
+    wanted = [j for j, name in enumerate(columns) if device.fullmatch(name)]
+    if len(wanted) > MAX_GPUS:
+        got, expected = f"{len(wanted)} columns", f"at most {MAX_GPUS}"
+        raise InputError(
+            "too many devices", source=lines.source, where=f"line {header + 1}", got=got, expected=expected
+        )
+    rows: dict[str, tuple[list[str], int]] = {}
+    known = set(columns)
+    last = header
+    for i in range(header + 1, len(lines)):
+        words = lines.text[i].split()
+        if not words or words[0] not in known:
+            break
+        name, cells = words[0], words[1 + (len(words) > 1 and words[1] == arrow) :]
+        if len(cells) < len(columns) and device.fullmatch(name):
+            raise InputError(
+                "the row is cut off",
+                source=lines.source,
+                where=f"line {i + 1}, row {name}",
+                got=f"{len(cells)} entries",
+                expected=f"{len(columns)}, one per column",
+            )
+        if name in rows:
+            raise InputError("a row twice", source=lines.source, where=f"line {i + 1}, row {name}")
+        rows[name] = (cells, i)
+        lines.mark(i)
+        last = i
+    labels = tuple(columns[j] for j in wanted)
+    missing = [name for name in labels if name not in rows]
+    if missing or not labels:
+        raise InputError(
+            "the table is cut off: rows are missing",
+            source=lines.source,
+            where=f"after line {last + 1}",
+            got=f"{len(labels) - len(missing)} rows, no row {missing[0] if missing else 'of a device'}",
+            expected=f"{len(labels)}, one per column",
+        )
+    return Grid(
+        labels, tuple(tuple(rows[name][0][j] for j in wanted) for name in labels), tuple(rows[n][1] for n in labels)
+    )
+
+
+def bandwidth_entry(text: str) -> float | None:
+    """A cell as GB/s; None where it is no finite number of at least 0. Python's own ``1_0`` is no number of a tool."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if "_" not in text and 0 <= value < float("inf") else None
+
+
+def numbers_of(grid: Grid, source: str) -> npt.NDArray[np.float64]:
+    """The cells of a grid as numbers; the diagonal may be a dash, X or N/A."""
+    n = len(grid.labels)
+    gb_s = np.zeros((n, n))
+    for i, row in enumerate(grid.cells):
+        for j, cell in enumerate(row):
+            value = bandwidth_entry(cell)
+            if value is None and not (i == j and cell.lower() in SELF):
+                where = grid.where(i, j)
+                raise InputError("not a number", source=source, where=where, got=shown(cell), expected="a number >= 0")
+            gb_s[i, j] = value or 0.0
+    return gb_s
+
+
+def types_matrix(
+    grid: Grid,
+    source: str,
+    speeds: LinkSpeeds,
+    absent: Callable[[str], str] = lambda _: "",
+    code: str = "no-direct-link",
+) -> BandwidthMatrix:
+    """The matrix of a table of link types, through the table of link speeds.
+
+    Parameters
+    ----------
+    absent : callable
+        Type -> why it is no direct link (such a pair takes the staging speed and is flagged), or nothing.
+    code : str
+        The code of such flags.
+
+    Raises
+    ------
+    InputError
+        A type that the table of link speeds does not have; its place is named.
+    """
+    n = len(grid.labels)
+    gb_s = np.zeros((n, n))
+    without: dict[str, list[tuple[int, int]]] = {}
+    for i, row in enumerate(grid.cells):
+        for j, cell in enumerate(row):
+            if i == j:
+                continue
+            reason = absent(cell)
+            value = speeds.staging_gb_s if reason else speeds.gb_s(cell)
+            if value is None:
+                where, known = grid.where(i, j), ", ".join(speeds.names)
+                raise InputError(
+                    "a link type without a speed", source=source, where=where, got=shown(cell), expected=known
+                )
+            gb_s[i, j] = value
+            if reason:
+                without.setdefault(reason, []).append((i, j))
+    types = tuple(tuple("" if i == j else cell for j, cell in enumerate(row)) for i, row in enumerate(grid.cells))
+    doubts = [
+        SuspiciousLinks(code, tuple(pairs), f"{reason} {pairs_text(pairs, n)}: taken as {speeds.staging_gb_s:g} GB/s")
+        for reason, pairs in without.items()
+    ]
+    return BandwidthMatrix(gb_s, grid.labels, source, types, tuple(doubts))
+
+
+def no_direct_link(matrix: BandwidthMatrix, speeds: LinkSpeeds) -> BandwidthMatrix:
+    """The matrix with the staging speed wherever a zero off the diagonal says that there is no direct link."""
+    zero = (matrix.gb_s == 0) & ~np.eye(len(matrix), dtype=np.bool_)
+    if not zero.any():
+        return matrix
+    pairs = tuple((int(i), int(j)) for i, j in np.argwhere(zero))
+    text = f"no direct link {pairs_text(pairs, len(matrix))}: taken as {speeds.staging_gb_s:g} GB/s"
+    return replace(
+        matrix,
+        gb_s=np.where(zero, speeds.staging_gb_s, matrix.gb_s),
+        suspicious=(*matrix.suspicious, SuspiciousLinks("no-direct-link", pairs, text)),
+    )
+
+
+def pick_block(blocks: Sequence[str], wanted: str | None, order: Sequence[str]) -> str:
+    """The block asked for, or the first of `order` that is there (else the first); UnknownNameError otherwise."""
+    if wanted is None:
+        return next((name for name in order if name in blocks), blocks[0])
+    if wanted not in blocks:
+        raise UnknownNameError("block", wanted, blocks)
+    return wanted

@@ -1,0 +1,23 @@
+"""NCCL's and RCCL's topology XML as a matrix; the machine itself is read by `workbench.formats.nccl_topo`."""
+
+from __future__ import annotations
+
+from workbench.formats.matrices.base import MatrixFormat, MatrixReading
+from workbench.formats.matrices.link_speeds import LinkSpeeds
+from workbench.formats.nccl_topo import read_nccl_topo
+
+__all__ = ["NCCL_XML"]
+
+
+def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> MatrixReading:
+    machine = read_nccl_topo(text, source)
+    notes = () if machine.has_nvlink else ("no NVLink or XGMI in it: the matrix knows the ways over PCI only",)
+    return MatrixReading(machine.matrix, NCCL_XML.name, "nominal", notes=notes)
+
+
+def _detect(text: str) -> bool:
+    # Any XML that no other format takes: its message says what would have been read.
+    return text.lstrip().startswith("<")
+
+
+NCCL_XML = MatrixFormat("nccl-topo", "NCCL topology of one machine (XML)", _detect, _read)

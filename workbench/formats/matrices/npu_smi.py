@@ -1,0 +1,24 @@
+"""``npu-smi info -t topo``: link types between Ascend NPUs (HCCS, SIO)."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.formats.matrices.base import MatrixFormat, MatrixReading
+from workbench.formats.matrices.link_speeds import LinkSpeeds
+from workbench.formats.matrices.nvidia_topo import topo_header, topo_reading
+
+__all__ = ["NPU_SMI"]
+
+_NPU = re.compile(r"(?:NPU|Phy-ID)\d+")
+
+
+def _detect(text: str) -> bool:
+    return topo_header(text, _NPU) is not None
+
+
+def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> MatrixReading:
+    return topo_reading(text, source, speeds, _NPU, NPU_SMI)
+
+
+NPU_SMI = MatrixFormat("npu-smi", "npu-smi info -t topo (Ascend)", _detect, _read)

@@ -1,0 +1,85 @@
+"""``nvidia-smi topo -m``: link types between GPUs (and NICs, which are left aside).
+
+Huawei's ``npu-smi info -t topo`` prints the same table with other names; both are read here by one function.
+"""
+
+from __future__ import annotations
+
+import re
+
+from workbench.formats.matrices.base import Grid, Lines, MatrixFormat, MatrixReading, read_grid, types_matrix
+from workbench.formats.matrices.link_speeds import LinkSpeeds
+
+__all__ = ["NVIDIA_TOPO", "topo_header", "topo_reading"]
+
+_GPU = re.compile(r"GPU\d+")
+# Where the columns of the affinities begin.
+_AFTER_DEVICES = frozenset({"CPU", "NUMA", "GPU"})
+_LEGEND = re.compile(r"^\s*(?:NIC )?Legend:", re.IGNORECASE)
+_P2P_STATE = frozenset({"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"})
+
+
+def topo_header(text: str, device: re.Pattern[str]) -> tuple[int, list[str], str] | None:
+    """Where the table of devices begins.
+
+    Returns
+    -------
+    (int, list of str, str), optional
+        Index of the header's line, the names of its columns up to the affinities, and the first entry off the
+        diagonal; None where no line that names devices is followed by a row that begins with one.
+    """
+    lines = Lines(text, "").text
+    for i, line in enumerate(lines[:-1]):
+        words = line.split()
+        end = next((k for k, word in enumerate(words) if word in _AFTER_DEVICES), len(words))
+        columns = words[:end]
+        if not columns or not device.fullmatch(columns[0]):
+            continue
+        row = lines[i + 1].split()
+        if row[:1] == columns[:1] and len(row) > 1 and row[1].upper() == "X":
+            return i, columns, row[2] if len(row) > 2 else ""
+    return None
+
+
+def topo_reading(
+    text: str, source: str, speeds: LinkSpeeds, device: re.Pattern[str], format: MatrixFormat
+) -> MatrixReading:
+    """Read a table that `topo_header` finds."""
+    found = topo_header(text, device)
+    assert found is not None, "the format was detected by its header"
+    lines = Lines(text, source)
+    header, columns, _ = found
+    grid = read_grid(lines, header, columns, device)
+    pass_over_legend(lines)
+    matrix = types_matrix(grid, source, speeds, _absent)
+    return MatrixReading(
+        matrix, format.name, "link types", unread=lines.unread(), notes=tuple(left_aside(columns, grid))
+    )
+
+
+def pass_over_legend(lines: Lines) -> None:
+    """What follows the word Legend explains the table."""
+    begin = next((i for i, line in enumerate(lines.text) if _LEGEND.match(line)), len(lines))
+    lines.mark(*range(begin, len(lines)))
+
+
+def left_aside(columns: list[str], grid: Grid) -> list[str]:
+    """The columns that are no devices, as a note."""
+    others = [name for name in columns if name not in grid.labels]
+    return [f"left aside: {', '.join(others[:6])}{', …' if len(others) > 6 else ''}"] if others else []
+
+
+def _absent(cell: str) -> str:
+    return "the way is not known" if cell.upper() in ("NA", "N/A", "U") else ""
+
+
+def _detect(text: str) -> bool:
+    found = topo_header(text, _GPU)
+    return found is not None and found[2] not in _P2P_STATE and not text.lstrip().startswith("#")
+
+
+def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> MatrixReading:
+    return topo_reading(text, source, speeds, _GPU, NVIDIA_TOPO)
+
+
+NVIDIA_TOPO = MatrixFormat("nvidia-smi-topo", "nvidia-smi topo -m", _detect, _read)

@@ -1,0 +1,139 @@
+"""p2pBandwidthLatencyTest of the CUDA samples: bandwidth with P2P on and off, one way and both, and latencies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.errors import InputError
+from workbench.formats.matrices.base import Grid, Lines, MatrixFormat, MatrixReading, numbers_of, pick_block, read_grid
+from workbench.formats.matrices.link_speeds import LinkSpeeds
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.links import SLOW_DIRECTION, SuspiciousLinks, pairs_text
+
+__all__ = ["P2P_BANDWIDTH"]
+
+_TITLE = re.compile(
+    r"^\s*(?:(?P<ways>Unidirectional|Bidirectional)\s+)?P2P=(?P<p2p>Enabled|Disabled)\s+(?P<what>Bandwidth|Latency)"
+    r"\s*(?:\(P2P Writes\)\s*)?Matrix\s*\((?P<unit>[^)]*)\)"
+)
+_CONNECTIVITY = re.compile(r"^\s*P2P Connectivity Matrix")
+_HEADER = re.compile(r"^\s*(?:D\\D|GPU|CPU)((?:\s+\d+)+)\s*$")
+_CANNOT = re.compile(r"^\s*Device=(\d+) CANNOT Access Peer Device=(\d+)")
+_TALK = re.compile(
+    r"^\s*(?:\[P2P \(Peer-to-Peer\)|Device: \d+,|Device=\d+ CAN|\*\*\*NOTE|NOTE:|So you can see lesser Bandwidth)"
+)
+_NUMBER = re.compile(r"\d+")
+_ORDER = ("unidirectional", "unidirectional-p2p-off", "bidirectional", "bidirectional-p2p-off")
+_P2P_OFF = "-p2p-off"
+
+
+@dataclass(frozen=True)
+class _Tables:
+    bandwidth: Mapping[str, Grid]
+    connected: Grid | None
+    cannot: tuple[tuple[int, int], ...]
+    latencies: bool
+
+
+def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> MatrixReading:
+    lines = Lines(text, source)
+    lines.mark_matching(_TALK)
+    tables = _tables(lines)
+    if not tables.bandwidth:
+        got = "latencies only" if tables.latencies else "no table of bandwidths"
+        raise InputError("no bandwidth in it", source=source, got=got, expected="a Bandwidth Matrix (GB/s)")
+    name = pick_block(tuple(tables.bandwidth), block, _ORDER)
+    gb_s = numbers_of(tables.bandwidth[name], source)
+    matrix = BandwidthMatrix(gb_s, source=source, suspicious=_doubts(tables, name, source))
+    notes = ["bidirectional: each number is the sum of both directions"] if name.startswith("bi") else []
+    if tables.latencies:
+        notes.append("latencies are left aside")
+    kind = name.removesuffix(_P2P_OFF)
+    return MatrixReading(matrix, P2P_BANDWIDTH.name, kind, name, tuple(tables.bandwidth), lines.unread(), tuple(notes))
+
+
+def _tables(lines: Lines) -> _Tables:
+    bandwidth: dict[str, Grid] = {}
+    connected, latencies, cannot = None, False, []
+    for i, line in enumerate(lines.text):
+        title, refused = _TITLE.match(line), _CANNOT.match(line)
+        if refused is not None:
+            cannot.append((int(refused[1]), int(refused[2])))
+            lines.mark(i)
+        elif _CONNECTIVITY.match(line):
+            connected = _grid(lines, i)
+        elif title is not None and title["what"] == "Latency":
+            latencies = True
+            lines.mark(i)
+            _pass_over(lines, i)
+        elif title is not None:
+            if title["unit"].strip() != "GB/s":
+                where, got = f"line {i + 1}", title["unit"][:20]
+                raise InputError("an unknown unit", source=lines.source, where=where, got=got, expected="GB/s")
+            name = (title["ways"] or "Unidirectional").lower() + (_P2P_OFF if title["p2p"] == "Disabled" else "")
+            if name in bandwidth:
+                where = f"line {i + 1}"
+                raise InputError(
+                    "the same table twice", source=lines.source, where=where, expected="one run of the test"
+                )
+            bandwidth[name] = _grid(lines, i)
+    return _Tables(bandwidth, connected, tuple(cannot), latencies)
+
+
+def _grid(lines: Lines, title: int) -> Grid:
+    lines.mark(title)
+    header = _HEADER.match(lines.text[title + 1]) if title + 1 < len(lines) else None
+    if header is None:
+        where = f"line {title + 2}"
+        raise InputError("the table is cut off", source=lines.source, where=where, expected="D\\D 0 1 …")
+    return read_grid(lines, title + 1, header[1].split(), _NUMBER)
+
+
+def _pass_over(lines: Lines, title: int) -> None:
+    """Both halves of a latency table: as the GPU and as the processor sees it."""
+    for i in range(title + 1, len(lines)):
+        words = lines.text[i].split()
+        if words and not _HEADER.match(lines.text[i]) and not words[0].isdigit():
+            break
+        lines.mark(i)
+
+
+def _doubts(tables: _Tables, name: str, source: str) -> tuple[SuspiciousLinks, ...]:
+    n = len(tables.bandwidth[name].labels)
+    others = ~np.eye(n, dtype=np.bool_)
+    found = []
+    off = tables.cannot
+    if tables.connected is not None and len(tables.connected.labels) == n:
+        reach = numbers_of(tables.connected, source)
+        off = tuple((int(i), int(j)) for i, j in np.argwhere((reach == 0) & others))
+    off = tuple(pair for pair in off if max(pair) < n)
+    if off:
+        text = f"P2P is disabled {pairs_text(off, n)}: copies go through the memory of the host"
+        found.append(SuspiciousLinks("p2p-disabled", off, text))
+    elif name.endswith(_P2P_OFF) and name.removesuffix(_P2P_OFF) not in tables.bandwidth:
+        everything = tuple((int(i), int(j)) for i, j in np.argwhere(others))
+        text = "measured with P2P off: every copy goes through the memory of the host"
+        found.append(SuspiciousLinks("p2p-disabled", everything, text))
+    on, staged = (tables.bandwidth.get(name.removesuffix(_P2P_OFF) + end) for end in ("", _P2P_OFF))
+    if on is not None and staged is not None and len(on.labels) == len(staged.labels) == n:
+        fast, slow = numbers_of(on, source), numbers_of(staged, source)
+        pairs = tuple((int(i), int(j)) for i, j in np.argwhere((fast < SLOW_DIRECTION * slow) & others))
+        if pairs:
+            i, j = pairs[0]
+            text = (
+                f"P2P is slower than staging through the host {pairs_text(pairs, n)}: "
+                f"{fast[i, j]:.4g} against {slow[i, j]:.4g} GB/s"
+            )
+            found.append(SuspiciousLinks("p2p-slower-than-staging", pairs, text))
+    return tuple(found)
+
+
+def _detect(text: str) -> bool:
+    return any(_TITLE.match(line) or _CONNECTIVITY.match(line) for line in text.splitlines())
+
+
+P2P_BANDWIDTH = MatrixFormat("p2pBandwidthLatencyTest", "p2pBandwidthLatencyTest (CUDA samples)", _detect, _read)

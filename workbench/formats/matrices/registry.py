@@ -1,0 +1,49 @@
+"""The matrix formats that are text, in the order in which a text is tried."""
+
+from __future__ import annotations
+
+from workbench.errors import InputError
+from workbench.formats.matrices.base import MatrixFormat, MatrixReading
+from workbench.formats.matrices.hwloc_xml import HWLOC_XML
+from workbench.formats.matrices.link_speeds import LinkSpeeds
+from workbench.formats.matrices.nccl_xml import NCCL_XML
+from workbench.formats.matrices.npu_smi import NPU_SMI
+from workbench.formats.matrices.nvbandwidth import NVBANDWIDTH
+from workbench.formats.matrices.nvidia_p2p import NVIDIA_P2P
+from workbench.formats.matrices.nvidia_topo import NVIDIA_TOPO
+from workbench.formats.matrices.own_table import OWN_TABLE
+from workbench.formats.matrices.p2p_bandwidth import P2P_BANDWIDTH
+from workbench.formats.matrices.rocm_smi import ROCM_SMI
+from workbench.formats.matrices.table import TABLE
+from workbench.formats.matrices.transferbench import TRANSFERBENCH
+
+__all__ = ["MATRIX_FORMATS", "detect_matrix_format", "read_matrix_text"]
+
+#: The first that takes a text for its own reads it; a plain table takes everything.
+MATRIX_FORMATS: tuple[MatrixFormat, ...] = (
+    HWLOC_XML,
+    NCCL_XML,
+    OWN_TABLE,
+    P2P_BANDWIDTH,
+    NVBANDWIDTH,
+    TRANSFERBENCH,
+    ROCM_SMI,
+    NVIDIA_P2P,
+    NVIDIA_TOPO,
+    NPU_SMI,
+    TABLE,
+)
+
+
+def detect_matrix_format(text: str) -> MatrixFormat:
+    """The format that a text is in, by its content."""
+    return next(entry for entry in MATRIX_FORMATS if entry.detect(text))
+
+
+def read_matrix_text(text: str, source: str, speeds: LinkSpeeds, block: str | None = None) -> MatrixReading:
+    """The matrix of a text in whichever format; InputError names the line, and a block that the format has not."""
+    entry = detect_matrix_format(text)
+    reading = entry.read(text, source, speeds, block)
+    if block is not None and not reading.blocks:
+        raise InputError("the format has no blocks to choose", source=source, got=repr(block), expected=entry.title)
+    return reading

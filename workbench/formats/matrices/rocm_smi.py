@@ -1,0 +1,107 @@
+"""``rocm-smi --showtopo`` and ``--shownodesbw``: bandwidth, link types, hops or weights between AMD GPUs."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.errors import InputError
+from workbench.formats.matrices.base import (
+    Grid,
+    Lines,
+    MatrixFormat,
+    MatrixReading,
+    bandwidth_entry,
+    no_direct_link,
+    pick_block,
+    read_grid,
+    types_matrix,
+)
+from workbench.formats.matrices.link_speeds import LinkSpeeds
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.objects.fields import shown
+
+__all__ = ["ROCM_SMI"]
+
+_TITLE = re.compile(r"^=+\s*(Weight|Hops|Link Type|Bandwidth|Link accessibility) between two GPUs\s*=+$", re.IGNORECASE)
+_TALK = re.compile(r"^\s*(?:=+.*=+$|GPU\[\d+\]\s*:|Format:|WARNING|\*)")
+_GPU = re.compile(r"GPU\d+")
+_RANGE = re.compile(r"(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)")
+_ORDER = ("bandwidth", "link type", "weight")
+
+# Linux, drivers/gpu/drm/amd/amdkfd/kfd_crat.h: XGMI 15, inside a socket 13; PCIe is at least 20 per hop.
+_XGMI_WEIGHTS = frozenset({"13", "15"})
+_LEAST_PCIE = 20
+
+
+def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> MatrixReading:
+    lines = Lines(text, source)
+    tables: dict[str, Grid] = {}
+    for i, line in enumerate(lines.text):
+        title = _TITLE.match(line.strip())
+        if title is None:
+            continue
+        lines.mark(i)
+        header = i + 1
+        columns = lines.text[header].split() if header < len(lines) else []
+        if not columns or not _GPU.fullmatch(columns[0]):
+            where = f"line {header + 1}"
+            raise InputError("the table is cut off", source=source, where=where, expected="GPU0 GPU1 …")
+        tables[title[1].lower()] = read_grid(lines, header, columns, _GPU)
+    lines.mark_matching(_TALK)
+    usable = tuple(name for name in tables if name in _ORDER)
+    if not usable:
+        got = ", ".join(tables) or "no table"
+        raise InputError(
+            "nothing to tell links apart", source=source, got=got, expected="bandwidth, link type or weight"
+        )
+    name = pick_block(usable, block, _ORDER)
+    grid, notes = tables[name], []
+    if name == "bandwidth":
+        matrix, kind = no_direct_link(_bandwidth(grid, source), speeds), "nominal"
+    else:
+        if name == "weight":
+            grid = _types_of_weights(grid, source)
+            notes = ["no link types in it: a weight of 13 or 15 is taken for XGMI, of 20 and more for PCIe"]
+        matrix = types_matrix(grid, source, speeds, lambda cell: "no link" if cell in ("N/A", "0") else "")
+        kind = "link types"
+    return MatrixReading(matrix, ROCM_SMI.name, kind, name, usable, lines.unread(), tuple(notes))
+
+
+def _types_of_weights(grid: Grid, source: str) -> Grid:
+    rows = []
+    for i, row in enumerate(grid.cells):
+        types = []
+        for j, cell in enumerate(row):
+            if i != j and cell not in _XGMI_WEIGHTS and not (cell.isdigit() and int(cell) >= _LEAST_PCIE):
+                expected = f"13, 15, or {_LEAST_PCIE} and more"
+                raise InputError(
+                    "an unknown weight", source=source, where=grid.where(i, j), got=shown(cell), expected=expected
+                )
+            types.append("XGMI" if cell in _XGMI_WEIGHTS else "PCIE")
+        rows.append(tuple(types))
+    return Grid(grid.labels, tuple(rows), grid.lines)
+
+
+def _bandwidth(grid: Grid, source: str) -> BandwidthMatrix:
+    """Cells are ``least-most`` in MB/s, of one link and of all together: the latter is what a pair has."""
+    gb_s = []
+    for i, row in enumerate(grid.cells):
+        values = []
+        for j, cell in enumerate(row):
+            both = _RANGE.fullmatch(cell)
+            value = float(both[2]) if both else 0.0 if cell == "N/A" else bandwidth_entry(cell)
+            if value is None:
+                expected = "least-most in MB/s, or N/A"
+                raise InputError(
+                    "not a bandwidth", source=source, where=grid.where(i, j), got=shown(cell), expected=expected
+                )
+            values.append(0.0 if i == j else value / 1000.0)
+        gb_s.append(values)
+    return BandwidthMatrix(gb_s, labels=grid.labels, source=source)  # type: ignore[arg-type]
+
+
+def _detect(text: str) -> bool:
+    return "ROCm System Management Interface" in text or any(_TITLE.match(line.strip()) for line in text.splitlines())
+
+
+ROCM_SMI = MatrixFormat("rocm-smi", "rocm-smi --showtopo, --shownodesbw", _detect, _read)

@@ -1,0 +1,106 @@
+"""Plain tables of numbers, with or without names of rows and columns, in columns or with commas."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from workbench.errors import InputError
+from workbench.formats.matrices.base import SELF, MatrixFormat, MatrixReading
+from workbench.formats.matrices.link_speeds import LinkSpeeds
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.objects.fields import shown
+
+__all__ = ["TABLE", "format_matrix", "is_number", "read_table"]
+
+_EXPECTED = "a finite number >= 0, in GB/s"
+
+
+def format_matrix(matrix: BandwidthMatrix) -> str:
+    """The matrix as a table with names of rows and columns, as the Koordinator document prints it.
+
+    Reading it again gives an equal matrix.
+    """
+    rows = [["", *matrix.labels]]
+    rows += [[label, *map(repr, row)] for label, row in zip(matrix.labels, matrix.gb_s.tolist(), strict=True)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join(["Bandwidth Matrix:", *lines, ""])
+
+
+def read_table(text: str, source: str) -> BandwidthMatrix:
+    """The matrix of a plain table; lines that begin with ``#`` are comments.
+
+    Raises
+    ------
+    InputError
+        Not square, an entry missing, negative, NaN or no number, rows and columns named differently; with the place.
+    """
+    header: list[str] = []
+    labels: list[str] = []
+    rows: list[list[float]] = []
+    comma = any("," in line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    lines: list[int] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        cells = [cell.strip().strip('"') for cell in line.split(",")] if comma else line.split()
+        if not rows and not header and not any(is_number(cell) for cell in cells):
+            # A title ("Bandwidth Matrix:") or the names of the columns, whichever is last.
+            header = [] if line.endswith(":") else [cell for i, cell in enumerate(cells) if cell or i]
+            continue
+        label = "" if is_number(cells[0]) or cells[0].lower() in SELF else cells.pop(0)
+        row = len(rows)
+        rows.append([_entry(cell, row, j, label, number, source) for j, cell in enumerate(cells)])
+        labels.append(label)
+        lines.append(number)
+    if not rows:
+        raise InputError("no matrix in it", source=source, got="no row of numbers", expected="n rows of n numbers")
+    for i, row_values in enumerate(rows):
+        if len(row_values) != len(rows):
+            raise InputError(
+                "the matrix is not square",
+                source=source,
+                where=f"line {lines[i]}, row {labels[i] or i}",
+                got=f"{len(row_values)} numbers",
+                expected=f"{len(rows)}, as many as rows",
+            )
+    if len(header) == len(rows) + 1:
+        header = header[1:]  # the corner has a name, too
+    names = labels if all(labels) else header if len(header) == len(rows) else []
+    if all(labels) and len(header) == len(rows) and header != labels:
+        raise InputError("rows and columns have different names", source=source, got=str(header), expected=str(labels))
+    return BandwidthMatrix(np.array(rows), labels=tuple(names), source=source)
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number, NaN and infinity included."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell
+
+
+def _entry(cell: str, row: int, column: int, label: str, line: int, source: str) -> float:
+    if row == column and cell.lower() in SELF:
+        return 0.0
+    value = float(cell) if is_number(cell) else math.nan
+    if not math.isfinite(value) or (value < 0 and row != column):
+        raise InputError(
+            "not a bandwidth" if cell else "a missing entry",
+            source=source,
+            where=f"line {line}, row {label or row}, column {column}",
+            got=shown(cell) if cell else "nothing",
+            expected=_EXPECTED,
+        )
+    return value
+
+
+def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> MatrixReading:
+    return MatrixReading(read_table(text, source), TABLE.name, "bandwidth")
+
+
+TABLE = MatrixFormat("table", "plain table or CSV of GB/s", lambda text: True, _read)

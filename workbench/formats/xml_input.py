@@ -1,0 +1,51 @@
+"""XML from outside: bounded, without declarations, errors with their place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.errors import InputError
+
+__all__ = ["parse_xml"]
+
+_MOST_CHARACTERS = 16 << 20
+
+
+def parse_xml(text: str, source: str, root: str, what: str) -> Any:
+    """The root element of a text.
+
+    Parameters
+    ----------
+    text, source : str
+    root, what : str
+        Tag that the root must have, and the name of the format.
+
+    Raises
+    ------
+    InputError
+        No XML, declarations of entities or a document type, too large, another root; line and column where XML knows
+        them.
+    """
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import ParseError, fromstring
+
+    if len(text) > _MOST_CHARACTERS:
+        got = f"{len(text)} characters"
+        raise InputError("the file is too large", source=source, got=got, expected=f"at most {_MOST_CHARACTERS}")
+    try:
+        element = fromstring(text, forbid_dtd=True)
+    except ParseError as error:
+        line, column = error.position
+        where = f"line {line}, column {column + 1}"
+        message = str(error).split(":", 1)[0]
+        raise InputError(f"not XML: {message}", source=source, where=where, expected=what) from None
+    except DefusedXmlException as error:
+        name = type(error).__name__
+        raise InputError("XML with declarations", source=source, got=name, expected="plain elements") from None
+    except ValueError as error:
+        raise InputError(f"not XML: {error}", source=source, expected=what) from None
+    if element.tag != root:
+        raise InputError(
+            f"no {what.split(' ', 1)[-1]}", source=source, got=f"<{element.tag[:40]}>", expected=f"<{root}>"
+        )
+    return element

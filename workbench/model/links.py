@@ -1,0 +1,124 @@
+"""What the links of a machine look like: classes with their noise, and links that something is wrong with.
+
+Owns the words; the numbers and the rule of the classes are in `workbench.model.bandwidth`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from workbench.model.bandwidth import BandwidthMatrix
+
+__all__ = ["SLOW_DIRECTION", "LinkClass", "SuspiciousLinks", "link_class_table", "pairs_text", "suspicious_links"]
+
+#: A direction below this part of the other one is suspicious. Measured machines without a fault stay above 0.82.
+SLOW_DIRECTION = 0.8
+
+_NAMED = 3
+_LISTED = 4
+
+
+@dataclass(frozen=True)
+class LinkClass:
+    """One link class of a matrix.
+
+    Attributes
+    ----------
+    name : str
+        The link types in it, the most frequent first (ties: by name), such as ``NV2`` or ``PIX/PXB``; empty where the
+        matrix does not know types.
+    low_gb_s, high_gb_s : float
+        Slowest and fastest measurement.
+    n_links : int
+        Directed links.
+    noise : float
+        Standard deviation over mean of its measurements; 0 for a class of zeros.
+    """
+
+    name: str
+    low_gb_s: float
+    high_gb_s: float
+    n_links: int
+    noise: float
+
+
+@dataclass(frozen=True)
+class SuspiciousLinks:
+    """Links of one machine that share a doubt.
+
+    Attributes
+    ----------
+    code : str
+        ``one-slow-direction``, ``p2p-slower-than-staging``, ``p2p-disabled`` or ``no-direct-link``.
+    pairs : tuple of (int, int)
+        (from, to), ascending.
+    message : str
+        The doubt in words.
+    """
+
+    code: str
+    pairs: tuple[tuple[int, int], ...]
+    message: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields of ``suspicious_links`` in `workbench gpus -o json`."""
+        return {"code": self.code, "pairs": [list(pair) for pair in self.pairs], "message": self.message}
+
+
+def link_class_table(matrix: BandwidthMatrix) -> tuple[LinkClass, ...]:
+    """The link classes of a matrix, slowest first: names, ranges, and the noise inside each.
+
+    Notes
+    -----
+    The classes are those of `BandwidthMatrix.class_floors_gb_s` (DESIGN, decision 1); every direction of a pair is a
+    link of its own.
+    """
+    floors = matrix.class_floors_gb_s
+    off_diagonal = ~np.eye(len(matrix), dtype=np.bool_)
+    values = matrix.gb_s[off_diagonal]
+    which = np.searchsorted(floors, values, side="right") - 1
+    types: list[Counter[str]] = [Counter() for _ in floors]
+    if matrix.link_types:
+        names = [name for i, row in enumerate(matrix.link_types) for j, name in enumerate(row) if i != j]
+        for k, name in zip(which.tolist(), names, strict=True):
+            types[k][name] += 1
+    found = []
+    for k in range(len(floors)):
+        inside = values[which == k]
+        mean = float(inside.mean())
+        noise = float(inside.std()) / mean if mean > 0 else 0.0
+        found.append(LinkClass(_name(types[k]), float(inside.min()), float(inside.max()), len(inside), noise))
+    return tuple(found)
+
+
+def suspicious_links(matrix: BandwidthMatrix) -> tuple[SuspiciousLinks, ...]:
+    """Slow directions of a matrix, then the doubts that its source raised (`BandwidthMatrix.suspicious`)."""
+    low = np.argwhere((matrix.asymmetry() < SLOW_DIRECTION) & (matrix.gb_s < matrix.gb_s.T))
+    if not len(low):
+        return matrix.suspicious
+    pairs = tuple((int(i), int(j)) for i, j in low)
+    shown = [
+        f"{i} → {j} has {matrix.gb_s[i, j]:.4g} GB/s, {j} → {i} {matrix.gb_s[j, i]:.4g}" for i, j in pairs[:_LISTED]
+    ]
+    more = f"; and {len(pairs) - _LISTED} more" if len(pairs) > _LISTED else ""
+    slow = SuspiciousLinks("one-slow-direction", pairs, f"one slow direction: {'; '.join(shown)}{more}")
+    return (slow, *matrix.suspicious)
+
+
+def pairs_text(pairs: Sequence[tuple[int, int]], n: int) -> str:
+    """Which directed pairs of n GPUs, in words: all, the first few, or how many."""
+    if len(pairs) == n * (n - 1):
+        return "between all GPUs"
+    shown = ", ".join(f"{i} → {j}" for i, j in pairs[:_LISTED])
+    return shown if len(pairs) <= _LISTED else f"{shown} and {len(pairs) - _LISTED} more"
+
+
+def _name(types: Counter[str]) -> str:
+    ordered = [name for name, _ in sorted(types.items(), key=lambda item: (-item[1], item[0])) if name]
+    return "/".join(ordered[:_NAMED]) + ("/…" if len(ordered) > _NAMED else "")
