@@ -96,3 +96,36 @@ def test_bad_matrices_are_one_line_that_names_the_file(run: Run, tmp_path: Path,
 def test_a_file_that_is_not_there_is_named(run: Run, tmp_path: Path) -> None:
     result = run("gpus", tmp_path / "none.csv", "-k", 1)
     assert result.status == 2 and "none.csv" in result.err
+
+
+def test_printouts_of_tools_are_read_with_the_users_own_link_speeds(run: Run, tmp_path: Path) -> None:
+    topo = tmp_path / "topo.txt"
+    topo.write_text(
+        "     GPU0 GPU1 GPU2 NIC0\nGPU0 X NV2 SYS PIX\nGPU1 NV2 X SYS PIX\nGPU2 SYS SYS X PIX\nwhat is this\n", "utf-8"
+    )
+    (tmp_path / "own.csv").write_text("type,gb_s,per\nNV,14,link\n", "utf-8")
+    plain = run("gpus", topo, "-k", 2, "-o", "json")
+    assert (plain.json["gpus"], plain.json["bottleneck_gb_s"], plain.json["suspicious_links"]) == ([0, 1], 50.0, [])
+    assert "left aside: NIC0" in plain.err and "line 5 could not be read: 'what is this'" in plain.err
+    own = run("gpus", topo, "-k", 2, "--link-speeds", tmp_path / "own.csv", "-o", "json")
+    assert own.json["bottleneck_gb_s"] == 28.0
+    bad = run("gpus", topo, "-k", 2, "--link-speeds", tmp_path / "none.csv")
+    assert bad.status == 2 and "none.csv" in bad.err and len(bad.err.splitlines()) == 1
+
+
+def test_a_block_of_a_printout_is_chosen_by_name(run: Run, tmp_path: Path) -> None:
+    table = "Matrix (GB/s)\n   D\\D     0      1\n     0 800.00  {0}\n     1  {0} 800.00\n"
+    text = "Unidirectional P2P=Enabled Bandwidth " + table.format("26.3")
+    text += "Bidirectional P2P=Enabled Bandwidth " + table.format("52.1")
+    (tmp_path / "p2p.txt").write_text(text, "utf-8")
+    assert run("gpus", tmp_path / "p2p.txt", "-k", 2, "-o", "json").json["bottleneck_gb_s"] == 26.3
+    both = run("gpus", tmp_path / "p2p.txt", "-k", 2, "--block", "bidirectional", "-o", "json")
+    assert both.json["bottleneck_gb_s"] == 52.1
+    assert run("gpus", tmp_path / "p2p.txt", "-k", 2, "--block", "both").status == 2
+
+
+def test_suspicious_links_are_said_in_words_and_values(run: Run, matrices: Path) -> None:
+    told = run("gpus", matrices / "b.csv", "-k", 4)
+    assert "one slow direction: 2 → 3 has 6.02 GB/s, 3 → 2 96.48" in " ".join(told.out.split())
+    (doubt,) = run("gpus", matrices / "b.csv", "-k", 4, "-o", "json").json["suspicious_links"]
+    assert (doubt["code"], doubt["pairs"]) == ("one-slow-direction", [[2, 3]])

@@ -87,3 +87,22 @@ def test_labels_are_escaped() -> None:
 def test_the_slowest_pair_takes_the_lowest_indices_among_equals() -> None:
     assert slowest_pair(grid(8), [2, 5, 7]) == (2, 5)
     assert slowest_pair(dgx_like(), [1, 4]) == (1, 4)
+
+
+def test_classes_are_named_by_link_type_with_the_noise_inside() -> None:
+    matrix = BandwidthMatrix(
+        [[0, 50, 10], [50, 0, 10.5], [10, 10, 0]],
+        link_types=[["", "NV2", "SYS"], ["NV2", "", "<PHB>"], ["SYS", "SYS", ""]],
+    )
+    svg = draw_heatmap(matrix)
+    assert {"NV2 50", "SYS/<PHB> 10–10.5"} <= set(texts(svg))
+    titles = [t.text or "" for t in ET.fromstring(svg).iter(f"{SVG}title")]
+    assert "gpu_0 → gpu_1: 50 GB/s (NV2)" in titles
+    assert "4 links, noise 2.14%" in titles
+    assert "row → column, GB/s; 2 link classes; noise inside a class up to 0.021 of its mean" in texts(svg)
+
+
+def test_suspicious_links_are_said_below_the_picture() -> None:
+    written = " ".join(texts(draw_heatmap(dgx_like())))
+    assert "suspicious: one slow direction: 1 → 4 has 4.64 GB/s, 4 → 1 15" in written
+    assert "suspicious" not in " ".join(texts(draw_heatmap(grid(8))))

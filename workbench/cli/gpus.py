@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +13,13 @@ from workbench.cli.arguments import gpu_list
 from workbench.cli.options import TableOutput
 from workbench.cli.output import emit, print_tables, to_json
 
+if TYPE_CHECKING:
+    from workbench.formats.matrices.base import MatrixReading
+
 __all__ = ["gpus"]
+
+#: Lines listed that could not be read; the rest is counted.
+_UNREAD = 5
 
 
 class Symmetric(StrEnum):
@@ -35,12 +42,21 @@ def gpus(
     link_classes: Annotated[
         bool, typer.Option("--link-classes", help="Maximise the link class first, the measured value second.")
     ] = False,
+    link_speeds: Annotated[
+        Path | None,
+        typer.Option("--link-speeds", metavar="FILE", help="GB/s of link types, instead of datasets/link-speeds."),
+    ] = None,
+    block: Annotated[
+        str | None, typer.Option("--block", metavar="NAME", help="Which table of a printout with several.")
+    ] = None,
     all_: Annotated[bool, typer.Option("--all", help="List every tie instead of the first 100.")] = False,
     output: Annotated[TableOutput, typer.Option("-o", "--output", help="Form of the result.")] = TableOutput.table,
 ) -> None:
     """Choose the K GPUs whose slowest pair is as fast as possible, exactly.
 
-    The matrix may be a table as tools print it, CSV, JSON, .npy, a Koordinator Device, or an NCCL topology (XML).
+    The matrix may be what p2pBandwidthLatencyTest, nvidia-smi topo, nvbandwidth, rocm-smi, npu-smi, TransferBench,
+    hwloc or NCCL print, a plain table, CSV, JSON, .npy, or a Koordinator Device; told apart by content.
+    Links that something is wrong with are named, and lines that could not be read are told on stderr.
     Exit status 1 when fewer than K GPUs are free.
 
     Examples:
@@ -48,12 +64,19 @@ def gpus(
     \b
       workbench gpus datasets/koordinator-matrices/matrix-a.txt -k 4
       workbench gpus matrix.csv -k 2 --free 0,3,4-7 --avoid 5 -o json
+      nvidia-smi topo -m | workbench gpus - -k 4 --link-speeds our-speeds.csv
     """
-    from workbench.formats.matrix import load_matrix, parse_matrix
+    from workbench.formats.matrix import read_matrix, read_matrix_content
     from workbench.model.best_gpus import best_gpus
 
+    reading = (
+        read_matrix_content(sys.stdin.buffer.read(), "-", link_speeds, block)
+        if matrix == "-"
+        else read_matrix(matrix, link_speeds, block)
+    )
+    _tell(reading, matrix)
     best = best_gpus(
-        parse_matrix(sys.stdin.buffer.read(), "-") if matrix == "-" else load_matrix(matrix),
+        reading.matrix,
         k,
         free=gpu_list("--free", free),
         require=gpu_list("--require", require),
@@ -71,3 +94,13 @@ def gpus(
     if not best.gpus:
         sys.stderr.write(f"workbench: {k} GPUs asked for, {best.n_free} of {len(best.matrix)} are free\n")
         raise typer.Exit(1)
+
+
+def _tell(reading: MatrixReading, source: str) -> None:
+    """What was left aside, and which lines could not be read."""
+    for note in reading.notes:
+        sys.stderr.write(f"note: {source}: {note}\n")
+    for number, line in reading.unread[:_UNREAD]:
+        sys.stderr.write(f"note: {source}: line {number} could not be read: {line[:60]!r}\n")
+    if len(reading.unread) > _UNREAD:
+        sys.stderr.write(f"note: {source}: {len(reading.unread) - _UNREAD} more lines could not be read\n")

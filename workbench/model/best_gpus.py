@@ -13,6 +13,7 @@ from workbench.errors import InputError
 from workbench.kernels.bottleneck import indices_of, mask_of
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.display import Displayed
+from workbench.model.links import suspicious_links
 
 __all__ = ["BestGpus", "best_gpus"]
 
@@ -58,7 +59,10 @@ class BestGpus(Displayed):
     n_free: int
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields of `workbench gpus -o json` (DESIGN section 5); infinity becomes None."""
+        """The fields of `workbench gpus -o json` (DESIGN section 5); infinity becomes None.
+
+        ``suspicious_links`` are those of the whole machine (`workbench.model.links`).
+        """
         return {
             "gpus": list(self.gpus),
             "bottleneck_gb_s": _finite(self.bottleneck_gb_s),
@@ -69,6 +73,7 @@ class BestGpus(Displayed):
             "exact": self.exact,
             "tie_break_complete": self.tie_break_complete,
             "bottleneck_pair": list(self.bottleneck_pair) if self.bottleneck_pair else None,
+            "suspicious_links": [doubt.to_dict() for doubt in suspicious_links(self.matrix)],
         }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import struct
+import textwrap
 import zlib
 from collections.abc import Sequence
 from html import escape
@@ -17,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.links import LinkClass, link_class_table, suspicious_links
 from workbench.report.colours import heat, ink_on
 from workbench.report.topology_svg import fit_text
 
@@ -26,6 +28,7 @@ _TILES_UP_TO = 32
 _VALUES_UP_TO = 16
 _LABELS_UP_TO = 96
 _CLASSES_SHOWN = 12
+_LINE = 66  # characters of a line of the legend
 _MARK = "#d55e00"
 _FADED = 0.28
 
@@ -149,11 +152,9 @@ def _entry(
     value, shade = float(matrix.gb_s[i, j]), float(shades[i, j])
     if i == j:
         return f"<rect x='{x:.1f}' y='{y:.1f}' width='{cell:.1f}' height='{cell:.1f}' fill-opacity='.05'/>"
-    text = (
-        f"{matrix.labels[i]} → {matrix.labels[j]}: {value:g} GB/s"
-        if value
-        else f"{matrix.labels[i]} → {matrix.labels[j]}: no link"
-    )
+    kind = f" ({matrix.link_types[i][j]})" if matrix.link_types else ""
+    speed = f"{value:g} GB/s{kind}" if value else "no link"
+    text = f"{matrix.labels[i]} → {matrix.labels[j]}: {speed}"
     paint = "fill-opacity='.15'" if np.isnan(shade) else f"fill='{heat(shade)}'"
     if faded:
         paint = "fill-opacity='.06'" if np.isnan(shade) else f"{paint} fill-opacity='{_FADED}'"
@@ -219,42 +220,50 @@ def _mark(i: int, j: int, left: float, above: float, cell: float) -> str:
 def _legend(
     matrix: BandwidthMatrix, chosen: Sequence[int], pair: tuple[int, int] | None, note: str
 ) -> tuple[str, float]:
-    lines, y, parts = [], 0.0, []
-    floors = matrix.class_floors_gb_s
-    values = matrix.gb_s[~np.eye(len(matrix), dtype=np.bool_)]
-    links = values[values > 0]
-    if len(links) and len(floors) <= _CLASSES_SHOWN:
-        low, high = float(np.log(links.min())), float(np.log(links.max()))
-        x = 0.0
-        for k, floor in enumerate(floors):
-            top = float(values[values < floors[k + 1]].max()) if k + 1 < len(floors) else float(values.max())
-            shade = (float(np.log(floor)) - low) / (high - low) if floor > 0 and high > low else 1.0
-            paint = f"fill='{heat(shade)}'" if floor > 0 else "fill-opacity='.15'"
-            text = "no link" if floor == 0 else _range(float(floor), top)
-            span = 17.0 + 6.6 * len(text) + 10.0
-            if x and x + span > 400.0:
-                x, y = 0.0, y + 18.0
-            parts.append(
-                f"<rect x='{x + 0.5:.1f}' y='{y + 3:.1f}' width='12' height='12' stroke='currentColor' "
-                f"stroke-opacity='.4' {paint}/>"
-                f"<text x='{x + 17:.1f}' y='{y + 13:.1f}'>{text}</text>"
-            )
-            x += span
-        y += 18.0
-    count = f"{len(floors)} link class{'es' if len(floors) != 1 else ''}"
-    if note:
-        lines.append(note)
-    lines.append(f"row → column, GB/s; {count}")
+    classes = link_class_table(matrix)
+    parts, y = _class_keys(classes) if len(classes) <= _CLASSES_SHOWN else ([], 0.0)
+    noisiest = max((c.noise for c in classes), default=0.0)
+    noise = f"; noise inside a class up to {noisiest:.2g} of its mean" if noisiest else ""
+    lines = [note] if note else []
+    lines.append(f"row → column, GB/s; {len(classes)} link class{'es' if len(classes) != 1 else ''}{noise}")
     if chosen:
         shown = ", ".join(map(str, chosen[:24])) + (", …" if len(chosen) > 24 else "")
         lines.append(f"chosen: {shown}")
     if pair is not None:
         i, j = pair
         lines.append(f"slowest pair: {i} → {j}: {matrix.gb_s[i, j]:.4g} GB/s, {j} → {i}: {matrix.gb_s[j, i]:.4g} GB/s")
+    for doubt in suspicious_links(matrix):
+        lines += textwrap.wrap(f"suspicious: {doubt.message}", _LINE)
     for line in lines:
         parts.append(f"<text x='0' y='{y + 13:.1f}'>{escape(line)}</text>")
         y += 15.0
     return "".join(parts), y + 5.0
+
+
+def _class_keys(classes: Sequence[LinkClass]) -> tuple[list[str], float]:
+    """A square for each link class with its name, range and noise, and the height that they take."""
+    speeds = [c for c in classes if c.low_gb_s > 0]
+    parts: list[str] = []
+    if not speeds:
+        return parts, 0.0
+    low, high = float(np.log(speeds[0].low_gb_s)), float(np.log(speeds[-1].high_gb_s))
+    x, y = 0.0, 0.0
+    for c in classes:
+        shade = (float(np.log(c.low_gb_s)) - low) / (high - low) if c.low_gb_s > 0 and high > low else 1.0
+        paint = f"fill='{heat(shade)}'" if c.low_gb_s > 0 else "fill-opacity='.15'"
+        speed = "no link" if c.high_gb_s == 0 else _range(c.low_gb_s, c.high_gb_s)
+        text = fit_text(f"{c.name} {speed}" if c.name and c.high_gb_s else speed, 380.0, 11.0)
+        span = 17.0 + 6.6 * len(text) + 10.0
+        if x and x + span > 400.0:
+            x, y = 0.0, y + 18.0
+        about = f"{c.n_links} links, noise {c.noise:.2%}"
+        parts.append(
+            f"<g><title>{escape(about)}</title><rect x='{x + 0.5:.1f}' y='{y + 3:.1f}' width='12' height='12' "
+            f"stroke='currentColor' stroke-opacity='.4' {paint}/>"
+            f"<text x='{x + 17:.1f}' y='{y + 13:.1f}'>{escape(text)}</text></g>"
+        )
+        x += span
+    return parts, y + 18.0
 
 
 def _range(low: float, high: float) -> str:

@@ -14,6 +14,7 @@ from workbench.evaluate.metrics import NODE, RunMetrics
 from workbench.formats.review import Review
 from workbench.model.best_gpus import BestGpus
 from workbench.model.explanation import Explanation
+from workbench.model.links import suspicious_links
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.report.html import number_text
 from workbench.topology.discovery.reconcile import Plan
@@ -206,6 +207,8 @@ def best_gpus_tables(best: BestGpus) -> list[Any]:
     text_row(table, "best sets", f"{facts['optimal_sets']}: {shown}")
     if not best.tie_break_complete:
         text_row(table, "note", "the budget for choosing among the ties ended first")
+    for doubt in suspicious_links(best.matrix):
+        text_row(table, "suspicious", doubt.message)
     return [table]
 
 
