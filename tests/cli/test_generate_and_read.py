@@ -27,3 +27,14 @@ def test_generated_cluster_is_read_from_standard_input(capsys, monkeypatch):
     assert shown["nodes"] == 16
     assert len(shown["domains"]) == 15
     assert shown["problems"] == []
+
+
+def test_a_generated_machine_is_asked_for_its_best_gpus(capsys, monkeypatch):
+    assert main(["topology", "generate", "machine", "--set", "model=ascend-910c", "--set", "degraded=1"]) == 0
+    monkeypatch.setattr(sys, "stdin", _Stdin(capsys.readouterr().out))
+    assert main(["gpus", "-", "-k", "2", "-o", "json"]) == 0
+    out, err = capsys.readouterr()
+    best = json.loads(out)
+    assert (best["bottleneck_gb_s"], best["optimal_sets"]) == (270.0, 8)
+    assert [doubt["code"] for doubt in best["suspicious_links"]] == ["one-slow-direction"]
+    assert err == "note: -: left aside: 2 documents that are no Device\n"

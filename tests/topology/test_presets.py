@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from workbench.errors import InputError, UnknownNameError
+from workbench.model.links import suspicious_links
 from workbench.topology.presets import PRESETS, generate, generate_scenario
 
 SMALL = {
     "three-level-tree": {},
     "two-roce-networks": {},
     "balanced": {"sizes": "2,2", "matrix": "dgx1-v100", "noise": "0.02", "seed": "3"},
+    "machine": {"model": "mi300x", "nodes": 2, "noise": "0.02", "degraded": 2, "seed": 4},
     "use-case-1": {"pods": "4", "sizes": (2, 2, 2, 2)},
     "use-case-2": {"pods": 8, "sizes": "2 2 2"},
 }
@@ -106,3 +108,10 @@ def test_parameters_out_of_range_are_refused(kind, params, message):
     with pytest.raises(InputError) as caught:
         generate(kind, **params)
     assert message in str(caught.value)
+
+
+def test_machine_noise_does_not_move_the_degraded_links():
+    (clean,) = generate_scenario("machine", model="dgx2", degraded=3, seed=9).snapshot.matrices
+    (noisy,) = generate_scenario("machine", model="dgx2", degraded=3, seed=9, noise=0.02).snapshot.matrices
+    assert [d.pairs for d in suspicious_links(clean)] == [d.pairs for d in suspicious_links(noisy)]
+    assert clean != noisy

@@ -16,7 +16,7 @@ from workbench.errors import InputError, UnknownNameError
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.snapshot import Scenario
 from workbench.topology.generate import Fabric, JobShape, Manifest, NodeShape, scenario_of
-from workbench.topology.machines import MACHINES, machine, with_noise
+from workbench.topology.machines import MACHINES, machine, resource_of, with_degraded_links, with_noise
 
 __all__ = [
     "PRESETS",
@@ -25,6 +25,7 @@ __all__ = [
     "balanced",
     "generate",
     "generate_scenario",
+    "machines",
     "three_level_tree",
     "two_roce_networks",
     "use_case_1",
@@ -164,6 +165,36 @@ def balanced(
     return fabric, ()
 
 
+def machines(
+    model: str = "dgx-a100",
+    nodes: int = 1,
+    noise: float = 0.0,
+    degraded: int = 0,
+    factor: float = 0.25,
+    directions: int = 1,
+    seed: int = 0,
+) -> Plan:
+    """Nodes of one well-known machine under one HyperNode, each with a Device that carries the GPU links.
+
+    Parameters
+    ----------
+    model : str
+        A name in `workbench.topology.machines.MACHINES`.
+    nodes : int
+    noise, degraded, factor, directions :
+        See `workbench.topology.machines.with_noise` and `with_degraded_links`; drawn with `seed`, the degraded links
+        first, so that noise does not move them. The nodes are equal.
+    """
+    rng = np.random.default_rng(seed)
+    links = machine(model)
+    if degraded:
+        links = with_degraded_links(links, degraded, factor, rng, directions)
+    if noise:
+        links = with_noise(links, noise, rng)
+    shape = NodeShape(devices={resource_of(model): len(links)})
+    return Fabric((nodes,), node_prefix=f"{model}-", shape=shape, matrix=links), ()
+
+
 def use_case_1(pods: int = 3000, sizes: Sequence[int] = (25, 12, 10, 2)) -> Plan:
     """A training job of 8-GPU pods on zones of four tiers; nodes with 8 H100, 8 CX7 and one BlueField-3.
 
@@ -266,6 +297,21 @@ PRESETS: Mapping[str, Preset] = {
                 "seed": Parameter(0, "seed of the noise", low=0, high=2**32 - 1),
             },
             balanced,
+        ),
+        Preset(
+            "machine",
+            "nodes of a well-known machine with its GPU links, optionally noisy and with degraded links",
+            "datasheets and papers, see workbench.topology.machines",
+            {
+                "model": Parameter("dgx-a100", f"which: {', '.join(MACHINES)}"),
+                "nodes": Parameter(1, "nodes", high=1024),
+                "noise": Parameter(0.0, "relative spread of the links", low=0, high=0.5),
+                "degraded": Parameter(0, "pairs with a link that is too slow", low=0),
+                "factor": Parameter(0.25, "what is left of a degraded link's speed", low=0, high=1),
+                "directions": Parameter(1, "1: degraded one way, 2: both", high=2),
+                "seed": Parameter(0, "seed of the noise and the degraded links", low=0, high=2**32 - 1),
+            },
+            machines,
         ),
         Preset(
             "use-case-1",
