@@ -15,7 +15,7 @@ from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.display import Displayed
 from workbench.model.links import suspicious_links
 
-__all__ = ["BestGpus", "best_gpus"]
+__all__ = ["BestGpus", "asked_masks", "best_gpus"]
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,35 @@ def best_gpus(
     Source: Koordinator proposal "GPU topology-aware scheduling", "Pick GPUs of Node"; DESIGN decision 1.
     """
     bandwidth = matrix if isinstance(matrix, BandwidthMatrix) else BandwidthMatrix(matrix)  # type: ignore[arg-type]
+    usable, required = asked_masks(bandwidth, k, free, require, avoid)
+    objective = "link-class" if link_classes else "raw"
+    if usable.bit_count() < k:
+        return BestGpus((), 0.0, objective, (), 0, True, 0.0, True, True, None, bandwidth, usable.bit_count())
+    found = bandwidth.solver(symmetric, link_classes).solve(usable, k, required, max_ties=None if all_ties else 100)
+    return BestGpus(
+        gpus=indices_of(found.mask),
+        bottleneck_gb_s=found.bottleneck_gb_s,
+        objective=objective,
+        ties=tuple(indices_of(tie) for tie in found.ties),
+        optimal_sets=found.optimal_sets,
+        optimal_sets_complete=found.optimal_sets_complete,
+        upper_bound_gb_s=found.upper_bound_gb_s,
+        exact=found.exact,
+        tie_break_complete=found.tie_break_complete,
+        bottleneck_pair=found.pair,
+        matrix=bandwidth,
+        n_free=usable.bit_count(),
+    )
+
+
+def asked_masks(
+    bandwidth: BandwidthMatrix,
+    k: int,
+    free: Iterable[int] | None,
+    require: Iterable[int] | None,
+    avoid: Iterable[int] | None,
+) -> tuple[int, int]:
+    """Masks of the GPUs that may be used and of those that must be; the checks of `best_gpus`."""
     n = len(bandwidth)
     if not 1 <= k <= n:
         raise InputError("k does not fit the machine", source=bandwidth.source, got=f"k={k}", expected=f"1 to {n} GPUs")
@@ -145,24 +174,7 @@ def best_gpus(
             got=str(required.bit_count()),
             expected=f"at most k={k}",
         )
-    objective = "link-class" if link_classes else "raw"
-    if usable.bit_count() < k:
-        return BestGpus((), 0.0, objective, (), 0, True, 0.0, True, True, None, bandwidth, usable.bit_count())
-    found = bandwidth.solver(symmetric, link_classes).solve(usable, k, required, max_ties=None if all_ties else 100)
-    return BestGpus(
-        gpus=indices_of(found.mask),
-        bottleneck_gb_s=found.bottleneck_gb_s,
-        objective=objective,
-        ties=tuple(indices_of(tie) for tie in found.ties),
-        optimal_sets=found.optimal_sets,
-        optimal_sets_complete=found.optimal_sets_complete,
-        upper_bound_gb_s=found.upper_bound_gb_s,
-        exact=found.exact,
-        tie_break_complete=found.tie_break_complete,
-        bottleneck_pair=found.pair,
-        matrix=bandwidth,
-        n_free=usable.bit_count(),
-    )
+    return usable, required
 
 
 def _checked(name: str, gpus: Iterable[int], n: int) -> list[int]:

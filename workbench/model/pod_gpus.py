@@ -1,0 +1,186 @@
+"""Several pods of one job on one machine: which GPUs, and which of them for which pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import CapacityError, InputError
+from workbench.kernels.bottleneck import MAX_SPLIT_DEVICES, BottleneckSolver, indices_of, mask_of
+from workbench.kernels.two_pods import split_in_two
+from workbench.model.bandwidth import BandwidthMatrix, Symmetric
+from workbench.model.best_gpus import asked_masks
+
+__all__ = ["PodGpus", "PodObjective", "split_gpus"]
+
+PodObjective = Literal["union", "per-pod"]
+
+
+@dataclass(frozen=True)
+class PodGpus:
+    """GPUs of several pods on one machine.
+
+    Attributes
+    ----------
+    pods : tuple of tuple of int
+        GPUs of each pod, in the order asked for; empty when too few are free.
+    bottlenecks_gb_s : tuple of float
+        Each pod's own; infinity for a pod of one GPU.
+    union_bottleneck_gb_s : float
+        Smallest pair weight of all of them together; infinity for one GPU.
+    objective : str
+        ``union`` or ``per-pod``.
+    proved : str
+        What is proved optimal: ``all`` (everything the objective says) or ``union and slowest pod`` (two pods on a
+        machine of more than 16 GPUs).
+    matrix : BandwidthMatrix
+    n_free : int
+    """
+
+    pods: tuple[tuple[int, ...], ...]
+    bottlenecks_gb_s: tuple[float, ...]
+    union_bottleneck_gb_s: float
+    objective: str
+    proved: str
+    matrix: BandwidthMatrix
+    n_free: int
+
+    @property
+    def gpus(self) -> tuple[int, ...]:
+        """All GPUs, ascending."""
+        return tuple(sorted(gpu for pod in self.pods for gpu in pod))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields of `workbench gpus --pods -o json`; infinity becomes None."""
+        return {
+            "pods": [list(pod) for pod in self.pods],
+            "pod_bottlenecks_gb_s": [_finite(value) for value in self.bottlenecks_gb_s],
+            "gpus": list(self.gpus),
+            "bottleneck_gb_s": _finite(self.union_bottleneck_gb_s),
+            "objective": self.objective,
+            "proved": self.proved,
+        }
+
+
+def split_gpus(
+    matrix: BandwidthMatrix | npt.ArrayLike,
+    pods: Sequence[int],
+    free: Iterable[int] | None = None,
+    require: Iterable[int] | None = None,
+    avoid: Iterable[int] | None = None,
+    symmetric: Symmetric = "min",
+    objective: PodObjective = "union",
+) -> PodGpus:
+    """Choose GPUs for several pods that share a machine, and deal them.
+
+    Parameters
+    ----------
+    matrix : BandwidthMatrix or array_like of shape (n, n)
+        Bandwidth in GB/s.
+    pods : sequence of int
+        GPUs per pod.
+    free, require, avoid, symmetric
+        As in `workbench.model.best_gpus.best_gpus`; `require` binds the union, and goes with that objective only.
+    objective : {"union", "per-pod"}
+        ``union`` (the Koordinator document's: one ring over all pods): the slowest pair of all GPUs together first,
+        then the ascending list of the pods' own bottlenecks, lexicographically. ``per-pod`` (tensor parallel inside a
+        pod, little between pods): that list over every choice of GPUs, whatever lies between the pods.
+
+    Returns
+    -------
+    PodGpus
+        With no pod in it when too few GPUs are free. Ties: ``union`` as DESIGN decision 1 for the set; then pods by
+        falling size, equal ones in the order given, get the lexicographically smallest sets.
+
+    Raises
+    ------
+    InputError
+        No pod, a size below 1, more GPUs than the machine has, `require` with ``per-pod``, an unknown objective; as
+        `best_gpus` for the others.
+    CapacityError
+        More than 16 GPUs to choose from, and three pods or the objective ``per-pod``.
+
+    Notes
+    -----
+    Source: Koordinator proposal "GPU topology-aware scheduling"; the two objectives in reference/gpu-topology.md A4
+    and gpu-topology-performance.md section 2, "Several pods on one node".
+    """
+    bandwidth = matrix if isinstance(matrix, BandwidthMatrix) else BandwidthMatrix(matrix)  # type: ignore[arg-type]
+    if not pods or min(pods) < 1:
+        raise InputError("not sizes of pods", source="pods", got=str(list(pods)), expected="one or more, each >= 1")
+    if objective not in ("union", "per-pod"):
+        raise InputError("unknown objective", source="objective", got=repr(objective), expected="union or per-pod")
+    usable, required = asked_masks(bandwidth, sum(pods), free, require, avoid)
+    if required and objective == "per-pod":
+        expected = "the objective union"
+        raise InputError("required GPUs bind the union only", source="require", got="per-pod", expected=expected)
+    n_free = usable.bit_count()
+    if n_free < sum(pods):
+        return PodGpus((), (), 0.0, objective, "all", bandwidth, n_free)
+    proved = "all"
+    if n_free <= MAX_SPLIT_DEVICES:
+        masks = _in_tables(bandwidth, pods, usable, required, symmetric, objective)
+    elif objective == "union" and len(pods) <= 2:
+        union = bandwidth.solver(symmetric).solve(usable, sum(pods), required, max_ties=1).mask
+        masks = [union] if len(pods) == 1 else list(_two(bandwidth, union, pods, symmetric))
+        proved = "all" if len(pods) == 1 else "union and slowest pod"
+    else:
+        raise CapacityError(
+            f"{bandwidth.source}: {len(pods)} pods, objective {objective}, {n_free} free GPUs: exact up to "
+            f"{MAX_SPLIT_DEVICES} free GPUs, above that for two pods with the objective union"
+        )
+    weights = bandwidth.pair_weights_gb_s(symmetric)
+    return PodGpus(
+        pods=tuple(indices_of(mask) for mask in masks),
+        bottlenecks_gb_s=tuple(_bottleneck(weights, mask) for mask in masks),
+        union_bottleneck_gb_s=_bottleneck(weights, sum(masks)),
+        objective=objective,
+        proved=proved,
+        matrix=bandwidth,
+        n_free=n_free,
+    )
+
+
+def _in_tables(
+    bandwidth: BandwidthMatrix,
+    pods: Sequence[int],
+    usable: int,
+    required: int,
+    symmetric: Symmetric,
+    objective: PodObjective,
+) -> list[int]:
+    """On the part of the machine that is free; its order is that of the machine, and so are the ties."""
+    solver, names = bandwidth.solver(symmetric), list(range(len(bandwidth)))
+    if len(bandwidth) > MAX_SPLIT_DEVICES:
+        names = list(indices_of(usable))
+        solver = BottleneckSolver(bandwidth.pair_weights_gb_s(symmetric)[np.ix_(names, names)])
+    place = {gpu: i for i, gpu in enumerate(names)}
+    free, must = (mask_of(place[gpu] for gpu in indices_of(mask)) for mask in (usable, required))
+    if objective == "union":
+        masks = list(solver.group(free, pods, must, max_splits=1).masks)
+    else:
+        # The GPUs that stay free are pods of one: their bottleneck is infinite and never decides.
+        left = free.bit_count() - sum(pods)
+        masks = solver.split(free, [*pods, *[1] * left])[: len(pods)]
+    return [mask_of(names[i] for i in indices_of(mask)) for mask in masks]
+
+
+def _two(bandwidth: BandwidthMatrix, union: int, pods: Sequence[int], symmetric: Symmetric) -> tuple[int, int]:
+    weights = bandwidth.pair_weights_gb_s(symmetric)
+    if pods[0] >= pods[1]:
+        return split_in_two(weights, union, pods[0])
+    second, first = split_in_two(weights, union, pods[1])
+    return first, second
+
+
+def _bottleneck(weights: npt.NDArray[np.float64], mask: int) -> float:
+    gpus = indices_of(mask)
+    return float(weights[np.ix_(gpus, gpus)].min())
+
+
+def _finite(value: float) -> float | None:
+    return None if value == float("inf") else value
