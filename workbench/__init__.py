@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from workbench.model.placement import Decision as Decision
     from workbench.model.placement import Placement as Placement
     from workbench.model.placement import Refusal as Refusal
+    from workbench.model.pod_gpus import split_gpus as split_gpus
     from workbench.model.scheduler_config import SchedulerConfig as SchedulerConfig
     from workbench.model.snapshot import ClusterSnapshot as ClusterSnapshot
     from workbench.model.snapshot import Scenario as Scenario
@@ -77,6 +78,7 @@ _HOME = {
     "measure": "workbench.evaluate.metrics",
     "policy": "workbench.policies",
     "save": "workbench.formats.snapshot_file",
+    "split_gpus": "workbench.model.pod_gpus",
     "to_networkx": "workbench.formats.fabric.graphml",
     "MatrixLoader": "workbench.widgets.matrix_loader",
     "PlacementComparer": "workbench.widgets.comparer",

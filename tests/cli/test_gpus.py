@@ -129,3 +129,31 @@ def test_suspicious_links_are_said_in_words_and_values(run: Run, matrices: Path)
     assert "one slow direction: 2 → 3 has 6.02 GB/s, 3 → 2 96.48" in " ".join(told.out.split())
     (doubt,) = run("gpus", matrices / "b.csv", "-k", 4, "-o", "json").json["suspicious_links"]
     assert (doubt["code"], doubt["pairs"]) == ("one-slow-direction", [[2, 3]])
+
+
+def test_several_pods_are_dealt_together_or_each_by_itself(run: Run, matrices: Path) -> None:
+    union = run("gpus", matrices / "a.csv", "--pods", "2,2", "-o", "json").json
+    assert (union["pods"], union["bottleneck_gb_s"], union["objective"]) == ([[0, 3], [1, 2]], 48.33, "union")
+    apart = run("gpus", matrices / "a.csv", "--pods", "2,2", "--objective", "per-pod", "-o", "json").json
+    assert min(apart["pod_bottlenecks_gb_s"]) >= min(union["pod_bottlenecks_gb_s"])
+    told = run("gpus", matrices / "a.csv", "--pods", "2,2")
+    assert told.status == 0 and "0, 3" in told.out and "48.33" in told.out and "one slow direction" in told.out
+    few = run("gpus", matrices / "a.csv", "--pods", "2,2", "--free", "0-2")
+    assert few.status == 1 and few.err == "workbench: 4 GPUs asked for, 3 of 8 are free\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "want"),
+    [
+        (["-k", "2", "--pods", "2"], "found both"),
+        (["--pods", "2,x"], "not sizes of pods"),
+        (["--pods", "2,0"], "not sizes of pods"),
+        (["--pods", "5,5"], "1 to 8 GPUs"),
+        (["--pods", "2,2", "--link-classes"], "not for several pods"),
+        (["--pods", "2,2", "--objective", "sum"], "--objective"),
+        (["--pods", "2,2", "--objective", "per-pod", "--require", "1"], "bind the union only"),
+    ],
+)
+def test_bad_pods_are_one_line_that_says_why(run: Run, matrices: Path, arguments: list[str], want: str) -> None:
+    result = run("gpus", matrices / "a.csv", *arguments)
+    assert result.status == 2 and want in result.err and len(result.err.splitlines()) == 1

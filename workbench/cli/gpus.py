@@ -5,16 +5,18 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from workbench.cli.arguments import gpu_list
 from workbench.cli.options import TableOutput
 from workbench.cli.output import emit, print_tables, to_json
+from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.formats.matrices.base import MatrixReading
+    from workbench.model.pod_gpus import PodGpus
 
 __all__ = ["gpus"]
 
@@ -30,9 +32,22 @@ class Symmetric(StrEnum):
     mean = "mean"
 
 
+class Objective(StrEnum):
+    """What several pods want to be fast."""
+
+    union = "union"
+    per_pod = "per-pod"
+
+
 def gpus(
     matrix: Annotated[str, typer.Argument(metavar="MATRIX", help="File with the bandwidths in GB/s, or - for stdin.")],
-    k: Annotated[int, typer.Option("-k", metavar="K", help="How many GPUs.")],
+    k: Annotated[int | None, typer.Option("-k", metavar="K", help="How many GPUs.")] = None,
+    pods: Annotated[
+        str | None, typer.Option("--pods", metavar="4,4", help="GPUs of each of several pods, instead of -k.")
+    ] = None,
+    objective: Annotated[
+        Objective, typer.Option("--objective", help="Of several pods: all GPUs together first, or each pod by itself.")
+    ] = Objective.union,
     free: Annotated[str | None, typer.Option("--free", metavar="0,1,…", help="GPUs that may be used.")] = None,
     require: Annotated[str | None, typer.Option("--require", metavar="0,1,…", help="GPUs that must be in.")] = None,
     avoid: Annotated[str | None, typer.Option("--avoid", metavar="0,1,…", help="GPUs that must not be in.")] = None,
@@ -52,7 +67,7 @@ def gpus(
     all_: Annotated[bool, typer.Option("--all", help="List every tie instead of the first 100.")] = False,
     output: Annotated[TableOutput, typer.Option("-o", "--output", help="Form of the result.")] = TableOutput.table,
 ) -> None:
-    """Choose the K GPUs whose slowest pair is as fast as possible, exactly.
+    """Choose the K GPUs whose slowest pair is as fast as possible, exactly; or deal GPUs to several pods.
 
     The matrix may be what p2pBandwidthLatencyTest, nvidia-smi topo, nvbandwidth, rocm-smi, npu-smi, TransferBench,
     hwloc or NCCL print, a plain table, CSV, JSON, .npy, or a Koordinator Device; told apart by content.
@@ -64,36 +79,55 @@ def gpus(
     \b
       workbench gpus datasets/koordinator-matrices/matrix-a.txt -k 4
       workbench gpus matrix.csv -k 2 --free 0,3,4-7 --avoid 5 -o json
+      workbench gpus matrix.csv --pods 2,2 --objective per-pod
       nvidia-smi topo -m | workbench gpus - -k 4 --link-speeds our-speeds.csv
     """
     from workbench.formats.matrix import read_matrix, read_matrix_content
-    from workbench.model.best_gpus import best_gpus
+    from workbench.model.best_gpus import BestGpus, best_gpus
+    from workbench.model.pod_gpus import split_gpus
 
+    sizes = _sizes(k, pods, link_classes or all_)
     reading = (
         read_matrix_content(sys.stdin.buffer.read(), "-", link_speeds, block)
         if matrix == "-"
         else read_matrix(matrix, link_speeds, block)
     )
     _tell(reading, matrix)
-    best = best_gpus(
-        reading.matrix,
-        k,
-        free=gpu_list("--free", free),
-        require=gpu_list("--require", require),
-        avoid=gpu_list("--avoid", avoid),
-        symmetric=symmetric.value,
-        link_classes=link_classes,
-        all_ties=all_,
-    )
+    asked: dict[str, Any] = {
+        "free": gpu_list("--free", free),
+        "require": gpu_list("--require", require),
+        "avoid": gpu_list("--avoid", avoid),
+        "symmetric": symmetric.value,
+    }
+    found: BestGpus | PodGpus
+    if k is not None:
+        found = best_gpus(reading.matrix, k, link_classes=link_classes, all_ties=all_, **asked)
+    else:
+        found = split_gpus(reading.matrix, sizes, objective=objective.value, **asked)
     if output is TableOutput.json:
-        emit(to_json(best.to_dict()))
-    elif best.gpus:
-        from workbench.report.tables import best_gpus_tables
+        emit(to_json(found.to_dict()))
+    elif found.gpus:
+        from workbench.report.tables import best_gpus_tables, pod_gpus_tables
 
-        print_tables(*best_gpus_tables(best))
-    if not best.gpus:
-        sys.stderr.write(f"workbench: {k} GPUs asked for, {best.n_free} of {len(best.matrix)} are free\n")
+        print_tables(*(best_gpus_tables(found) if isinstance(found, BestGpus) else pod_gpus_tables(found)))
+    if not found.gpus:
+        sys.stderr.write(f"workbench: {sum(sizes)} GPUs asked for, {found.n_free} of {len(found.matrix)} are free\n")
         raise typer.Exit(1)
+
+
+def _sizes(k: int | None, pods: str | None, of_one_set: bool) -> list[int]:
+    """GPUs per pod; ``-k`` is one."""
+    if k is not None and pods is None:
+        return [k]
+    if pods is None or k is not None:
+        got = "both" if pods else "neither"
+        raise InputError("one of the two is needed", source="-k, --pods", got=got, expected="-k K, or --pods 4,4")
+    if of_one_set:
+        raise InputError("not for several pods", source="--pods", got="--link-classes or --all", expected="-k")
+    parts = [part.strip() for part in pods.split(",")]
+    if not all(part.isascii() and part.isdigit() and len(part) < 6 for part in parts):
+        raise InputError("not sizes of pods", source="--pods", got=repr(pods), expected="numbers such as 4,4,2")
+    return [int(part) for part in parts]
 
 
 def _tell(reading: MatrixReading, source: str) -> None:

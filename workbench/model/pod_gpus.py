@@ -14,6 +14,7 @@ from workbench.kernels.bottleneck import MAX_SPLIT_DEVICES, BottleneckSolver, in
 from workbench.kernels.two_pods import split_in_two
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.best_gpus import asked_masks
+from workbench.model.links import suspicious_links
 
 __all__ = ["PodGpus", "PodObjective", "split_gpus"]
 
@@ -63,6 +64,7 @@ class PodGpus:
             "bottleneck_gb_s": _finite(self.union_bottleneck_gb_s),
             "objective": self.objective,
             "proved": self.proved,
+            "suspicious_links": [doubt.to_dict() for doubt in suspicious_links(self.matrix)],
         }
 
 

@@ -16,6 +16,7 @@ from workbench.model.best_gpus import BestGpus
 from workbench.model.explanation import Explanation
 from workbench.model.links import suspicious_links
 from workbench.model.placement import Decision, Placement, Refusal
+from workbench.model.pod_gpus import PodGpus
 from workbench.report.html import number_text
 from workbench.topology.discovery.reconcile import Plan
 from workbench.topology.presets import Preset
@@ -26,6 +27,7 @@ __all__ = [
     "explanation_tables",
     "new_table",
     "plan_tables",
+    "pod_gpus_tables",
     "policy_tables",
     "preset_tables",
     "review_tables",
@@ -198,7 +200,11 @@ def best_gpus_tables(best: BestGpus) -> list[Any]:
     table = new_table("", "")
     table.show_header = False
     text_row(table, "GPUs", ", ".join(map(str, best.gpus)))
-    pair = f", pair {best.bottleneck_pair[0]}-{best.bottleneck_pair[1]}" if best.bottleneck_pair else ""
+    pair = ""
+    if best.bottleneck_pair:
+        i, j = best.bottleneck_pair
+        kind = f" ({best.matrix.link_types[i][j]})" if best.matrix.link_types else ""
+        pair = f", pair {i}-{j}{kind}"
     text_row(table, "bottleneck", f"{number_text(best.bottleneck_gb_s)} GB/s{pair}")
     text_row(table, "objective", f"{best.objective}, {'proved optimal' if best.exact else 'not proved'}")
     text_row(table, "upper bound", f"{number_text(best.upper_bound_gb_s)} GB/s")
@@ -210,6 +216,17 @@ def best_gpus_tables(best: BestGpus) -> list[Any]:
     for doubt in suspicious_links(best.matrix):
         text_row(table, "suspicious", doubt.message)
     return [table]
+
+
+def pod_gpus_tables(found: PodGpus) -> list[Any]:
+    """Each pod's GPUs with its own bottleneck, and that of all together."""
+    table = new_table("pod", "GPUs", "GB/s", right=(0, 2), title=f"objective {found.objective}")
+    for i, (pod, value) in enumerate(zip(found.pods, found.bottlenecks_gb_s, strict=True)):
+        text_row(table, i, ", ".join(map(str, pod)), value)
+    text_row(table, "all", ", ".join(map(str, found.gpus)), found.union_bottleneck_gb_s)
+    proved = "" if found.proved == "all" else f"; proved: {found.proved}"
+    doubts = [Text(f"suspicious: {doubt.message}") for doubt in suspicious_links(found.matrix)]
+    return [table, Text(f"GB/s: slowest pair{proved}", style="dim"), *doubts]
 
 
 def plan_tables(plan: Plan) -> list[Any]:

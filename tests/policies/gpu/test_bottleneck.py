@@ -81,14 +81,21 @@ def test_without_any_matrix_only_those_who_asked_for_it_are_warned():
     assert masks(place(gang((1, 4)), "gang")) == [0b01010101]
 
 
-def test_above_sixteen_gpus_the_union_is_dealt_by_index_with_a_warning():
+def test_above_sixteen_gpus_the_union_is_dealt_to_three_pods_by_index_with_a_warning():
     even = sum(1 << i for i in range(0, 40, 2))
-    placement = place(gang((2, 10)), matrix=two_islands(40), gpus=40)
-    first, second = masks(placement)
-    assert first | second == even
-    assert first == sum(1 << i for i in range(0, 20, 2))
+    placement = place(gang((3, 6)), matrix=two_islands(40), gpus=40)
+    first, second, third = masks(placement)
+    assert first | second | third == sum(1 << i for i in range(0, 36, 2))
+    assert first == sum(1 << i for i in range(0, 12, 2))
     assert "union is the best" in placement.warnings[0]
+    assert sum(masks(place(gang((2, 10)), matrix=two_islands(40), gpus=40))) == even
     assert place(gang((1, 10)), matrix=two_islands(40), gpus=40).warnings == ()
+
+
+def test_above_sixteen_gpus_two_pods_get_an_island_each():
+    placement = place(gang((2, 15)), matrix=two_islands(30), gpus=30)
+    assert sorted(masks(placement)) == sorted(sum(1 << i for i in range(start, 30, 2)) for start in (0, 1))
+    assert placement.warnings == ()
 
 
 def test_more_than_64_gpus_take_several_words():

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.bottleneck import MAX_SPLIT_DEVICES
+from workbench.kernels.two_pods import split_in_two
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.policies.gpu.base import GpuPolicy, NodeGpus
 from workbench.policies.gpu.lowest_index import deal_lowest
@@ -45,7 +46,8 @@ class GpuBottleneck(GpuPolicy):
     Notes
     -----
     Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Pick GPUs of Node" and the pre-allocation of
-    a group's pods. Machines of more than 16 GPUs with several pods on them: the union is exact, the split is not.
+    a group's pods. Machines of more than 16 GPUs: the union is exact; two pods are dealt so that the slower one is as
+    fast as possible, more by index, with a warning.
     """
 
     name = "gpu-bottleneck"
@@ -78,7 +80,10 @@ class GpuBottleneck(GpuPolicy):
             return (solver.choose(gpus.free, requests[0]),)
         if len(gpus.matrix) <= MAX_SPLIT_DEVICES:
             return solver.group(gpus.free, requests, max_splits=1).masks
-        return deal_lowest(solver.choose(gpus.free, sum(requests)), requests)
+        union = solver.choose(gpus.free, sum(requests))
+        if len(requests) == 2 and union:
+            return split_in_two(gpus.matrix.pair_weights_gb_s(self._symmetric), union, requests[0])
+        return deal_lowest(union, requests)
 
     def choose_singles(
         self, matrix: BandwidthMatrix, free: npt.NDArray[np.uint64], n_gpus: npt.NDArray[np.int32]
@@ -91,7 +96,7 @@ class GpuBottleneck(GpuPolicy):
         undealt = sum(
             nodes
             for gpus, requests, nodes in questions
-            if gpus.matrix is not None and len(gpus.matrix) > MAX_SPLIT_DEVICES and len(requests) > 1
+            if gpus.matrix is not None and len(gpus.matrix) > MAX_SPLIT_DEVICES and len(requests) > 2
         )
         found = []
         if blind and (known or self._required):
