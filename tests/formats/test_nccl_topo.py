@@ -64,6 +64,16 @@ def test_through_nvswitch_every_pair_has_all_links() -> None:
     assert np.allclose(matrix.gb_s[~np.eye(4, dtype=bool)], 18 * 20.6)
 
 
+@pytest.mark.parametrize(("gcn", "each"), [("906", 24.0), ("910", 36.0), ("gfx942:sramecc+", 48.0), ("", 24.0)])
+def test_xgmi_links_count_by_the_gpu(gcn: str, each: float) -> None:
+    inside = '<gpu dev="{}" sm="90" gcn="{}"><xgmi target="{}" count="{}" tclass="0x038000"/></gpu>'
+    gpus = pci("0000:02:00.0", "gpu", inside=inside.format(0, gcn, "0000:03:00.0", 2))
+    gpus += pci("0000:03:00.0", "gpu", inside=inside.format(1, gcn, "0000:02:00.0", 1))
+    machine = read_nccl_topo(f'<system><cpu numaid="0" vendor="AuthenticAMD">{gpus}</cpu></system>', "m.xml")
+    assert machine.matrix.gb_s.tolist() == [[0, 2 * each], [max(each, 24.0), 0]]
+    assert machine.has_nvlink
+
+
 def test_it_is_a_matrix_file_and_a_cluster_of_one_node(tmp_path) -> None:
     path = tmp_path / "box.xml"
     path.write_text(SYSTEM, encoding="utf-8")

@@ -29,6 +29,9 @@ _DEEPEST = 64
 _PCI_LANE = {"2.5": 0.1875, "5": 0.375, "8": 0.75, "16": 1.5, "32": 3.0, "64": 6.0}
 _PCI_UNKNOWN = 0.75
 _NVLINK_GB_S = ((100, 40.1), (90, 20.6), (86, 12.0), (80, 20.0), (70, 20.0), (60, 18.0))
+# RCCL's (the same file of its own): GB/s of an XGMI link by the GPU's ``gcn``; others are Vega.
+_XGMI_GB_S = {"910": 36.0, "gfx90a": 36.0, "gfx940": 48.0, "gfx941": 48.0, "gfx942": 48.0, "gfx950": 48.0}
+_XGMI_ELSE = 24.0
 _BETWEEN_CPUS = {"AuthenticAMD": 16.0, "GenuineIntel": 10.0, "IBM": 32.0}
 _BETWEEN_CPUS_ELSE = 6.0
 
@@ -77,7 +80,7 @@ class Machine:
     matrix : BandwidthMatrix
         Nominal GB/s between GPUs; see `read_nccl_topo`.
     has_nvlink : bool
-        Whether the file describes NVLinks.
+        Whether the file describes NVLinks (or AMD's XGMI).
     """
 
     gpus: tuple[PciDevice, ...]
@@ -114,8 +117,9 @@ def read_nccl_topo(text: str, source: str) -> Machine:
     -------
     Machine
         The bandwidth of a pair is the larger of its NVLinks (links times NCCL's speed of a link for the GPU's
-        architecture; through NVSwitch the smaller of both GPUs' links) and its way over PCI: the slowest link on it,
-        each width times NCCL's figure for its generation, and between NUMA nodes NCCL's figure for the processor.
+        architecture; through NVSwitch the smaller of both GPUs' links) or XGMI links and its way over PCI: the
+        slowest link on it, each width times NCCL's figure for its generation, and between NUMA nodes NCCL's figure for
+        the processor.
 
     Raises
     ------
@@ -227,6 +231,11 @@ def _over_nvlink(gpus: list[tuple[PciDevice, Any]]) -> npt.NDArray[np.float64]:
                     switched[i] += speed
                 elif target in index and index[target] != i:
                     gb_s[i, index[target]] += speed
+            for link in gpu.findall("xgmi"):
+                target = (link.get("target") or "").lower()
+                if target in index and index[target] != i:
+                    each = _XGMI_GB_S.get((gpu.get("gcn") or "").split(":")[0], _XGMI_ELSE)
+                    gb_s[i, index[target]] += (_number(link.get("count")) or 0) * each
     return np.maximum(gb_s, np.minimum.outer(switched, switched) * (1 - np.eye(len(gpus))))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,6 +142,11 @@ def test_names_of_formats_are_distinct() -> None:
     names = [entry.name for entry in MATRIX_FORMATS]
     assert len(set(names)) == len(names)
     assert detect_matrix_format("1 2\n3 4\n").name == "table"
+
+
+def test_the_documentation_lists_every_format() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "matrices.md").read_text(encoding="utf-8")
+    assert [entry.name for entry in MATRIX_FORMATS if f"| `{entry.name}` |" not in page] == []
 
 
 @given(
