@@ -95,11 +95,11 @@ def test_classes_are_named_by_link_type_with_the_noise_inside() -> None:
         link_types=[["", "NV2", "SYS"], ["NV2", "", "<PHB>"], ["SYS", "SYS", ""]],
     )
     svg = draw_heatmap(matrix)
-    assert {"NV2 50", "SYS/<PHB> 10–10.5"} <= set(texts(svg))
+    assert {"NV2 50", "SYS/<PHB> 10–10.5 ±2.1 %"} <= set(texts(svg))
     titles = [t.text or "" for t in ET.fromstring(svg).iter(f"{SVG}title")]
     assert "gpu_0 → gpu_1: 50 GB/s (NV2)" in titles
-    assert "4 links, noise 2.14%" in titles
-    assert "row → column, GB/s; 2 link classes; noise inside a class up to 0.021 of its mean" in texts(svg)
+    assert "4 links, standard deviation 2.14% of their mean" in titles
+    assert "row → column, GB/s; 2 link classes (± noise inside it)" in texts(svg)
 
 
 def test_suspicious_links_are_said_below_the_picture() -> None:

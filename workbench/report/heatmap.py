@@ -63,7 +63,7 @@ def draw_heatmap(
         pair = slowest_pair(matrix, chosen)
     cell = _cell_size(n)
     texts = matrix.labels if n <= _LABELS_UP_TO else tuple(str(i) for i in range(n))
-    left = min(max(len(t) for t in texts) * 6.8 + 10.0, 110.0)
+    left = min(max(len(t) for t in texts) * 7.6 + 10.0, 110.0)
     above = (24.0 if title else 2.0) + 16.0
     key = "tw" + hashlib.sha256(f"{matrix.checksum}{chosen}{pair}{title}{note}".encode()).hexdigest()[:10]
     shades = _shades(matrix)
@@ -222,10 +222,10 @@ def _legend(
 ) -> tuple[str, float]:
     classes = link_class_table(matrix)
     parts, y = _class_keys(classes) if len(classes) <= _CLASSES_SHOWN else ([], 0.0)
-    noisiest = max((c.noise for c in classes), default=0.0)
-    noise = f"; noise inside a class up to {noisiest:.2g} of its mean" if noisiest else ""
     lines = [note] if note else []
-    lines.append(f"row → column, GB/s; {len(classes)} link class{'es' if len(classes) != 1 else ''}{noise}")
+    lines.append(f"row → column, GB/s; {len(classes)} link class{'es' if len(classes) != 1 else ''}")
+    if any(c.noise for c in classes):
+        lines[-1] += " (± noise inside it)"
     if chosen:
         shown = ", ".join(map(str, chosen[:24])) + (", …" if len(chosen) > 24 else "")
         lines.append(f"chosen: {shown}")
@@ -252,11 +252,12 @@ def _class_keys(classes: Sequence[LinkClass]) -> tuple[list[str], float]:
         shade = (float(np.log(c.low_gb_s)) - low) / (high - low) if c.low_gb_s > 0 and high > low else 1.0
         paint = f"fill='{heat(shade)}'" if c.low_gb_s > 0 else "fill-opacity='.15'"
         speed = "no link" if c.high_gb_s == 0 else _range(c.low_gb_s, c.high_gb_s)
-        text = fit_text(f"{c.name} {speed}" if c.name and c.high_gb_s else speed, 380.0, 11.0)
+        noise = f" ±{100 * c.noise:.2g} %" if c.noise else ""
+        text = fit_text(f"{c.name} {speed}{noise}" if c.name and c.high_gb_s else f"{speed}{noise}", 380.0, 11.0)
         span = 17.0 + 6.6 * len(text) + 10.0
         if x and x + span > 400.0:
             x, y = 0.0, y + 18.0
-        about = f"{c.n_links} links, noise {c.noise:.2%}"
+        about = f"{c.n_links} links, standard deviation {c.noise:.2%} of their mean"
         parts.append(
             f"<g><title>{escape(about)}</title><rect x='{x + 0.5:.1f}' y='{y + 3:.1f}' width='12' height='12' "
             f"stroke='currentColor' stroke-opacity='.4' {paint}/>"

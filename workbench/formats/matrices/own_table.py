@@ -34,6 +34,8 @@ _LINK = re.compile(r"\b(XGMI|NVLink)\b", re.IGNORECASE)
 _LINK_TYPES = {"xgmi": "XGMI", "nvlink": "NV"}
 _GCN = re.compile(r"\bgcn=(\w+)")
 _ORDER = re.compile(r"\border:((?: \S+:\S+)+)")
+# The link type of a pair without one: what its bytes do instead.
+_NO_LINK = "staging"
 _ANY = re.compile(r"\S+")
 
 
@@ -83,9 +85,9 @@ def _of_counts(matrix: BandwidthMatrix, head: str, speeds: LinkSpeeds) -> Bandwi
                 raise InputError(
                     "not a number of links", source=matrix.source, where=where, got=f"{count:g}", expected=expected
                 )
-        cells.append(tuple("" if i == j else f"{link}{int(c)}{of_gpu}" if c else "none" for j, c in enumerate(row)))
+        cells.append(tuple("" if i == j else f"{link}{int(c)}{of_gpu}" if c else _NO_LINK for j, c in enumerate(row)))
     grid = Grid(matrix.labels, tuple(cells), tuple(range(n)))
-    return types_matrix(grid, matrix.source, speeds, lambda cell: "no direct link" if cell == "none" else "")
+    return types_matrix(grid, matrix.source, speeds, lambda cell: "no direct link" if cell == _NO_LINK else "")
 
 
 def _detect(text: str) -> bool:
