@@ -17,6 +17,7 @@ from workbench.errors import InputError
 from workbench.formats.snapshot_file import save, snapshot_text
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.labels import NodeLabels, NodeTaints, Taint
+from workbench.model.links import SuspiciousLinks
 from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
 from workbench.model.switches import SwitchStates, SwitchTable
 
@@ -50,7 +51,10 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
     finite = st.floats(0, 1e6)
     diagonal = draw(st.sampled_from([0.0, math.inf, math.nan, -1.0]))
     a, b = draw(finite), draw(finite)
-    matrix = BandwidthMatrix(np.array([[diagonal, a], [b, 0.1]]), ("x", "é"), draw(st.text(max_size=5)))
+    doubt = SuspiciousLinks("p2p-disabled", ((0, 1), (1, 0)), draw(st.text(max_size=5)))
+    matrix = BandwidthMatrix(
+        np.array([[diagonal, a], [b, 0.1]]), ("x", "é"), draw(st.text(max_size=5)), (("", "NV2"), ("→", "")), (doubt,)
+    )
     rows = [draw(TEXTS) for _ in range(n)]
     taints = [draw(st.sampled_from([(), (Taint("k", "v", "NoSchedule"), Taint("", "", ""))])) for _ in range(n)]
     pods = tuple(
@@ -207,6 +211,10 @@ def record() -> dict[str, Any]:
         ("domains", [{"name": "a", "tier": 1, "parent": "b"}], "a parent that is not there"),
         ("matrices", [{"gb_s": [[0, "x"], [1, 0]]}], r"matrices\[0\].gb_s"),
         ("matrices", [{"gb_s": [[0, 1]]}], "the matrix is not square"),
+        ("matrices", [{"gb_s": [[0]], "link_types": [[1]]}], r"matrices\[0\].link_types"),
+        ("matrices", [{"gb_s": [[0]], "link_types": [["", ""]]}], "link types of another size"),
+        ("matrices", [{"gb_s": [[0]], "suspicious": [{"pairs": [[0]]}]}], r"suspicious\[0\].pairs"),
+        ("matrices", [{"gb_s": [[0]], "suspicious": [{"pairs": [[0, 1]]}]}], r"pairs: wrong type or value"),
         ("running", [{"name": "p", "node": 5}], r"running\[0\].node"),
         ("running", [{"name": "p", "node": 0, "gpu_mask": "0", "requests": {"cpu": "1"}}], "requests"),
         ("running", [{"name": "p", "node": 0, "gpu_mask": "0", "what": 1}], r"running\[0\].what"),

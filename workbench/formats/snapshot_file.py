@@ -20,6 +20,7 @@ from workbench.formats.manifests import read_text
 from workbench.formats.write_manifests import to_yaml_value
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.labels import NODE_NAME_FIELD, NodeLabels, NodeTaints, Taint
+from workbench.model.links import SuspiciousLinks
 from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
 from workbench.model.switches import SwitchStates, SwitchTable
 from workbench.model.topology import DomainSpec, Problem, Topology
@@ -103,14 +104,7 @@ def _record(snapshot: ClusterSnapshot) -> dict[str, Any]:
         "switches": None if snapshot.switches is None else _switch_record(snapshot.switches),
         "gpu_total": _hex_rows(snapshot.gpu_total),
         "gpu_free": _hex_rows(snapshot.gpu_free),
-        "matrices": [
-            {
-                "source": m.source,
-                "labels": list(m.labels),
-                "gb_s": [[_finite(x) for x in row] for row in m.gb_s.tolist()],
-            }
-            for m in snapshot.matrices
-        ],
+        "matrices": [_matrix_record(matrix) for matrix in snapshot.matrices],
         "node_matrix": snapshot.node_matrix.tolist(),
         "queues": [_plain(queue) for queue in snapshot.queues.values()],
         "running": [{**_plain(pod), "gpu_mask": f"{pod.gpu_mask:x}"} for pod in snapshot.running],
@@ -314,6 +308,20 @@ def _taints(data: Mapping[str, Any], n: int, order: npt.NDArray[np.int64]) -> No
     return NodeTaints(tuple(sets), codes)
 
 
+def _matrix_record(matrix: BandwidthMatrix) -> dict[str, Any]:
+    """What is known of the links is written where something is known."""
+    record: dict[str, Any] = {
+        "source": matrix.source,
+        "labels": list(matrix.labels),
+        "gb_s": [[_finite(x) for x in row] for row in matrix.gb_s.tolist()],
+    }
+    if matrix.link_types:
+        record["link_types"] = [list(row) for row in matrix.link_types]
+    if matrix.suspicious:
+        record["suspicious"] = [doubt.to_dict() for doubt in matrix.suspicious]
+    return record
+
+
 def _matrix(item: Mapping[str, Any], path: str) -> BandwidthMatrix:
     rows = get_list(item, "gb_s", path)
     try:
@@ -321,7 +329,28 @@ def _matrix(item: Mapping[str, Any], path: str) -> BandwidthMatrix:
         gb_s = np.array(numbers, dtype=np.float64)
     except (KeyError, TypeError, ValueError):
         raise wrong(child(path, "gb_s"), rows, "rows of numbers") from None
-    return BandwidthMatrix(gb_s, tuple(_texts(item, "labels", path)), get_text(item, "source", path))
+    types = get_list(item, "link_types", path)
+    if not all(type(row) is list and all(type(cell) is str for cell in row) for row in types):
+        raise wrong(child(path, "link_types"), types, "rows of text")
+    return BandwidthMatrix(
+        gb_s,
+        tuple(_texts(item, "labels", path)),
+        get_text(item, "source", path),
+        tuple(map(tuple, types)),
+        tuple(_doubt(doubt, where, len(rows)) for where, doubt in get_maps(item, "suspicious", path)),
+    )
+
+
+def _doubt(item: Mapping[str, Any], path: str, n: int) -> SuspiciousLinks:
+    pairs = get_list(item, "pairs", path)
+    if not all(type(pair) is list and len(pair) == 2 for pair in pairs):
+        raise wrong(child(path, "pairs"), pairs, "pairs of numbers")
+    numbers = _ints({"pairs": [gpu for pair in pairs for gpu in pair]}, "pairs", path, (2 * len(pairs),), 0, n - 1)
+    return SuspiciousLinks(
+        get_text(item, "code", path),
+        tuple(zip(numbers[::2].tolist(), numbers[1::2].tolist(), strict=True)),
+        get_text(item, "message", path),
+    )
 
 
 def _queue(item: Mapping[str, Any], path: str) -> Queue:
