@@ -20,6 +20,7 @@ def comparer(said):
     panel = PlacementComparer(workbench.load("datasets/demo"), ["volcano-1.13", "gang"])
     yield panel
     panel.close()
+    panel.wait()
 
 
 def ask(panel, type_, **body):

@@ -136,6 +136,11 @@ class PlacementComparer(Panel):
         """Give up the comparison that runs; False when none does."""
         return self._worker.cancel()
 
+    def close(self) -> None:
+        """Give up what runs, and take the widget away from the page."""
+        self.cancel()
+        super().close()
+
     def wait(self, seconds: float | None = None) -> None:
         """Until the comparison that runs is there."""
         self._worker.wait(seconds)

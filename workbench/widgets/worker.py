@@ -32,10 +32,13 @@ class Worker:
     def start(self, work: Callable[[Callable[[], bool]], None]) -> None:
         """Begin with something, in the background."""
         self.cancel()
-        generation = self._generation
+        generation, before = self._generation, self._thread
 
         def run() -> None:
             with contextlib.suppress(Cancelled):
+                # What was cancelled may still be inside a kernel, and both would use the same matrices.
+                if before is not None:
+                    before.join()
                 work(lambda: generation == self._generation)
 
         self._thread = threading.Thread(target=run, name="workbench-comparison", daemon=True)
