@@ -51,9 +51,7 @@ def test_hypernodes_that_min_resources_rule_out_count_too():
     job = gang(3, "hard", 1, min_resources={"cpu": 3000})
     refusal = get_policy("volcano-1.15").place(job, document_tree(cpu=1000).ledger())
     assert misses("volcano-1.15", job, document_tree(cpu=1000)) == [(1, "s0", 2, 3)]
-    assert refusal.reasons[0].message == (
-        "no HyperNode of tier <= 1 was as large as minResources when the session began: best s0 (tier 1) holds 2 of 3"
-    )
+    assert refusal.reasons[0].message == ("no HyperNode of tier <= 1 holds 3 pods: best s0 (tier 1) holds 2 of 3")
 
 
 def test_of_sub_groups_without_a_topology_of_the_job_every_tier_counts():

@@ -499,6 +499,9 @@ def _no_domain(
     if not search.misses:
         if record != NO_RECORD:
             text = f"no HyperNode{within} near the running pods is allowed"
+        elif misses and best_of(misses).holds < needs:
+            # The pre-filter by minResources comes first, but that no HyperNode holds the pods says more.
+            text = f"no HyperNode{within} holds {pods_text(needs)}"
         else:
             text = f"no HyperNode{within} was as large as minResources when the session began"
         if misses:
