@@ -74,7 +74,7 @@ def gpu_choices(
     if not 1 <= k <= n:
         raise InputError("k does not fit the machine", source=matrix.source, got=f"k={k}", expected=f"1 to {n} GPUs")
     numbers = range(n) if free is None else sorted(set(free))
-    if numbers and not (0 <= numbers[0] and numbers[-1] < n):
+    if numbers and not (numbers[0] >= 0 and numbers[-1] < n):
         raise InputError("no such GPU", source="free", got=f"{numbers[0]} to {numbers[-1]}", expected=f"0 to {n - 1}")
     gpus = NodeGpus(mask_of(numbers), matrix)
     names = [info.name for info in list_policies() if info.kind == "gpu"]
