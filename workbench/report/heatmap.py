@@ -39,6 +39,7 @@ def draw_heatmap(
     note: str = "",
     others: Mapping[str, Collection[int]] | None = None,
     asymmetry: bool = False,
+    words: bool = True,
 ) -> str:
     """Draw a matrix; row i, column j is the bandwidth from GPU i to GPU j.
 
@@ -55,6 +56,8 @@ def draw_heatmap(
         What policies would choose, by name: a column of marks beside the rows for each, as many as there are colours.
     asymmetry : bool
         Mark the slower direction of each unequal pair.
+    words : bool
+        Say below the picture what is chosen, which pair is slowest and what is suspicious; off where a page says so.
 
     Returns
     -------
@@ -81,7 +84,7 @@ def draw_heatmap(
         parts.append(asymmetry_overlay(matrix, left, above, cell, n > _TILES_UP_TO))
         note = f"{note}\n{asymmetry_text(matrix)}".strip()
     parts.append(set_columns(sets, left + n * cell + 8.0, above, cell))
-    legend, legend_height = _legend(matrix, chosen, pair, note)
+    legend, legend_height = _legend(matrix, chosen, pair, note, words)
     width = max(left + n * cell + 8.0 + COLUMN * len(sets), 420.0)
     top = above + n * cell + 8.0
     height = top + legend_height
@@ -224,7 +227,7 @@ def _mark(i: int, j: int, left: float, above: float, cell: float) -> str:
 
 
 def _legend(
-    matrix: BandwidthMatrix, chosen: Sequence[int], pair: tuple[int, int] | None, note: str
+    matrix: BandwidthMatrix, chosen: Sequence[int], pair: tuple[int, int] | None, note: str, words: bool
 ) -> tuple[str, float]:
     classes = link_class_table(matrix)
     parts, y = _class_keys(classes) if len(classes) <= _CLASSES_SHOWN else ([], 0.0)
@@ -232,13 +235,13 @@ def _legend(
     lines.append(f"row → column, GB/s; {len(classes)} link class{'es' if len(classes) != 1 else ''}")
     if any(c.noise for c in classes):
         lines[-1] += " (± noise inside it)"
-    if chosen:
+    if chosen and words:
         shown = ", ".join(map(str, chosen[:24])) + (", …" if len(chosen) > 24 else "")
         lines.append(f"chosen: {shown}")
-    if pair is not None:
+    if pair is not None and words:
         i, j = pair
         lines.append(f"slowest pair: {i} → {j}: {matrix.gb_s[i, j]:.4g} GB/s, {j} → {i}: {matrix.gb_s[j, i]:.4g} GB/s")
-    for doubt in suspicious_links(matrix):
+    for doubt in suspicious_links(matrix) if words else ():
         lines += textwrap.wrap(f"suspicious: {doubt.message}", _LINE)
     for line in lines:
         parts.append(f"<text x='0' y='{y + 13:.1f}'>{escape(line)}</text>")
