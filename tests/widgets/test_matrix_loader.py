@@ -204,6 +204,14 @@ class TestSets:
         view = ask(empty, "change", shown="tie 1")
         assert (view["shown_gpus"], view["tie"], view["shown"]) == ([2, 3], 1, "tie 1")
         assert view["sentence"].startswith("Tie 2: {2, 3}, bottleneck")
+        assert view["ties_text"] == "tie 2 of 2"
+
+    def test_many_ties_are_counted_in_words(self):
+        panel = MatrixLoader(np.full((72, 72), 900.0))
+        view = ask(panel, "change", k=2)
+        assert view["ties_text"] == "tie 1 of 100 listed, 2,556 in all"
+        assert "e+" in ask(panel, "change", k=36)["sentence"]
+        panel.close()
 
     def test_every_gpu_policy_has_a_row_and_can_be_shown(self, loader):
         view = ask(loader, "change", k=3)

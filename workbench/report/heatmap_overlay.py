@@ -42,7 +42,7 @@ def asymmetry_overlay(matrix: BandwidthMatrix, left: float, above: float, cell: 
         return svg_image(pixels, "tw-asymmetry", left, above, side, side)
     corners = []
     for i, j in np.argwhere(slower).tolist():
-        side = cell * (0.3 + 0.5 * (1.0 - float(ratio[i, j])))
+        side = cell * (0.2 + 0.25 * (1.0 - float(ratio[i, j])))
         x, y = left + (j + 1) * cell - 1, above + i * cell + 1
         text = f"{i} → {j} has {ratio[i, j]:.0%} of {j} → {i}"
         corners.append(f"<path d='M{x:.1f} {y:.1f}v{side:.1f}l{-side:.1f} {-side:.1f}z'><title>{text}</title></path>")
@@ -56,7 +56,8 @@ def asymmetry_text(matrix: BandwidthMatrix) -> str:
     if not count:
         return "both directions of every pair are alike (within 2 %)"
     i, j = (int(x) for x in np.unravel_index(int(ratio.argmin()), ratio.shape))
-    return f"pink: slower direction of {count} unequal pairs; most: {i} → {j} has {ratio[i, j]:.0%} of {j} → {i}"
+    pairs = f"{count} unequal pair{'s' * (count > 1)}"
+    return f"pink: slower direction of {pairs}; most: {i} → {j} has {ratio[i, j]:.0%} of {j} → {i}"
 
 
 def set_columns(sets: Sequence[tuple[str, Collection[int]]], left: float, above: float, cell: float) -> str:

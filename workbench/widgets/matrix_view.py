@@ -220,6 +220,7 @@ def matrix_view(
         "shown": name,
         "shown_gpus": list(gpus),
         "best": facts,
+        "ties_text": _ties_text(best, gpus),
         "tie": best.ties.index(gpus) if gpus in best.ties else -1,
         "choices": [_choice(choice, best, at) for at, choice in enumerate(choices)],
         "sentence": _sentence(question, name, best, gpus, value, pair),
@@ -258,6 +259,18 @@ def _choice(choice: GpuChoice, best: BestGpus, at: int) -> dict[str, Any]:
     }
 
 
+def _count(best: BestGpus) -> str:
+    """How many sets are optimal, in words; nobody reads nineteen digits."""
+    number = f"{best.optimal_sets:,}" if best.optimal_sets < 10_000_000 else f"about {best.optimal_sets:.1e}"
+    return number if best.optimal_sets_complete else f"more than {number.removeprefix('about ')}"
+
+
+def _ties_text(best: BestGpus, gpus: tuple[int, ...]) -> str:
+    listed = len(best.ties)
+    more = "" if best.optimal_sets == listed and best.optimal_sets_complete else f" listed, {_count(best)} in all"
+    return f"tie {best.ties.index(gpus) + 1} of {listed}{more}" if gpus in best.ties else f"{listed} ties{more}"
+
+
 def _sentence(
     question: Question, name: str, best: BestGpus, gpus: tuple[int, ...], value: float, pair: tuple[int, int] | None
 ) -> str:
@@ -267,8 +280,7 @@ def _sentence(
     if not gpus:
         return f"{who}: no set"
     named = ", ".join(map(str, gpus[:24])) + (", …" if len(gpus) > 24 else "")
-    count = best.to_dict()["optimal_sets"]
-    best_sets = f"{count} {'set is' if count == 1 else 'sets are'} best"
+    best_sets = "1 set is best" if _count(best) == "1" else f"{_count(best)} sets are best"
     if pair is None:
         return f"{who}: {{{named}}}, one GPU has no pair; {best_sets}"
     return (

@@ -148,6 +148,7 @@ function render(context) {
     assigning.hidden = !view.can_assign;
     answers.hidden = view.n === 0;
     if (view.n === 0) return;
+    if (cursor.row >= view.n || cursor.column >= view.n) cursor = { row: 0, column: 0 };
     for (const box of [slider, kBox]) {
       box.max = view.n;
       box.value = view.k;
@@ -164,13 +165,15 @@ function render(context) {
     result.textContent = view.sentence;
     drawn(picture, view.heatmap);
     drawn(machine, view.machine);
+    const row = table.contains(root.ownerDocument.activeElement) && root.ownerDocument.activeElement.closest("tr").dataset.policy;
     table.replaceChildren(choicesTable());
+    // Whoever steps through the rows by keyboard stays where they were.
+    if (row) [...table.querySelectorAll("tr")].find((r) => r.dataset.policy === row)?.querySelector("button").focus();
     suspicious.replaceChildren(...view.suspicious.map((text) => h("li", {}, `⚠ ${text}`)));
   }
   function showTies() {
     const count = view.best.ties.length;
-    const more = view.best.optimal_sets === count ? "" : ` listed, ${view.best.optimal_sets} in all`;
-    tie.textContent = view.tie >= 0 ? ` tie ${view.tie + 1} of ${count}${more} ` : ` ${count} ties${more} `;
+    tie.textContent = ` ${view.ties_text} `;
     before.disabled = after.disabled = count < 2;
   }
   function showGpus() {
