@@ -16,6 +16,7 @@ from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.best_gpus import best_gpus
 from workbench.policies import list_policies
 from workbench.widgets import matrix_view
+from workbench.widgets.editor import TopologyEditor
 from workbench.widgets.matrix_loader import MatrixLoader
 from workbench.widgets.matrix_view import Question, error_line, pair_text, read_printout, toggled
 
@@ -34,6 +35,19 @@ Legend:
   X    = Self
   SYS  = Connection traversing PCIe as well as the SMP interconnect between NUMA nodes
   NV#  = Connection traversing a bonded set of # NVLinks
+"""
+
+# Typed in the form of p2pBandwidthLatencyTest: two tables of two GPUs.
+P2P = """\
+[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]
+Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)
+   D\\D     0      1
+     0 800.00  48.25
+     1  48.25 800.00
+Bidirectional P2P=Enabled Bandwidth Matrix (GB/s)
+   D\\D     0      1
+     0 800.00  96.50
+     1  96.50 800.00
 """
 
 
@@ -102,6 +116,17 @@ class TestBringing:
     def test_what_could_not_be_read_is_listed(self, empty):
         text = TOPO.replace("Legend:", "something nobody ever printed\n\nLegend:")
         assert any("something nobody ever printed" in note for note in ask(empty, "load", text=text)["notes"])
+
+    def test_another_table_of_a_printout_keeps_the_question(self, empty):
+        view = ask(empty, "load", text=P2P, name="p2p.txt")
+        assert view["block"] in view["blocks"] and "bidirectional" in view["blocks"]
+        assert empty.matrix.gb_s[0, 1] == 48.25
+        ask(empty, "toggle", gpu=0, how="require")
+        view = ask(empty, "block", block="bidirectional")
+        assert (view["block"], view["states"][0]) == ("bidirectional", "required")
+        assert empty.matrix.gb_s[0, 1] == 96.5
+        assert "sideways" in refused(empty, "block", block="sideways")
+        assert empty.matrix.gb_s[0, 1] == 96.5
 
     def test_a_new_matrix_keeps_the_rule_and_as_much_of_k_as_fits(self, loader):
         ask(loader, "change", k=6, symmetric="max", link_classes=True)
@@ -261,6 +286,17 @@ class TestAssigning:
 
     def test_without_a_callable_it_is_refused(self, loader):
         assert "nothing to assign it to" in refused(loader, "assign", names="a")
+
+    def test_the_editor_takes_it_for_nodes_of_as_many_gpus(self):
+        editor = TopologyEditor()
+        editor.edit(op="add_switches", count=2, nodes_each=2, gpus=8)
+        panel = MatrixLoader(koordinator_matrix_a(), editor.assign)
+        names = list(editor.snapshot.topology.node_names)
+        assert ask(panel, "assign", names=", ".join(names[:2]))["nodes"] == names[:2]
+        assert editor.snapshot.node_matrix.tolist() == [0, 0, -1, -1]
+        assert "no selected node" in refused(panel, "assign", names="nobody")
+        panel.close()
+        editor.close()
 
 
 @pytest.mark.parametrize("n", [1, 2, 72, 384])

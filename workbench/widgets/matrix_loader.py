@@ -56,6 +56,7 @@ class MatrixLoader(Panel):
     handlers = {
         "state": "_state",
         "load": "_load",
+        "block": "_block",
         "change": "_change",
         "toggle": "_toggle",
         "pair": "_pair",
@@ -65,6 +66,7 @@ class MatrixLoader(Panel):
     def __init__(self, matrix: BandwidthMatrix | npt.ArrayLike | None = None, assign: Assign | None = None) -> None:
         super().__init__()
         self._assign = assign
+        self._printout: dict[str, Any] = {}
         self._notes: dict[str, Any] = {"notes": [], "format": "", "block": "", "blocks": []}
         self.matrix: BandwidthMatrix | None = None
         self.question: Question | None = None
@@ -98,6 +100,14 @@ class MatrixLoader(Panel):
             return {"error": str(error), "line": error_line(error)}
         return self._view()
 
+    def _block(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Another table of the same printout: the same GPUs, so the question stays."""
+        question = self._known()[1]
+        self._read({**self._printout, "block": body.get("block")})
+        if len(question.states) == len(self._known()[1].states):
+            return self._ask(question)
+        return self._view()
+
     def _change(self, body: dict[str, Any]) -> dict[str, Any]:
         return self._ask(self._known()[1].changed(body))
 
@@ -119,6 +129,7 @@ class MatrixLoader(Panel):
     def _read(self, body: dict[str, Any]) -> BandwidthMatrix:
         reading = read_printout(body)
         self._use(reading.matrix)
+        self._printout = body
         self._notes = {
             "notes": reading_notes(reading),
             "format": f"{reading.format}, {reading.kind}",

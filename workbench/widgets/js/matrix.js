@@ -18,7 +18,7 @@ function render(context) {
     rows: 4, spellcheck: "false", "aria-label": "printout",
     placeholder: "paste what nvidia-smi topo -m, p2pBandwidthLatencyTest, rocm-smi, npu-smi … printed, or drop a file",
   });
-  const block = h("select", { "aria-label": "table of the printout", hidden: true, onchange: () => reload() });
+  const block = h("select", { "aria-label": "table of the printout", hidden: true, onchange: () => panel.attempt("block", { block: block.value }).then(show) });
   const notes = h("ul", { class: "wb-notes" });
   const slider = h("input", { type: "range", min: 1, max: 8, "aria-label": "number of GPUs k" });
   const kBox = h("input", { type: "number", min: 1, class: "wb-small", "aria-label": "k" });
@@ -67,15 +67,11 @@ function render(context) {
 
   // ---- bringing a printout ----
 
-  let last = null;
   async function take(text, name, file) {
     const bytes = new Uint8Array(await file.arrayBuffer());
     // The text area is for reading and mending: not for bytes, and not for megabytes.
     paste.value = bytes.includes(0) || text.length > MOST_TEXT ? "" : text;
     await load(bytes.includes(0) ? { data: base64(bytes), name } : { text, name });
-  }
-  function reload() {
-    if (last !== null) load({ ...last, block: block.value });
   }
   async function load(body) {
     const answer = await panel.attempt("load", body);
@@ -85,7 +81,6 @@ function render(context) {
       if (answer.line) selectLine(paste, answer.line);
       return;
     }
-    last = { ...body, block: undefined };
     focused = 0;
     show(answer);
   }
