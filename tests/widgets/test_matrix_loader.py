@@ -121,7 +121,7 @@ class TestBringing:
         view = ask(empty, "load", text=P2P, name="p2p.txt")
         assert view["block"] in view["blocks"] and "bidirectional" in view["blocks"]
         assert empty.matrix.gb_s[0, 1] == 48.25
-        ask(empty, "toggle", gpu=0, how="require")
+        ask(empty, "toggle", gpus=[0], how="require")
         view = ask(empty, "block", block="bidirectional")
         assert (view["block"], view["states"][0]) == ("bidirectional", "required")
         assert empty.matrix.gb_s[0, 1] == 96.5
@@ -130,7 +130,7 @@ class TestBringing:
 
     def test_a_new_matrix_keeps_the_rule_and_as_much_of_k_as_fits(self, loader):
         ask(loader, "change", k=6, symmetric="max", link_classes=True)
-        ask(loader, "toggle", gpu=0, how="free")
+        ask(loader, "toggle", gpus=[0], how="free")
         view = ask(loader, "load", text=TOPO)
         assert (view["k"], view["symmetric"], view["link_classes"]) == (4, "max", True)
         assert view["states"] == ["free"] * 4
@@ -159,14 +159,14 @@ class TestAsking:
 
     def test_a_taken_gpu_is_not_chosen(self, loader):
         first = ask(loader, "state")["best"]["gpus"]
-        view = ask(loader, "toggle", gpu=first[0], how="free")
+        view = ask(loader, "toggle", gpus=[first[0]], how="free")
         assert view["states"][first[0]] == "taken" and first[0] not in view["best"]["gpus"]
         assert all(first[0] not in choice["gpus"] for choice in view["choices"])
-        assert ask(loader, "toggle", gpu=first[0], how="free")["best"]["gpus"] == first
+        assert ask(loader, "toggle", gpus=[first[0]], how="free")["best"]["gpus"] == first
 
     def test_a_required_gpu_is_in_and_an_avoided_one_is_out(self, loader):
-        ask(loader, "toggle", gpu=1, how="require")
-        view = ask(loader, "toggle", gpu=2, how="avoid")
+        ask(loader, "toggle", gpus=[1], how="require")
+        view = ask(loader, "toggle", gpus=[2], how="avoid")
         assert view["best"] == best_gpus(loader.matrix, 2, require=[1], avoid=[2]).to_dict()
         assert 1 in view["best"]["gpus"]
 
@@ -176,7 +176,7 @@ class TestAsking:
 
     def test_too_few_free_gpus_are_said_in_words(self, loader):
         for gpu in range(7):
-            view = ask(loader, "toggle", gpu=gpu, how="free")
+            view = ask(loader, "toggle", gpus=[gpu], how="free")
         assert view["sentence"] == "2 GPUs asked for, 1 may be used"
         assert view["shown_gpus"] == [] and view["best"]["gpus"] == []
 
@@ -208,19 +208,31 @@ class TestClicks:
     def test_each_click_and_the_same_again(self, clicks, want):
         question = self.FOUR
         for click in clicks:
-            question = toggled(question, 2, click)
+            question = toggled(question, [2], click)
         assert question.states == ("free", "free", want, "free")
 
     def test_requiring_more_than_k_raises_k(self):
         question = self.FOUR
         for gpu in range(3):
-            question = toggled(question, gpu, "require")
+            question = toggled(question, [gpu], "require")
         assert question.k == 3
 
-    @pytest.mark.parametrize(("gpu", "how"), [(4, "free"), (-1, "free"), ("1", "free"), (True, "free"), (1, "eat")])
-    def test_no_such_click(self, gpu, how):
+    def test_several_at_once_get_the_same_state(self):
+        question = toggled(self.FOUR, [1, 2], "free")
+        assert question.states == ("free", "taken", "taken", "free")
+        assert toggled(question, [0, 1, 2, 3], "free").states == ("free",) * 4
+        question = toggled(question, [0, 1], "avoid")
+        assert question.states == ("avoided", "avoided", "taken", "free")
+        assert toggled(question, [0, 1], "avoid").states == ("free", "free", "taken", "free")
+
+    @pytest.mark.parametrize("gpus", [[4], [-1], ["1"], [True], [], 1, None, [0, 9]])
+    def test_no_such_gpu(self, gpus):
         with pytest.raises(InputError):
-            toggled(self.FOUR, gpu, how)
+            toggled(self.FOUR, gpus, "free")
+
+    def test_no_such_click(self):
+        with pytest.raises(InputError, match="no such click"):
+            toggled(self.FOUR, [1], "eat")
 
 
 class TestSets:

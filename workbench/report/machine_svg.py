@@ -144,8 +144,10 @@ def _island_links(layout: MachineLayout, classes: npt.NDArray[np.int32]) -> list
 def _box(island: Island) -> str:
     count = len(island.gpus)
     text = f"{count} GPUs" if count != 1 else "1 GPU"
+    inside = " ".join(map(str, island.gpus))
     return (
-        f"<rect x='{island.x:.1f}' y='{island.y:.1f}' width='{island.width:.1f}' height='{island.height:.1f}' rx='3' "
+        f"<rect data-gpus='{inside}' x='{island.x:.1f}' y='{island.y:.1f}' width='{island.width:.1f}' "
+        f"height='{island.height:.1f}' rx='3' "
         f"style='fill:var(--jp-layout-color1, Canvas)' stroke='currentColor' stroke-opacity='.45'/>"
         f"<text x='{island.x + 4:.1f}' y='{island.y + 11:.1f}' font-size='9' fill-opacity='.75'>{text}</text>"
     )

@@ -112,7 +112,7 @@ class MatrixLoader(Panel):
         return self._ask(self._known()[1].changed(body))
 
     def _toggle(self, body: dict[str, Any]) -> dict[str, Any]:
-        return self._ask(toggled(self._known()[1], body.get("gpu"), body.get("how", "free")))
+        return self._ask(toggled(self._known()[1], body.get("gpus"), body.get("how", "free")))
 
     def _pair(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"text": pair_text(self._known()[0], body.get("from"), body.get("to"))}

@@ -106,16 +106,16 @@ class Question:
         return replace(asked, shown=str(body.get("shown", self.shown if same else BEST)))
 
 
-def toggled(question: Question, gpu: Any, how: Any) -> Question:
-    """The question after a click on a GPU.
+def toggled(question: Question, gpus: Any, how: Any) -> Question:
+    """The question after a click on a GPU, or on several at once.
 
     Parameters
     ----------
     question : Question
-    gpu : int
+    gpus : list of int
     how : {"free", "require", "avoid"}
-        What the click means: free or taken; required or only free; avoided or free. A second click of the same kind
-        takes it back. Requiring more GPUs than k raises k.
+        What the click means: free or taken; required or only free; avoided or free. Where all of them are so already,
+        or a plain click meets any that is not free, they become free. Requiring more GPUs than k raises k.
 
     Raises
     ------
@@ -123,15 +123,20 @@ def toggled(question: Question, gpu: Any, how: Any) -> Question:
         No such GPU, or no such click.
     """
     n = len(question.states)
-    if type(gpu) is not int or not 0 <= gpu < n:
-        raise InputError("no such GPU", source="widget", got=shown(gpu), expected=f"0 to {n - 1}")
+    if not isinstance(gpus, list) or not gpus:
+        raise InputError("no GPU", source="widget", got=shown(gpus), expected="a list of numbers")
+    for gpu in gpus:
+        if type(gpu) is not int or not 0 <= gpu < n:
+            raise InputError("no such GPU", source="widget", got=shown(gpu), expected=f"0 to {n - 1}")
     means = {"free": "taken", "require": "required", "avoid": "avoided"}
     if how not in means:
         raise InputError("no such click", source="widget", got=shown(how), expected=", ".join(means))
     states = list(question.states)
+    now = {states[gpu] for gpu in gpus}
     # A plain click on a GPU with a wish takes the wish back before it takes the GPU away.
-    plain = how == "free" and states[gpu] != "free"
-    states[gpu] = "free" if plain or states[gpu] == means[how] else means[how]
+    back = now != {"free"} if how == "free" else now == {means[how]}
+    for gpu in gpus:
+        states[gpu] = "free" if back else means[how]
     return replace(question, states=tuple(states), k=max(question.k, states.count("required")), shown=BEST)
 
 

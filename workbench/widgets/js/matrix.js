@@ -46,7 +46,9 @@ function render(context) {
       h("label", {}, classes, " link classes first"), h("label", {}, asymmetry, " show asymmetry"),
       h("span", { class: "wb-ties" }, before, tie, after)),
     gpus,
-    h("p", { class: "wb-quiet wb-hint" }, "click or Space: free / taken ✕ · Ctrl-click or R: required ★ · Shift-click or A: avoid ⊘"),
+    h("p", { class: "wb-quiet wb-hint" },
+      h("button", { onclick: () => toggle(view.states.map((_, i) => i), "free") }, "all free / none"),
+      " click or Space: free / taken ✕ · Ctrl-click or R: required ★ · Shift-click or A: avoid ⊘ · also in the graph, a box for all in it"),
     result,
     h("div", { class: "wb-columns" }, h("div", {}, picture, pointed), h("div", { class: "wb-side" }, machine, table)),
     suspicious, assigning);
@@ -87,11 +89,22 @@ function render(context) {
 
   // ---- asking ----
 
-  async function toggle(gpu, how) {
-    focused = gpu;
-    show(await panel.attempt("toggle", { gpu, how }));
-    gpus.children[focused]?.focus();
+  async function toggle(which, how) {
+    show(await panel.attempt("toggle", { gpus: which, how }));
   }
+  async function toggleOne(gpu, how) {
+    focused = gpu;
+    await toggle([gpu], how);
+    gpus.children[focused].focus();
+  }
+  const meaning = (event) => (event.ctrlKey || event.metaKey ? "require" : event.shiftKey ? "avoid" : "free");
+  // In the picture of the machine, too: one GPU, or all of an island by its box.
+  machine.addEventListener("click", (event) => {
+    const one = event.target.closest("[data-gpu]");
+    const many = event.target.closest("[data-gpus]");
+    if (one) toggle([Number(one.dataset.gpu)], meaning(event));
+    else if (many) toggle(many.dataset.gpus.split(" ").map(Number), meaning(event));
+  });
   function step(by) {
     const count = view.best.ties.length;
     change({ shown: `tie ${(Math.max(view.tie, 0) + by + count) % count}` });
@@ -125,7 +138,7 @@ function render(context) {
     const next = moved(event.key, at, view.n, ACROSS);
     if (how === undefined && next < 0) return;
     event.preventDefault();
-    if (how !== undefined) toggle(at, how);
+    if (how !== undefined) toggleOne(at, how);
     else focus(next);
   });
   function focus(gpu) {
@@ -179,7 +192,7 @@ function render(context) {
       "aria-pressed": String(state !== "taken"), "data-state": state, tabindex: i === focused ? "0" : "-1",
       "aria-label": `${view.labels[i]}, ${state}`, title: `GPU ${i}, ${view.labels[i]}: ${state}`,
       "data-chosen": String(view.shown_gpus.includes(i)),
-      onclick: (event) => toggle(i, event.ctrlKey || event.metaKey ? "require" : event.shiftKey ? "avoid" : "free"),
+      onclick: (event) => toggleOne(i, meaning(event)),
     }, `${named ? view.labels[i] : i}${GLYPH[state]}`)));
   }
   function choicesTable() {
