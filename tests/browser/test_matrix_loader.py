@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.browser.lab import Server, open_notebook
+from tests.browser.lab import Notebook, Server, open_notebook
 
 pytestmark = pytest.mark.browser
 
@@ -14,15 +16,161 @@ loader = MatrixLoader([[0, 50, 10, 10], [50, 0, 10, 10], [10, 10, 0, 40], [10, 1
 loader
 """
 
+EMPTY = """
+from workbench.widgets.matrix_loader import MatrixLoader
+loader = MatrixLoader()
+loader
+"""
 
-def test_k_and_the_free_gpus_choose_the_set(chromium, lab: Server):
+# A machine of groups that fast links join, one link of it slow in one direction.
+SIZES = """
+import numpy as np
+from workbench.widgets.matrix_loader import MatrixLoader
+group = np.arange({n}) // {group}
+gb_s = np.where(group[:, None] == group[None, :], 392.0, 96.0)
+gb_s[0, 1] = 40.0
+loader = MatrixLoader(gb_s)
+loader
+"""
+
+# Typed in the form of `nvidia-smi topo -m`.
+TOPO = """\
+\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\tNUMA Affinity
+GPU0\t X \tSYS\tNV2\tSYS\t0-15\t0
+GPU1\tSYS\t X \tSYS\tSYS\t0-15\t0
+GPU2\tNV2\tSYS\t X \tSYS\t16-31\t1
+GPU3\tSYS\tSYS\tSYS\t X \t16-31\t1
+"""
+
+DROP = """
+(root, {name, text}) => {
+  const files = new DataTransfer();
+  files.items.add(new File([text], name, {type: 'text/plain'}));
+  root.dispatchEvent(new DragEvent('drop', {dataTransfer: files, bubbles: true, cancelable: true}));
+}
+"""
+
+
+def drop(notebook: Notebook, panel, name: str, text: str) -> None:
+    panel.evaluate(DROP, {"name": name, "text": text})
+    panel.page.wait_for_function("e => e.querySelector('.wb-notes li') !== null", arg=panel.element_handle())
+    notebook.settle(panel)
+
+
+def quiet(notebook: Notebook) -> bool:
+    return notebook.outside == [] and notebook.complaints == []
+
+
+def test_mouse_and_keys_choose_the_set(chromium, lab: Server):
     notebook = open_notebook(chromium, lab, "matrix", [CELL])
     notebook.run(0)
     panel = notebook.panel("matrix")
     notebook.settle(panel)
-    notebook.screenshot(panel, "matrix-4")
     assert notebook.kernel("loader.best.gpus") == [0, 1]
-    panel.get_by_role("button", name="gpu_0", exact=True).click()
+    gpu = panel.locator(".wb-gpus button")
+    gpu.nth(0).click()
     notebook.settle(panel)
     assert notebook.kernel("loader.best.gpus") == [2, 3]
-    assert notebook.outside == [] and notebook.complaints == []
+    # By keyboard: two to the right, require that one; then k by the slider.
+    panel.page.keyboard.press("ArrowRight")
+    panel.page.keyboard.press("ArrowRight")
+    panel.page.keyboard.press("r")
+    notebook.settle(panel)
+    assert notebook.kernel("list(loader.question.states)") == ["taken", "free", "required", "free"]
+    gpu.nth(3).click(modifiers=["Shift"])
+    notebook.settle(panel)
+    assert notebook.kernel("[loader.best.gpus, loader.question.states[3]]") == [[1, 2], "avoided"]
+    panel.get_by_label("number of GPUs k").focus()
+    panel.page.keyboard.press("ArrowLeft")
+    notebook.settle(panel)
+    assert notebook.kernel("loader.question.k") == 1
+    # A policy's row, by keyboard, keeps the focus; the entries of the heat map are read with arrows.
+    row = panel.get_by_role("button", name="gpu-lowest-index", exact=True)
+    row.focus()
+    panel.page.keyboard.press("Enter")
+    notebook.settle(panel)
+    assert row.evaluate("e => e === document.activeElement && e.getAttribute('aria-pressed')") == "true"
+    panel.locator(".wb-heatmap").focus()
+    panel.page.keyboard.press("ArrowDown")
+    notebook.settle(panel)
+    assert panel.locator(".wb-pointed").inner_text() == "GPU 1, gpu_1"
+    panel.page.keyboard.press("ArrowLeft")
+    notebook.settle(panel)
+    assert panel.locator(".wb-pointed").inner_text() == "gpu_1 → gpu_0: 50 GB/s; back 50 GB/s"
+    assert panel.page.locator(".jp-Notebook .jp-CodeCell").count() == 1  # no key inserted a cell
+    assert quiet(notebook)
+
+
+def test_a_dropped_printout_is_chosen_from_and_an_error_keeps_the_text(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "printout", [EMPTY])
+    notebook.run(0)
+    panel = notebook.panel("matrix")
+    drop(notebook, panel, "topo.txt", TOPO)
+    assert notebook.kernel("[loader.best.gpus, loader.matrix.source]") == [[0, 2], "topo.txt"]
+    paste = panel.get_by_label("printout", exact=True)
+    assert paste.input_value() == TOPO
+    paste.fill("0 1 2\n1 0 what\n2 3 0\n")
+    panel.get_by_role("button", name="Load text").click()
+    notebook.settle(panel)
+    assert "line 2" in panel.locator(".wb-message").inner_text()
+    selected = paste.evaluate("e => e.value.slice(e.selectionStart, e.selectionEnd)")
+    assert selected == "1 0 what"
+    assert notebook.kernel("len(loader.matrix)") == 4
+    paste.fill("0 1 2\n1 0 9\n2 9 0\n")
+    panel.get_by_role("button", name="Load text").click()
+    notebook.settle(panel)
+    assert notebook.kernel("loader.best.gpus") == [1, 2]
+    assert panel.locator(".wb-message").is_hidden()
+    assert quiet(notebook)
+
+
+def test_a_real_printout_of_nvidia_smi_is_dropped(chromium, lab: Server, public_data: Path):
+    printout = public_data / "matrices" / "topo_m_v100_sxm2_8_oneflow.txt"
+    notebook = open_notebook(chromium, lab, "real", [EMPTY])
+    notebook.run(0)
+    panel = notebook.panel("matrix")
+    drop(notebook, panel, printout.name, printout.read_text())
+    panel.get_by_label("k", exact=True).fill("4")
+    panel.get_by_label("k", exact=True).press("Enter")
+    notebook.settle(panel)
+    assert notebook.kernel("[len(loader.matrix), loader.question.k]") == [8, 4]
+    chosen = notebook.kernel("loader.best.gpus")
+    marked = panel.locator(".wb-gpus button[data-chosen=true]")
+    assert [int(i) for i in marked.evaluate_all("all => all.map(e => [...e.parentNode.children].indexOf(e))")] == chosen
+    # A policy's choice is drawn instead when it is asked for.
+    panel.get_by_role("button", name="gpu-lowest-index", exact=True).click()
+    notebook.settle(panel)
+    assert panel.locator(".wb-result").inner_text().startswith("gpu-lowest-index: {0, 1, 2, 3}")
+    notebook.screenshot(panel, "matrix-real-v100")
+    assert quiet(notebook)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_size_can_be_read(chromium, lab: Server, theme: str):
+    sizes = {8: (4, 3), 72: (18, 8), 384: (8, 16)}
+    cells = [SIZES.format(n=n, group=group) for n, (group, _) in sizes.items()]
+    notebook = open_notebook(chromium, lab, f"sizes-{theme}", cells, theme)
+    notebook.page.set_viewport_size({"width": 1500, "height": 1500})
+    for index, (n, (group, k)) in enumerate(sizes.items()):
+        notebook.run(index)
+        panel = notebook.page.locator(".jp-Notebook .jp-CodeCell").nth(index).locator(".wb-matrix[data-ready=true]")
+        panel.wait_for(state="visible", timeout=40_000)
+        panel.get_by_label("k", exact=True).fill(str(k))
+        panel.get_by_label("k", exact=True).press("Enter")
+        panel.get_by_label("show asymmetry").check()
+        notebook.settle(panel)
+        notebook.screenshot(panel, f"matrix-{n}-{theme}")
+        assert panel.locator(".wb-gpus button").count() == n
+        box = panel.locator(".wb-machine svg").bounding_box()
+        assert box["width"] > 200 and 0.3 < box["width"] / box["height"] < 4
+        drawn = panel.locator(".wb-machine [data-gpu]").first.bounding_box()
+        assert drawn["width"] >= 4 and drawn["height"] >= 4
+        if n > 24:
+            # An island's box takes all of it away; the label "GPUs" lies on it, so its corner is clicked.
+            box_of = panel.locator(".wb-machine [data-gpus]").nth(0)
+            box_of.click(position={"x": 2, "y": 2})
+            notebook.settle(panel)
+            assert notebook.kernel("loader.question.states.count('taken')") == group
+        # The picture fits the page: nothing is cut off on the right.
+        assert panel.evaluate("e => e.scrollWidth <= e.clientWidth + 1")
+    assert quiet(notebook)

@@ -1,6 +1,6 @@
 """How to place: the contract, the registry and the policies themselves."""
 
 from workbench.policies.base import Policy
-from workbench.policies.registry import PolicyInfo, get_policy, list_policies, policy
+from workbench.policies.registry import PolicyInfo, get_gpu_policy, get_policy, list_policies, policy
 
-__all__ = ["Policy", "PolicyInfo", "get_policy", "list_policies", "policy"]
+__all__ = ["Policy", "PolicyInfo", "get_gpu_policy", "get_policy", "list_policies", "policy"]

@@ -32,7 +32,7 @@ from workbench.policies.volcano.scores import NodeOrderParameters, TopologyParam
 from workbench.policies.volcano.v1_13 import Volcano113
 from workbench.policies.volcano.v1_15 import Volcano115
 
-__all__ = ["Entry", "PolicyInfo", "get_policy", "list_policies", "policy"]
+__all__ = ["Entry", "PolicyInfo", "get_gpu_policy", "get_policy", "list_policies", "policy"]
 
 F = TypeVar("F", bound=PlaceFunction)
 
@@ -274,6 +274,12 @@ def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **paramete
         return Composed(entry.name, node, GpuBottleneck(default, required=False))
     chooser = _find(second, ("gpu",))
     return Composed(f"{entry.name}+{chooser.name}", node, _make(chooser, of_gpu, GpuPolicy))
+
+
+def get_gpu_policy(name: str, **parameters: object) -> GpuPolicy:
+    """Make a GPU policy alone, to be asked about one machine; errors as in `get_policy`."""
+    made: GpuPolicy = _make(_find(name, ("gpu",)), parameters, GpuPolicy)
+    return made
 
 
 def _make(entry: Entry, given: Mapping[str, object], wanted: type[Any]) -> Any:

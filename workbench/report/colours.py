@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["JobColour", "heat", "ink_on", "job_colours"]
+__all__ = ["CHOSEN", "MARK", "SET_COLOURS", "JobColour", "heat", "ink_on", "job_colours"]
 
 # Okabe and Ito's qualitative palette without black, then Paul Tol's muted one where it differs from those.
 _JOBS = (
@@ -22,6 +22,11 @@ _JOBS = (
     "#ddcc77",
 )
 _OTHERS = "#8a8a8a"
+
+#: A chosen set of GPUs, and its slowest pair.
+CHOSEN, MARK = "#0072b2", "#d55e00"
+#: Sets beside the chosen one, by position: what policies would take.
+SET_COLOURS = tuple(colour for colour in _JOBS if colour not in (CHOSEN, MARK))
 
 # Viridis at nine even steps (Smith and van der Walt): even in lightness, so that it survives grey printing.
 _HEAT = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725")

@@ -6,12 +6,9 @@ page of 147,456 squares for 384 GPUs would not scroll), and marks are drawn over
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import struct
 import textwrap
-import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 
 import numpy as np
@@ -19,7 +16,9 @@ import numpy.typing as npt
 
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.links import LinkClass, link_class_table, suspicious_links
-from workbench.report.colours import heat, ink_on
+from workbench.report.colours import MARK, SET_COLOURS, heat, ink_on
+from workbench.report.heatmap_overlay import COLUMN, asymmetry_overlay, asymmetry_text, set_columns
+from workbench.report.png import svg_image
 from workbench.report.topology_svg import fit_text
 
 __all__ = ["draw_heatmap", "slowest_pair"]
@@ -29,7 +28,6 @@ _VALUES_UP_TO = 16
 _LABELS_UP_TO = 96
 _CLASSES_SHOWN = 12
 _LINE = 66  # characters of a line of the legend
-_MARK = "#d55e00"
 _FADED = 0.28
 
 
@@ -39,6 +37,9 @@ def draw_heatmap(
     pair: tuple[int, int] | None = None,
     title: str = "",
     note: str = "",
+    others: Mapping[str, Collection[int]] | None = None,
+    asymmetry: bool = False,
+    words: bool = True,
 ) -> str:
     """Draw a matrix; row i, column j is the bandwidth from GPU i to GPU j.
 
@@ -51,6 +52,12 @@ def draw_heatmap(
         The slowest pair of the set; by default the slowest direction inside it.
     title, note : str
         Heading, and a line below the picture.
+    others : mapping of str to collection of int, optional
+        What policies would choose, by name: a column of marks beside the rows for each, as many as there are colours.
+    asymmetry : bool
+        Mark the slower direction of each unequal pair.
+    words : bool
+        Say below the picture what is chosen, which pair is slowest and what is suspicious; off where a page says so.
 
     Returns
     -------
@@ -61,18 +68,24 @@ def draw_heatmap(
     chosen = sorted(chosen)
     if pair is None and len(chosen) > 1:
         pair = slowest_pair(matrix, chosen)
+    sets = list((others or {}).items())[: len(SET_COLOURS)]
     cell = _cell_size(n)
     texts = matrix.labels if n <= _LABELS_UP_TO else tuple(str(i) for i in range(n))
     left = min(max(len(t) for t in texts) * 7.6 + 10.0, 110.0)
     above = (24.0 if title else 2.0) + 16.0
-    key = "tw" + hashlib.sha256(f"{matrix.checksum}{chosen}{pair}{title}{note}".encode()).hexdigest()[:10]
+    drawn = f"{matrix.checksum}{chosen}{pair}{title}{note}{sets}{asymmetry}"
+    key = "tw" + hashlib.sha256(drawn.encode()).hexdigest()[:10]
     shades = _shades(matrix)
     parts = [_entries(matrix, shades, chosen, left, above, cell)]
     parts.append(_labels(texts, chosen, left, above, cell))
     if pair is not None:
         parts.extend(_mark(i, j, left, above, cell) for i, j in (pair, pair[::-1]))
-    legend, legend_height = _legend(matrix, chosen, pair, note)
-    width = max(left + n * cell + 4.0, 420.0)
+    if asymmetry:
+        parts.append(asymmetry_overlay(matrix, left, above, cell, n > _TILES_UP_TO))
+        note = f"{note}\n{asymmetry_text(matrix)}".strip()
+    parts.append(set_columns(sets, left + n * cell + 8.0, above, cell))
+    legend, legend_height = _legend(matrix, chosen, pair, note, words)
+    width = max(left + n * cell + 8.0 + COLUMN * len(sets), 420.0)
     top = above + n * cell + 8.0
     height = top + legend_height
     heading = f"<text x='1' y='15' font-size='13' font-weight='600'>{escape(fit_text(title, width, 13.0))}</text>"
@@ -125,11 +138,7 @@ def _entries(
 ) -> str:
     n = len(matrix)
     if n > _TILES_UP_TO:
-        data = base64.b64encode(_png(_pixels(shades, chosen))).decode()
-        return (
-            f"<image class='tw-entries' x='{left:.1f}' y='{above:.1f}' width='{n * cell:.1f}' height='{n * cell:.1f}' "
-            f"preserveAspectRatio='none' style='image-rendering:pixelated' href='data:image/png;base64,{data}'/>"
-        )
+        return svg_image(_pixels(shades, chosen), "tw-entries", left, above, n * cell, n * cell)
     inside = set(chosen) or set(range(n))
     parts = ["<g class='tw-entries' stroke='currentColor' stroke-opacity='.25' stroke-width='.5'>"]
     for i in range(n):
@@ -200,10 +209,10 @@ def _labels(texts: Sequence[str], chosen: Sequence[int], left: float, above: flo
     # Chosen GPUs get a bar beside their row and above their column: readable at every size.
     for i in chosen:
         parts.append(
-            f"<rect x='{left - 4:.1f}' y='{above + i * cell:.1f}' width='3' height='{cell:.1f}' fill='{_MARK}'/>"
+            f"<rect x='{left - 4:.1f}' y='{above + i * cell:.1f}' width='3' height='{cell:.1f}' fill='{MARK}'/>"
         )
         parts.append(
-            f"<rect x='{left + i * cell:.1f}' y='{above - 3:.1f}' width='{cell:.1f}' height='3' fill='{_MARK}'/>"
+            f"<rect x='{left + i * cell:.1f}' y='{above - 3:.1f}' width='{cell:.1f}' height='3' fill='{MARK}'/>"
         )
     return f"<g class='tw-labels'>{''.join(parts)}</g>"
 
@@ -213,26 +222,26 @@ def _mark(i: int, j: int, left: float, above: float, cell: float) -> str:
     side = cell + 2 * grow
     return (
         f"<rect class='tw-bottleneck' x='{left + j * cell - grow:.1f}' y='{above + i * cell - grow:.1f}' "
-        f"width='{side:.1f}' height='{side:.1f}' fill='none' stroke='{_MARK}' stroke-width='{3 if cell >= 18 else 2}'/>"
+        f"width='{side:.1f}' height='{side:.1f}' fill='none' stroke='{MARK}' stroke-width='{3 if cell >= 18 else 2}'/>"
     )
 
 
 def _legend(
-    matrix: BandwidthMatrix, chosen: Sequence[int], pair: tuple[int, int] | None, note: str
+    matrix: BandwidthMatrix, chosen: Sequence[int], pair: tuple[int, int] | None, note: str, words: bool
 ) -> tuple[str, float]:
     classes = link_class_table(matrix)
     parts, y = _class_keys(classes) if len(classes) <= _CLASSES_SHOWN else ([], 0.0)
-    lines = [note] if note else []
+    lines = [part for line in note.splitlines() for part in textwrap.wrap(line, _LINE)]
     lines.append(f"row → column, GB/s; {len(classes)} link class{'es' if len(classes) != 1 else ''}")
     if any(c.noise for c in classes):
         lines[-1] += " (± noise inside it)"
-    if chosen:
+    if chosen and words:
         shown = ", ".join(map(str, chosen[:24])) + (", …" if len(chosen) > 24 else "")
         lines.append(f"chosen: {shown}")
-    if pair is not None:
+    if pair is not None and words:
         i, j = pair
         lines.append(f"slowest pair: {i} → {j}: {matrix.gb_s[i, j]:.4g} GB/s, {j} → {i}: {matrix.gb_s[j, i]:.4g} GB/s")
-    for doubt in suspicious_links(matrix):
+    for doubt in suspicious_links(matrix) if words else ():
         lines += textwrap.wrap(f"suspicious: {doubt.message}", _LINE)
     for line in lines:
         parts.append(f"<text x='0' y='{y + 13:.1f}'>{escape(line)}</text>")
@@ -294,15 +303,3 @@ def _pixels(shades: npt.NDArray[np.float64], chosen: Sequence[int]) -> npt.NDArr
         inside[list(chosen)] = True
         pixels[..., 3] = np.where(inside[:, None] & inside[None, :], pixels[..., 3], pixels[..., 3] * _FADED)
     return pixels
-
-
-def _png(pixels: npt.NDArray[np.uint8]) -> bytes:
-    """An RGBA image as PNG (RFC 2083): every row unfiltered, one zlib stream."""
-    height, width, _ = pixels.shape
-    rows = b"".join(b"\0" + pixels[y].tobytes() for y in range(height))
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b"")

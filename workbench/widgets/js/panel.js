@@ -107,12 +107,12 @@ export function openPanel({ model, el }, name) {
   return { root, busy, message, ask, attempt, on, say, ready, close };
 }
 
-/** Files that were chosen, dropped on `target`, or pasted into it as text, given to `take(text, name)` one by one. */
+/** Files that were chosen, dropped on `target`, or pasted into it as text, given to `take(text, name, file)` one by one. */
 export function acceptFiles(target, take) {
   const input = h("input", { type: "file", hidden: true, onchange: () => readAll([...input.files]) });
   target.append(input);
   async function readAll(files) {
-    for (const file of files) await take(await file.text(), file.name);
+    for (const file of files) await take(await file.text(), file.name, file);
     input.value = "";
   }
   target.addEventListener("dragover", (event) => {

@@ -1,0 +1,114 @@
+"""What every GPU policy would choose on one machine, beside the exact answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import InputError, WorkbenchError
+from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.model.bandwidth import BandwidthMatrix, Symmetric
+from workbench.policies import get_gpu_policy, list_policies
+from workbench.policies.gpu.base import NodeGpus
+
+__all__ = ["GpuChoice", "gpu_choices", "set_bottleneck_gb_s", "slowest_of"]
+
+
+@dataclass(frozen=True)
+class GpuChoice:
+    """The answer of one GPU policy to one pod.
+
+    Attributes
+    ----------
+    policy : str
+        Name in the registry.
+    gpus : tuple of int
+        Ascending; empty where it refuses.
+    bottleneck_gb_s : float
+        Of these GPUs; infinity for one GPU, 0 where it refuses.
+    note : str
+        Why there is no answer, or what the policy warns of.
+    """
+
+    policy: str
+    gpus: tuple[int, ...]
+    bottleneck_gb_s: float
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; infinity becomes None."""
+        value = None if np.isinf(self.bottleneck_gb_s) else self.bottleneck_gb_s
+        return {"policy": self.policy, "gpus": list(self.gpus), "bottleneck_gb_s": value, "note": self.note}
+
+
+def gpu_choices(
+    matrix: BandwidthMatrix, k: int, free: Iterable[int] | None = None, symmetric: Symmetric = "min"
+) -> tuple[GpuChoice, ...]:
+    """Ask every registered GPU policy for k GPUs of one machine.
+
+    Parameters
+    ----------
+    matrix : BandwidthMatrix
+    k : int
+        GPUs of one pod, 1 <= k <= n.
+    free : iterable of int, optional
+        GPUs that may be used; all by default.
+    symmetric : {"min", "max", "mean"}
+        How the bottleneck of what they choose is measured; what they choose follows their own rules and default
+        parameters.
+
+    Returns
+    -------
+    tuple of GpuChoice
+        In the order of the registry (by name). One that fails or refuses answers with an empty set and says why.
+
+    Raises
+    ------
+    InputError
+        k below 1 or above the machine's size, a GPU number out of range.
+    """
+    n = len(matrix)
+    if not 1 <= k <= n:
+        raise InputError("k does not fit the machine", source=matrix.source, got=f"k={k}", expected=f"1 to {n} GPUs")
+    numbers = range(n) if free is None else sorted(set(free))
+    if numbers and not (numbers[0] >= 0 and numbers[-1] < n):
+        raise InputError("no such GPU", source="free", got=f"{numbers[0]} to {numbers[-1]}", expected=f"0 to {n - 1}")
+    gpus = NodeGpus(mask_of(numbers), matrix)
+    names = [info.name for info in list_policies() if info.kind == "gpu"]
+    return tuple(_ask(name, gpus, matrix, k, symmetric) for name in names)
+
+
+def _ask(name: str, gpus: NodeGpus, matrix: BandwidthMatrix, k: int, symmetric: Symmetric) -> GpuChoice:
+    try:
+        policy = get_gpu_policy(name)
+        if gpus.free.bit_count() < k:
+            return GpuChoice(name, (), 0.0, f"{gpus.free.bit_count()} GPUs are free")
+        masks = policy.choose(gpus, (k,)) if policy.fits(gpus, (k,)) else None
+        warnings = "; ".join(policy.warnings([(gpus, (k,), 1)]))
+    except WorkbenchError as error:
+        return GpuChoice(name, (), 0.0, str(error))
+    except Exception as error:  # a policy of another package must not take the others' answers away
+        return GpuChoice(name, (), 0.0, f"{type(error).__name__}: {error}")
+    if masks is None:
+        return GpuChoice(name, (), 0.0, f"refuses {k} of these GPUs")
+    chosen = indices_of(masks[0])
+    return GpuChoice(name, chosen, set_bottleneck_gb_s(matrix, chosen, symmetric), warnings)
+
+
+def set_bottleneck_gb_s(matrix: BandwidthMatrix, gpus: Iterable[int], symmetric: Symmetric = "min") -> float:
+    """Smallest pair weight inside a set (DESIGN decision 1); infinity for one GPU."""
+    inside = list(gpus)
+    return float(matrix.pair_weights_gb_s(symmetric)[np.ix_(inside, inside)].min()) if inside else 0.0
+
+
+def slowest_of(matrix: BandwidthMatrix, gpus: Iterable[int], symmetric: Symmetric = "min") -> tuple[int, int] | None:
+    """The pair of a set with the smallest weight, ascending; None for one GPU or none. Ties: lowest indices."""
+    inside = sorted(gpus)
+    if len(inside) < 2:
+        return None
+    block = matrix.pair_weights_gb_s(symmetric)[np.ix_(inside, inside)]
+    i, j = np.unravel_index(int(block.argmin()), block.shape)
+    return inside[int(i)], inside[int(j)]

@@ -1,0 +1,42 @@
+// Requests of a slider or a pointer: one at a time, and of those that came meanwhile only the last.
+
+/** `send(value)` resolves when it is answered; the returned function may be called as often as the page likes. */
+export function latest(send) {
+  let busy = false;
+  let waiting = null;
+  return async function offer(value) {
+    if (busy) {
+      waiting = { value };
+      return;
+    }
+    busy = true;
+    let next = { value };
+    try {
+      while (next !== null) {
+        waiting = null;
+        await send(next.value);
+        next = waiting;
+      }
+    } finally {
+      busy = false;
+    }
+  };
+}
+
+/** Which entry of n x n lies under a point of a square box; null outside of it. */
+export function entryAt(box, x, y, n) {
+  const column = Math.floor(((x - box.left) / box.width) * n);
+  const row = Math.floor(((y - box.top) / box.height) * n);
+  const inside = column >= 0 && row >= 0 && column < n && row < n;
+  return inside ? { row, column } : null;
+}
+
+/** Where an arrow, Home or End leads from item `at` of `count`, `across` of them in a row; -1 for other keys. */
+export function moved(key, at, count, across) {
+  const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: across, ArrowUp: -across };
+  if (key === "Home") return 0;
+  if (key === "End") return count - 1;
+  if (!(key in steps)) return -1;
+  const next = at + steps[key];
+  return next >= 0 && next < count ? next : at;
+}

@@ -1,0 +1,294 @@
+"""What `MatrixLoader` knows of a question, and what its page draws: plain functions, tested without a page."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import CapacityError, InputError
+from workbench.evaluate.gpu_choices import GpuChoice, gpu_choices, set_bottleneck_gb_s, slowest_of
+from workbench.formats.matrices.base import MatrixReading
+from workbench.formats.matrix import read_matrix_content
+from workbench.model.bandwidth import BandwidthMatrix, Symmetric
+from workbench.model.best_gpus import BestGpus, best_gpus
+from workbench.model.links import suspicious_links
+from workbench.objects.fields import shown
+from workbench.report.colours import SET_COLOURS
+from workbench.report.heatmap import draw_heatmap
+from workbench.report.machine_svg import draw_machine
+
+__all__ = [
+    "BEST",
+    "MAX_BYTES",
+    "Question",
+    "answer_question",
+    "error_line",
+    "matrix_view",
+    "pair_text",
+    "read_printout",
+    "reading_notes",
+    "toggled",
+]
+
+#: A printout of 1,024 GPUs with long numbers stays far below.
+MAX_BYTES = 32 * 2**20
+
+#: The set that is shown unless a tie or a policy's choice is asked for.
+BEST = "best"
+
+_LINE = re.compile(r"\bline (\d+)\b")
+_UNREAD = 5
+
+_RULES = {
+    "min": "the slower direction counts",
+    "max": "the faster direction counts",
+    "mean": "the mean of both directions counts",
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which k GPUs, and of which.
+
+    Attributes
+    ----------
+    k : int
+    states : tuple of str
+        Of each GPU: ``free``, ``taken``, ``required`` or ``avoided``.
+    symmetric : {"min", "max", "mean"}
+    link_classes : bool
+    asymmetry : bool
+        Whether unequal directions are marked; changes no answer.
+    shown : str
+        Which set is drawn: ``best``, ``tie N`` (from 0) or the name of a GPU policy.
+    """
+
+    k: int
+    states: tuple[str, ...]
+    symmetric: Symmetric = "min"
+    link_classes: bool = False
+    asymmetry: bool = False
+    shown: str = BEST
+
+    def of(self, *states: str) -> list[int]:
+        """GPUs in one of these states."""
+        return [i for i, state in enumerate(self.states) if state in states]
+
+    def changed(self, body: Mapping[str, Any]) -> Question:
+        """The question with what the page changed: ``k``, ``symmetric``, ``link_classes``, ``asymmetry``, ``shown``.
+
+        Whatever changes the answer shows the best set again.
+
+        Raises
+        ------
+        InputError
+            A value of the wrong type, or k outside the machine.
+        """
+        n, k, symmetric = len(self.states), body.get("k", self.k), body.get("symmetric", self.symmetric)
+        if type(k) is not int or not 1 <= k <= n:
+            raise InputError("k does not fit the machine", source="k", got=shown(k), expected=f"1 to {n}")
+        if symmetric not in _RULES:
+            raise InputError(
+                "unknown direction rule", source="symmetric", got=shown(symmetric), expected=", ".join(_RULES)
+            )
+        flags = {name: body.get(name, getattr(self, name)) for name in ("link_classes", "asymmetry")}
+        for name, value in flags.items():
+            if type(value) is not bool:
+                raise InputError("not a switch", source=name, got=shown(value), expected="true or false")
+        asked = replace(self, k=k, symmetric=symmetric, **flags)
+        same = replace(asked, asymmetry=self.asymmetry) == self
+        return replace(asked, shown=str(body.get("shown", self.shown if same else BEST)))
+
+
+def toggled(question: Question, gpus: Any, how: Any) -> Question:
+    """The question after a click on a GPU, or on several at once.
+
+    Parameters
+    ----------
+    question : Question
+    gpus : list of int
+    how : {"free", "require", "avoid"}
+        What the click means: free or taken; required or only free; avoided or free. Where all of them are so already,
+        or a plain click meets any that is not free, they become free. Requiring more GPUs than k raises k.
+
+    Raises
+    ------
+    InputError
+        No such GPU, or no such click.
+    """
+    n = len(question.states)
+    if not isinstance(gpus, list) or not gpus:
+        raise InputError("no GPU", source="widget", got=shown(gpus), expected="a list of numbers")
+    for gpu in gpus:
+        if type(gpu) is not int or not 0 <= gpu < n:
+            raise InputError("no such GPU", source="widget", got=shown(gpu), expected=f"0 to {n - 1}")
+    means = {"free": "taken", "require": "required", "avoid": "avoided"}
+    if how not in means:
+        raise InputError("no such click", source="widget", got=shown(how), expected=", ".join(means))
+    states = list(question.states)
+    now = {states[gpu] for gpu in gpus}
+    # A plain click on a GPU with a wish takes the wish back before it takes the GPU away.
+    back = now != {"free"} if how == "free" else now == {means[how]}
+    for gpu in gpus:
+        states[gpu] = "free" if back else means[how]
+    return replace(question, states=tuple(states), k=max(question.k, states.count("required")), shown=BEST)
+
+
+def read_printout(body: Mapping[str, Any]) -> MatrixReading:
+    """The matrix in what the page sent: ``text``, or ``data`` in base64; ``name``, and ``block`` for one of several.
+
+    Raises
+    ------
+    InputError, UnknownNameError
+        As `workbench.formats.matrix.load_matrix`.
+    CapacityError
+        More than 32 MiB.
+    """
+    name = str(body.get("name") or "pasted text")
+    data = body.get("data")
+    if data is None:
+        content = str(body.get("text", "")).encode()
+    else:
+        try:
+            content = base64.b64decode(str(data), validate=True)
+        except binascii.Error:
+            raise InputError("not base64", source=name, expected="the bytes of a file") from None
+    if len(content) > MAX_BYTES:
+        raise CapacityError(f"{name}: {len(content):,} bytes, at most {MAX_BYTES:,} are read")
+    return read_matrix_content(content, name, block=body.get("block") or None)
+
+
+def error_line(error: Exception) -> int:
+    """Line of the text that an error is about, from 1; 0 where it names none."""
+    found = _LINE.search(error.where or "") if isinstance(error, InputError) else None
+    return int(found[1]) if found else 0
+
+
+def reading_notes(reading: MatrixReading) -> list[str]:
+    """What the reader should know beside the matrix: left aside, taken instead, not understood."""
+    lines = [f"line {number} could not be read: {text[:60]}" for number, text in reading.unread[:_UNREAD]]
+    more = len(reading.unread) - _UNREAD
+    return [*reading.notes, *lines, *([f"{more} more lines could not be read"] if more > 0 else [])]
+
+
+def answer_question(matrix: BandwidthMatrix, question: Question) -> tuple[BestGpus, tuple[GpuChoice, ...]]:
+    """The exact answer, and what each GPU policy would choose of the GPUs that are neither taken nor avoided.
+
+    Policies know no required GPUs.
+    """
+    best = best_gpus(
+        matrix,
+        question.k,
+        free=question.of("free", "required", "avoided"),
+        require=question.of("required"),
+        avoid=question.of("avoided"),
+        symmetric=question.symmetric,
+        link_classes=question.link_classes,
+    )
+    usable = question.of("free", "required")
+    return best, gpu_choices(matrix, question.k, usable, question.symmetric)
+
+
+def shown_set(best: BestGpus, choices: tuple[GpuChoice, ...], name: str) -> tuple[str, tuple[int, ...]]:
+    """The set with this name (`Question.shown`) and its name; the best one where it is not there any more."""
+    sets = {f"tie {i}": tie for i, tie in enumerate(best.ties)} | {choice.policy: choice.gpus for choice in choices}
+    return (name, sets[name]) if name in sets else (BEST, best.gpus)
+
+
+def matrix_view(
+    matrix: BandwidthMatrix, question: Question, best: BestGpus, choices: tuple[GpuChoice, ...]
+) -> dict[str, Any]:
+    """Everything that the page draws, JSON-ready."""
+    name, gpus = shown_set(best, choices, question.shown)
+    pair = slowest_of(matrix, gpus, question.symmetric)
+    if gpus == best.gpus:
+        pair = best.bottleneck_pair
+    value = set_bottleneck_gb_s(matrix, gpus, question.symmetric)
+    others = {choice.policy: choice.gpus for choice in choices}
+    taken = question.of("taken", "avoided")
+    facts = best.to_dict()
+    return {
+        "n": len(matrix),
+        "source": matrix.source,
+        "labels": list(matrix.labels),
+        "states": list(question.states),
+        "k": question.k,
+        "symmetric": question.symmetric,
+        "link_classes": question.link_classes,
+        "asymmetry": question.asymmetry,
+        "shown": name,
+        "shown_gpus": list(gpus),
+        "best": facts,
+        "ties_text": _ties_text(best, gpus),
+        "tie": best.ties.index(gpus) if gpus in best.ties else -1,
+        "choices": [_choice(choice, best, at) for at, choice in enumerate(choices)],
+        "sentence": _sentence(question, name, best, gpus, value, pair),
+        "suspicious": [doubt.message for doubt in suspicious_links(matrix)],
+        "heatmap": draw_heatmap(matrix, gpus, pair, others=others, asymmetry=question.asymmetry, words=False),
+        "machine": draw_machine(matrix, gpus, pair, others, question.symmetric, taken),
+    }
+
+
+def pair_text(matrix: BandwidthMatrix, i: Any, j: Any) -> str:
+    """One entry of the matrix and its way back, in words.
+
+    Raises
+    ------
+    InputError
+        No such GPU.
+    """
+    n = len(matrix)
+    for gpu in (i, j):
+        if type(gpu) is not int or not 0 <= gpu < n:
+            raise InputError("no such GPU", source="widget", got=shown(gpu), expected=f"0 to {n - 1}")
+    if i == j:
+        return f"GPU {i}, {matrix.labels[i]}"
+    kind = f" ({matrix.link_types[i][j]})" if matrix.link_types else ""
+    forth, back = matrix.gb_s[i, j], matrix.gb_s[j, i]
+    return f"{matrix.labels[i]} → {matrix.labels[j]}: {forth:g} GB/s{kind}; back {back:g} GB/s"
+
+
+def _choice(choice: GpuChoice, best: BestGpus, at: int) -> dict[str, Any]:
+    """A policy's row: its answer, its bottleneck as a part of the best one, and the colour of its marks."""
+    known = bool(choice.gpus) and bool(best.gpus) and np.isfinite(best.bottleneck_gb_s) and best.bottleneck_gb_s > 0
+    return {
+        **choice.to_dict(),
+        "of_best": choice.bottleneck_gb_s / best.bottleneck_gb_s if known else None,
+        "colour": SET_COLOURS[at] if at < len(SET_COLOURS) else "",
+    }
+
+
+def _count(best: BestGpus) -> str:
+    """How many sets are optimal, in words; nobody reads nineteen digits."""
+    number = f"{best.optimal_sets:,}" if best.optimal_sets < 10_000_000 else f"about {best.optimal_sets:.1e}"
+    return number if best.optimal_sets_complete else f"more than {number.removeprefix('about ')}"
+
+
+def _ties_text(best: BestGpus, gpus: tuple[int, ...]) -> str:
+    listed = len(best.ties)
+    more = "" if best.optimal_sets == listed and best.optimal_sets_complete else f" listed, {_count(best)} in all"
+    return f"tie {best.ties.index(gpus) + 1} of {listed}{more}" if gpus in best.ties else f"{listed} ties{more}"
+
+
+def _sentence(
+    question: Question, name: str, best: BestGpus, gpus: tuple[int, ...], value: float, pair: tuple[int, int] | None
+) -> str:
+    if name == BEST and not gpus:
+        return f"{question.k} GPUs asked for, {best.n_free} may be used"
+    who = "Best set" if name == BEST else f"Tie {best.ties.index(gpus) + 1}" if name.startswith("tie ") else name
+    if not gpus:
+        return f"{who}: no set"
+    named = ", ".join(map(str, gpus[:24])) + (", …" if len(gpus) > 24 else "")
+    best_sets = "1 set is best" if _count(best) == "1" else f"{_count(best)} sets are best"
+    if pair is None:
+        return f"{who}: {{{named}}}, one GPU has no pair; {best_sets}"
+    return (
+        f"{who}: {{{named}}}, bottleneck {value:.4g} GB/s between {pair[0]} and {pair[1]} "
+        f"({_RULES[question.symmetric]}); {best_sets}"
+    )
