@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench
+from workbench.policies import registry
 from workbench.widgets.comparer import PlacementComparer
 
 
@@ -21,6 +22,12 @@ def comparer(said):
     yield panel
     panel.close()
     panel.wait()
+
+
+@pytest.fixture(autouse=True)
+def own_registry(monkeypatch):
+    """Policies of these tests are registered for one test only."""
+    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
 
 
 def ask(panel, type_, **body):
