@@ -28,10 +28,21 @@ _PASSES = 10
 
 @dataclass(frozen=True)
 class LintedFiles:
-    """A report, and how many objects of which kinds the input holds that no room reads."""
+    """A report, and what else is to be said of the input.
+
+    Attributes
+    ----------
+    report : LintReport
+    ignored : mapping of str to int
+        Objects by kind that no room reads.
+    notes : tuple of str
+        What the readers of other formats left aside or doubt, such as a printout that is cut off: no rule sees it in
+        the HyperNodes.
+    """
 
     report: LintReport
     ignored: Mapping[str, int]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,13 +111,14 @@ def lint_files(
         places |= {name: Place(d.source, d.where) for name, d in written.items()}
         if joined.snapshot is not None:
             subject = replace(Subject.of_snapshot(joined.snapshot), places=places)
+            notes = joined.snapshot.gaps
         else:
             data = {name: d.data for name, d in written.items()}
             subject = Subject.of_objects(cluster, places, data, joined.matrices)
+            notes = tuple(joined.notes)
         report = lint(subject, only, ignore)
-    return LintedFiles(
-        _with_lines(report, manifests, stdin), dict(sorted((Counter(manifests.ignored) + cluster.ignored).items()))
-    )
+    ignored = dict(sorted((Counter(manifests.ignored) + cluster.ignored).items()))
+    return LintedFiles(_with_lines(report, manifests, stdin), ignored, notes)
 
 
 def _is_hypernode(data: Mapping[str, Any]) -> bool:

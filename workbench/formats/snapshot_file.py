@@ -181,6 +181,9 @@ def parse_snapshot(text: str, source: str) -> ClusterSnapshot:
 
 
 def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
+    for key in ("nodes", "domains", "resources"):
+        if key not in data:
+            raise wrong(key, None, "a list; is the snapshot cut off?")
     nodes = _texts(data, "nodes", "")
     n = len(nodes)
     if len(set(nodes)) != n:
