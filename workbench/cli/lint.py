@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import tell_kinds, tell_notes
-from workbench.cli.options import From, Out
+from workbench.cli.options import Files, From, Out
 from workbench.cli.output import emit, no_table_in_file, print_tables, to_json
 from workbench.errors import InputError
 
@@ -29,15 +29,7 @@ class LintOutput(StrEnum):
 
 
 def lint(
-    file: Annotated[
-        list[str],
-        typer.Option(
-            "-f",
-            "--file",
-            metavar="PATH",
-            help="File, folder or - for stdin: manifests, or a fabric in another format.",
-        ),
-    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    file: Files = [],  # noqa: B006 - typer reads the default, nobody changes it
     from_: From = None,
     output: Annotated[LintOutput, typer.Option("-o", "--output", help="Form of the result.")] = LintOutput.table,
     out: Out = None,
