@@ -7,7 +7,7 @@ from typing import Any
 
 from measure import microseconds, row
 
-from workbench.objects.hypernode import HyperNode
+from workbench.objects.hypernode_manifest import hypernode_manifest
 from workbench.objects.kinds import ClusterObjects
 from workbench.topology.generate import Fabric, NodeShape
 from workbench.topology.lint import RULES, Subject, lint
@@ -34,24 +34,7 @@ def objects(damaged: bool) -> ClusterObjects:
 
 def manifests(cluster: ClusterObjects) -> dict[str, dict[str, Any]]:
     """The HyperNodes as written, for the rule that asks admission."""
-    return {name: _manifest(hypernode) for name, hypernode in cluster.hypernodes.items()}
-
-
-def _manifest(hypernode: HyperNode) -> dict[str, Any]:
-    members = []
-    for m in hypernode.members:
-        by_name = m.selector.exact is not None
-        selector = (
-            {"exactMatch": {"name": m.selector.exact}} if by_name else {"regexMatch": {"pattern": m.selector.pattern}}
-        )
-        members.append({"type": m.type, "selector": selector})
-    spec = {"tier": hypernode.tier, "members": members}
-    return {
-        "apiVersion": "topology.volcano.sh/v1alpha1",
-        "kind": "HyperNode",
-        "metadata": {"name": hypernode.name},
-        "spec": spec,
-    }
+    return {name: hypernode_manifest(hypernode) for name, hypernode in cluster.hypernodes.items()}
 
 
 def pairwise_overlaps(cluster: ClusterObjects) -> int:

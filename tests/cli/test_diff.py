@@ -69,3 +69,13 @@ def test_bad_input_is_one_line_and_exits_2(run: Run, both: tuple[Path, Path], tm
     result = run("topology", "diff", *both, "--from", "slrm")
     assert result.status == 2 and "did you mean slurm" in result.err
     assert run("topology", "diff", *both, *(["--from", "slurm"] * 3)).status == 2
+
+
+def test_what_the_readers_doubt_is_told_with_its_file(run: Run) -> None:
+    fabrics = Path(__file__).parents[2] / "datasets" / "one-fabric"
+    before, after = fabrics / "ibnetdiscover.out", fabrics / "ibnetdiscover-one-wrong-cable.out"
+    result = run("topology", "diff", before, after)
+    assert result.status == 1
+    assert [line for line in result.err.splitlines() if "a wrong cable?" in line] == [
+        f"note: {after}: only gpu-05 joins leaf-2a/leaf-2b and leaf-3a/leaf-3b to one HyperNode: a wrong cable?"
+    ]

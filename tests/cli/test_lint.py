@@ -71,3 +71,13 @@ def test_another_format_is_linted(run: Run, tmp_path: Path) -> None:
     path.write_text("SwitchName=a Nodes=n[0-3]\nSwitchName=b Nodes=n[3-7]\n", encoding="utf-8")
     result = run("topology", "lint", "-f", path, "-o", "json")
     assert result.status == 1 and [f["rule"] for f in result.json["findings"]] == ["overlap"]
+
+
+def test_what_a_reader_doubts_is_told_beside_the_findings(run: Run) -> None:
+    path = Path(__file__).parents[2] / "datasets" / "one-fabric" / "ibnetdiscover-one-wrong-cable.out"
+    result = run("topology", "lint", "-f", path)
+    assert result.status == 0 and "note: storage ports, not nodes: nas-1" in result.err
+    assert any("gpu-05" in line for line in result.err.splitlines())
+    assert run("topology", "lint", "-f", path, "-o", "json").json["notes"] == [
+        line.removeprefix("note: ") for line in result.err.splitlines()
+    ]

@@ -50,3 +50,11 @@ def test_what_a_reader_left_aside_is_said_on_stderr(run: Run, tmp_path: Path) ->
     table = tmp_path / "nodes.json"
     table.write_text('[{"Name": "a", "DomainUUID": "u", "Health": "BAD"}]', encoding="utf-8")
     assert "note: not healthy says NetQ" in run("topology", "show", "-f", table).err
+
+
+def test_it_is_said_in_every_form_of_output(run: Run, tmp_path: Path) -> None:
+    path = Path(__file__).parents[2] / "datasets" / "one-fabric" / "ibnetdiscover.out"
+    told = run("topology", "show", "-f", path).err
+    assert "note: storage ports, not nodes: nas-1" in told
+    for form in ("json", "svg", "html"):
+        assert run("topology", "show", "-f", path, "-o", form, "--out", tmp_path / form).err == told

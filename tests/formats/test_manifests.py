@@ -64,6 +64,9 @@ def test_other_documents_of_a_folder_are_counted_but_an_own_file_must_be_a_manif
     assert read_manifests([tmp_path]).ignored == {"(no kind)": 2}
     with pytest.raises(InputError, match=r"no Kubernetes object \(found a list of 2, expected a mapping\)"):
         read_manifests([tmp_path / "matrix.json"])
+    (tmp_path / "hosts.csv").write_text("ip;DSW;PSW;ASW\n")
+    with pytest.raises(InputError, match=r"expected a mapping, or a fabric of a known format \(--from\)"):
+        read_manifests([tmp_path / "hosts.csv"])
 
 
 @pytest.mark.parametrize(

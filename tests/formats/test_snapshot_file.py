@@ -226,6 +226,12 @@ def test_a_bad_field_is_refused_with_its_name(key, value, want):
         read_back(json.dumps(record() | {key: value}))
 
 
+@pytest.mark.parametrize("key", ["nodes", "domains", "resources"])
+def test_a_snapshot_without_what_it_is_of_is_refused(key):
+    with pytest.raises(InputError, match=rf"stdin: {key}: the field is missing"):
+        read_back(json.dumps({name: value for name, value in record().items() if name != key}))
+
+
 def test_a_file_that_broke_off_is_refused_with_its_line():
     text = snapshot_text(read_back("SwitchName=a Nodes=n[1-2]\n"))
     with pytest.raises(InputError, match=r"stdin: line \d+, column \d+: not JSON"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, UnknownNameError
@@ -24,6 +24,7 @@ __all__ = [
     "tell_gaps",
     "tell_ignored",
     "tell_kinds",
+    "tell_notes",
 ]
 
 
@@ -123,5 +124,10 @@ def tell_kinds(ignored: Mapping[str, int]) -> None:
 
 def tell_gaps(scenario: Scenario) -> None:
     """What the input does not say, or says twice in different ways, and what is taken instead."""
-    for gap in scenario.snapshot.gaps:
-        sys.stderr.write(f"note: {gap}\n")
+    tell_notes(scenario.snapshot.gaps)
+
+
+def tell_notes(notes: Iterable[str]) -> None:
+    """What a reader has to say beside its result, a line each."""
+    for note in notes:
+        sys.stderr.write(f"note: {note}\n")

@@ -41,7 +41,7 @@ def diff(
       workbench topology diff monday.yaml tuesday.yaml
       workbench topology diff -f hypernodes.yaml -f ibnetdiscover.out -o html --out diff.html
     """
-    from workbench.cli.arguments import load_scenario
+    from workbench.cli.arguments import load_scenario, tell_notes
     from workbench.errors import InputError
     from workbench.topology.diff import diff_topologies
 
@@ -55,6 +55,8 @@ def diff(
     given = [*from_, *from_] or ["auto", "auto"]
     formats = [None if name == "auto" else name for name in given[:2]]
     before, after = (load_scenario([path], format=name).snapshot for path, name in zip(both, formats, strict=True))
+    # A printout that is cut off looks like nodes that vanished.
+    tell_notes(f"{path}: {gap}" for path, snapshot in zip(both, (before, after), strict=True) for gap in snapshot.gaps)
     found = diff_topologies(before.topology, after.topology)
     if output is ShowOutput.table:
         from workbench.report.difference import difference_tables

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import tell_kinds
-from workbench.cli.options import From, Out
+from workbench.cli.arguments import tell_kinds, tell_notes
+from workbench.cli.options import Files, From, Out
 from workbench.cli.output import emit, no_table_in_file, print_tables, to_json
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.topology.lint import LintReport
+    from workbench.formats.lint_files import LintedFiles
 
 __all__ = ["LintOutput", "lint"]
 
@@ -29,15 +29,7 @@ class LintOutput(StrEnum):
 
 
 def lint(
-    file: Annotated[
-        list[str],
-        typer.Option(
-            "-f",
-            "--file",
-            metavar="PATH",
-            help="File, folder or - for stdin: manifests, or a fabric in another format.",
-        ),
-    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    file: Files = [],  # noqa: B006 - typer reads the default, nobody changes it
     from_: From = None,
     output: Annotated[LintOutput, typer.Option("-o", "--output", help="Form of the result.")] = LintOutput.table,
     out: Out = None,
@@ -89,16 +81,18 @@ def lint(
         stdin = sys.stdin.buffer.read() if "-" in file else None
         linted = lint_files(file, stdin, only, without, from_)
     tell_kinds(linted.ignored)
-    _show(linted.report, output, out)
+    tell_notes(linted.notes)
+    _show(linted, output, out)
     if linted.report.errors:
         raise typer.Exit(1)
 
 
-def _show(report: LintReport, output: LintOutput, out: Any) -> None:
+def _show(linted: LintedFiles, output: LintOutput, out: Any) -> None:
+    report = linted.report
     if output is LintOutput.json:
         # `problems`: what `topology show` says of the same input.
         problems = [{"code": p.code, "domain": p.domain, "message": p.message} for p in report.subject.problems]
-        emit(to_json({**report.to_dict(), "problems": problems}), out)
+        emit(to_json({**report.to_dict(), "problems": problems, "notes": list(linted.notes)}), out)
     elif output is LintOutput.sarif:
         from workbench.evaluate.provenance import version
         from workbench.formats.sarif import to_sarif

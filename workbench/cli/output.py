@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,9 +21,7 @@ def no_table_in_file(output: str, out: Path | None) -> None:
 
 
 def emit(text: str, out: Path | None = None) -> None:
-    """Write a result; a file appears whole or not at all.
-
-    A link is followed; a device or a pipe (``/dev/stdout``, ``/dev/null``) is written to, never replaced.
+    """Write a result to stdout, or to a file as `workbench.formats.whole_file.write_whole` does.
 
     Raises
     ------
@@ -35,31 +31,9 @@ def emit(text: str, out: Path | None = None) -> None:
     if out is None:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         return
-    try:
-        if out.exists() and not out.is_file() and not out.is_dir():
-            with out.open("w", encoding="utf-8") as file:
-                file.write(text)
-        else:
-            _replace(out.resolve(), text)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise InputError(
-            "cannot be written", source=str(out), got=error.strerror, expected="a writable place"
-        ) from None
+    from workbench.formats.whole_file import write_whole
 
-
-def _replace(path: Path, text: str) -> None:
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    # In the same folder, so that the rename stays on one file system; the name is ours alone.
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with draft.open("x", encoding="utf-8") as file:
-            file.write(text)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_whole(out, text)
 
 
 def to_json(value: Any) -> str:

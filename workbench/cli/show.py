@@ -57,7 +57,6 @@ def show(
         from workbench.report.tree_text import topology_tree
 
         print_tables(*topology_tree(snapshot.topology, depth, unfold))
-        tell_gaps(scenario)
     elif output is DrawOutput.json:
         emit(to_json(_record(snapshot.topology)), out)
     elif output is DrawOutput.svg:
@@ -68,6 +67,7 @@ def show(
         from workbench.report.html import topology_page
 
         emit(topology_page(snapshot), out)
+    tell_gaps(scenario)
 
 
 def _record(topology: Topology) -> dict[str, Any]:

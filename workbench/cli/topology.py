@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -23,12 +23,8 @@ topology_app = typer.Typer(
 topology_app.add_typer(discover_app, name="discover")
 
 topology_app.command()(convert)
-
-
 topology_app.command()(show)
 topology_app.command()(diff)
-
-
 topology_app.command()(lint)
 
 
@@ -59,7 +55,3 @@ def generate(
     from workbench.formats.write_manifests import to_yaml
 
     emit(to_yaml(make(kind, **key_values("--set", set_, reserved=("kind",)))), out)
-
-
-def _problems(topology: Any) -> list[dict[str, str]]:
-    return [{"code": p.code, "domain": p.domain, "message": p.message} for p in topology.problems]

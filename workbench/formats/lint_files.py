@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
-import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -16,6 +14,7 @@ from workbench.formats.fabric.intake import FabricIntake
 from workbench.formats.load import no_collection, read_objects
 from workbench.formats.manifests import STDIN, Manifests, read_bytes, read_manifests, read_text
 from workbench.formats.object_lines import decoded, hypernode_texts, not_editable, spliced
+from workbench.formats.whole_file import write_whole
 from workbench.topology.lint import Edit, LintReport, Place, Subject, apply_edits, edits_by_hypernode, lint
 
 __all__ = ["FileChange", "FixedFiles", "LintedFiles", "fix_files", "lint_files"]
@@ -28,10 +27,21 @@ _PASSES = 10
 
 @dataclass(frozen=True)
 class LintedFiles:
-    """A report, and how many objects of which kinds the input holds that no room reads."""
+    """A report, and what else is to be said of the input.
+
+    Attributes
+    ----------
+    report : LintReport
+    ignored : mapping of str to int
+        Objects by kind that no room reads.
+    notes : tuple of str
+        What the readers of other formats left aside or doubt, such as a printout that is cut off: no rule sees it in
+        the HyperNodes.
+    """
 
     report: LintReport
     ignored: Mapping[str, int]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,13 +110,14 @@ def lint_files(
         places |= {name: Place(d.source, d.where) for name, d in written.items()}
         if joined.snapshot is not None:
             subject = replace(Subject.of_snapshot(joined.snapshot), places=places)
+            notes = joined.snapshot.gaps
         else:
             data = {name: d.data for name, d in written.items()}
             subject = Subject.of_objects(cluster, places, data, joined.matrices)
+            notes = tuple(joined.notes)
         report = lint(subject, only, ignore)
-    return LintedFiles(
-        _with_lines(report, manifests, stdin), dict(sorted((Counter(manifests.ignored) + cluster.ignored).items()))
-    )
+    ignored = dict(sorted((Counter(manifests.ignored) + cluster.ignored).items()))
+    return LintedFiles(_with_lines(report, manifests, stdin), ignored, notes)
 
 
 def _is_hypernode(data: Mapping[str, Any]) -> bool:
@@ -170,7 +181,7 @@ def fix_files(
             break
         changed = [_changed(file, edits, names) for file, names in sorted(_by_file(linted.report).items())]
         for file, old, new, content in changed:
-            _write_whole(Path(file), content)
+            write_whole(file, content)
             first.setdefault(file, old)
             last[file] = new
         done += [f"{f.hypernode}: {f.message}: {f.fix.meaning}" for f in linted.report.fixable if f.fix]
@@ -214,23 +225,3 @@ def _patched(data: Any, edits: Mapping[str, tuple[Edit, ...]], inherited: str) -
         return {**data, "items": [_patched(item, edits, kind.removesuffix("List")) for item in data["items"]]}
     name = str(data["metadata"].get("name")) if kind == "HyperNode" and type(data.get("metadata")) is dict else ""
     return apply_edits(data, edits[name]) if name in edits else data
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """Replace a file at once, with its permissions; a link is followed."""
-    target = path.resolve()
-    # In the same folder, so that the rename stays on one file system; the name is ours alone.
-    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with draft.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        shutil.copymode(target, draft)
-        draft.replace(target)
-    except OSError as error:
-        raise InputError(
-            "cannot be written", source=str(path), got=error.strerror, expected="a writable file"
-        ) from None
-    finally:
-        draft.unlink(missing_ok=True)

@@ -161,7 +161,7 @@ def _add_folder(result: Manifests, folder: Path, claim: Claim | None) -> None:
             "no manifest in the folder",
             source=str(folder),
             got=f"{len(files)} files *.yaml, *.yml or *.json",
-            expected="Kubernetes manifests",
+            expected="Kubernetes manifests; fabric files of other names are given one by one",
         )
 
 
@@ -173,9 +173,7 @@ def _add(result: Manifests, content: bytes, source: str, claim: Claim | None, *,
     for data, where in read_text(content, source):
         if type(data) is not dict or ("kind" not in data and not strict):
             if strict:
-                raise InputError(
-                    "no Kubernetes object", source=source, where=where, got=shown(data), expected="a mapping"
-                )
+                raise _no_object(data, source, where)
             result.ignored[_NO_KIND] = result.ignored.get(_NO_KIND, 0) + 1
         else:
             result.documents += _objects(data, source, where)
@@ -197,7 +195,9 @@ def _objects(data: dict[str, Any], source: str, where: str) -> Iterator[Document
 
 
 def _no_object(value: Any, source: str, where: str) -> InputError:
-    return InputError("no Kubernetes object", source=source, where=where, got=shown(value), expected="a mapping")
+    # A text is often a fabric that its content does not give away.
+    expected = "a mapping, or a fabric of a known format (--from)" if type(value) is str else "a mapping"
+    return InputError("no Kubernetes object", source=source, where=where, got=shown(value), expected=expected)
 
 
 def _unreadable(path: str | Path, error: Exception) -> InputError:

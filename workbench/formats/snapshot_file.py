@@ -17,6 +17,7 @@ import orjson
 
 from workbench.errors import CapacityError, InputError
 from workbench.formats.manifests import read_text
+from workbench.formats.whole_file import write_whole
 from workbench.formats.write_manifests import to_yaml_value
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.labels import NODE_NAME_FIELD, NodeLabels, NodeTaints, Taint
@@ -44,12 +45,7 @@ def save(snapshot: ClusterSnapshot, path: str | Path) -> None:
         The file cannot be written.
     """
     path = Path(path)
-    try:
-        path.write_text(snapshot_text(snapshot, yaml=path.suffix in (".yaml", ".yml")), encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            "cannot be written", source=str(path), got=error.strerror, expected="a writable place"
-        ) from None
+    write_whole(path, snapshot_text(snapshot, yaml=path.suffix in (".yaml", ".yml")))
 
 
 def snapshot_text(snapshot: ClusterSnapshot, *, yaml: bool = False) -> str:
@@ -181,6 +177,9 @@ def parse_snapshot(text: str, source: str) -> ClusterSnapshot:
 
 
 def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
+    for key in ("nodes", "domains", "resources"):
+        if key not in data:
+            raise wrong(key, None, "a list; is the snapshot cut off?")
     nodes = _texts(data, "nodes", "")
     n = len(nodes)
     if len(set(nodes)) != n:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from workbench.objects.fields import child, get_int, get_map, get_maps, get_text
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.selectors import Selector, compile_pattern, read_label_selector
 
-__all__ = ["HyperNode", "Member", "read_hypernode"]
+__all__ = ["HyperNode", "Member", "make_hypernode", "read_hypernode"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,23 @@ class HyperNode:
     @property
     def name(self) -> str:
         return self.metadata.name
+
+
+def make_hypernode(
+    name: str,
+    tier: int,
+    *,
+    nodes: Iterable[str] = (),
+    children: Iterable[str] = (),
+    tier_name: str = "",
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+) -> HyperNode:
+    """A HyperNode with exact members: the HyperNodes below it, then its nodes, each in the order given."""
+    members = [Member("HyperNode", Selector(child)) for child in children]
+    members += [Member("Node", Selector(node)) for node in nodes]
+    metadata = Metadata(name, labels=dict(labels or {}), annotations=dict(annotations or {}))
+    return HyperNode(metadata, tier, tier_name, tuple(members))
 
 
 def read_hypernode(data: Mapping[str, Any]) -> HyperNode:

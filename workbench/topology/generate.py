@@ -22,6 +22,8 @@ from workbench.model.labels import NodeLabels, NodeTaints
 from workbench.model.resources import is_gpu_resource, resource_columns
 from workbench.model.snapshot import ClusterSnapshot, Scenario, gpu_words
 from workbench.model.topology import DomainSpec, Topology
+from workbench.objects.hypernode import make_hypernode
+from workbench.objects.hypernode_manifest import hypernode_manifest
 
 __all__ = ["MAX_NODES", "Fabric", "JobShape", "NodeShape", "scenario_of"]
 
@@ -223,24 +225,17 @@ class Fabric:
 
     def hypernodes(self) -> Iterator[Manifest]:
         """HyperNode objects, lowest tier first, members by exact name."""
-        members, kind = self.node_names(), "Node"
+        members = self.node_names()
         for tier, names in enumerate(self.domain_names(), start=1):
             size = self.sizes[tier - 1]
             for i, name in enumerate(names):
-                spec: Manifest = {"tier": tier}
-                if self.tier_names:
-                    spec["tierName"] = self.tier_names[tier - 1]
-                spec["members"] = [
-                    {"type": kind, "selector": {"exactMatch": {"name": member}}}
-                    for member in members[i * size : (i + 1) * size]
-                ]
-                yield {
-                    "apiVersion": "topology.volcano.sh/v1alpha1",
-                    "kind": "HyperNode",
-                    "metadata": {"name": name},
-                    "spec": spec,
-                }
-            members, kind = names, "HyperNode"
+                own = members[i * size : (i + 1) * size]
+                tier_name = self.tier_names[tier - 1] if self.tier_names else ""
+                nodes, children = (own, ()) if tier == 1 else ((), own)
+                yield hypernode_manifest(
+                    make_hypernode(name, tier, nodes=nodes, children=children, tier_name=tier_name)
+                )
+            members = names
 
     def nodes(self) -> Iterator[Manifest]:
         """Node objects."""

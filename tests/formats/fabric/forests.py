@@ -7,11 +7,12 @@ from typing import Any
 from hypothesis import strategies as st
 
 from workbench.formats.assemble import assemble
-from workbench.formats.fabric.base import make_hypernode, make_node
+from workbench.formats.fabric.base import make_node
 from workbench.formats.fabric.registry import get_format
 from workbench.formats.load import load
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
+from workbench.objects.hypernode import make_hypernode
 from workbench.objects.kinds import ClusterObjects
 
 # Names as clusters have them: leading zeros, a number in the middle, none at all, numbers that count past a digit.

@@ -2,11 +2,16 @@ from __future__ import annotations
 
 import yaml
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.formats.fabric.forests import converted, forest, read_back, snapshots
+from workbench.formats.fabric.hypernode_yaml import NAME, cluster_names
 from workbench.formats.fabric.registry import get_format
 from workbench.formats.node_manifests import node_manifests
 from workbench.formats.write_manifests import to_yaml
+from workbench.model.release import Release
+from workbench.objects.admission.hypernode import refuse_hypernode
+from workbench.objects.admission.names import is_name
 
 
 @settings(deadline=None)
@@ -33,3 +38,43 @@ def test_a_rack_is_one_pattern_and_a_single_node_its_name():
     a, b = yaml.safe_load_all(write(snapshot).text)
     assert a["spec"]["members"] == [{"type": "Node", "selector": {"regexMatch": {"pattern": "^r"}}}]
     assert b["spec"]["members"] == [{"type": "Node", "selector": {"exactMatch": {"name": "x"}}}]
+
+
+def test_names_that_a_cluster_refuses_are_changed_and_told():
+    snapshot = read_back(
+        "SwitchName=IB_Leaf Nodes=a,b\nSwitchName=Spine Switches=IB_Leaf,ok\nSwitchName=ok Nodes=c,D\n"
+    )
+    for name in ("hypernodes", "hypernodes-regex"):
+        write = get_format(name).write
+        assert write is not None
+        written = write(snapshot)
+        manifests = {m["metadata"]["name"]: m for m in yaml.safe_load_all(written.text)}
+        assert sorted(manifests) == ["ib-leaf", "ok", "spine"]
+        assert manifests["ib-leaf"]["metadata"]["annotations"] == {NAME: "IB_Leaf"}
+        assert "annotations" not in manifests["ok"]["metadata"]
+        assert [m["selector"]["exactMatch"]["name"] for m in manifests["spine"]["spec"]["members"]] == ["ib-leaf", "ok"]
+        assert not refuse_hypernode(manifests["spine"], Release.NEWEST)
+        assert written.losses[:2] == (
+            f"changed: 2 HyperNodes (IB_Leaf, Spine) got names that a cluster accepts; annotation {NAME} has the old",
+            "not accepted by a cluster: the names of 1 node (D)",
+        )
+
+
+def test_patterns_say_that_the_nodes_are_needed_to_read_them():
+    _, losses = converted(read_back("SwitchName=a Nodes=n[1-4]\nSwitchName=b Nodes=m1\n"), "hypernodes-regex")
+    assert losses == ("not written: the names of 4 nodes, which patterns find beside the Nodes only",)
+
+
+def test_two_names_that_come_out_the_same_get_a_digest_and_a_valid_one_stays():
+    assert cluster_names(["leaf-1", "Leaf-1", "Leaf 2"]) == ["leaf-1", cluster_names(["Leaf-1", "leaf-1"])[0], "leaf-2"]
+    first, second = cluster_names(["A_B", "A-B"])
+    assert first.startswith("a-b-") and second.startswith("a-b-") and first != second
+
+
+@given(st.lists(st.text(max_size=300), unique=True, max_size=6))
+def test_cluster_names_are_valid_distinct_and_independent_of_the_order(names):
+    changed = cluster_names(names)
+    assert all(is_name(name) for name in changed)
+    assert len(set(changed)) == len(names)
+    assert cluster_names(names[::-1]) == changed[::-1]
+    assert all(new == old for old, new in zip(names, changed, strict=True) if is_name(old))

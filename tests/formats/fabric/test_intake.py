@@ -39,7 +39,7 @@ def test_nodes_of_manifests_win_over_those_of_the_file(tmp_path):
 
 def test_a_switch_in_two_inputs_is_refused(tmp_path):
     one, two = write(tmp_path, "a.conf", CONF), write(tmp_path, "b.conf", "SwitchName=s2 Nodes=n7\n")
-    with pytest.raises(InputError, match=r"the same HyperNode in two inputs.*found s2"):
+    with pytest.raises(InputError, match=r"b\.conf: the same HyperNode in two inputs.*found s2"):
         load(one, two)
 
 

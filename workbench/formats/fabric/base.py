@@ -6,7 +6,7 @@ A reader knows its own text only. Joining with Nodes, jobs and other files is do
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,14 +15,13 @@ import orjson
 
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.objects.hypernode import HyperNode, Member
+from workbench.objects.hypernode import HyperNode, make_hypernode
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
-from workbench.objects.selectors import Selector
 from workbench.objects.tor_node import TorNodeTable
 
-__all__ = ["FabricFormat", "FabricRecords", "Sample", "Written", "make_hypernode", "make_node", "switch_tree"]
+__all__ = ["FabricFormat", "FabricRecords", "Sample", "Written", "make_node", "switch_tree"]
 
 # A key at the left edge of a line: what a block mapping has at its top.
 _TOP_KEY = re.compile(r"""^["']?([A-Za-z_][\w.-]*)["']?\s*:(?=\s|$)""", re.MULTILINE)
@@ -146,15 +145,6 @@ class FabricFormat:
 def make_node(name: str, labels: Mapping[str, str] | None = None, allocatable: Mapping[str, int] | None = None) -> Node:
     """A Node that a fabric file names; amounts in base units."""
     return Node(Metadata(name, labels=dict(labels or {})), dict(allocatable or {}))
-
-
-def make_hypernode(
-    name: str, tier: int, *, nodes: Iterable[str] = (), children: Iterable[str] = (), tier_name: str = ""
-) -> HyperNode:
-    """A HyperNode with exact members."""
-    members = [Member("HyperNode", Selector(child)) for child in children]
-    members += [Member("Node", Selector(node)) for node in nodes]
-    return HyperNode(Metadata(name), tier, tier_name, tuple(members))
 
 
 def switch_tree(

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.formats.fabric.base import FabricRecords, make_hypernode, make_node, switch_tree
+from workbench.formats.fabric.base import FabricRecords, make_node, switch_tree
 from workbench.formats.fabric.writing import Shape
 from workbench.model.resources import PODS, UNLIMITED
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.objects.hypernode import HyperNode
+from workbench.objects.hypernode import HyperNode, make_hypernode
 from workbench.objects.node import Node
 
 __all__ = ["Graph", "graph_of", "graph_records"]

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_hypernode, make_node
+from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
 from workbench.formats.manifests import read_text
 from workbench.model.bandwidth import MAX_GPUS
 from workbench.objects.fields import child, get_bool, get_int, get_map, get_maps, get_text, wrong
-from workbench.objects.hypernode import HyperNode
+from workbench.objects.hypernode import HyperNode, make_hypernode
 from workbench.objects.node import Node
 from workbench.objects.quantity import read_resources
 

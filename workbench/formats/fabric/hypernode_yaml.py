@@ -2,73 +2,93 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 from workbench.formats.fabric.base import FabricFormat, Written
 from workbench.formats.fabric.patterns import exact_patterns
-from workbench.formats.fabric.writing import losses_beside, shape_of
+from workbench.formats.fabric.writing import listed, losses_beside, shape_of
 from workbench.formats.write_manifests import to_yaml
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.objects.admission.names import LONGEST, as_subdomain, is_name
+from workbench.objects.hypernode import HyperNode, Member, make_hypernode
+from workbench.objects.hypernode_manifest import hypernode_manifest
+from workbench.objects.selectors import Selector
+from workbench.topology.discovery.result import short_code
 
-__all__ = ["HYPERNODES", "HYPERNODES_REGEX", "hypernode_manifest"]
+__all__ = ["HYPERNODES", "HYPERNODES_REGEX", "NAME", "cluster_names"]
 
-Members = list[dict[str, Any]]
+#: Annotation with the name that a HyperNode has in the source, where a cluster would refuse it.
+NAME = "workbench/name"
 
 _KEEPS = frozenset({"tiers", "tier-names", "empty"})
 
 
-def hypernode_manifest(name: str, tier: int, tier_name: str, members: Members) -> dict[str, Any]:
-    """A HyperNode (topology.volcano.sh/v1alpha1)."""
-    spec: dict[str, Any] = {"tier": tier}
-    spec |= {"tierName": tier_name} if tier_name else {}
-    spec["members"] = members
-    return {
-        "apiVersion": "topology.volcano.sh/v1alpha1",
-        "kind": "HyperNode",
-        "metadata": {"name": name},
-        "spec": spec,
-    }
+def cluster_names(names: Sequence[str]) -> list[str]:
+    """The names in their order, each as a Kubernetes object can have it.
+
+    A name that is valid stays. Another one is changed into lower-case letters, digits and dashes; where two names come
+    out the same, or nothing is left, a changed one gets five characters of a digest, so that it does not depend on the
+    order of the names.
+    """
+    # Room for a dash and the digest.
+    changed = [name if is_name(name) else as_subdomain(name, LONGEST - 6) for name in names]
+    claims = Counter(changed)
+    return [
+        new if new and (new == old or claims[new] == 1) else f"{new}-{short_code(old)}".lstrip("-")
+        for old, new in zip(names, changed, strict=True)
+    ]
 
 
-def exact(kind: str, name: str) -> dict[str, Any]:
-    """A member by its name."""
-    return {"type": kind, "selector": {"exactMatch": {"name": name}}}
-
-
-def _exact_nodes(nodes: Sequence[str]) -> Members:
-    return [exact("Node", name) for name in nodes]
-
-
-def _nodes_by_pattern(groups: Sequence[Sequence[str]], known: Sequence[str]) -> list[Members]:
+def _by_pattern(
+    hypernodes: Sequence[HyperNode], groups: Sequence[Sequence[str]], known: Sequence[str]
+) -> tuple[list[HyperNode], int]:
+    """The HyperNodes with a pattern in place of several nodes, and how many nodes are in patterns."""
     # One node says its name more plainly than any pattern.
     several = [group for group in groups if len(group) > 1]
     patterns = iter(exact_patterns(known, several))
-    return [
-        [{"type": "Node", "selector": {"regexMatch": {"pattern": pattern}}}]
-        if len(group) > 1 and (pattern := next(patterns)) is not None
-        else _exact_nodes(group)
-        for group in groups
-    ]
+    made, hidden = [], 0
+    for hypernode, group in zip(hypernodes, groups, strict=True):
+        pattern = next(patterns) if len(group) > 1 else None
+        if pattern is not None:
+            hidden += len(group)
+            children = tuple(member for member in hypernode.members if member.type == "HyperNode")
+            hypernode = replace(hypernode, members=(*children, Member("Node", Selector(pattern=pattern))))
+        made.append(hypernode)
+    return made, hidden
 
 
 def _written(snapshot: ClusterSnapshot, *, by_pattern: bool) -> Written:
     topology = snapshot.topology
     shape = shape_of(topology)
-    if by_pattern:
-        nodes = _nodes_by_pattern(shape.own, topology.node_names)
-    else:
-        nodes = [_exact_nodes(own) for own in shape.own]
-    manifests = [
-        hypernode_manifest(
-            shape.names[j],
+    names = cluster_names(shape.names)
+    hypernodes = [
+        make_hypernode(
+            names[j],
             int(topology.tier[j]),
-            topology.tier_names[j],
-            [exact("HyperNode", shape.names[c]) for c in shape.children[j]] + nodes[j],
+            nodes=shape.own[j],
+            children=[names[c] for c in shape.children[j]],
+            tier_name=topology.tier_names[j],
+            annotations={} if names[j] == shape.names[j] else {NAME: shape.names[j]},
         )
-        for j in sorted(range(topology.n_domains), key=lambda j: (int(topology.tier[j]), j))
+        for j in range(topology.n_domains)
     ]
-    return Written(to_yaml(manifests), tuple(losses_beside(snapshot, shape, _KEEPS)))
+    losses = losses_beside(snapshot, shape, _KEEPS)
+    renamed = [name for name, new in zip(shape.names, names, strict=True) if name != new]
+    if renamed:
+        losses.append(
+            f"changed: {listed('HyperNode', renamed)} got names that a cluster accepts; annotation {NAME} has the old"
+        )
+    refused = [name for name in topology.node_names if not is_name(name)]
+    if refused:
+        losses.append(f"not accepted by a cluster: the names of {listed('node', refused)}")
+    if by_pattern:
+        hypernodes, hidden = _by_pattern(hypernodes, shape.own, topology.node_names)
+        if hidden:
+            losses.append(f"not written: the names of {hidden} nodes, which patterns find beside the Nodes only")
+    order = sorted(range(topology.n_domains), key=lambda j: (int(topology.tier[j]), j))
+    return Written(to_yaml(hypernode_manifest(hypernodes[j]) for j in order), tuple(losses))
 
 
 def _write(snapshot: ClusterSnapshot) -> Written:

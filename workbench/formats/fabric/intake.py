@@ -55,10 +55,13 @@ class FabricIntake:
     wanted : FabricFormat, optional
         Of ``--from``: every file without Kubernetes objects is in this format, and if it is one that is derived from
         objects, HyperNodes are. None: the content tells.
+    found, sources : list
+        What the files said, and their names.
     """
 
     wanted: FabricFormat | None = None
     found: list[FabricRecords] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, name: str | None) -> FabricIntake:
@@ -77,6 +80,7 @@ class FabricIntake:
         if chosen is None or chosen.read is None:
             return False
         self.found.append(chosen.read(text, source))
+        self.sources.append(source)
         return True
 
     def _wanted(self, text: str, source: str) -> FabricFormat | None:
@@ -103,10 +107,13 @@ class FabricIntake:
         wanted = self.wanted
         if wanted is not None and wanted.derive is not None and not self.found:
             cluster.hypernodes.clear()
-        for records in self.found:
+        for records, source in zip(self.found, self.sources, strict=True):
             # Servers are bound to nodes by address, and only here it is known which nodes there are.
             bound = tor_records(records.tors, cluster.nodes) if records.tors is not None and given else records
-            joined.add(cluster, bound, given)
+            try:
+                joined.add(cluster, bound, given)
+            except InputError as error:
+                raise error.at(source=source) from None
         if cluster.hypernodes and cluster.level_topologies:
             names = ", ".join(sorted(cluster.level_topologies))
             joined.notes.append(f"HyperNodes are given: {names} left aside")

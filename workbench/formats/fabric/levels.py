@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import InputError
-from workbench.formats.fabric.base import FabricFormat, FabricRecords, Written, make_hypernode
+from workbench.formats.fabric.base import FabricFormat, FabricRecords, Written
 from workbench.formats.fabric.writing import Shape, listed, losses_beside, shape_of
 from workbench.formats.node_manifests import node_manifests
 from workbench.formats.write_manifests import to_yaml
 from workbench.model.labels import NODE_NAME_FIELD
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.objects.hypernode import HyperNode
+from workbench.objects.hypernode import HyperNode, make_hypernode
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.level_topology import HOSTNAME, NODE_LAYER, Level
 from workbench.objects.node import Node

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.errors import InputError
-from workbench.formats.fabric.base import FabricRecords, make_hypernode, make_node, switch_tree
+from workbench.formats.fabric.base import FabricRecords, make_node, switch_tree
 from workbench.formats.fabric.hostlist import MOST_HOSTS, compress_hosts, expand_hosts, holds
 from workbench.formats.fabric.writing import Shape, listed, losses_beside, shape_of
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.objects.hypernode import HyperNode
+from workbench.objects.hypernode import HyperNode, make_hypernode
 
 __all__ = ["Block", "Switch", "block_records", "block_rows", "switch_records", "switch_rows"]
 

@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from workbench.formats.fabric.base import make_hypernode
 from workbench.formats.fabric.hosts import some
-from workbench.objects.hypernode import HyperNode
+from workbench.objects.hypernode import HyperNode, make_hypernode
 
 __all__ = ["SWITCHES", "group_switches", "switch_ranks", "weak_joins"]
 

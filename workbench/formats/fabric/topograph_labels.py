@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from workbench.formats.fabric.accelerators import insert_level, stays_inside
-from workbench.formats.fabric.base import FabricFormat, FabricRecords, make_hypernode
+from workbench.formats.fabric.base import FabricFormat, FabricRecords
 from workbench.formats.fabric.topograph import DOMAIN_LABEL
-from workbench.objects.hypernode import HyperNode
+from workbench.objects.hypernode import HyperNode, make_hypernode
 from workbench.objects.kinds import ClusterObjects
 
 __all__ = ["FAMILIES", "TOPOGRAPH_LABELS", "LabelFamily", "derive_topograph_labels"]

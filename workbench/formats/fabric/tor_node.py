@@ -6,12 +6,13 @@ import json
 import re
 from collections.abc import Mapping
 
-from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written, make_hypernode, make_node
+from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written, make_node
 from workbench.formats.fabric.tor_tables import tor_nodes_of
 from workbench.formats.fabric.writing import Shape, listed, losses_beside, shape_of
 from workbench.formats.write_manifests import to_yaml
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switches import SwitchTable
+from workbench.objects.hypernode import make_hypernode
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.node import Node
 from workbench.objects.tor_node import (

@@ -14,14 +14,13 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.model.release import Release
 from workbench.objects.admission import schema
-from workbench.objects.admission.names import SUBDOMAIN, is_subdomain, qualified_name_errors
+from workbench.objects.admission.names import LONGEST, SUBDOMAIN, is_subdomain, qualified_name_errors
 from workbench.objects.fields import get_int, get_map, get_maps, get_text, shown
 from workbench.objects.selectors import compile_pattern, read_label_selector
 
 __all__ = ["hypernode_policy", "hypernode_schema", "hypernode_webhook", "refuse_hypernode"]
 
 _SELECTORS = ("exactMatch", "regexMatch", "labelMatch")
-_LONGEST = 253
 
 _NO_MEMBER = "member must have at least one member"
 _NO_SELECTOR = "member selector must have one of exactMatch, regexMatch, or labelMatch"
@@ -86,8 +85,8 @@ def _schema_errors(data: Mapping[str, Any], release: Release) -> Iterator[str]:
         yield schema.required("spec.tier")
     elif newest and tier < 0:
         yield schema.below("spec.tier", tier, 0)
-    if newest and len(get_text(spec, "tierName", "spec").encode()) > _LONGEST:
-        yield schema.too_long("spec.tierName", _LONGEST)
+    if newest and len(get_text(spec, "tierName", "spec").encode()) > LONGEST:
+        yield schema.too_long("spec.tierName", LONGEST)
     if newest and spec.get("members") == []:
         yield schema.too_few("spec.members", 0, 1)
     for path, member, selector in _members(data):
@@ -124,8 +123,8 @@ def _selector_schema_errors(selector: Mapping[str, Any], where: str) -> Iterator
         if not text:
             yield schema.too_short(path, text, 1)
         if field == "name":
-            if len(text.encode()) > _LONGEST:
-                yield schema.too_long(path, _LONGEST)
+            if len(text.encode()) > LONGEST:
+                yield schema.too_long(path, LONGEST)
             if not is_subdomain(text):
                 yield schema.no_match(path, text, SUBDOMAIN)
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["SUBDOMAIN", "is_subdomain", "qualified_name_errors"]
+__all__ = ["LONGEST", "SUBDOMAIN", "as_subdomain", "is_name", "is_subdomain", "qualified_name_errors"]
+
+#: Most bytes in the name of an object.
+LONGEST = 253
 
 #: A DNS-1123 subdomain, as schemas write it.
 SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
@@ -12,7 +15,7 @@ SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 _SUBDOMAIN = re.compile(SUBDOMAIN.removeprefix("^").removesuffix("$"), re.ASCII)
 _NAME_PART = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _NAME = re.compile(_NAME_PART, re.ASCII)
-_LONGEST_NAME, _LONGEST_PREFIX = 63, 253
+_LONGEST_NAME, _LONGEST_PREFIX = 63, LONGEST
 
 _ALPHABET = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
@@ -23,6 +26,16 @@ _EXAMPLES = f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for valid
 def is_subdomain(name: str) -> bool:
     """Whether a name has the form `SUBDOMAIN`; its length is not looked at."""
     return _SUBDOMAIN.fullmatch(name) is not None
+
+
+def is_name(name: str) -> bool:
+    """Whether a cluster takes it for the name of a Node or HyperNode: the form `SUBDOMAIN`, and not too long."""
+    return len(name) <= LONGEST and is_subdomain(name)
+
+
+def as_subdomain(name: str, longest: int = LONGEST) -> str:
+    """The name in lower-case letters, digits and single dashes, cut to a length; may be empty, and no longer unique."""
+    return re.sub("[^a-z0-9]+", "-", name.lower())[:longest].strip("-")
 
 
 def qualified_name_errors(name: str) -> list[str]:

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workbench.objects.discovery import SOURCE_LABEL
-from workbench.objects.hypernode import HyperNode, Member
-from workbench.objects.metadata import Metadata
-from workbench.objects.selectors import Selector
+from workbench.objects.hypernode import HyperNode, make_hypernode
 
 __all__ = ["DiscoveryResult", "discovered", "short_code"]
 
@@ -49,12 +47,9 @@ def discovered(
 ) -> HyperNode:
     """A HyperNode with exact members, each once and in byte order, and with the label of its source."""
     names = sorted(set(members), key=str.encode)
-    return HyperNode(
-        metadata=Metadata(name, labels={SOURCE_LABEL: source, **(labels or {})}),
-        tier=tier,
-        tier_name=tier_name,
-        members=tuple(Member(kind, Selector(exact=member)) for member in names),
-    )
+    nodes, children = (names, ()) if kind == "Node" else ((), names)
+    own = {SOURCE_LABEL: source, **(labels or {})}
+    return make_hypernode(name, tier, nodes=nodes, children=children, tier_name=tier_name, labels=own)
 
 
 def short_code(*parts: object) -> str:

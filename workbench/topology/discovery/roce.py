@@ -6,13 +6,12 @@ docs/discovery.md describes both for people.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.objects.admission.names import is_subdomain
+from workbench.objects.admission.names import as_subdomain, is_subdomain
 from workbench.objects.fields import child, get_maps, get_text, wrong
 from workbench.topology.discovery.groups import linked_groups
 from workbench.topology.discovery.result import DiscoveryResult, discovered, short_code
@@ -131,5 +130,5 @@ def _name(role: str, switch: str) -> str:
     """The name of a HyperNode after a switch; two switches never give the same one, but for equal digests."""
     if len(switch) <= _LONGEST_SWITCH and is_subdomain(switch):
         return f"{SOURCE}-{role}-{switch}"
-    cleaned = re.sub("[^a-z0-9]+", "-", switch.lower())[:_LONGEST_SWITCH].strip("-")
+    cleaned = as_subdomain(switch, _LONGEST_SWITCH)
     return "-".join(part for part in (SOURCE, role, cleaned, short_code(switch)) if part)

@@ -13,6 +13,9 @@ from workbench.topology.lint.subject import Subject, some
 
 __all__ = ["RULES"]
 
+#: Admission repeats itself for every member: so much of its text says what is wrong.
+_LONGEST_REFUSAL = 300
+
 
 def member_path(i: int, *rest: str) -> Path:
     """Path of member i, or of a field in it."""
@@ -164,6 +167,8 @@ def _refused(subject: Subject) -> Iterator[Found]:
                 text = refuse_hypernode(subject.manifests[name], Release.NEWEST)
             except InputError as error:
                 text = str(error)
+            if len(text) > _LONGEST_REFUSAL:
+                text = f"{text[:_LONGEST_REFUSAL].rstrip()}… (workbench validate says all of it)"
             if text:
                 yield Found(f"{name} would be refused: {text}", name)
 
