@@ -11,7 +11,8 @@ from workbench.topology.machines import ONE_LINK, TWO_LINKS, dgx1_v100, hgx_h100
 
 
 @pytest.mark.parametrize(
-    ("name", "want"), [("NV1", 100), ("NV18", 1800), ("SYS", 10), ("PIX", 50), ("XGMI", 0), ("NV", 0), ("", 0)]
+    ("name", "want"),
+    [("NV1", 100), ("NV18", 1800), ("SYS", 10), ("PIX", 50), ("XGMI", 0), ("NV", 0), ("", 0), ("NV2+NODE", 220)],
 )
 def test_points_of_a_link_type(name, want):
     assert link_score(name) == want

@@ -24,9 +24,15 @@ _NVLINKS = re.compile(r"NV(\d{1,2})")
 
 
 def link_score(link_type: str) -> int:
-    """Points for one link type as `nvidia-smi topo -m` prints it; 0 for a type that the allocator does not know."""
-    nvlinks = _NVLINKS.fullmatch(link_type)
-    return NVLINK_SCORE * int(nvlinks.group(1)) if nvlinks else PCIE_SCORES.get(link_type, 0)
+    """Points for a link type as `nvidia-smi topo -m` prints it; 0 for a type that the allocator does not know.
+
+    Several links between two GPUs are joined by plus signs and add up: ``NV2+NODE`` has 220 points.
+    """
+    score = 0
+    for part in link_type.split("+"):
+        nvlinks = _NVLINKS.fullmatch(part)
+        score += NVLINK_SCORE * int(nvlinks.group(1)) if nvlinks else PCIE_SCORES.get(part, 0)
+    return score
 
 
 def pair_scores(matrix: BandwidthMatrix) -> npt.NDArray[np.int64]:
@@ -48,7 +54,8 @@ def pair_scores(matrix: BandwidthMatrix) -> npt.NDArray[np.int64]:
     Notes
     -----
     Source: NVIDIA go-gpuallocator, besteffort_policy.go. There the PCIe relation of two GPUs counts besides their
-    NVLinks; `nvidia-smi topo -m` prints only NV#, so that it is missing here (at most 60 points of a hundred or more).
+    NVLinks; `nvidia-smi topo -m` prints only NV#, so that it is missing from its printouts (at most 60 points): where
+    sums of NVLinks are equal, upstream may split otherwise. A table with types such as ``NV2+NODE`` has both.
     """
     n = len(matrix)
     scores: npt.NDArray[np.int64] = np.zeros((n, n), dtype=np.int64)
