@@ -38,9 +38,11 @@ def draw_regret(regret: Regret) -> str:
         name = escape(fit_text(row.policy, _LEFT - 10.0, 11.0))
         parts.append(f"<text x='{_LEFT - 8:.1f}' y='{y + 24:.1f}' text-anchor='end'>{name}</text>")
         parts.extend(_cell(next(by_place), _LEFT + s * _CELL[0], y) for s in range(len(regret.sizes)))
-    note = "mean bottleneck as a part of the best one, over all states served; below it the worst state; grey: refused"
     y = _ABOVE + len(regret.rows) * _CELL[1]
-    parts.append(f"<text x='1' y='{y + 16:.1f}'>{escape(fit_text(note, width, 11.0))}</text>")
+    for line, note in enumerate(
+        ("mean part of the best bottleneck; small: the worst state", "grey: refused; corner: in some states")
+    ):
+        parts.append(f"<text x='1' y='{y + 16 + 15 * line:.1f}'>{note}</text>")
     digest = hashlib.sha256("".join(parts).encode()).hexdigest()[:10]
     title = f"Regret on {regret.matrix.source}"
     return (
