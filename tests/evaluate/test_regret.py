@@ -144,7 +144,8 @@ def test_progress_names_who_is_asked_next():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"policies": ["volcano"]}, UnknownNameError, "volcano"),
+        ({"policies": ["gpu-nothing"]}, UnknownNameError, "gpu-nothing"),
+        ({"policies": ["volcano"]}, InputError, "it is a node policy"),
         ({"policies": []}, InputError, "no policy given"),
         ({"sizes": [9]}, InputError, "no such size"),
         ({"sizes": []}, InputError, "no such size"),

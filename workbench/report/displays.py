@@ -23,8 +23,8 @@ from workbench.report.lint_view import lint_html
 from workbench.report.occupancy import occupancy, placements_in
 from workbench.report.picture import Picture
 from workbench.report.pyvis_view import network_html
-from workbench.report.switch_history import draw_switch_history
 from workbench.report.regret_view import regret_html
+from workbench.report.switch_history import draw_switch_history
 from workbench.report.topology_svg import draw_topology
 from workbench.topology.diff import TopologyDiff
 from workbench.topology.lint import LintReport
