@@ -140,7 +140,8 @@ def _sizes(k: int | None, pods: str | None, of_one_set: bool) -> list[int]:
         return [k]
     if pods is None or k is not None:
         got = "both" if pods else "neither"
-        raise InputError("one of the two is needed", source="-k, --pods", got=got, expected="-k K, or --pods 4,4; or --regret")
+        expected = "-k K, or --pods 4,4; or --regret"
+        raise InputError("one of the two is needed", source="-k, --pods", got=got, expected=expected)
     if of_one_set:
         raise InputError("not for several pods", source="--pods", got="--link-classes or --all", expected="-k")
     parts = [part.strip() for part in pods.split(",")]

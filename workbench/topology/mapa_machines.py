@@ -11,18 +11,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.topology.machines import ONE_LINK, TWO_LINKS
+from workbench.topology.machines import ONE_LINK, TWO_LINKS, dgx1_v100
 
-__all__ = ["MAPA_MACHINES", "cube_mesh_16", "dgx1_p100", "dgx1_v100", "summit", "torus_2d"]
+__all__ = ["MAPA_MACHINES", "cube_mesh_16", "dgx1_p100", "summit", "torus_2d"]
 
 Pairs = tuple[tuple[int, int], ...]
 
 _PCIE_GB_S = 10.0
-
-
-def dgx1_v100() -> BandwidthMatrix:
-    """DGX-1 with eight V100 ("dgx-v")."""
-    return _machine("dgx-v", 8, (TWO_LINKS, "NV2", 50.0), (ONE_LINK, "NV1", 25.0))
 
 
 def dgx1_p100() -> BandwidthMatrix:

@@ -41,8 +41,12 @@ def test_a_measured_cube_mesh_gives_its_links_slow_directions_or_not(gb_s):
     assert sorted(pair_scores(BandwidthMatrix(gb_s)).ravel()) == sorted(want.ravel())
 
 
+def test_a_model_with_types_has_their_points():
+    assert set(pair_scores(hgx_h100())[~np.eye(8, dtype=bool)]) == {1800}
+
+
 def test_one_class_is_one_link_and_no_link_is_nothing():
-    assert set(pair_scores(hgx_h100())[~np.eye(8, dtype=bool)]) == {100}
+    assert set(pair_scores(BandwidthMatrix(hgx_h100().gb_s))[~np.eye(8, dtype=bool)]) == {100}
     assert pair_scores(BandwidthMatrix([[0, 9, 0], [9, 0, 0], [0, 0, 0]])).tolist() == [
         [0, 100, 0],
         [100, 0, 0],
