@@ -114,7 +114,7 @@ def best_effort_set(scores: npt.NDArray[np.int64], available: int, required: int
     return max(full, key=lambda chosen: int(points[chosen]))
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def first_sets(devices: int, size: int) -> tuple[int, ...]:
     """Every set that can come first when devices are split into sets of `size`, in upstream's order.
 
