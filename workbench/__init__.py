@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from workbench.evaluate.compare import Comparison as Comparison
     from workbench.evaluate.compare import compare as compare
     from workbench.evaluate.metrics import measure as measure
+    from workbench.evaluate.regret import Regret as Regret
+    from workbench.evaluate.regret import regret as regret
     from workbench.formats.fabric.graphml import from_networkx as from_networkx
     from workbench.formats.fabric.graphml import to_networkx as to_networkx
     from workbench.formats.load import load as load
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from workbench.model.snapshot import Scenario as Scenario
     from workbench.model.topology import Topology as Topology
     from workbench.policies import Policy as Policy
+    from workbench.policies import get_gpu_policy as get_gpu_policy
     from workbench.policies import get_policy as get_policy
     from workbench.policies import list_policies as list_policies
     from workbench.policies import policy as policy
@@ -60,6 +63,7 @@ _HOME = {
     "Placement": "workbench.model.placement",
     "Policy": "workbench.policies",
     "Refusal": "workbench.model.placement",
+    "Regret": "workbench.evaluate.regret",
     "Role": "workbench.model.gang",
     "Scenario": "workbench.model.snapshot",
     "SchedulerConfig": "workbench.model.scheduler_config",
@@ -70,6 +74,7 @@ _HOME = {
     "compare": "workbench.evaluate.compare",
     "from_networkx": "workbench.formats.fabric.graphml",
     "generate_scenario": "workbench.topology.presets",
+    "get_gpu_policy": "workbench.policies",
     "get_policy": "workbench.policies",
     "list_policies": "workbench.policies",
     "load": "workbench.formats.load",
@@ -77,6 +82,7 @@ _HOME = {
     "load_matrix": "workbench.formats.matrix",
     "measure": "workbench.evaluate.metrics",
     "policy": "workbench.policies",
+    "regret": "workbench.evaluate.regret",
     "save": "workbench.formats.snapshot_file",
     "split_gpus": "workbench.model.pod_gpus",
     "to_networkx": "workbench.formats.fabric.graphml",

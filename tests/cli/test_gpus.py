@@ -157,3 +157,33 @@ def test_several_pods_are_dealt_together_or_each_by_itself(run: Run, matrices: P
 def test_bad_pods_are_one_line_that_says_why(run: Run, matrices: Path, arguments: list[str], want: str) -> None:
     result = run("gpus", matrices / "a.csv", *arguments)
     assert result.status == 2 and want in result.err and len(result.err.splitlines()) == 1
+
+
+def test_regret_as_a_table_and_as_json(run: Run, matrices: Path) -> None:
+    table = run("gpus", matrices / "a.csv", "--regret")
+    assert table.status == 0 and "gpu-best-effort" in table.out and "0.266" in table.out
+    lines = run("gpus", matrices / "a.csv", "--regret", "-k", 4, "--policies", "gpu-lowest-index", "-o", "json").json
+    assert lines["every_state"] and [(x["policy"], x["k"], x["states"], x["optimal"]) for x in lines["regret"]] == [
+        ("gpu-lowest-index", 4, 163, 95)
+    ]
+
+
+def test_regret_as_a_page(run: Run, matrices: Path) -> None:
+    page = run("gpus", matrices / "b.csv", "--regret", "-o", "html")
+    assert page.status == 0 and "tw-regret" in page.out and "tw-heatmap" in page.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "or --regret"),
+        (["-k", 2, "-o", "html"], "only with --regret"),
+        (["-k", 2, "--policies", "gpu-simple"], "only with --regret"),
+        (["--regret", "--free", "0,1"], "not with --regret"),
+        (["--regret", "--pods", "2,2"], "not with --regret"),
+        (["--regret", "--policies", "volcano"], "volcano"),
+    ],
+)
+def test_options_that_do_not_belong_together(run: Run, matrices: Path, arguments: list[object], message: str) -> None:
+    result = run("gpus", matrices / "a.csv", *arguments)
+    assert result.status == 2 and message in result.err

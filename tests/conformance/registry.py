@@ -39,23 +39,25 @@ class Runners:
 
     def __init__(self, area: str) -> None:
         self.area = area
-        self._by_file: dict[str, dict[str, tuple[Runner, frozenset[str], frozenset[str], bool]]] = {}
+        self._by_file: dict[str, dict[str, tuple[Runner, frozenset[str], frozenset[str] | None, bool]]] = {}
 
     def op(
-        self, file: str, op: str, given: Collection[str], want: Collection[str], per_release: bool = False
+        self, file: str, op: str, given: Collection[str], want: Collection[str] | None, per_release: bool = False
     ) -> Callable[[Runner], Runner]:
         """Register a function ``(input, expected) -> None`` for an operation of a file (named without ``.json``).
 
         Parameters
         ----------
         given, want : collection of str
-            The keys of ``input`` (besides ``op``) and of ``expected`` that the function reads.
+            The keys of ``input`` (besides ``op``) and of ``expected`` that the function reads. ``want`` None: what is
+            expected is a list, maybe an empty one, and the function reads all of it.
         per_release : bool
             The function takes a `Release` too and is called once for each that the case is about.
         """
 
         def register(runner: Runner) -> Runner:
-            self._by_file.setdefault(file, {})[op] = (runner, frozenset(given), frozenset(want), per_release)
+            keys = None if want is None else frozenset(want)
+            self._by_file.setdefault(file, {})[op] = (runner, frozenset(given), keys, per_release)
             return runner
 
         return register
@@ -70,16 +72,22 @@ class Runners:
         if "steps" in case:
             # A sequence says after each step what it expects; the steps are handed over as one key of `expected`.
             want = {**(want or {}), "steps": case["steps"]}
-        if not isinstance(given, dict) or not isinstance(want, dict):
-            raise NotUnderstood("a case has an object 'input' and an object 'expected'")
+        if not isinstance(given, dict) or not isinstance(want, dict | list):
+            raise NotUnderstood("a case has an object 'input' and an object or a list 'expected'")
         ops = self._by_file[file]
         if given.get("op") not in ops:
             raise NotUnderstood(f"operation {given.get('op')!r}; {self.area}/{file} knows {', '.join(sorted(ops))}")
         runner, given_keys, want_keys, per_release = ops[given["op"]]
-        for name, keys, known in (("input", given.keys() - {"op"}, given_keys), ("expected", want.keys(), want_keys)):
+        if isinstance(want, list) is not (want_keys is None):
+            raise NotUnderstood(f"'expected' is {'an object' if want_keys is None else 'a list'}, which nobody reads")
+        wanted = want.keys() if isinstance(want, dict) else set()
+        for name, keys, known in (
+            ("input", given.keys() - {"op"}, given_keys),
+            ("expected", wanted, want_keys or frozenset()),
+        ):
             if keys - known:
                 raise NotUnderstood(f"{name} has keys that nobody reads: {', '.join(sorted(keys - known))}")
-        if not want:
+        if want == {}:
             raise NotUnderstood("'expected' is empty: nothing to check")
         if not per_release:
             runner(given, want)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -75,3 +77,10 @@ def test_the_value_is_frozen_and_owns_its_numbers():
         matrix.gb_s[0, 1] = 3
     assert matrix == BandwidthMatrix(np.ones((2, 2)))
     assert matrix != BandwidthMatrix(np.ones((2, 2)), labels=("a", "b"))
+
+
+def test_a_changed_copy_is_searched_by_its_own_numbers():
+    matrix = BandwidthMatrix([[0, 50, 10], [50, 0, 10], [10, 10, 0]])
+    assert matrix.solver().choose(0b111, 2) == 0b011
+    slow = dataclasses.replace(matrix, gb_s=[[0, 5, 10], [5, 0, 10], [10, 10, 0]])
+    assert slow.solver().choose(0b111, 2) == 0b101

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import gpu_list
-from workbench.cli.options import TableOutput
+from workbench.cli.options import ShowOutput
 from workbench.cli.output import emit, print_tables, to_json
+from workbench.cli.regret import refuse_options, show_regret
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -65,14 +66,23 @@ def gpus(
         str | None, typer.Option("--block", metavar="NAME", help="Which table of a printout with several.")
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="List every tie instead of the first 100.")] = False,
-    output: Annotated[TableOutput, typer.Option("-o", "--output", help="Form of the result.")] = TableOutput.table,
+    regret: Annotated[
+        bool, typer.Option("--regret", help="What GPU policies lose against the best set, over all free-GPU states.")
+    ] = False,
+    policies: Annotated[
+        str | None, typer.Option("--policies", metavar="P,P,…", help="GPU policies for --regret.")
+    ] = None,
+    output: Annotated[
+        ShowOutput, typer.Option("-o", "--output", help="Form of the result; html with --regret.")
+    ] = ShowOutput.table,
 ) -> None:
     """Choose the K GPUs whose slowest pair is as fast as possible, exactly; or deal GPUs to several pods.
 
     The matrix may be what p2pBandwidthLatencyTest, nvidia-smi topo, nvbandwidth, rocm-smi, npu-smi, TransferBench,
     hwloc or NCCL print, a plain table, CSV, JSON, .npy, or a Koordinator Device; told apart by content.
     Links that something is wrong with are named, and lines that could not be read are told on stderr.
-    Exit status 1 when fewer than K GPUs are free.
+    Exit status 1 when fewer than K GPUs are free. With --regret, instead: for every state of the machine (above 10
+    GPUs, for 200 random ones) and every size, or K, each policy's bottleneck against the best one.
 
     Examples:
 
@@ -80,19 +90,28 @@ def gpus(
       workbench gpus datasets/koordinator-matrices/matrix-a.txt -k 4
       workbench gpus matrix.csv -k 2 --free 0,3,4-7 --avoid 5 -o json
       workbench gpus matrix.csv --pods 2,2 --objective per-pod
+      workbench gpus matrix.csv --regret --policies gpu-best-effort,gpu-mapa -o html
       nvidia-smi topo -m | workbench gpus - -k 4 --link-speeds our-speeds.csv
     """
     from workbench.formats.matrix import read_matrix, read_matrix_content
     from workbench.model.best_gpus import BestGpus, best_gpus
     from workbench.model.pod_gpus import split_gpus
 
-    sizes = _sizes(k, pods, link_classes or all_)
+    if regret:
+        only_best = {"--pods": pods, "--free": free, "--require": require, "--avoid": avoid}
+        refuse_options(only_best | {"--link-classes": link_classes, "--all": all_})
+    elif policies is not None or output is ShowOutput.html:
+        raise InputError("only with --regret", source="--policies" if policies else "-o html")
+    sizes = [] if regret else _sizes(k, pods, link_classes or all_)
     reading = (
         read_matrix_content(sys.stdin.buffer.read(), "-", link_speeds, block)
         if matrix == "-"
         else read_matrix(matrix, link_speeds, block)
     )
     _tell(reading, matrix)
+    if regret:
+        show_regret(reading.matrix, k, symmetric.value, policies, output)
+        return
     asked: dict[str, Any] = {
         "free": gpu_list("--free", free),
         "require": gpu_list("--require", require),
@@ -104,7 +123,7 @@ def gpus(
         found = best_gpus(reading.matrix, k, link_classes=link_classes, all_ties=all_, **asked)
     else:
         found = split_gpus(reading.matrix, sizes, objective=objective.value, **asked)
-    if output is TableOutput.json:
+    if output is ShowOutput.json:
         emit(to_json(found.to_dict()))
     elif found.gpus:
         from workbench.report.tables import best_gpus_tables, pod_gpus_tables
@@ -121,7 +140,8 @@ def _sizes(k: int | None, pods: str | None, of_one_set: bool) -> list[int]:
         return [k]
     if pods is None or k is not None:
         got = "both" if pods else "neither"
-        raise InputError("one of the two is needed", source="-k, --pods", got=got, expected="-k K, or --pods 4,4")
+        expected = "-k K, or --pods 4,4; or --regret"
+        raise InputError("one of the two is needed", source="-k, --pods", got=got, expected=expected)
     if of_one_set:
         raise InputError("not for several pods", source="--pods", got="--link-classes or --all", expected="-k")
     parts = [part.strip() for part in pods.split(",")]

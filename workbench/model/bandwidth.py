@@ -66,7 +66,8 @@ class BandwidthMatrix(Displayed):
     source: str = "array"
     link_types: tuple[tuple[str, ...], ...] = ()
     suspicious: tuple[SuspiciousLinks, ...] = ()
-    _solvers: dict[tuple[str, bool], BottleneckSolver] = field(default_factory=dict, compare=False)
+    # Not of __init__: `dataclasses.replace` would hand the searches of the old numbers to the new ones.
+    _solvers: dict[tuple[str, bool], BottleneckSolver] = field(init=False, default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         gb_s = _checked_matrix(self.gb_s, self.source)

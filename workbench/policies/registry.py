@@ -15,9 +15,14 @@ from workbench.errors import InputError, UnknownNameError
 from workbench.policies.base import Composed, NodePolicy, Policy
 from workbench.policies.baselines import BinPack, GangFirstFit, Random, RandomParameters, ScoreParameters, Spread
 from workbench.policies.function import FunctionPolicy, PlaceFunction, parameters_of
+from workbench.policies.gpu.ascend910 import GpuAscend910
 from workbench.policies.gpu.base import GpuPolicy
+from workbench.policies.gpu.best_effort import GpuBestEffort
 from workbench.policies.gpu.bottleneck import BottleneckParameters, GpuBottleneck
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
+from workbench.policies.gpu.mapa import GpuMapa, MapaParameters
+from workbench.policies.gpu.simple import GpuSimple
+from workbench.policies.gpu.static_dgx import GpuStaticDgx, StaticDgxParameters
 from workbench.policies.parameters import NoParameters, ParameterInfo, parameter_infos, read_parameters
 from workbench.policies.switch_affinity.policy import (
     SingleLayer,
@@ -83,6 +88,7 @@ class PolicyInfo:
 
 _VOLCANO = "Volcano"
 _ASCEND = "Ascend MindCluster, switch affinity"
+_NVIDIA = "NVIDIA go-gpuallocator"
 _BUILT_IN = (
     Entry(
         "allocate",
@@ -145,6 +151,41 @@ _BUILT_IN = (
         "Koordinator proposal 20230314, Pick GPUs of Node; DESIGN decision 1",
     ),
     Entry("gpu-lowest-index", "gpu", GpuLowestIndex, NoParameters, "free GPUs with the lowest numbers", "baseline"),
+    Entry(
+        "gpu-best-effort",
+        "gpu",
+        GpuBestEffort,
+        NoParameters,
+        "link counts summed over a split of all free GPUs, up to 16",
+        f"{_NVIDIA}, best-effort policy of the device plugin",
+    ),
+    Entry(
+        "gpu-simple", "gpu", GpuSimple, NoParameters, "free GPUs with the lowest numbers", f"{_NVIDIA}, simple policy"
+    ),
+    Entry(
+        "gpu-static-dgx",
+        "gpu",
+        GpuStaticDgx,
+        StaticDgxParameters,
+        "sets from the table of a DGX: 1, 2, 4, 8 or 16 GPUs, others refused",
+        f"{_NVIDIA}, static DGX policies",
+    ),
+    Entry(
+        "gpu-ascend910",
+        "gpu",
+        GpuAscend910,
+        NoParameters,
+        "1, 2 or 4 NPUs inside one of two rings, or all 8",
+        "Ascend mind-cluster, module910x8",
+    ),
+    Entry(
+        "gpu-mapa",
+        "gpu",
+        GpuMapa,
+        MapaParameters,
+        "predicted bandwidth of a ring of GPUs, or most NVLink bandwidth left for others",
+        "MAPA (SC21), preserve policy",
+    ),
 )
 
 #: Names that stand for the newest registered of a family.

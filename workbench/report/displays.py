@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from workbench.errors import InputError
 from workbench.evaluate.compare import Comparison
+from workbench.evaluate.regret import Regret
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.best_gpus import BestGpus
 from workbench.model.display import set_renderer
@@ -22,6 +23,7 @@ from workbench.report.lint_view import lint_html
 from workbench.report.occupancy import occupancy, placements_in
 from workbench.report.picture import Picture
 from workbench.report.pyvis_view import network_html
+from workbench.report.regret_view import regret_html
 from workbench.report.switch_history import draw_switch_history
 from workbench.report.topology_svg import draw_topology
 from workbench.topology.diff import TopologyDiff
@@ -86,6 +88,7 @@ def install() -> None:
     _simple(Refusal, html.refusal_html)
     _simple(Explanation, html.explanation_html)
     _simple(Comparison, html.comparison_html)
+    _simple(Regret, regret_html)
     _simple(TopologyDiff, difference_html)
     _simple(LintReport, lint_html)
 

@@ -1,4 +1,4 @@
-"""GPU choice: `cases/gpu`, through `workbench.best_gpus` and the matrix's solver."""
+"""GPU choice: `cases/gpu`; the best sets through `workbench.best_gpus` and the matrix's solver."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 
 import workbench
 from tests.conformance.registry import Runners
+from tests.conformance.runners import gpu_field
 from workbench.kernels.bottleneck import indices_of, mask_of
 
 RUNNERS = Runners("gpu")
+gpu_field.register(RUNNERS)
 
 
 @RUNNERS.op(

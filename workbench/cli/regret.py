@@ -1,0 +1,43 @@
+"""The part of `workbench gpus` behind ``--regret``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from workbench.cli.options import ShowOutput
+from workbench.cli.output import emit, print_tables, progress_bar, to_json
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.model.bandwidth import BandwidthMatrix, Symmetric
+
+__all__ = ["refuse_options", "show_regret"]
+
+
+def refuse_options(options: Mapping[str, object]) -> None:
+    """Raises InputError for an option of one best set that was given beside ``--regret``."""
+    for name, value in options.items():
+        if value:
+            raise InputError("not with --regret, which is about every state", source=name)
+
+
+def show_regret(
+    matrix: BandwidthMatrix, k: int | None, symmetric: Symmetric, policies: str | None, output: ShowOutput
+) -> None:
+    """Ask the policies (names separated by commas, or the usual ones) and print, for one size or for all."""
+    from workbench.evaluate.regret import DEFAULT_POLICIES, regret
+
+    names = DEFAULT_POLICIES if policies is None else [name.strip() for name in policies.split(",") if name.strip()]
+    with progress_bar("asking") as step:
+        found = regret(matrix, names, sizes=None if k is None else [k], symmetric=symmetric, progress=step)
+    if output is ShowOutput.json:
+        emit(to_json(found.to_dict()))
+    elif output is ShowOutput.html:
+        from workbench.report.regret_view import regret_page
+
+        emit(regret_page(found))
+    else:
+        from workbench.report.regret_view import regret_tables
+
+        print_tables(*regret_tables(found))

@@ -1,0 +1,377 @@
+"""What a GPU policy loses on one machine: its bottleneck against the optimum, state by state.
+
+Owns the states, the asking and the sums; the optimum and the bottlenecks of the answers come from the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import InputError, InternalError
+from workbench.evaluate.provenance import version
+from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.kernels.states import MAX_TABLE_DEVICES, best_bottlenecks, bottlenecks
+from workbench.kernels.subsets import masks_of_words, words_of_mask
+from workbench.model.bandwidth import BandwidthMatrix, Symmetric
+from workbench.model.display import Displayed
+from workbench.policies import get_gpu_policy
+from workbench.policies.gpu.base import GpuPolicy, NodeGpus
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["DEFAULT_POLICIES", "EVERY_STATE_UP_TO", "NEAR", "PolicyRegret", "Regret", "RegretLine", "regret"]
+
+Floats = npt.NDArray[np.float64]
+Words = npt.NDArray[np.uint64]
+
+DEFAULT_POLICIES = ("gpu-bottleneck", "gpu-best-effort", "gpu-lowest-index")
+
+#: Machines up to this size are asked about in every state by default: 5,110 questions for policies written in Python.
+EVERY_STATE_UP_TO = 10
+
+#: A bottleneck of at least this part of the optimum is near: less than the gap between link classes is noise.
+NEAR = 0.9
+
+#: Sizes asked for on machines above `MAX_TABLE_DEVICES`.
+_LARGE_SIZES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
+
+
+@dataclass(frozen=True)
+class PolicyRegret:
+    """Answers of one policy.
+
+    Attributes
+    ----------
+    policy : str
+    parameters : mapping of str to Any
+    chosen : ndarray of shape (m, s, w), uint64
+        Mask of the answer for each state and size; 0 where it refuses and where too few GPUs are free.
+    bottleneck_gb_s : ndarray of shape (m, s), float64
+        Of the answer; NaN where there is none.
+    warnings : tuple of str
+    """
+
+    policy: str
+    parameters: Mapping[str, Any]
+    chosen: Words
+    bottleneck_gb_s: Floats
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RegretLine:
+    """One policy and one size, over all states with so many free GPUs.
+
+    Attributes
+    ----------
+    policy : str
+    k : int
+    states : int
+        With at least k free GPUs.
+    refused : int
+        Where the policy does not serve the request although k GPUs are free; the numbers below leave these out.
+    optimal : int
+        With exactly the best bottleneck.
+    near : int
+        With at least 90 % of it.
+    mean_ratio, worst_ratio : float or None
+        Bottleneck over the best one; None where every state is refused.
+    worst_free, worst_gpus : tuple of int
+        The first state with the worst ratio, and the answer there.
+    """
+
+    policy: str
+    k: int
+    states: int
+    refused: int
+    optimal: int
+    near: int
+    mean_ratio: float | None
+    worst_ratio: float | None
+    worst_free: tuple[int, ...]
+    worst_gpus: tuple[int, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "policy": self.policy,
+            "k": self.k,
+            "states": self.states,
+            "refused": self.refused,
+            "optimal": self.optimal,
+            "near": self.near,
+            "mean_ratio": self.mean_ratio,
+            "worst_ratio": self.worst_ratio,
+            "worst_free": list(self.worst_free),
+            "worst_gpus": list(self.worst_gpus),
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Regret(Displayed):
+    """A regret table.
+
+    Attributes
+    ----------
+    matrix : BandwidthMatrix
+    symmetric : {"min", "max", "mean"}
+        The direction rule of the optimum and of every bottleneck here.
+    states : ndarray of shape (m, w), uint64
+        Masks of the free GPUs, ascending.
+    every_state : bool
+        All states of the machine; else a sample.
+    sizes : tuple of int
+    optimum_gb_s : ndarray of shape (m, s), float64
+        Best bottleneck of each state and size; NaN where fewer GPUs are free.
+    rows : tuple of PolicyRegret
+        In input order.
+    """
+
+    matrix: BandwidthMatrix
+    symmetric: Symmetric
+    states: Words
+    every_state: bool
+    sizes: tuple[int, ...]
+    optimum_gb_s: Floats
+    rows: tuple[PolicyRegret, ...]
+
+    def __repr__(self) -> str:
+        kind = "every state" if self.every_state else "sampled states"
+        return f"Regret({len(self.matrix)} GPUs, {len(self.states)} states ({kind}), {len(self.rows)} policies)"
+
+    def ratios(self, row: PolicyRegret) -> Floats:
+        """Bottleneck over optimum, (m, s); 1 where they are equal, NaN where the policy has no answer."""
+        ratio = np.full(self.optimum_gb_s.shape, np.nan)
+        known = ~np.isnan(row.bottleneck_gb_s)
+        np.divide(
+            row.bottleneck_gb_s,
+            self.optimum_gb_s,
+            out=ratio,
+            where=known & np.isfinite(self.optimum_gb_s) & (self.optimum_gb_s > 0),
+        )
+        ratio[row.bottleneck_gb_s == self.optimum_gb_s] = 1.0  # also 0 and infinity, which have no quotient
+        return ratio
+
+    @cached_property
+    def lines(self) -> tuple[RegretLine, ...]:
+        """The summary: policies in input order, sizes ascending."""
+        return tuple(self._line(row, s) for row in self.rows for s in range(len(self.sizes)))
+
+    def _line(self, row: PolicyRegret, s: int) -> RegretLine:
+        possible = ~np.isnan(self.optimum_gb_s[:, s])
+        ratio = self.ratios(row)[:, s]
+        served = ~np.isnan(ratio)
+        worst = int(np.nanargmin(ratio)) if served.any() else -1
+        return RegretLine(
+            policy=row.policy,
+            k=self.sizes[s],
+            states=int(possible.sum()),
+            refused=int((possible & ~served).sum()),
+            optimal=int((row.bottleneck_gb_s[:, s] == self.optimum_gb_s[:, s]).sum()),
+            near=int((ratio[served] >= NEAR).sum()),
+            mean_ratio=float(ratio[served].mean()) if worst >= 0 else None,
+            worst_ratio=float(ratio[worst]) if worst >= 0 else None,
+            worst_free=_gpus(self.states[worst]) if worst >= 0 else (),
+            worst_gpus=_gpus(row.chosen[worst, s]) if worst >= 0 else (),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: the summary with where it comes from."""
+        return {
+            "version": version(),
+            "matrix": {"source": self.matrix.source, "sha256": self.matrix.checksum, "gpus": len(self.matrix)},
+            "symmetric": self.symmetric,
+            "states": len(self.states),
+            "every_state": self.every_state,
+            "policies": [
+                {"policy": row.policy, "parameters": dict(row.parameters), "warnings": list(row.warnings)}
+                for row in self.rows
+            ],
+            "regret": [line.to_dict() for line in self.lines],
+        }
+
+    def to_frame(self) -> pandas.DataFrame:
+        """The summary as a DataFrame, one row per policy and size."""
+        import pandas
+
+        return pandas.DataFrame([line.to_dict() for line in self.lines])
+
+    def states_frame(self) -> pandas.DataFrame:
+        """One row per policy, size and state with so many free GPUs.
+
+        Columns: policy, k, free and gpus (tuples), bottleneck_gb_s, optimum_gb_s, ratio (NaN: refused).
+        """
+        import pandas
+
+        free = [_gpus(words) for words in self.states]
+        found = []
+        for row in self.rows:
+            ratio = self.ratios(row)
+            for s, k in enumerate(self.sizes):
+                for i in np.flatnonzero(~np.isnan(self.optimum_gb_s[:, s])).tolist():
+                    gpus = _gpus(row.chosen[i, s])
+                    values = (row.bottleneck_gb_s[i, s], self.optimum_gb_s[i, s], ratio[i, s])
+                    found.append((row.policy, k, free[i], gpus, *values))
+        columns = ["policy", "k", "free", "gpus", "bottleneck_gb_s", "optimum_gb_s", "ratio"]
+        return pandas.DataFrame(found, columns=columns)
+
+
+def regret(
+    matrix: BandwidthMatrix | object,
+    policies: Sequence[str | GpuPolicy] = DEFAULT_POLICIES,
+    *,
+    sizes: Iterable[int] | None = None,
+    symmetric: Symmetric = "min",
+    states: Iterable[Iterable[int]] | None = None,
+    samples: int = 200,
+    seed: int = 0,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Regret:
+    """Ask GPU policies for one pod in many states of a machine and compare with the optimum.
+
+    Parameters
+    ----------
+    matrix : BandwidthMatrix or array_like of shape (n, n)
+    policies : sequence of str or GpuPolicy
+        Names as in the registry, or policies made by `get_gpu_policy`.
+    sizes : iterable of int, optional
+        GPUs asked for, 1 to n; 2 to n - 1 by default, powers of two on machines of more than 16 GPUs.
+    symmetric : {"min", "max", "mean"}
+        How the two directions of a pair become one weight.
+    states : iterable of iterables of int, optional
+        Free GPUs of each state. By default every state of a machine of up to 10 GPUs; of a larger one `samples`
+        random states (the number of free GPUs uniform, then which ones), from ``numpy.random.default_rng(seed)``.
+    progress : callable, optional
+        (policies done, policies in all, the one that is asked next).
+
+    Returns
+    -------
+    Regret
+
+    Raises
+    ------
+    UnknownNameError
+        No such policy.
+    InputError
+        A size or a GPU outside the machine, no state, no policy.
+
+    Notes
+    -----
+    The optimum is the raw bottleneck of DESIGN decision 1: a table of all states up to 16 GPUs, a search per state
+    above. Source of the measure: reference/gpu-topology-performance.md, "Quality of heuristics against the optimum".
+    """
+    bandwidth = matrix if isinstance(matrix, BandwidthMatrix) else BandwidthMatrix(matrix)  # type: ignore[arg-type]
+    n = len(bandwidth)
+    wanted = _sizes(n, sizes)
+    masks, every = _states(n, states, samples, seed)
+    asked = [get_gpu_policy(policy) if isinstance(policy, str) else policy for policy in policies]
+    if not asked:
+        raise InputError("no policy given", source="policies", expected="names of GPU policies")
+    weights = bandwidth.pair_weights_gb_s(symmetric)
+    words = np.array([words_of_mask(mask, (n + 63) // 64) for mask in masks])
+    optimum = _optimum(bandwidth, symmetric, masks, words, wanted)
+    rows = []
+    for done, policy in enumerate(asked):
+        if progress:
+            progress(done, len(asked), policy.name)
+        rows.append(_ask(policy, bandwidth, weights, masks, words, wanted))
+    if progress:
+        progress(len(asked), len(asked), "")
+    return Regret(bandwidth, symmetric, words, every, wanted, optimum, tuple(rows))
+
+
+def _sizes(n: int, sizes: Iterable[int] | None) -> tuple[int, ...]:
+    if sizes is not None:
+        wanted = tuple(sorted(set(sizes)))
+    elif n <= MAX_TABLE_DEVICES:
+        wanted = tuple(range(2, max(n, 3)))
+    else:
+        wanted = tuple(k for k in _LARGE_SIZES if k < n)
+    if not wanted or wanted[0] < 1 or wanted[-1] > n:
+        raise InputError("no such size", source="sizes", got=str(list(wanted)), expected=f"1 to {n} GPUs")
+    return wanted
+
+
+def _states(n: int, states: Iterable[Iterable[int]] | None, samples: int, seed: int) -> tuple[list[int], bool]:
+    if states is not None:
+        masks = sorted({mask_of(free) for free in states})
+        if not masks or masks[-1] >> n:
+            raise InputError("no state of this machine", source="states", expected=f"sets of GPUs 0 to {n - 1}")
+        return masks, len(masks) >= (1 << n) - 1
+    if n <= EVERY_STATE_UP_TO:
+        return list(range(1, 1 << n)), True
+    if samples < 1:
+        raise InputError("no states", source="samples", got=str(samples), expected="at least 1")
+    rng = np.random.default_rng(seed)
+    drawn = {
+        mask_of(rng.choice(n, size=int(count), replace=False).tolist())
+        for count in rng.integers(2, n, size=samples, endpoint=True)
+    }
+    return sorted(drawn), False
+
+
+def _optimum(
+    bandwidth: BandwidthMatrix, symmetric: Symmetric, masks: list[int], words: Words, sizes: tuple[int, ...]
+) -> Floats:
+    weights = bandwidth.pair_weights_gb_s(symmetric)
+    if len(bandwidth) <= MAX_TABLE_DEVICES:
+        table = best_bottlenecks(weights)
+        return np.ascontiguousarray(table[words[:, 0].astype(np.intp)][:, list(sizes)])
+    choose = bandwidth.solver(symmetric).choose
+    best = np.array([[words_of_mask(choose(mask, k), words.shape[1]) for k in sizes] for mask in masks])
+    return _values(weights, best, words, sizes, refused=False)
+
+
+def _ask(
+    policy: GpuPolicy,
+    bandwidth: BandwidthMatrix,
+    weights: Floats,
+    masks: list[int],
+    words: Words,
+    sizes: tuple[int, ...],
+) -> PolicyRegret:
+    n_free = np.bitwise_count(words).sum(axis=1)
+    chosen = np.zeros((len(masks), len(sizes), words.shape[1]), dtype=np.uint64)
+    questions: list[tuple[NodeGpus, Sequence[int], int]] = []
+    for s, k in enumerate(sizes):
+        here = np.flatnonzero(n_free >= k)
+        bulk = None
+        if words.shape[1] == 1:
+            bulk = policy.choose_singles(
+                bandwidth, np.ascontiguousarray(words[here, 0]), np.full(len(here), k, dtype=np.int32)
+            )
+        if bulk is not None:
+            chosen[here, s, 0] = bulk
+            continue
+        for i in here.tolist():
+            gpus = NodeGpus(masks[i], bandwidth)
+            answer = policy.choose(gpus, (k,)) if policy.fits(gpus, (k,)) else None
+            if answer is not None:
+                chosen[i, s] = words_of_mask(answer[0], words.shape[1])
+            questions.append((gpus, (k,), 1))
+    count = np.bitwise_count(chosen).sum(axis=2)
+    if (chosen & ~words[:, None, :]).any() or ((count != 0) & (count != np.array(sizes))).any():
+        raise InternalError(f"{policy.name} chose GPUs that are not free, or not as many as were asked for")
+    values = _values(weights, chosen, words, sizes, refused=True)
+    return PolicyRegret(policy.name, policy.parameters, chosen, values, tuple(policy.warnings(questions)))
+
+
+def _values(weights: Floats, chosen: Words, words: Words, sizes: tuple[int, ...], refused: bool) -> Floats:
+    """Bottleneck of each set; NaN where none could be chosen, or with `refused` none was."""
+    flat = np.ascontiguousarray(chosen.reshape(-1, words.shape[1]))
+    values = bottlenecks(weights, flat).reshape(chosen.shape[:2])
+    possible = np.bitwise_count(words).sum(axis=1)[:, None] >= np.array(sizes)
+    values[~possible] = np.nan
+    if refused:
+        values[~chosen.any(axis=2)] = np.nan
+    return values
+
+
+def _gpus(words: Words) -> tuple[int, ...]:
+    return indices_of(masks_of_words(words.reshape(1, -1))[0])

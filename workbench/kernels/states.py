@@ -1,0 +1,86 @@
+"""Face of the ``states`` kernel: bottlenecks of every availability state of a machine, and of many sets at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench._core import states as kernel
+from workbench.errors import CapacityError, InputError
+from workbench.kernels.checks import as_array
+
+__all__ = ["MAX_TABLE_DEVICES", "best_bottlenecks", "bottlenecks"]
+
+MAX_TABLE_DEVICES = 16
+
+
+def best_bottlenecks(pair_weight_gb_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Largest bottleneck of k GPUs for every set of free GPUs and every k.
+
+    Parameters
+    ----------
+    pair_weight_gb_s : ndarray of shape (n, n), float64
+        Weight of each pair, the same both ways (symmetrised), no NaN; the diagonal is ignored. 1 <= n <= 16.
+
+    Returns
+    -------
+    ndarray of shape (2^n, n + 1), float64
+        Row: mask of the free GPUs; column: k. inf for k = 1, NaN for k = 0 and where fewer than k are free.
+
+    Raises
+    ------
+    CapacityError
+        More than 16 GPUs: the table has a row per state.
+    InputError
+        Not square, or not the same both ways.
+
+    Notes
+    -----
+    The value of `BottleneckSolver.solve` for every state (DESIGN, decision 1, raw objective). Cost: 2^n n^2.
+    """
+    weights = _checked(pair_weight_gb_s)
+    if len(weights) > MAX_TABLE_DEVICES:
+        raise CapacityError(
+            f"best_bottlenecks: a table of every state has at most {MAX_TABLE_DEVICES} GPUs, not {len(weights)}"
+        )
+    return kernel.best_bottlenecks(weights)
+
+
+def bottlenecks(pair_weight_gb_s: NDArray[np.float64], sets: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Lowest pair weight of many sets of GPUs.
+
+    Parameters
+    ----------
+    pair_weight_gb_s : ndarray of shape (n, n), float64
+        As in `best_bottlenecks`; any n.
+    sets : ndarray of shape (m, w), uint64
+        Masks, little-endian words, w = (n + 63) // 64.
+
+    Returns
+    -------
+    ndarray of shape (m,), float64
+        inf for sets of fewer than two GPUs.
+
+    Raises
+    ------
+    InputError
+        Wrong dtype or shape, a GPU outside the machine.
+    """
+    weights = _checked(pair_weight_gb_s)
+    n, words = len(weights), (len(weights) + 63) // 64
+    masks: NDArray[np.uint64] = as_array("sets", sets, np.uint64, 2)
+    if masks.shape[1] != words:
+        raise InputError("wrong number of words", source="sets", got=str(masks.shape[1]), expected=str(words))
+    if n % 64 and len(masks) and int(masks[:, -1].max()) >> n % 64:
+        raise InputError("device outside the machine", source="sets", expected=f"bits 0 to {n - 1}")
+    return kernel.bottlenecks(weights, masks)
+
+
+def _checked(given: NDArray[np.float64]) -> NDArray[np.float64]:
+    weights: NDArray[np.float64] = as_array("pair_weight_gb_s", given, np.float64, 2)
+    if weights.shape[0] != weights.shape[1] or not len(weights):
+        raise InputError("not square", source="pair_weight_gb_s", got=" x ".join(map(str, weights.shape)))
+    off_diagonal = ~np.eye(len(weights), dtype=np.bool_)
+    if (weights != weights.T)[off_diagonal].any():  # NaN too: it differs from itself
+        raise InputError("the two directions differ: symmetrise first", source="pair_weight_gb_s")
+    return weights

@@ -1,0 +1,83 @@
+"""`gpu-ascend910`: the two HCCS rings of an Ascend 910 module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.policies.gpu.base import NodeGpus, lowest_indices
+from workbench.policies.gpu.per_pod import PerPodGpuPolicy
+from workbench.policies.parameters import NoParameters
+
+__all__ = ["RINGS", "RING_ORDER", "WHOLE_NODE", "GpuAscend910", "node_priority", "valid_size"]
+
+#: NPUs of the two rings.
+RINGS = (0b0000_1111, 0b1111_0000)
+
+WHOLE_NODE = 8
+
+#: How many free NPUs a ring should have for a request, most preferred first: an exact fit, then what breaks up least.
+RING_ORDER: Mapping[int, tuple[int, ...]] = {1: (1, 3, 2, 4), 2: (2, 4, 3), 4: (4,)}
+
+
+class GpuAscend910(PerPodGpuPolicy):
+    """1, 2 or 4 NPUs inside one ring, or all 8; anything else is refused.
+
+    Lowest numbers inside the ring; of two rings with as many free ones the left.
+
+    Notes
+    -----
+    Source: Ascend mind-cluster, ascend-for-volcano, internal/npu/ascend910/ascend910old/module910x8.
+    """
+
+    name = "gpu-ascend910"
+    counts_only = False
+
+    def __init__(self, _: NoParameters) -> None: ...
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {}
+
+    def choose_one(self, gpus: NodeGpus, count: int) -> int | None:
+        if count == WHOLE_NODE:
+            whole = RINGS[0] | RINGS[1]
+            return None if whole & ~gpus.free else whole
+        for wanted in RING_ORDER.get(count, ()):
+            for ring in RINGS:
+                if (gpus.free & ring).bit_count() == wanted:
+                    return lowest_indices(gpus.free & ring, count)
+        return None
+
+    def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
+        """100 for the most preferred ring, 25 less for each step down (upstream: a weight times 4 minus the step)."""
+        left, right = ((gpus.free & ring).bit_count() for ring in RINGS)
+        priority = node_priority(requests[0], left, right)
+        return 0.0 if priority is None else 100.0 - 25.0 * priority
+
+
+def valid_size(request: int) -> bool:
+    """Whether one pod may ask for so many NPUs."""
+    return request in RING_ORDER or request == WHOLE_NODE
+
+
+def node_priority(request: int, left: int, right: int) -> int | None:
+    """How well a node suits a pod.
+
+    Parameters
+    ----------
+    request : int
+        NPUs asked for.
+    left, right : int
+        Free NPUs of the rings 0-3 and 4-7.
+
+    Returns
+    -------
+    int or None
+        0 is best; None: it does not fit.
+    """
+    if request == WHOLE_NODE:
+        return 0 if left + right == WHOLE_NODE else None
+    order = RING_ORDER.get(request, ())
+    places = [order.index(free) for free in (left, right) if free in order]
+    return min(places, default=None)

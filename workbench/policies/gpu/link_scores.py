@@ -1,0 +1,81 @@
+"""What NVIDIA's allocator gives for the links between two GPUs, read off a matrix.
+
+Owns the points and how a matrix tells the links; who adds them up is in `best_effort`.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.bandwidth import BandwidthMatrix
+
+__all__ = ["NVLINK_SCORE", "PCIE_SCORES", "link_score", "pair_scores"]
+
+#: Points for the nearest thing on the way that two GPUs share, by the names of `nvidia-smi topo -m`.
+PCIE_SCORES = {"SYS": 10, "NODE": 20, "PHB": 30, "PXB": 40, "PIX": 50, "PSB": 60}
+
+#: Points for each bonded NVLink.
+NVLINK_SCORE = 100
+
+_NVLINKS = re.compile(r"NV(\d{1,2})")
+
+
+def link_score(link_type: str) -> int:
+    """Points for a link type as `nvidia-smi topo -m` prints it; 0 for a type that the allocator does not know.
+
+    Several links between two GPUs are joined by plus signs and add up: ``NV2+NODE`` has 220 points.
+    """
+    score = 0
+    for part in link_type.split("+"):
+        nvlinks = _NVLINKS.fullmatch(part)
+        score += NVLINK_SCORE * int(nvlinks.group(1)) if nvlinks else PCIE_SCORES.get(part, 0)
+    return score
+
+
+def pair_scores(matrix: BandwidthMatrix) -> npt.NDArray[np.int64]:
+    """Points for each pair of GPUs.
+
+    Parameters
+    ----------
+    matrix : BandwidthMatrix
+        Its link types count where it has them and the allocator knows one of them. Else they are guessed from the link
+        classes of the faster direction of each pair (links that are there count even when they are slow one way): the
+        slowest class is PCIe across sockets, the next one NVLink, and faster ones as many NVLinks as they are times
+        faster, by their means. A machine with one class has one NVLink between any two.
+
+    Returns
+    -------
+    ndarray of shape (n, n), int64
+        The same both ways (of two types that differ the better one); 0 on the diagonal and where no link is.
+
+    Notes
+    -----
+    Source: NVIDIA go-gpuallocator, besteffort_policy.go. There the PCIe relation of two GPUs counts besides their
+    NVLinks; `nvidia-smi topo -m` prints only NV#, so that it is missing from its printouts (at most 60 points): where
+    sums of NVLinks are equal, upstream may split otherwise. A table with types such as ``NV2+NODE`` has both.
+    """
+    n = len(matrix)
+    scores: npt.NDArray[np.int64] = np.zeros((n, n), dtype=np.int64)
+    if matrix.link_types:
+        scores[:] = [[link_score(name) for name in row] for row in matrix.link_types]
+        np.fill_diagonal(scores, 0)
+        scores = np.maximum(scores, scores.T)
+    return scores if scores.any() else _guessed(matrix)
+
+
+def _guessed(matrix: BandwidthMatrix) -> npt.NDArray[np.int64]:
+    n = len(matrix)
+    weights = matrix.pair_weights_gb_s("max")
+    healthy = BandwidthMatrix(np.where(np.eye(n, dtype=np.bool_), 0.0, weights))
+    classes = healthy.link_classes("max")
+    off_diagonal = ~np.eye(n, dtype=np.bool_)
+    linked = sorted({int(c) for c in classes[off_diagonal & (weights > 0)]})
+    means = {c: float(weights[off_diagonal & (classes == c)].mean()) for c in linked}
+    scores: npt.NDArray[np.int64] = np.zeros((n, n), dtype=np.int64)
+    for place, c in enumerate(linked):
+        points = NVLINK_SCORE * max(1, round(means[c] / means[linked[min(1, len(linked) - 1)]]))
+        scores[off_diagonal & (classes == c)] = PCIE_SCORES["SYS"] if place == 0 and len(linked) > 1 else points
+    return scores

@@ -1,0 +1,163 @@
+"""`gpu-mapa`: MAPA's preserve policy, predicted bandwidth for jobs that need it, NVLinks kept for those that come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from itertools import combinations, permutations
+from math import comb, factorial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.policies.gpu.base import NodeGpus, lowest_indices
+from workbench.policies.gpu.link_scores import NVLINK_SCORE, pair_scores
+from workbench.policies.gpu.per_pod import PerPodGpuPolicy
+from workbench.policies.parameters import parameter
+
+__all__ = ["GpuMapa", "MapaParameters", "predicted_bandwidth_gb_s"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+
+#: Sets times orders of a ring that one answer may look at: all of them up to 8 GPUs, 6 of 16, about 4 of 72.
+_MOST_RINGS = 2_000_000
+
+
+@dataclass(frozen=True)
+class MapaParameters:
+    """Parameters of `gpu-mapa`."""
+
+    pattern: str = parameter(
+        "ring", "which GPUs of the job talk to each other", choices=("ring", "all"), source="MAPA, job file"
+    )
+    bandwidth_sensitive: bool = parameter(
+        True, "the job needs bandwidth; else it leaves the NVLinks to others", source="MAPA, job file"
+    )
+
+
+class GpuMapa(PerPodGpuPolicy):
+    """Best predicted bandwidth, or for a job that does not need it the set that leaves most NVLink bandwidth.
+
+    A job that needs bandwidth gets the set, and the order of its GPUs in a ring, with the highest
+    `predicted_bandwidth_gb_s`. Another one, and a pod of one GPU, gets the set outside of which the NVLinks between
+    free GPUs have the largest sum; ties: the largest sum of bandwidth along its own pattern. Last tie: lowest indices
+    (upstream: the order of its graph miner).
+
+    Notes
+    -----
+    Source: MAPA (Ranganath et al., SC21) and its repository, src/MapaPolicies.hh (preserve), src/TopoUtils.hh. The
+    model was fitted on a DGX-1 V100; link types are read as in `link_scores`, two NVLinks or more count as two. A
+    node without a matrix, or with more rings than can be looked at, gets the lowest indices. Not ported: upstream
+    compares with an empty set that predicts 12.3 GB/s and so leaves a pair without NVLink waiting for ever.
+    """
+
+    name = "gpu-mapa"
+
+    def __init__(self, parameters: MapaParameters) -> None:
+        self._parameters = parameters
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return asdict(self._parameters)
+
+    def choose_one(self, gpus: NodeGpus, count: int) -> int:
+        if gpus.matrix is None or _n_rings(gpus.free.bit_count(), count) > _MOST_RINGS:
+            return lowest_indices(gpus.free, count)
+        free = np.array(indices_of(gpus.free), dtype=np.intp)
+        sets = free[np.array(list(combinations(range(len(free)), count)), dtype=np.intp)]
+        nvlinks = np.minimum(pair_scores(gpus.matrix) // NVLINK_SCORE, 2)
+        edges = _edges(count, self._parameters.pattern) if count > 1 else None
+        if edges is not None and self._parameters.bandwidth_sensitive:
+            kind = [_along(sets, edges, nvlinks == links) for links in (2, 1, 0)]
+            best = int(np.argmax(predicted_bandwidth_gb_s(*kind).max(axis=1)))
+        else:
+            best = self._preserving(gpus.matrix, nvlinks, free, sets, edges)
+        return mask_of(sets[best].tolist())
+
+    def _preserving(
+        self, matrix: BandwidthMatrix, nvlinks: npt.NDArray[np.int64], free: Ints, sets: Ints, edges: Ints | None
+    ) -> int:
+        weights = np.where(np.eye(len(matrix), dtype=np.bool_), 0.0, matrix.pair_weights_gb_s())
+        kept = np.where(nvlinks > 0, weights, 0.0)
+        chosen = np.zeros((len(sets), len(matrix)))
+        np.put_along_axis(chosen, sets, 1.0, axis=1)
+        left = np.zeros(len(matrix))
+        left[free] = 1.0
+        outside = left - chosen
+        left_gb_s = np.einsum("si,ij,sj->s", outside, kept, outside)
+        own = _along(sets, edges, weights).max(axis=1) if edges is not None else np.zeros(len(sets))
+        # Sums of the same numbers in another order may differ in the last digit.
+        return int(np.lexsort((np.arange(len(sets)), -np.round(own, 6), -np.round(left_gb_s, 6)))[0])
+
+    def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[str]:
+        blind = sum(nodes for gpus, _, nodes in questions if gpus.matrix is None)
+        large = sum(
+            nodes
+            for gpus, requests, nodes in questions
+            if gpus.matrix is not None and _n_rings(gpus.free.bit_count(), max(requests)) > _MOST_RINGS
+        )
+        found = []
+        if blind:
+            found.append(f"{self.name}: {blind} nodes have no bandwidth matrix, lowest indices taken")
+        if large:
+            found.append(f"{self.name}: {large} nodes have too many rings to look at, lowest indices taken")
+        return found
+
+
+def predicted_bandwidth_gb_s(double: Floats, single: Floats, pcie: Floats) -> Floats:
+    """Bandwidth that a collective is expected to reach over so many double NVLinks, single ones and PCIe ways.
+
+    Arrays of one shape; the result may be negative: a fit, meant for comparing. Source: MAPA, src/Props.hh
+    (getPredictedBW), 14 terms of the three counts.
+    """
+    x, y, z = (np.asarray(count, dtype=np.float64) for count in (double, single, pcie))
+    terms = (
+        (16.39670455, x),
+        (4.536821878, y),
+        (1.55623404, z),
+        (-20.69484581, 1 / (x + 1)),
+        (-9.467461958, 1 / (y + 1)),
+        (7.615106783, 1 / (z + 1)),
+        (-7.973335727, x * y),
+        (12.73323772, y * z),
+        (-4.195655221, x * z),
+        (-8.413419363, 1 / (x * y + 1)),
+        (62.85125807, 1 / (y * z + 1)),
+        (27.41832588, 1 / (x * z + 1)),
+        (-5.114108079, x * y * z),
+        (-46.97390071, 1 / (x * y * z + 1)),
+    )
+    total: Floats = np.sum([factor * term for factor, term in terms], axis=0)
+    return total
+
+
+def _n_rings(n_free: int, count: int) -> int:
+    return comb(n_free, count) * (factorial(count - 1) // 2 if count > 2 else 1)
+
+
+def _along(sets: Ints, edges: Ints, values: npt.NDArray[Any]) -> Floats:
+    """Sum of a value over the edges of each set (s) in each order (r), float64 (s, r)."""
+    total: Floats = np.zeros((len(sets), len(edges)))
+    for edge in range(edges.shape[1]):
+        total += values[sets[:, edges[:, edge, 0]], sets[:, edges[:, edge, 1]]]
+    return total
+
+
+@lru_cache(maxsize=32)
+def _edges(count: int, pattern: str) -> Ints:
+    """Positions that talk, for each different order of a ring, intp (orders, edges, 2); one order where all talk.
+
+    A ring of two is one pair used both ways, so that its link counts twice, as upstream counts it.
+    """
+    if pattern == "all":
+        orders = [list(combinations(range(count), 2))]
+    else:
+        rings = [(0, *order) for order in permutations(range(1, count)) if order[0] <= order[-1]]
+        orders = [list(zip(ring, (*ring[1:], ring[0]), strict=True)) for ring in rings]
+    edges: Ints = np.array(orders, dtype=np.intp)
+    return edges

@@ -1,0 +1,37 @@
+"""GPU policies that serve one pod at a time, as a device plugin does: they know nothing of the gang."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+from workbench.policies.gpu.base import GpuPolicy, NodeGpus
+
+__all__ = ["PerPodGpuPolicy"]
+
+
+class PerPodGpuPolicy(GpuPolicy):
+    """Pods in order of position, each from what the ones before it left."""
+
+    @abstractmethod
+    def choose_one(self, gpus: NodeGpus, count: int) -> int | None:
+        """Mask of `count` free GPUs for one pod; None where they are refused."""
+
+    def fits(self, gpus: NodeGpus, requests: Sequence[int]) -> bool:
+        if self.counts_only:
+            return super().fits(gpus, requests)
+        return self.choose(gpus, requests) is not None
+
+    def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
+        """0 everywhere: it has no opinion about nodes."""
+        return 0.0
+
+    def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...] | None:
+        masks = []
+        for count in requests:
+            mask = self.choose_one(gpus, count)
+            if mask is None:
+                return None
+            masks.append(mask)
+            gpus = NodeGpus(gpus.free & ~mask, gpus.matrix)
+        return tuple(masks)

@@ -1,0 +1,37 @@
+"""`gpu-simple`: NVIDIA's fallback, the free GPUs with the lowest numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.policies.gpu.base import NodeGpus, lowest_indices
+from workbench.policies.gpu.per_pod import PerPodGpuPolicy
+from workbench.policies.parameters import NoParameters
+
+__all__ = ["GpuSimple", "simple_set"]
+
+
+class GpuSimple(PerPodGpuPolicy):
+    """Lowest numbers; knows no topology. Source: NVIDIA go-gpuallocator, simple_policy.go."""
+
+    name = "gpu-simple"
+
+    def __init__(self, _: NoParameters) -> None: ...
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {}
+
+    def choose_one(self, gpus: NodeGpus, count: int) -> int:
+        return simple_set(gpus.free, 0, count)
+
+
+def simple_set(available: int, required: int, size: int) -> int:
+    """The required GPUs and the lowest others, as a mask.
+
+    0: refused (size below 1 or above what is available, more GPUs required than asked for, one of them not available).
+    """
+    if size < 1 or size > available.bit_count() or required & ~available or required.bit_count() > size:
+        return 0
+    return required | lowest_indices(available & ~required, size - required.bit_count())

@@ -1,0 +1,75 @@
+"""`gpu-static-dgx`: NVIDIA's tables of the sets that a DGX hands out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from workbench.kernels.bottleneck import mask_of
+from workbench.policies.gpu.base import NodeGpus
+from workbench.policies.gpu.per_pod import PerPodGpuPolicy
+from workbench.policies.parameters import parameter
+
+__all__ = ["TABLES", "GpuStaticDgx", "StaticDgxParameters", "static_set"]
+
+
+def _aligned(n: int, size: int) -> tuple[int, ...]:
+    """Neighbouring sets: 0 to size - 1, and so on."""
+    return tuple(mask_of(range(first, first + size)) for first in range(0, n, size))
+
+
+def _table(n: int, *sizes: int, pairs: tuple[tuple[int, int], ...] = ()) -> dict[int, tuple[int, ...]]:
+    sets = {size: _aligned(n, size) for size in (1, *sizes)}
+    if pairs:
+        sets[2] = tuple(mask_of(pair) for pair in pairs)
+    return sets
+
+
+#: Masks of the sets by machine and size, in the order in which they are tried.
+TABLES: Mapping[str, Mapping[int, tuple[int, ...]]] = {
+    "dgx1-pascal": _table(8, 4, 8, pairs=((0, 2), (1, 3), (4, 6), (5, 7))),
+    "dgx1-volta": _table(8, 4, 8, pairs=((0, 3), (1, 2), (4, 7), (5, 6))),
+    "dgx2": _table(16, 2, 4, 8, 16),
+}
+
+
+@dataclass(frozen=True)
+class StaticDgxParameters:
+    """Parameters of `gpu-static-dgx`."""
+
+    machine: str = parameter(
+        "dgx1-volta",
+        "whose table of sets",
+        choices=tuple(TABLES),
+        source="NVIDIA go-gpuallocator, staticdgx_policies.go",
+    )
+
+
+class GpuStaticDgx(PerPodGpuPolicy):
+    """The first row of the machine's table that is free; 1, 2, 4, 8 (DGX-2: 16) GPUs only, others are refused.
+
+    Source: NVIDIA go-gpuallocator, staticdgx_policies.go. (Its constructor for DGX-2 answers with the table of the
+    DGX-1; here the table of the DGX-2 is used as written there.)
+    """
+
+    name = "gpu-static-dgx"
+    counts_only = False
+
+    def __init__(self, parameters: StaticDgxParameters) -> None:
+        self._parameters = parameters
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return asdict(self._parameters)
+
+    def choose_one(self, gpus: NodeGpus, count: int) -> int | None:
+        return static_set(self._parameters.machine, gpus.free, 0, count) or None
+
+
+def static_set(machine: str, available: int, required: int, size: int) -> int:
+    """First set of a table that is available and holds the required GPUs, as a mask; 0: refused."""
+    for row in TABLES[machine].get(size, ()):
+        if not row & ~available and not required & ~row:
+            return row
+    return 0

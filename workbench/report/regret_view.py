@@ -1,0 +1,127 @@
+"""Regret tables: a heat map of policies and sizes, a table for the terminal, a page."""
+
+from __future__ import annotations
+
+import hashlib
+from html import escape
+from typing import Any
+
+from workbench.evaluate.regret import NEAR, Regret, RegretLine
+from workbench.report.colours import heat, ink_on
+from workbench.report.heatmap import draw_heatmap
+from workbench.report.html import render
+from workbench.report.tables import new_table, text_row
+from workbench.report.topology_svg import fit_text
+
+__all__ = ["draw_regret", "regret_html", "regret_page", "regret_tables"]
+
+_CELL = (58.0, 40.0)
+_LEFT = 150.0
+_ABOVE = 44.0
+
+
+def draw_regret(regret: Regret) -> str:
+    """A heat map: one row per policy, one column per size, the mean part of the optimum as colour and number.
+
+    The small number is the worst state's; the tool tip names that state. A cell without an answer is grey; a corner is
+    marked where some states are refused. One ``<svg>`` element.
+    """
+    width = max(_LEFT + len(regret.sizes) * _CELL[0] + 4.0, 420.0)
+    height = _ABOVE + len(regret.rows) * _CELL[1] + 40.0
+    by_place = iter(regret.lines)
+    parts = []
+    for s, k in enumerate(regret.sizes):
+        x = _LEFT + (s + 0.5) * _CELL[0]
+        parts.append(f"<text x='{x:.1f}' y='{_ABOVE - 6:.1f}' text-anchor='middle'>k={k}</text>")
+    for r, row in enumerate(regret.rows):
+        y = _ABOVE + r * _CELL[1]
+        name = escape(fit_text(row.policy, _LEFT - 10.0, 11.0))
+        parts.append(f"<text x='{_LEFT - 8:.1f}' y='{y + 24:.1f}' text-anchor='end'>{name}</text>")
+        parts.extend(_cell(next(by_place), _LEFT + s * _CELL[0], y) for s in range(len(regret.sizes)))
+    y = _ABOVE + len(regret.rows) * _CELL[1]
+    for line, note in enumerate(
+        ("mean part of the best bottleneck; small: the worst state", "grey: refused; corner: in some states")
+    ):
+        parts.append(f"<text x='1' y='{y + 16 + 15 * line:.1f}'>{note}</text>")
+    digest = hashlib.sha256("".join(parts).encode()).hexdigest()[:10]
+    title = f"Regret on {regret.matrix.source}"
+    return (
+        f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-regret' role='img' "
+        f"aria-labelledby='tw{digest}t tw{digest}d' "
+        f"width='{width:.0f}' height='{height:.0f}' viewBox='0 0 {width:.1f} {height:.1f}' "
+        f"font-family='system-ui, sans-serif' font-size='11' fill='currentColor'>"
+        f"<title id='tw{digest}t'>{escape(title)}</title><desc id='tw{digest}d'>{escape(_summary(regret))}</desc>"
+        f"<text x='1' y='15' font-size='13' font-weight='600'>{escape(fit_text(title, width, 13.0))}</text>"
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def _cell(line: RegretLine, x: float, y: float) -> str:
+    width, height = _CELL
+    box = f"x='{x:.1f}' y='{y:.1f}' width='{width - 2:.1f}' height='{height - 2:.1f}'"
+    if line.mean_ratio is None or line.worst_ratio is None:
+        said = f"{line.policy}, k={line.k}: refused in all {line.states} states"
+        return f"<g><title>{escape(said)}</title><rect {box} fill-opacity='.12'/></g>"
+    ground = heat(line.mean_ratio)
+    said = (
+        f"{line.policy}, k={line.k}: {line.optimal} of {line.states} states optimal, {line.refused} refused; worst "
+        f"{line.worst_ratio:.3f} with free {_list(line.worst_free)}: takes {_list(line.worst_gpus)}"
+    )
+    corner = f"M{x + width - 14:.1f} {y:.1f}h12v12z"
+    refused = f"<path d='{corner}' fill='currentColor' fill-opacity='.6'/>" if line.refused else ""
+    texts = "".join(
+        f"<text x='{x + width / 2 - 1:.1f}' y='{y + down:.1f}' font-size='{size}' text-anchor='middle' "
+        f"fill='{ink_on(ground)}'>{text}</text>"
+        for down, size, text in ((17.0, 12, f"{line.mean_ratio:.3f}"), (31.0, 9, f"{line.worst_ratio:.3f}"))
+    )
+    return f"<g><title>{escape(said)}</title><rect {box} fill='{ground}'/>{texts}{refused}</g>"
+
+
+def regret_tables(regret: Regret) -> list[Any]:
+    """The summary for the terminal."""
+    table = new_table(
+        "policy", "k", "states", "refused", "optimal", "near", "mean", "worst", right=(1, 2, 3, 4, 5, 6, 7)
+    )
+    for line in regret.lines:
+        counts = (line.k, line.states, line.refused, line.optimal, line.near)
+        text_row(table, line.policy, *counts, _ratio(line.mean_ratio), _ratio(line.worst_ratio))
+    return [_summary(regret), table, *(text for row in regret.rows for text in row.warnings)]
+
+
+def regret_html(regret: Regret) -> str:
+    """Heat map and summary as a fragment for a notebook."""
+    return render("regret.html.j2", **_values(regret))
+
+
+def regret_page(regret: Regret) -> str:
+    """One self-contained page: the regret, and the matrix that it is about."""
+    from markupsafe import Markup
+
+    return render("regret_page.html.j2", matrix=Markup(draw_heatmap(regret.matrix)), **_values(regret))
+
+
+def _values(regret: Regret) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    return {
+        "picture": Markup(draw_regret(regret)),
+        "summary": _summary(regret),
+        "lines": [(line, _list(line.worst_free), _list(line.worst_gpus)) for line in regret.lines],
+        "warnings": [text for row in regret.rows for text in row.warnings],
+    }
+
+
+def _summary(regret: Regret) -> str:
+    kind = "every state" if regret.every_state else "a sample of states"
+    return (
+        f"{len(regret.matrix)} GPUs from {regret.matrix.source}, {kind} ({len(regret.states):,}); near: at least "
+        f"{NEAR:.0%} of the best bottleneck; mean and worst: parts of it"
+    )
+
+
+def _ratio(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _list(gpus: tuple[int, ...]) -> str:
+    return ",".join(map(str, gpus))
