@@ -9,6 +9,7 @@ from workbench.jobs.membership import role_of
 from workbench.jobs.min_resources import min_resources_of_pods
 from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, make_role, notes_about, read_gpu_group
 from workbench.model.gang import Gang, GpuGroup, Role, SubGroup
+from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION
 from workbench.objects.deployment import QUEUE_ANNOTATION
 from workbench.objects.partition import SubGroupPolicy
 from workbench.objects.pod import Pod
@@ -19,8 +20,6 @@ __all__ = ["gang_of_pod_group", "gangs_of_lone_pods"]
 
 #: Role of pods that name none.
 UNNAMED_ROLE = "pod"
-
-GANG_MINIMUM_ANNOTATION = "gang.scheduling.koordinator.sh/min-available"
 
 
 def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], priorities: Priorities) -> Gang | None:

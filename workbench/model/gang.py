@@ -17,10 +17,25 @@ import numpy.typing as npt
 from workbench.model.labels import NodeFilter
 from workbench.model.resources import is_gpu_resource
 
+#: Labels of Koordinator's GPU topology groups (proposal 20230314, "How to identify pods are in the same group").
+GPU_GROUP_NAME_LABEL = "gputopology.scheduling.koordinator.sh/name"
+GPU_GROUP_REPLICA_LABEL = "gputopology.scheduling.koordinator.sh/replica"
+
 #: The filter of a pod that states no condition.
 ANY_NODE = NodeFilter()
 
-__all__ = ["ANY_NODE", "FormerPod", "Gang", "GpuGroup", "PodRef", "Role", "SubGroup", "TopologyConstraint"]
+__all__ = [
+    "ANY_NODE",
+    "GPU_GROUP_NAME_LABEL",
+    "GPU_GROUP_REPLICA_LABEL",
+    "FormerPod",
+    "Gang",
+    "GpuGroup",
+    "PodRef",
+    "Role",
+    "SubGroup",
+    "TopologyConstraint",
+]
 
 
 @dataclass(frozen=True)
@@ -122,10 +137,21 @@ class SubGroup:
 
 @dataclass(frozen=True)
 class GpuGroup:
-    """Koordinator's GPU topology group: pods that agree on name and replica labels."""
+    """Koordinator's GPU topology group: pods of one namespace that agree on name and replica labels."""
 
     name: str
     replica: int
+
+    @classmethod
+    def of_labels(cls, labels: Mapping[str, str]) -> GpuGroup | None:
+        """The group that a pod's labels name.
+
+        None where a label is missing or the replica is no whole number above 0 (reference/gpu-topology.md A1).
+        """
+        name, replica = labels.get(GPU_GROUP_NAME_LABEL), labels.get(GPU_GROUP_REPLICA_LABEL)
+        if name and replica and replica.isascii() and replica.isdigit() and int(replica) > 0:
+            return cls(name, int(replica))
+        return None
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from workbench.policies.function import FunctionPolicy, PlaceFunction, parameter
 from workbench.policies.gpu.base import GpuPolicy
 from workbench.policies.gpu.bottleneck import BottleneckParameters, GpuBottleneck
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
+from workbench.policies.koordinator.gpu import KoordinatorGpu, KoordinatorGpuParameters
 from workbench.policies.parameters import NoParameters, ParameterInfo, parameter_infos, read_parameters
 from workbench.policies.switch_affinity.policy import (
     SingleLayer,
@@ -145,6 +146,14 @@ _BUILT_IN = (
         "Koordinator proposal 20230314, Pick GPUs of Node; DESIGN decision 1",
     ),
     Entry("gpu-lowest-index", "gpu", GpuLowestIndex, NoParameters, "free GPUs with the lowest numbers", "baseline"),
+    Entry(
+        "koordinator-gpu",
+        "whole",
+        KoordinatorGpu,
+        KoordinatorGpuParameters,
+        "GPU groups planned together: fewest nodes, least left over, best bottleneck",
+        "Koordinator proposal 20230314",
+    ),
 )
 
 #: Names that stand for the newest registered of a family.

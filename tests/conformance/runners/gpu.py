@@ -8,9 +8,11 @@ from typing import Any
 
 import workbench
 from tests.conformance.registry import Runners
+from tests.conformance.runners import koordinator_document
 from workbench.kernels.bottleneck import indices_of, mask_of
 
 RUNNERS = Runners("gpu")
+koordinator_document.register(RUNNERS)
 
 
 @RUNNERS.op(
