@@ -30,6 +30,7 @@ __all__ = [
     "GPU_GROUP_REPLICA_LABEL",
     "FormerPod",
     "Gang",
+    "Gather",
     "GpuGroup",
     "PodRef",
     "Role",
@@ -179,6 +180,25 @@ class FormerPod:
 
 
 @dataclass(frozen=True)
+class Gather:
+    """Koordinator's wish for one layer of the network (annotation network-topology-spec).
+
+    Attributes
+    ----------
+    layer : str
+        A layer of the ClusterNetworkTopology; for HyperNodes the tier name.
+    must : bool
+        MustGather: all pods in one domain of the layer; otherwise PreferGather.
+    pod_count_multiple : int
+        A domain of the layer takes a multiple of so many pods; 1: any number.
+    """
+
+    layer: str
+    must: bool
+    pod_count_multiple: int = 1
+
+
+@dataclass(frozen=True)
 class PodRef:
     """One pod of a gang: its position, role and index inside the role."""
 
@@ -220,6 +240,8 @@ class Gang:
     former : tuple of FormerPod
         Where its pending pods ran before a fault.
     gpu_group : GpuGroup, optional
+    gather : tuple of Gather
+        As written; empty: nothing wanted.
     kind : str
         Kind of the object it came from.
     ready : int
@@ -249,6 +271,7 @@ class Gang:
     notes: tuple[str, ...] = ()
     framework: str = ""
     former: tuple[FormerPod, ...] = ()
+    gather: tuple[Gather, ...] = ()
 
     @property
     def key(self) -> str:

@@ -19,6 +19,7 @@ from workbench.policies.gpu.base import GpuPolicy
 from workbench.policies.gpu.bottleneck import BottleneckParameters, GpuBottleneck
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.koordinator.gpu import KoordinatorGpu, KoordinatorGpuParameters
+from workbench.policies.koordinator.network import KoordinatorNetwork
 from workbench.policies.parameters import NoParameters, ParameterInfo, parameter_infos, read_parameters
 from workbench.policies.switch_affinity.policy import (
     SingleLayer,
@@ -132,6 +133,14 @@ _BUILT_IN = (
         TableParameters,
         "every job under one switch",
         f"{_ASCEND}, single-layer network",
+    ),
+    Entry(
+        "koordinator-network",
+        "node",
+        KoordinatorNetwork,
+        NoParameters,
+        "a gang under one domain of the network, MustGather or PreferGather per layer",
+        "Koordinator, ClusterNetworkTopology solver",
     ),
     Entry("gang", "node", GangFirstFit, NoParameters, "all or nothing, first fit by name", "baseline"),
     Entry("binpack", "node", BinPack, ScoreParameters, "fullest node first", "baseline"),
