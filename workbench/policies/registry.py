@@ -20,6 +20,7 @@ from workbench.policies.gpu.bottleneck import BottleneckParameters, GpuBottlenec
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.koordinator.gpu import KoordinatorGpu, KoordinatorGpuParameters
 from workbench.policies.koordinator.network import KoordinatorNetwork
+from workbench.policies.koordinator.partition_policy import GpuPartition, PartitionParameters
 from workbench.policies.parameters import NoParameters, ParameterInfo, parameter_infos, read_parameters
 from workbench.policies.switch_affinity.policy import (
     SingleLayer,
@@ -155,6 +156,14 @@ _BUILT_IN = (
         "Koordinator proposal 20230314, Pick GPUs of Node; DESIGN decision 1",
     ),
     Entry("gpu-lowest-index", "gpu", GpuLowestIndex, NoParameters, "free GPUs with the lowest numbers", "baseline"),
+    Entry(
+        "gpu-koordinator-partition",
+        "gpu",
+        GpuPartition,
+        PartitionParameters,
+        "partitions of neighbours from Koordinator's built-in table",
+        "Koordinator, deviceshare GPU allocator",
+    ),
     Entry(
         "koordinator-gpu",
         "whole",

@@ -8,10 +8,11 @@ from typing import Any
 
 import workbench
 from tests.conformance.registry import Runners
-from tests.conformance.runners import koordinator_document, koordinator_network
+from tests.conformance.runners import koordinator_devices, koordinator_document, koordinator_network
 from workbench.kernels.bottleneck import indices_of, mask_of
 
 RUNNERS = Runners("gpu")
+koordinator_devices.register(RUNNERS)
 koordinator_document.register(RUNNERS)
 koordinator_network.register(RUNNERS)
 
