@@ -106,9 +106,17 @@ def test_of_equal_nodes_the_one_with_the_wider_links_is_taken():
 
 
 def test_a_search_that_is_too_long_takes_the_fullest_nodes_and_says_so(monkeypatch):
-    monkeypatch.setattr("workbench.policies.koordinator.node_set._MOST_STEPS", 3)
+    monkeypatch.setattr("workbench.policies.koordinator.node_set._MOST_WORK", 3)
     found = choose_nodes(one_each([3, 4, 3, 4], (1,), (7,)), (7,), (1,))
     assert not found.proven
     assert found.nodes == ((0, (3,)), (1, (4,)))
     assert found.left == 0
     assert choose_nodes(one_each([1, 1], (1,), (3,)), (3,), (1,)) is None
+
+
+def test_a_set_whose_bandwidth_could_not_be_compared_says_so(monkeypatch):
+    values = [(INF, INF, 1.0), (INF, INF, 9.0)]
+    classes = one_each([2, 2], (2,), (1,), values)
+    monkeypatch.setattr("workbench.policies.koordinator.node_set._MOST_WORK", 2)
+    found = choose_nodes(classes, (1,), (2,))
+    assert (found.nodes, found.proven) == (((0, (1,)),), False)

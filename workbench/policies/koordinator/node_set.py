@@ -14,8 +14,8 @@ __all__ = ["NodeClass", "NodeSet", "choose_nodes"]
 
 Pods = tuple[int, ...]
 
-# Partial solutions looked at before the search gives up proving that its node set is the best.
-_MOST_STEPS = 200_000
+# Work before the search gives up proving that its node set is the best: partial solutions, large ones counting more.
+_MOST_WORK = 300_000
 
 
 @dataclass(frozen=True)
@@ -82,24 +82,25 @@ def choose_nodes(classes: Sequence[NodeClass], counts: Pods, gpus: Pods) -> Node
     Notes
     -----
     Fewest nodes; least GPUs left over on them; largest bottleneck of the worst node; lexicographically smallest ranks
-    of names. Exact by dynamic programming over the pods still to place, class by class; beyond 200,000 steps the set
-    that takes the fullest nodes first stands, unproven.
+    of names. Exact by dynamic programming over the pods still to place, class by class. Where that takes too long, the
+    set that takes the fullest nodes first stands, or the best one with its bandwidth unproven.
     """
     wanted = sum(n * g for n, g in zip(counts, gpus, strict=True))
     offers = _offers(classes, gpus, -float("inf"))
     greedy = _fullest_first(classes, offers, counts, gpus)
     limit = min(sum(counts), len(greedy)) if greedy is not None else sum(counts)
+    budget = _Budget(_MOST_WORK)
     try:
-        best = _search(classes, offers, counts, gpus, limit)
-        if best is None:
-            return None
-        best = _widest(classes, counts, gpus, best)
-    except _OutOfSteps:
+        best = _search(classes, offers, counts, gpus, limit, budget)
+    except _OutOfWork:
         if greedy is None:
             return None
         free = {node: c.free for c in classes for node in c.nodes}
         return NodeSet(_by_name(classes, greedy), sum(free[node] for node, _ in greedy) - wanted, proven=False)
-    return NodeSet(_by_name(classes, best.places), best.free - wanted)
+    if best is None:
+        return None
+    best, proven = _widest(classes, counts, gpus, best, budget)
+    return NodeSet(_by_name(classes, best.places), best.free - wanted, proven)
 
 
 def _by_name(classes: Sequence[NodeClass], places: Sequence[tuple[int, Pods]]) -> tuple[tuple[int, Pods], ...]:
@@ -107,8 +108,20 @@ def _by_name(classes: Sequence[NodeClass], places: Sequence[tuple[int, Pods]]) -
     return tuple(sorted(places, key=lambda place: rank[place[0]]))
 
 
-class _OutOfSteps(Exception):
+class _OutOfWork(Exception):
     pass
+
+
+@dataclass
+class _Budget:
+    """Counted, not timed: every machine stops at the same place."""
+
+    left: int
+
+    def spend(self, work: int) -> None:
+        self.left -= work
+        if self.left < 0:
+            raise _OutOfWork
 
 
 @dataclass(frozen=True)
@@ -139,7 +152,12 @@ def _gpus(pods: Pods, gpus: Pods) -> int:
 
 
 def _search(
-    classes: Sequence[NodeClass], offers: Sequence[Sequence[Pods]], counts: Pods, gpus: Pods, limit: int
+    classes: Sequence[NodeClass],
+    offers: Sequence[Sequence[Pods]],
+    counts: Pods,
+    gpus: Pods,
+    limit: int,
+    budget: _Budget,
 ) -> _Found | None:
     """The best set of at most `limit` nodes, bandwidth apart."""
     # Largest offers first, so that what the classes still to come can hold bounds early.
@@ -150,7 +168,6 @@ def _search(
     most_after = [max((sum(q) for i in order[at:] for q in offers[i]), default=0) for at in range(len(order) + 1)]
     # (nodes used, pods to place) -> (GPUs free on the nodes, ranks of their names, places)
     states: dict[tuple[int, Pods], tuple[int, Pods, tuple[tuple[int, Pods], ...]]] = {(0, counts): (0, (), ())}
-    steps = 0
     for at, number in enumerate(order):
         some = classes[number]
         fresh = states
@@ -163,9 +180,7 @@ def _search(
                     taken = tuple(min(a, b) for a, b in zip(offer, rest, strict=True))
                     if not any(taken):
                         continue
-                    steps += 1
-                    if steps > _MOST_STEPS:
-                        raise _OutOfSteps
+                    budget.spend(1 + used // 16)
                     key = (used + 1, tuple(a - b for a, b in zip(rest, taken, strict=True)))
                     value = (free + some.free, _with(ranks, rank), (*places, (node, taken)))
                     if key not in grown or value[:2] < grown[key][:2]:
@@ -192,15 +207,20 @@ def _with(ranks: Pods, rank: int) -> Pods:
     return (*ranks[:at], rank, *ranks[at:])
 
 
-def _widest(classes: Sequence[NodeClass], counts: Pods, gpus: Pods, best: _Found) -> _Found:
-    """Of the sets as small and as full as `best` the one whose worst node has the largest bottleneck."""
+def _widest(
+    classes: Sequence[NodeClass], counts: Pods, gpus: Pods, best: _Found, budget: _Budget
+) -> tuple[_Found, bool]:
+    """Of the sets as small and as full as `best` the one whose worst node has the largest bottleneck; is it proven?"""
 
     def with_floor(floor: float) -> _Found | None:
-        found = _search(classes, _offers(classes, gpus, floor), counts, gpus, best.used)
+        found = _search(classes, _offers(classes, gpus, floor), counts, gpus, best.used, budget)
         return found if found is not None and (found.used, found.free) == (best.used, best.free) else None
 
     floors = sorted({value for c in classes for value in c.values})
-    return _last(floors, with_floor) or best
+    try:
+        return _last(floors, with_floor) or best, True
+    except _OutOfWork:
+        return best, False
 
 
 def _last(floors: Sequence[float], ask: Callable[[float], _Found | None]) -> _Found | None:

@@ -122,7 +122,9 @@ class Turn:
         if found is None:
             return False
         if not found.proven:
-            self.warnings.append("too many ways to place the group: the fullest nodes were taken, others may be better")
+            self.warnings.append(
+                "too many ways to place the group: its nodes hold it, but others may be fewer, fuller or faster"
+            )
         for node, taken in found.nodes:
             here = [pod for role, count in zip(roles, taken, strict=True) for pod in of_role[role][:count]]
             for role, count in zip(roles, taken, strict=True):
