@@ -46,7 +46,13 @@ matrices = st.lists(st.integers(0, 9), min_size=36, max_size=36).map(
 )
 
 
-@given(matrices, st.integers(0, 63), st.sampled_from([(2,), (2, 2), (1, 3), (2, 1)]), st.booleans(), st.integers(0, 63))
+@given(
+    matrices,
+    st.integers(0, 63),
+    st.sampled_from([(2,), (1,), (2, 2), (1, 3), (2, 1), (1, 1)]),
+    st.booleans(),
+    st.integers(0, 63),
+)
 def test_a_group_gets_the_best_sets_by_its_objective(matrix, free, sizes, pods_first, bound):
     bound &= ~free
     if free.bit_count() < sum(sizes):

@@ -18,7 +18,7 @@ from workbench.policies.gpu.lowest_index import deal_lowest
 __all__ = ["GpuChoice"]
 
 # Ways to deal that are compared by their union where the pods' own bottlenecks come first.
-_MOST_SPLITS = 10_000
+_MOST_SPLITS = 2_000
 
 
 @dataclass(frozen=True)
@@ -126,16 +126,31 @@ class GpuChoice:
 def _pods_first(solver: BottleneckSolver, free: int, sizes: Sequence[int], bound: int) -> tuple[int, ...]:
     """The split with the best ascending list of bottlenecks; ties: the best union, then the kernel's order.
 
-    The GPUs left over count as pods of one GPU: without a pair, they come last in every list and change none.
+    Pods of one GPU have no pair and change no list: they share what the others leave, so that the union is the best.
+    The GPUs that nobody gets count as such pods, too.
     """
-    rest = free.bit_count() - sum(sizes)
-    splits = solver.group(free, [*sizes, *[1] * rest], max_splits=_MOST_SPLITS)
-    dealt = dict.fromkeys((splits.masks[: len(sizes)], *(masks[: len(sizes)] for _, masks in splits.optimal_splits)))
+    large = [pod for pod, size in enumerate(sizes) if size > 1]
+    asked = [sizes[pod] for pod in large]
+    dealt: dict[tuple[int, ...], None] = {(): None}
+    if large:
+        splits = solver.group(free, [*asked, *[1] * (free.bit_count() - sum(asked))], max_splits=_MOST_SPLITS)
+        found = (masks[: len(large)] for _, masks in splits.optimal_splits)
+        dealt = dict.fromkeys((splits.masks[: len(large)], *found))
 
-    def union_value(masks: tuple[int, ...]) -> float:
-        union = bound
+    def union(masks: tuple[int, ...]) -> int:
+        whole = bound
         for mask in masks:
-            union |= mask
-        return solver.value(union)
+            whole |= mask
+        if len(large) == len(sizes):
+            return whole
+        count = sum(sizes) + bound.bit_count()
+        return solver.solve(free | bound, count, require=whole, max_ties=1).mask
 
-    return max(dealt, key=union_value)
+    unions = {masks: union(masks) for masks in dealt}
+    best = max(unions, key=lambda masks: solver.value(unions[masks]))
+    left = unions[best] & ~bound
+    for mask in best:
+        left &= ~mask
+    given = dict(zip(large, best, strict=True))
+    singles = iter(indices_of(left))
+    return tuple(given[pod] if pod in given else 1 << next(singles) for pod in range(len(sizes)))
