@@ -16,6 +16,8 @@ from tests.formats.fabric.forests import read_back, snapshots
 from workbench.errors import InputError
 from workbench.formats.snapshot_file import save, snapshot_text
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.gang import GpuGroup
+from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.labels import NodeLabels, NodeTaints, Taint
 from workbench.model.links import SuspiciousLinks
 from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
@@ -104,6 +106,9 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
         source="a test",
         taken_at="2026-01-01T00:00:00Z",
         addresses=tuple(f"10.0.0.{i}" if i % 2 else "" for i in range(n)),
+        gpu_plans=(
+            GpuPlan("ns", GpuGroup("g", 2), (PlannedPod("p", "n", draw(st.integers(0, 2**70))),), "2026-01-01"),
+        ),
     )
 
 
@@ -121,7 +126,7 @@ def test_every_field_of_a_snapshot_is_varied_by_these_tests():
     assert named == {
         "topology", "resources", "allocatable", "used", "labels", "taints", "unschedulable", "gpu_total", "gpu_free",
         "matrices", "node_matrix", "queues", "running", "records", "gaps", "source", "taken_at",
-        "addresses", "switches",
+        "addresses", "switches", "gpu_plans",
     }  # fmt: skip
 
 

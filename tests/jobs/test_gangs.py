@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from workbench.jobs.gangs import Workload, read_workload
-from workbench.model.gang import Gang, GpuGroup, TopologyConstraint
+from workbench.model.gang import Gang, Gather, GpuGroup, TopologyConstraint
 from workbench.objects.kinds import ClusterObjects
 
 
@@ -230,6 +230,32 @@ class TestPodsWithoutGroup:
         assert (found.key, found.n_pods, found.min_available, found.ready) == ("ns/g", 2, 1, 1)
         assert found.gpu_group == GpuGroup("g", 3)
         assert found.notes == ()
+
+    def test_pods_of_a_koordinator_gang_are_one(self) -> None:
+        annotations = {
+            "gang.scheduling.koordinator.sh/name": "g",
+            "gang.scheduling.koordinator.sh/min-available": "2",
+            "gang.scheduling.koordinator.sh/network-topology-spec": '{"gatherStrategy": '
+            '[{"layer": "BlockLayer", "strategy": "MustGather"}]}',
+        }
+        found = gang(*(pod(name, annotations=annotations) for name in "ab"))
+        assert (found.name, found.kind, found.n_pods, found.min_available) == ("g", "Gang", 2, 2)
+        assert found.gather == (Gather("BlockLayer", True),)
+
+    def test_a_gather_rule_that_cannot_be_read_is_noted(self) -> None:
+        found = gang(pod("a", annotations={"gang.scheduling.koordinator.sh/network-topology-spec": "x"}))
+        assert found.gather == ()
+        assert any(note.startswith("no gather rule is followed") for note in found.notes)
+
+    def test_a_pod_whose_group_and_gang_contradict_each_other_is_refused(self) -> None:
+        labels = {
+            "gputopology.scheduling.koordinator.sh/name": "g",
+            "gputopology.scheduling.koordinator.sh/replica": "2",
+        }
+        annotations = {"gang.scheduling.koordinator.sh/min-available": "3"}
+        found = workload(pod("a", labels=labels, annotations=annotations))
+        assert found.gangs == ()
+        assert [name for name, _ in found.refused] == ["Pod ns/a"]
 
     def test_a_gpu_group_with_gang_annotations_has_their_minimum(self) -> None:
         labels = {

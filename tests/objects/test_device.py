@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from workbench.errors import InputError
-from workbench.objects.device import read_device
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.objects.device import device_manifest, read_device
 
 
 def device(matrix: Any, n: int = 2, **more: Any) -> dict[str, Any]:
@@ -67,3 +68,11 @@ def test_minor_numbers_are_distinct_and_in_range(minor: object) -> None:
     broken["spec"]["devices"].append({"type": "gpu", "minor": minor})
     with pytest.raises(InputError, match=r"spec.devices\[2\].minor"):
         read_device(broken)
+
+
+def test_what_is_written_is_read_back() -> None:
+    matrix = BandwidthMatrix([[1.0, 5.25], [0.1, 2.0]])
+    found = read_device(device_manifest("host04", (1, 0), matrix, unhealthy=(1,)))
+    assert (found.name, found.healthy_gpus, found.all_gpus) == ("host04", (0,), (0, 1))
+    assert found.bandwidth == matrix
+    assert read_device(device_manifest("host05", range(3))).bandwidth is None

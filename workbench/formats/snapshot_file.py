@@ -20,6 +20,8 @@ from workbench.formats.manifests import read_text
 from workbench.formats.whole_file import write_whole
 from workbench.formats.write_manifests import to_yaml_value
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
+from workbench.model.gang import GpuGroup
+from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.labels import NODE_NAME_FIELD, NodeLabels, NodeTaints, Taint
 from workbench.model.links import SuspiciousLinks
 from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
@@ -105,6 +107,16 @@ def _record(snapshot: ClusterSnapshot) -> dict[str, Any]:
         "queues": [_plain(queue) for queue in snapshot.queues.values()],
         "running": [{**_plain(pod), "gpu_mask": f"{pod.gpu_mask:x}"} for pod in snapshot.running],
         "records": dict(snapshot.records),
+        "gpu_plans": [
+            {
+                "namespace": plan.namespace,
+                "name": plan.group.name,
+                "replica": plan.group.replica,
+                "made_at": plan.made_at,
+                "pods": [{"name": p.name, "node": p.node, "gpu_mask": f"{p.gpu_mask:x}"} for p in plan.pods],
+            }
+            for plan in snapshot.gpu_plans
+        ],
     }
 
 
@@ -220,6 +232,7 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
         taken_at=get_text(data, "taken_at", ""),
         addresses=tuple(addresses[i] for i in order) if addresses else (),
         switches=None if data.get("switches") is None else _switches(get_map(data, "switches", ""), n, order),
+        gpu_plans=tuple(_gpu_plan(item, path) for path, item in get_maps(data, "gpu_plans", "")),
     )
 
 
@@ -383,6 +396,16 @@ def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64
         ending=get_bool(item, "ending", path),
         **texts,
     )
+
+
+def _gpu_plan(item: Mapping[str, Any], path: str) -> GpuPlan:
+    replica = int(_ints({"replica": [item.get("replica")]}, "replica", path, (1,), 1)[0])
+    pods = tuple(
+        PlannedPod(get_text(pod, "name", at), get_text(pod, "node", at), _mask(pod.get("gpu_mask"), at))
+        for at, pod in get_maps(item, "pods", path)
+    )
+    group = GpuGroup(get_text(item, "name", path), replica)
+    return GpuPlan(get_text(item, "namespace", path), group, pods, get_text(item, "made_at", path))
 
 
 def _texts_by_key(data: Mapping[str, Any], key: str, where: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.jobs.min_resources import min_resources_of_pods
-from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, make_role, notes_about, read_gpu_group
+from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, first_gather, make_role, notes_about, read_gpu_group
 from workbench.model.gang import Gang
 from workbench.objects.deployment import QUEUE_ANNOTATION, Deployment
 from workbench.objects.pod import Pod
@@ -42,6 +42,7 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
         first_index=ready,
         pod_names=tuple(waiting) if len(waiting) == count else None,
     )
+    gather = first_gather([deployment.metadata.annotations, template.annotations], notes)
     return Gang(
         namespace=deployment.metadata.namespace,
         name=deployment.metadata.name,
@@ -56,4 +57,5 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
         ready=ready,
         min_resources=min_resources_of_pods(template.spec.requests, deployment.min_member),
         notes=tuple(notes),
+        gather=gather,
     )

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from workbench.jobs.deployment import gang_of_deployment
 from workbench.jobs.job_labels import JobLabels, completed, read_job_labels
 from workbench.jobs.membership import Membership, sort_pods
-from workbench.jobs.pods import gang_of_pod_group, gangs_of_lone_pods
-from workbench.jobs.roles import Priorities, read_gpu_group
+from workbench.jobs.pods import gang_of_pod_group, gangs_of_lone_pods, group_of_lone_pod
+from workbench.jobs.roles import Priorities
 from workbench.jobs.volcano_job import gang_of_job
 from workbench.model.gang import Gang
 from workbench.objects.deployment import QUEUE_ANNOTATION
@@ -91,6 +91,7 @@ def _holding(members: Membership) -> list[tuple[Pod, str]]:
     ]
     for pod in members.alone:
         if pod.holds_resources:
-            group = read_gpu_group(pod.metadata.labels, [])
-            pods.append((pod, f"{pod.metadata.namespace}/{group.name}" if group else ""))
+            group = group_of_lone_pod(pod, [])
+            name = group if isinstance(group, str) else group.name
+            pods.append((pod, f"{pod.metadata.namespace}/{name}" if name else ""))
     return sorted(pods, key=lambda item: (item[0].metadata.namespace.encode(), item[0].metadata.name.encode()))

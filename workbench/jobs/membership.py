@@ -42,7 +42,7 @@ def role_of(pod: Pod) -> str:
 
 
 def sort_pods(cluster: ClusterObjects) -> Membership:
-    """Assign every pod to its Job, PodGroup or Deployment.
+    """Assign every pod to its Job, PodGroup or Deployment; pods that admission refuses are left out.
 
     A Job is found by the label volcano.sh/job-name, the controlling owner or the pod's PodGroup, a PodGroup by the
     annotation scheduling.k8s.io/group-name, a Deployment by the name of the ReplicaSet that controls the pod.
@@ -56,6 +56,8 @@ def sort_pods(cluster: ClusterObjects) -> Membership:
             result.pod_group_of_job[job] = group
     for key in sorted(cluster.pods, key=str.encode):
         pod = cluster.pods[key]
+        if f"Pod {key}" in cluster.refused:
+            continue
         group_name = pod.metadata.annotations.get(GROUP_NAME_ANNOTATION, "")
         group_key = f"{pod.metadata.namespace}/{group_name}" if group_name else ""
         job = _job_of_pod(pod, cluster) or job_of_group.get(group_key, "")

@@ -7,20 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from workbench.jobs.group_pods import SubGroups, min_sub_groups
 from workbench.jobs.membership import role_of
 from workbench.jobs.min_resources import min_resources_of_pods
-from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, make_role, notes_about, read_gpu_group
+from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, first_gather, make_role, notes_about, read_gpu_group
 from workbench.model.gang import Gang, GpuGroup, Role, SubGroup
+from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION, GANG_NAME_ANNOTATION
 from workbench.objects.deployment import QUEUE_ANNOTATION
 from workbench.objects.partition import SubGroupPolicy
 from workbench.objects.pod import Pod
 from workbench.objects.pod_group import PodGroup
 from workbench.objects.topology_spec import constraint_from_annotations
 
-__all__ = ["gang_of_pod_group", "gangs_of_lone_pods"]
+__all__ = ["gang_of_pod_group", "gangs_of_lone_pods", "group_of_lone_pod"]
 
 #: Role of pods that name none.
 UNNAMED_ROLE = "pod"
-
-GANG_MINIMUM_ANNOTATION = "gang.scheduling.koordinator.sh/min-available"
 
 
 def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], priorities: Priorities) -> Gang | None:
@@ -45,6 +44,7 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
     minimums = group.min_task_member if group else {}
     policies = group.sub_group_policies if group else ()
     roles = _roles(pending, minimums, priorities, notes)
+    gather = first_gather([*([group.metadata.annotations] if group else []), *_annotations(pending)], notes)
     return Gang(
         namespace=namespace,
         name=name,
@@ -63,73 +63,108 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
         sub_grouped=bool(policies),
         min_resources=group.min_resources if group else None,
         notes=tuple(notes),
+        gather=gather,
     )
 
 
 def gangs_of_lone_pods(pods: Iterable[Pod], priorities: Priorities) -> list[Gang]:
-    """A gang for each GPU group of pending pods, and one for each pod of none.
+    """A gang for each GPU group and each Koordinator gang of pending pods, and one for each pod of none.
 
-    A GPU group without gang annotations has the minimum 1 (DESIGN section 3).
+    A GPU group without gang annotations has the minimum 1 (DESIGN section 3), a gang without min-available too.
     """
     gangs = []
-    groups: dict[tuple[str, GpuGroup], list[Pod]] = {}
-    running: dict[tuple[str, GpuGroup], int] = {}
+    groups: dict[tuple[str, GpuGroup | str], list[Pod]] = {}
+    running: dict[tuple[str, GpuGroup | str], int] = {}
     for pod in pods:
         notes = notes_about([(pod.metadata.name, pod.spec)])
-        group = read_gpu_group(pod.metadata.labels, notes)
-        if group is not None and pod.holds_resources and not pod.ending:
-            key = (pod.metadata.namespace, group)
+        key = (pod.metadata.namespace, group_of_lone_pod(pod, notes))
+        if key[1] and pod.holds_resources and not pod.ending:
             running[key] = running.get(key, 0) + 1
         if pod.spec.node_name or pod.finished or pod.ending:
             continue
-        if group is None:
-            gangs.append(_single(pod, priorities, notes))
+        if key[1]:
+            groups.setdefault(key, []).append(pod)
         else:
-            groups.setdefault((pod.metadata.namespace, group), []).append(pod)
-    for (namespace, group), members in groups.items():
-        gangs.append(_gpu_group(namespace, group, members, running.get((namespace, group), 0), priorities))
+            gangs.append(_single(pod, priorities, notes))
+    for key, members in groups.items():
+        gangs.append(_group(*key, members, running.get(key, 0), priorities))
     return gangs
 
 
+def group_of_lone_pod(pod: Pod, notes: list[str]) -> GpuGroup | str:
+    """The GPU group of a pod, else the name of its Koordinator gang; empty: neither."""
+    return read_gpu_group(pod.metadata.labels, notes) or pod.metadata.annotations.get(GANG_NAME_ANNOTATION, "")
+
+
 def _single(pod: Pod, priorities: Priorities, notes: list[str]) -> Gang:
-    roles = _roles([pod], {}, priorities, notes)
-    annotations = pod.metadata.annotations
-    return Gang(
-        namespace=pod.metadata.namespace,
-        name=pod.metadata.name,
-        roles=roles,
-        min_available=1,
-        constraint=constraint_from_annotations(annotations),
-        queue=annotations.get(QUEUE_ANNOTATION) or "default",
-        priority=roles[0].priority,
-        job_class=_job_class([pod]),
+    return _gang_of(
+        pod.metadata.namespace,
+        pod.metadata.name,
+        [pod],
+        priorities,
+        notes,
         kind="Pod",
+        min_available=1,
         min_resources=min_resources_of_pods(pod.spec.requests, 1),
-        notes=tuple(notes),
     )
 
 
-def _gpu_group(namespace: str, group: GpuGroup, pods: Sequence[Pod], ready: int, priorities: Priorities) -> Gang:
+def _group(namespace: str, group: GpuGroup | str, pods: Sequence[Pod], ready: int, priorities: Priorities) -> Gang:
     notes = notes_about((pod.metadata.name, pod.spec) for pod in pods)
+    name = group if isinstance(group, str) else group.name
+    if isinstance(group, GpuGroup) and ready + len(pods) != group.replica:
+        notes.append(f"GPU group {name} wants {group.replica} pods, the input has {ready + len(pods)}")
+    minimum = pods[0].metadata.annotations.get(GANG_MINIMUM_ANNOTATION, "")
+    return _gang_of(
+        namespace,
+        name,
+        pods,
+        priorities,
+        notes,
+        kind="Gang" if isinstance(group, str) else "GpuGroup",
+        min_available=int(minimum) if minimum.isascii() and minimum.isdigit() else 1,
+        gpu_group=None if isinstance(group, str) else group,
+        ready=ready,
+    )
+
+
+def _gang_of(
+    namespace: str,
+    name: str,
+    pods: Sequence[Pod],
+    priorities: Priorities,
+    notes: list[str],
+    *,
+    kind: str,
+    min_available: int,
+    gpu_group: GpuGroup | None = None,
+    ready: int = 0,
+    min_resources: Mapping[str, int] | None = None,
+) -> Gang:
+    """A gang of pods of no other object; what concerns all of them stands on the first."""
     roles = _roles(pods, {}, priorities, notes)
-    if ready + len(pods) != group.replica:
-        notes.append(f"GPU group {group.name} wants {group.replica} pods, the input has {ready + len(pods)}")
     annotations = pods[0].metadata.annotations
-    minimum = annotations.get(GANG_MINIMUM_ANNOTATION, "")
+    gather = first_gather(_annotations(pods), notes)
     return Gang(
         namespace=namespace,
-        name=group.name,
+        name=name,
         roles=roles,
-        min_available=int(minimum) if minimum.isascii() and minimum.isdigit() else 1,
+        min_available=min_available,
         constraint=constraint_from_annotations(annotations),
         queue=annotations.get(QUEUE_ANNOTATION) or "default",
         priority=max(role.priority for role in roles),
         job_class=_job_class(pods),
-        gpu_group=group,
-        kind="GpuGroup",
+        gpu_group=gpu_group,
+        kind=kind,
         ready=ready,
+        min_resources=min_resources,
         notes=tuple(notes),
+        gather=gather,
     )
+
+
+def _annotations(pods: Sequence[Pod]) -> list[Mapping[str, str]]:
+    return [pod.metadata.annotations for pod in pods]
 
 
 def _roles(

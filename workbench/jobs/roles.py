@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from workbench.model.gang import GpuGroup, Role
+from workbench.errors import InputError
+from workbench.model.gang import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL, Gather, GpuGroup, Role
+from workbench.objects.gather import read_gather
 from workbench.objects.pod import PodSpec
 from workbench.objects.queue import PriorityClass
 
-__all__ = ["JOB_CLASS_LABEL", "Priorities", "make_role", "notes_about", "read_gpu_group"]
+__all__ = ["JOB_CLASS_LABEL", "Priorities", "first_gather", "make_role", "notes_about", "read_gpu_group"]
 
 #: Switch affinity: the class of a job (design document "Ascend switch affinity").
 JOB_CLASS_LABEL = "tor-affinity"
-
-GPU_GROUP_NAME_LABEL = "gputopology.scheduling.koordinator.sh/name"
-GPU_GROUP_REPLICA_LABEL = "gputopology.scheduling.koordinator.sh/replica"
 
 # Kubernetes creates these two itself, so they are usually not in the input.
 _BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -91,9 +90,25 @@ def read_gpu_group(labels: Mapping[str, str], notes: list[str]) -> GpuGroup | No
     name, replica = labels.get(GPU_GROUP_NAME_LABEL), labels.get(GPU_GROUP_REPLICA_LABEL)
     if name is None and replica is None:
         return None
-    if name and replica and replica.isascii() and replica.isdigit() and int(replica) > 0:
-        return GpuGroup(name, int(replica))
+    group = GpuGroup.of_labels(labels)
+    if group is not None:
+        return group
     note = f"the labels {GPU_GROUP_NAME_LABEL}={name or ''} and replica={replica or ''} name no GPU group"
     if note not in notes:
         notes.append(note)
     return None
+
+
+def first_gather(annotations: Iterable[Mapping[str, str]], notes: list[str]) -> tuple[Gather, ...]:
+    """The gather rules of the first of some objects that has any; what cannot be read counts as none, with a note."""
+    for row in annotations:
+        try:
+            rules = read_gather(row)
+        except InputError as error:
+            note = f"no gather rule is followed: {error}"
+            if note not in notes:
+                notes.append(note)
+            continue
+        if rules:
+            return rules
+    return ()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from workbench.jobs.group_pods import SubGroups, min_sub_groups
 from workbench.jobs.membership import ROLE_LABEL, role_of
 from workbench.jobs.min_resources import min_resources_of_job
-from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, make_role, notes_about, read_gpu_group
+from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, first_gather, make_role, notes_about, read_gpu_group
 from workbench.jobs.sub_groups import PARTITION_LABEL, partition_id, sub_group_policy
 from workbench.model.gang import Gang, Role, SubGroup
 from workbench.objects.job import Job, Task
@@ -48,6 +48,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
     groups = {read_gpu_group(task.template.labels, notes) for task in job.tasks}
     record = group.record if group else ""
     policies = tuple(policy for task in job.tasks if (policy := sub_group_policy(task)) is not None)
+    gather = first_gather([job.metadata.annotations, *(task.template.annotations for task in job.tasks)], notes)
     labels = [job.metadata.labels, *(task.template.labels for task in job.tasks)]
     return Gang(
         namespace=job.metadata.namespace,
@@ -67,6 +68,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         sub_grouped=bool(policies),
         min_resources=group.min_resources if group else min_resources_of_job(job, priorities),
         notes=tuple(notes),
+        gather=gather,
     )
 
 

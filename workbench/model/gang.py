@@ -17,10 +17,26 @@ import numpy.typing as npt
 from workbench.model.labels import NodeFilter
 from workbench.model.resources import is_gpu_resource
 
+#: Labels of Koordinator's GPU topology groups (proposal 20230314, "How to identify pods are in the same group").
+GPU_GROUP_NAME_LABEL = "gputopology.scheduling.koordinator.sh/name"
+GPU_GROUP_REPLICA_LABEL = "gputopology.scheduling.koordinator.sh/replica"
+
 #: The filter of a pod that states no condition.
 ANY_NODE = NodeFilter()
 
-__all__ = ["ANY_NODE", "FormerPod", "Gang", "GpuGroup", "PodRef", "Role", "SubGroup", "TopologyConstraint"]
+__all__ = [
+    "ANY_NODE",
+    "GPU_GROUP_NAME_LABEL",
+    "GPU_GROUP_REPLICA_LABEL",
+    "FormerPod",
+    "Gang",
+    "Gather",
+    "GpuGroup",
+    "PodRef",
+    "Role",
+    "SubGroup",
+    "TopologyConstraint",
+]
 
 
 @dataclass(frozen=True)
@@ -122,10 +138,21 @@ class SubGroup:
 
 @dataclass(frozen=True)
 class GpuGroup:
-    """Koordinator's GPU topology group: pods that agree on name and replica labels."""
+    """Koordinator's GPU topology group: pods of one namespace that agree on name and replica labels."""
 
     name: str
     replica: int
+
+    @classmethod
+    def of_labels(cls, labels: Mapping[str, str]) -> GpuGroup | None:
+        """The group that a pod's labels name.
+
+        None where a label is missing or the replica is no whole number above 0 (reference/gpu-topology.md A1).
+        """
+        name, replica = labels.get(GPU_GROUP_NAME_LABEL), labels.get(GPU_GROUP_REPLICA_LABEL)
+        if name and replica and replica.isascii() and replica.isdigit() and int(replica) > 0:
+            return cls(name, int(replica))
+        return None
 
 
 @dataclass(frozen=True)
@@ -150,6 +177,25 @@ class FormerPod:
     faulty: bool = False
     mark: int = 0
     pod: str = ""
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Koordinator's wish for one layer of the network (annotation network-topology-spec).
+
+    Attributes
+    ----------
+    layer : str
+        A layer of the ClusterNetworkTopology; for HyperNodes the tier name.
+    must : bool
+        MustGather: all pods in one domain of the layer; otherwise PreferGather.
+    pod_count_multiple : int
+        A domain of the layer takes a multiple of so many pods; 1: any number.
+    """
+
+    layer: str
+    must: bool
+    pod_count_multiple: int = 1
 
 
 @dataclass(frozen=True)
@@ -194,6 +240,8 @@ class Gang:
     former : tuple of FormerPod
         Where its pending pods ran before a fault.
     gpu_group : GpuGroup, optional
+    gather : tuple of Gather
+        As written; empty: nothing wanted.
     kind : str
         Kind of the object it came from.
     ready : int
@@ -223,6 +271,7 @@ class Gang:
     notes: tuple[str, ...] = ()
     framework: str = ""
     former: tuple[FormerPod, ...] = ()
+    gather: tuple[Gather, ...] = ()
 
     @property
     def key(self) -> str:

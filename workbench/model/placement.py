@@ -14,6 +14,7 @@ import numpy.typing as npt
 from workbench.kernels.bottleneck import indices_of
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
+from workbench.model.gpu_environment import DeviceIds, container_environment
 from workbench.model.switches import RANK_ANNOTATION
 from workbench.model.topology import Topology
 
@@ -84,6 +85,11 @@ class PlacedPod:
     rank: int
     annotations: Mapping[str, str]
 
+    def environment(self, container: int, device_ids: DeviceIds = "position") -> dict[str, str]:
+        """Variables by which a container sees its GPUs (`container_environment`); empty where it has none."""
+        annotation = self.annotations.get(GPU_ANNOTATION)
+        return {} if annotation is None else container_environment(annotation, container, device_ids)
+
 
 def words_to_mask(words: npt.NDArray[np.uint64]) -> int:
     """A row of little-endian 64-bit words as one Python int."""
@@ -103,6 +109,8 @@ class Placement(Displayed):
         Node of each pod, -1 for the pods in `unplaced`.
     gpu_words : ndarray of shape (n_pods, w), uint64, optional
         GPUs of each pod as little-endian words; None where no GPU policy ran or no pod asks for one.
+    visible_words : ndarray of shape (n_pods, w), uint64, optional
+        GPUs that each pod may see, its own included; None: those of the whole gang on its node.
     record : int
         Domain in which the job is allocated (-1: the virtual top).
     has_record : bool
@@ -140,6 +148,7 @@ class Placement(Displayed):
     annotations: tuple[Mapping[str, str], ...] = ()
     annotation_group: npt.NDArray[np.int32] | None = None
     job_class: str = ""
+    visible_words: npt.NDArray[np.uint64] | None = None
 
     @property
     def n_placed(self) -> int:
@@ -206,6 +215,7 @@ class Placement(Displayed):
         numbers, starts = gang.role_of_pod.tolist(), gang.role_start.tolist()
         ranks = None if self.rank is None else self.rank.tolist()
         groups = None if self.annotation_group is None else self.annotation_group.tolist()
+        seen = None if self.visible_words is None else [words_to_mask(row) for row in self.visible_words]
         # Pods of one role with the same GPUs look alike: their GPUs are put into words once.
         known: dict[tuple[int, int, int], tuple[tuple[int, ...], tuple[tuple[int, ...], ...], str]] = {}
         made = []
@@ -218,11 +228,11 @@ class Placement(Displayed):
             gpus: tuple[int, ...] = ()
             dealt: tuple[tuple[int, ...], ...] = ()
             if mask:
-                key = (number, mask, visible[node])
+                key = (number, mask, visible[node] if seen is None else seen[i])
                 if key not in known:
                     gpus = indices_of(mask)
                     dealt = _deal(gpus, role.container_gpus)
-                    known[key] = (gpus, dealt, gpu_annotation(dealt, indices_of(visible[node])))
+                    known[key] = (gpus, dealt, gpu_annotation(dealt, indices_of(key[2])))
                 gpus, dealt, written[GPU_ANNOTATION] = known[key]
             name = gang.pod_name(role, i - starts[number])
             made.append(PlacedPod(name, names[node], gpus, dealt, i if ranks is None else ranks[i], written))

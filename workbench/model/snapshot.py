@@ -14,6 +14,7 @@ from workbench.errors import InputError, UnknownNameError
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
+from workbench.model.gpu_plan import GpuPlan
 from workbench.model.labels import FilterCache, NodeLabels, NodeTaints
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Placement
@@ -135,6 +136,8 @@ class ClusterSnapshot(Displayed):
         InternalIP of each node, empty where unknown; an empty tuple: none is known.
     switches : SwitchTable, optional
         As a switch file gives it; None: the tier-1 HyperNodes are the switches (`switch_table`).
+    gpu_plans : tuple of GpuPlan
+        GPUs that are planned for pods that are not bound yet (`koordinator-gpu`).
     """
 
     topology: Topology
@@ -156,6 +159,7 @@ class ClusterSnapshot(Displayed):
     taken_at: str = ""
     addresses: tuple[str, ...] = ()
     switches: SwitchTable | None = None
+    gpu_plans: tuple[GpuPlan, ...] = ()
 
     def __post_init__(self) -> None:
         n = self.topology.n_nodes
@@ -297,7 +301,16 @@ class ClusterSnapshot(Displayed):
                 )
             )
         running, records = (*self.running, *started), {**self.records, **placement.records}
-        return dataclasses.replace(self, used=used, gpu_free=gpu_free, running=running, records=records)
+        bound = {(pod.namespace, pod.name) for pod in started}
+        plans = (plan.without_pods(bound) for plan in self.gpu_plans)
+        return dataclasses.replace(
+            self,
+            used=used,
+            gpu_free=gpu_free,
+            running=running,
+            records=records,
+            gpu_plans=tuple(plan for plan in plans if plan.pods),
+        )
 
     def without(self, gang: str) -> ClusterSnapshot:
         """The moment after a gang (``namespace/name``) has ended; its pods give everything back."""

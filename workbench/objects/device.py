@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,7 +14,7 @@ from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.objects.fields import child, get_bool, get_int, get_map, get_maps, get_text, shown, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 
-__all__ = ["Device", "check_rows", "read_device"]
+__all__ = ["Device", "check_rows", "device_manifest", "read_device"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,40 @@ def read_device(data: Mapping[str, Any]) -> Device:
         all_gpus=tuple(sorted(listed)),
         bandwidth=_bandwidth(spec, max(listed, default=-1) + 1),
     )
+
+
+def device_manifest(
+    name: str, gpus: Iterable[int], bandwidth: BandwidthMatrix | None = None, unhealthy: Collection[int] = ()
+) -> dict[str, Any]:
+    """A Device as the node agent would report it; `read_device` reads it back.
+
+    Parameters
+    ----------
+    name : str
+        Name of the node.
+    gpus : iterable of int
+        Minor numbers, written in ascending order.
+    bandwidth : BandwidthMatrix, optional
+        Written as ``topologies.gpu[]`` with the numbers as they are, a diagonal without a number as 0; None: no
+        topology.
+    unhealthy : collection of int
+        Minor numbers of the GPUs that are not healthy.
+    """
+    spec: dict[str, Any] = {}
+    if bandwidth is not None:
+        rows = [[entry if math.isfinite(entry) else 0.0 for entry in row] for row in bandwidth.gb_s.tolist()]
+        table = json.dumps(rows, separators=(",", ":"))
+        spec["topologies"] = {"gpu": [{"name": "bandwidth", "topology": table}]}
+    spec["devices"] = [
+        {"type": "gpu", "id": f"{name}-gpu-{minor}", "minor": minor, "health": minor not in unhealthy}
+        for minor in sorted(gpus)
+    ]
+    return {
+        "apiVersion": "scheduling.koordinator.sh/v1alpha1",
+        "kind": "Device",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
 
 
 def _bandwidth(spec: Mapping[str, Any], n_gpus: int) -> BandwidthMatrix | None:

@@ -260,7 +260,12 @@ class Composed(Policy):
         return dict(self._parameters)
 
     def decide(self, gang: Gang, ledger: Ledger, recorder: Recorder | None) -> Placement | Refusal:
-        gpus = GpuQuestions(self.gpu, ledger)
+        return self.decide_with(GpuQuestions(self.gpu, ledger), gang, ledger, recorder)
+
+    def decide_with(
+        self, gpus: GpuQuestions, gang: Gang, ledger: Ledger, recorder: Recorder | None
+    ) -> Placement | Refusal:
+        """`decide`, the GPUs of the nodes being asked about through `gpus`."""
         request = self.node.request(gang, ledger, gpus, recorder)
         progress = request.progress()
         answer: Assignment | Declined
@@ -293,7 +298,7 @@ class Composed(Policy):
             )
         if answer.running is not None:
             ledger.set_job(gang.key, answer.running)
-        return self.placement(gang, ledger.topology, answer, dealt.words, dealt.warnings)
+        return self.placement(gang, ledger.topology, answer, dealt.words, dealt.warnings, dealt.visible)
 
     def refusal(self, gang: Gang, answer: Declined) -> Refusal:
         """The answer to the user where the node policy says no."""
@@ -313,6 +318,7 @@ class Composed(Policy):
         answer: Assignment,
         gpu_words: npt.NDArray[np.uint64] | None,
         warnings: tuple[str, ...],
+        visible_words: npt.NDArray[np.uint64] | None = None,
     ) -> Placement:
         """The answer to the user where it says yes; `warnings` are those of the GPU policy."""
         unplaced = (answer.node < 0).nonzero()[0]
@@ -323,6 +329,7 @@ class Composed(Policy):
             self.parameters,
             node=answer.node,
             gpu_words=gpu_words,
+            visible_words=visible_words,
             record=answer.record,
             has_record=answer.has_record,
             records=answer.records,

@@ -23,6 +23,9 @@ from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.gpu.mapa import GpuMapa, MapaParameters
 from workbench.policies.gpu.simple import GpuSimple
 from workbench.policies.gpu.static_dgx import GpuStaticDgx, StaticDgxParameters
+from workbench.policies.koordinator.gpu import KoordinatorGpu, KoordinatorGpuParameters
+from workbench.policies.koordinator.network import KoordinatorNetwork
+from workbench.policies.koordinator.partition_policy import GpuPartition, PartitionParameters
 from workbench.policies.parameters import NoParameters, ParameterInfo, parameter_infos, read_parameters
 from workbench.policies.switch_affinity.policy import (
     SingleLayer,
@@ -138,6 +141,14 @@ _BUILT_IN = (
         "every job under one switch",
         f"{_ASCEND}, single-layer network",
     ),
+    Entry(
+        "koordinator-network",
+        "node",
+        KoordinatorNetwork,
+        NoParameters,
+        "a gang under one domain of the network, MustGather or PreferGather per layer",
+        "Koordinator, ClusterNetworkTopology solver",
+    ),
     Entry("gang", "node", GangFirstFit, NoParameters, "all or nothing, first fit by name", "baseline"),
     Entry("binpack", "node", BinPack, ScoreParameters, "fullest node first", "baseline"),
     Entry("spread", "node", Spread, ScoreParameters, "emptiest node first", "baseline"),
@@ -185,6 +196,22 @@ _BUILT_IN = (
         MapaParameters,
         "predicted bandwidth of a ring of GPUs, or most NVLink bandwidth left for others",
         "MAPA (SC21), preserve policy",
+    ),
+    Entry(
+        "gpu-koordinator-partition",
+        "gpu",
+        GpuPartition,
+        PartitionParameters,
+        "partitions of neighbours from Koordinator's built-in table",
+        "Koordinator, deviceshare GPU allocator",
+    ),
+    Entry(
+        "koordinator-gpu",
+        "whole",
+        KoordinatorGpu,
+        KoordinatorGpuParameters,
+        "GPU groups planned together: fewest nodes, least left over, best bottleneck",
+        "Koordinator proposal 20230314",
     ),
 )
 

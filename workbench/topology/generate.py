@@ -7,7 +7,6 @@ nodes and gives what loading the objects gives. The named presets are in `workbe
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from workbench.model.labels import NodeLabels, NodeTaints
 from workbench.model.resources import is_gpu_resource, resource_columns
 from workbench.model.snapshot import ClusterSnapshot, Scenario, gpu_words
 from workbench.model.topology import DomainSpec, Topology
+from workbench.objects.device import device_manifest
 from workbench.objects.hypernode import make_hypernode
 from workbench.objects.hypernode_manifest import hypernode_manifest
 
@@ -257,20 +257,8 @@ class Fabric:
         """Koordinator Device objects with the bandwidth matrix, one per node; none without a matrix."""
         if self.matrix is None:
             return
-        table = json.dumps(self.matrix.gb_s.tolist(), separators=(",", ":"))
         for name in self.node_names():
-            yield {
-                "apiVersion": "scheduling.koordinator.sh/v1alpha1",
-                "kind": "Device",
-                "metadata": {"name": name},
-                "spec": {
-                    "topologies": {"gpu": [{"name": "bandwidth", "topology": table}]},
-                    "devices": [
-                        {"type": "gpu", "id": f"{name}-gpu-{minor}", "minor": minor, "health": True}
-                        for minor in range(len(self.matrix))
-                    ],
-                },
-            }
+            yield device_manifest(name, range(len(self.matrix)), self.matrix)
 
     def manifests(self) -> list[Manifest]:
         """HyperNodes, Nodes and Devices, in this order."""

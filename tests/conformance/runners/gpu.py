@@ -8,11 +8,14 @@ from typing import Any
 
 import workbench
 from tests.conformance.registry import Runners
-from tests.conformance.runners import gpu_field
+from tests.conformance.runners import gpu_field, koordinator_devices, koordinator_document, koordinator_network
 from workbench.kernels.bottleneck import indices_of, mask_of
 
 RUNNERS = Runners("gpu")
 gpu_field.register(RUNNERS)
+koordinator_devices.register(RUNNERS)
+koordinator_document.register(RUNNERS)
+koordinator_network.register(RUNNERS)
 
 
 @RUNNERS.op(

@@ -7,20 +7,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.model.release import Release
+from workbench.objects.admission.gpu_group import refuse_gpu_group
 from workbench.objects.admission.hypernode import refuse_hypernode
 from workbench.objects.admission.job import refuse_job
 from workbench.objects.admission.pod_group import refuse_pod_group
 from workbench.objects.admission.topology_spec import constraint_defaults, constraint_errors, constraint_warnings
-from workbench.objects.fields import child, get_map, get_maps, get_text
+from workbench.objects.fields import child, get_map, get_maps, get_text, get_texts
 from workbench.objects.job import read_job
 from workbench.objects.metadata import read_metadata
+from workbench.objects.pod import read_template
 from workbench.objects.pod_group import read_pod_group
 
 __all__ = ["REVIEWED_KINDS", "Verdict", "refusal_of", "review"]
 
 #: (API group, kind) of the objects that `review` knows.
 REVIEWED_KINDS = frozenset(
-    {("topology.volcano.sh", "HyperNode"), ("scheduling.volcano.sh", "PodGroup"), ("batch.volcano.sh", "Job")}
+    {
+        ("topology.volcano.sh", "HyperNode"),
+        ("scheduling.volcano.sh", "PodGroup"),
+        ("batch.volcano.sh", "Job"),
+        ("", "Pod"),
+    }
 )
 
 
@@ -35,7 +42,7 @@ class Verdict:
     defaults : mapping of str to object
         What is filled in, by path; empty where it is refused.
     warnings : tuple of str
-        Fields that are accepted and do nothing.
+        Fields that are accepted and do nothing, or that make trouble later.
     """
 
     refusal: str = ""
@@ -77,6 +84,8 @@ def review(
             verdict = _hypernode(data, release)
         case "PodGroup":
             verdict = _pod_group(data, release, queue_states or {})
+        case "Pod":
+            return Verdict(_refuse_pod(data))
         case _:
             verdict = _job(data, release)
     unknown = _unknown_tier_names(data, release, tier_names)
@@ -89,7 +98,7 @@ def refusal_of(data: Mapping[str, Any]) -> str:
     A HyperNode must be refused by both releases, because the input may come from a cluster of either; the text is then
     the newest one's. A tier written as text counts as the number, as the design document has it, and an absent one as
     0, because a cluster shows tier 0 as absent. Jobs and PodGroups are held to the newest release; their queue counts
-    as open, because it may have been when they came.
+    as open, because it may have been when they came. A Pod with a node was accepted once.
 
     Raises
     ------
@@ -98,6 +107,8 @@ def refusal_of(data: Mapping[str, Any]) -> str:
     """
     if (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) not in REVIEWED_KINDS:
         return ""
+    if data["kind"] == "Pod":
+        return "" if get_map(data, "spec", "").get("nodeName") else _refuse_pod(data)
     if data["kind"] != "HyperNode":
         return review(data).refusal
     spec = get_map(data, "spec", "")
@@ -106,6 +117,11 @@ def refusal_of(data: Mapping[str, Any]) -> str:
         data = {**data, "spec": {**spec, "tier": int(tier or 0)}}
     text = refuse_hypernode(data, Release.NEWEST)
     return text if text and refuse_hypernode(data, Release.V1_13) else ""
+
+
+def _refuse_pod(data: Mapping[str, Any]) -> str:
+    metadata = get_map(data, "metadata", "")
+    return refuse_gpu_group(get_texts(metadata, "labels", "metadata"), get_texts(metadata, "annotations", "metadata"))
 
 
 def _hypernode(data: Mapping[str, Any], release: Release) -> Verdict:
@@ -162,6 +178,10 @@ def _job(data: Mapping[str, Any], release: Release) -> Verdict:
     for path, item in get_maps(spec, "tasks", "spec"):
         if release is Release.V1_13 and item.get("partitionPolicy") is not None:
             warnings.append(f"{path}.partitionPolicy is unknown to 1.13 and dropped")
+        template = read_template(item, path)
+        contradiction = refuse_gpu_group(template.labels, template.annotations)
+        if contradiction:
+            warnings.append(f"{path}.template: its pods will be refused: {contradiction}")
     return _with_topology(refusal, defaults, warnings, data, release)
 
 

@@ -101,11 +101,14 @@ class Dealt:
     warnings : tuple of str
     unserved : int
         A node whose pods cannot be served together; -1: none.
+    visible : ndarray of shape (n_pods, w), uint64, optional
+        As `visible_words` of a `Placement`.
     """
 
     words: Words | None
     warnings: tuple[str, ...] = ()
     unserved: int = -1
+    visible: Words | None = None
 
 
 @dataclass(eq=False)

@@ -1,0 +1,104 @@
+"""koordinator-gpu: nodes and GPUs of a whole GPU group at once.
+
+Small: every set of nodes and every set of GPUs in plain Python, which gives the same nodes, left-over and bottleneck.
+Large: a busy cluster of 1,000 nodes beside first fit, which looks at no bandwidth and spreads over more nodes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+from measure import microseconds, row
+from numpy.typing import NDArray
+
+from tests.fabrics import snapshot
+from tests.machines import koordinator_matrix_a
+from workbench.kernels.bottleneck import indices_of
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.gang import Gang, GpuGroup, Role
+from workbench.model.placement import Placement
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.policies.registry import get_policy
+
+SMALL_NODES, SMALL_PODS = 12, 14
+LARGE_NODES, LARGE_PODS = 1_000, (8, 64, 256)
+GPUS_PER_POD = 2
+
+
+def cluster(nodes: int) -> ClusterSnapshot:
+    """Nodes of the document's machine, a random set of GPUs free on each."""
+    generator = np.random.default_rng(1)
+    names = [f"n{i:04}" for i in range(nodes)]
+    masks = {name: int(generator.integers(0, 256)) for name in names}
+    used = {name: (0, 0, 0, 8 - mask.bit_count()) for name, mask in masks.items()}
+    matrix = BandwidthMatrix(koordinator_matrix_a())
+    return snapshot(names, free_gpus=masks, used=used, matrices=dict.fromkeys(names, matrix))
+
+
+def group(pods: int) -> Gang:
+    """Equal pods that need each other."""
+    role = Role("w", pods, {"nvidia.com/gpu": GPUS_PER_POD}, (GPUS_PER_POD,))
+    return Gang("d", "j", (role,), pods, gpu_group=GpuGroup("j", pods))
+
+
+def plain_python(free: list[tuple[int, ...]], weights: NDArray[np.float64], pods: int) -> tuple[int, int, float]:
+    """Number of nodes, GPUs left over, bottleneck of the worst node, over all sets of nodes."""
+
+    def bottleneck(gpus: tuple[int, ...], count: int) -> float:
+        pairs = (itertools.combinations(some, 2) for some in itertools.combinations(gpus, count))
+        return max(min((weights[pair] for pair in some), default=np.inf) for some in pairs)
+
+    best = [[bottleneck(gpus, GPUS_PER_POD * n) for n in range(len(gpus) // GPUS_PER_POD + 1)] for gpus in free]
+    for count in range(1, pods + 1):
+        found = [
+            (count, sum(len(free[node]) for node in nodes) - GPUS_PER_POD * pods, -min(map(float, worst)))
+            for nodes in itertools.combinations(range(len(free)), count)
+            for dealt in itertools.product(*(range(1, len(best[node])) for node in nodes))
+            if sum(dealt) == pods
+            for worst in [[best[node][n] for node, n in zip(nodes, dealt, strict=True)]]
+        ]
+        if found:
+            nodes, left, worst = min(found)
+            return nodes, left, -worst
+    raise RuntimeError("benchmark: the group fits nowhere")
+
+
+def answer(policy: str, pods: int, where: ClusterSnapshot) -> Placement:
+    """One placement on a ledger of its own."""
+    result = get_policy(policy).place(group(pods), where.ledger())
+    if not isinstance(result, Placement):
+        raise RuntimeError(f"benchmark: {result!r}")
+    return result
+
+
+def summary(placed: Placement, free: list[tuple[int, ...]], weights: NDArray[np.float64]) -> tuple[int, int, float]:
+    """What `plain_python` answers, of a placement."""
+    union: dict[int, int] = {}
+    for pod, node in enumerate(placed.node.tolist()):
+        union[node] = union.get(node, 0) | placed.gpu_mask(pod)
+    pairs = [itertools.combinations(indices_of(mask), 2) for mask in union.values()]
+    worst = min(float(weights[pair]) for some in pairs for pair in some)
+    return len(union), sum(len(free[node]) - union[node].bit_count() for node in union), worst
+
+
+def rows() -> Iterator[dict[str, object]]:
+    """The small cluster beside every combination, the large one beside first fit."""
+    small = cluster(SMALL_NODES)
+    weights = BandwidthMatrix(koordinator_matrix_a()).pair_weights_gb_s()
+    free = [indices_of(int(mask)) for mask in small.gpu_free[:, 0]]
+    if summary(answer("koordinator-gpu", SMALL_PODS, small), free, weights) != plain_python(free, weights, SMALL_PODS):
+        raise RuntimeError("benchmark: plain Python finds another answer")
+    plain = microseconds(lambda: plain_python(free, weights, SMALL_PODS), 3)
+    ours = microseconds(lambda: answer("koordinator-gpu", SMALL_PODS, small), 20)
+    size = f"{SMALL_PODS} pods of {GPUS_PER_POD} GPUs on {SMALL_NODES} busy nodes"
+    yield row("koordinator-gpu", size, ours, "every set, plain Python", float(plain.min()), None, "same answer")
+    large = cluster(LARGE_NODES)
+    for pods in LARGE_PODS:
+        first_fit = microseconds(lambda n=pods: answer("gang", n, large), 5)  # type: ignore[misc]
+        ours = microseconds(lambda n=pods: answer("koordinator-gpu", n, large), 5)  # type: ignore[misc]
+        nodes = [len(np.unique(answer(name, pods, large).node)) for name in ("koordinator-gpu", "gang")]
+        note = f"{nodes[0]} nodes, first fit {nodes[1]}"
+        size = f"{pods} pods of {GPUS_PER_POD} GPUs on {LARGE_NODES:,} busy nodes"
+        yield row("koordinator-gpu", size, ours, "gang, first fit", float(first_fit.min()), None, note)

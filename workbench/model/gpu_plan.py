@@ -1,0 +1,59 @@
+"""Pre-allocation of a GPU group: which node and GPUs its pods will get when their turn comes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from workbench.model.gang import GpuGroup
+
+__all__ = ["GpuPlan", "PlannedPod"]
+
+
+@dataclass(frozen=True)
+class PlannedPod:
+    """One pod of a plan: its name, the name of its node and its GPUs as a bit mask of host numbers."""
+
+    name: str
+    node: str
+    gpu_mask: int
+
+
+@dataclass(frozen=True)
+class GpuPlan:
+    """A plan of one group; while it lives its GPUs are not free for others.
+
+    Attributes
+    ----------
+    namespace : str
+    group : GpuGroup
+    pods : tuple of PlannedPod
+        Those that are not bound yet.
+    made_at : str
+        ISO 8601 time; empty: unknown, and the plan then never expires.
+
+    Notes
+    -----
+    Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "main steps".
+    """
+
+    namespace: str
+    group: GpuGroup
+    pods: tuple[PlannedPod, ...]
+    made_at: str = ""
+
+    def pod(self, name: str) -> PlannedPod | None:
+        """The entry of a pod; None where the plan does not hold it."""
+        return next((pod for pod in self.pods if pod.name == name), None)
+
+    def without_pods(self, gone: Collection[tuple[str, str]]) -> GpuPlan:
+        """The plan without some pods, given as (namespace, name)."""
+        return replace(self, pods=tuple(pod for pod in self.pods if (self.namespace, pod.name) not in gone))
+
+    def age_s(self, now: str) -> float:
+        """Seconds since it was made, `now` in ISO 8601; minus infinity where the two times cannot be compared."""
+        try:
+            return (datetime.fromisoformat(now) - datetime.fromisoformat(self.made_at)).total_seconds()
+        except (ValueError, TypeError):
+            return -float("inf")

@@ -1,0 +1,45 @@
+"""GPU groups: labels and gang annotations of a pod that must say the same.
+
+Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Works with the Gang plugin": there the user must
+see to it; here admission does (reference/gpu-topology.md A6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench.model.gang import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL
+
+__all__ = ["GANG_MINIMUM_ANNOTATION", "GANG_NAME_ANNOTATION", "refuse_gpu_group"]
+
+GANG_NAME_ANNOTATION = "gang.scheduling.koordinator.sh/name"
+GANG_MINIMUM_ANNOTATION = "gang.scheduling.koordinator.sh/min-available"
+
+
+def refuse_gpu_group(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
+    """Why a pod's GPU group and gang contradict each other; empty: they agree, or one of them is not there.
+
+    Names must be equal; replica and min-available are compared as numbers. A minimum without a gang's name is compared
+    too, for pods are scheduled by it.
+    """
+    if not labels.keys() & {GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL}:
+        return ""
+    if not annotations.keys() & {GANG_NAME_ANNOTATION, GANG_MINIMUM_ANNOTATION}:
+        return ""
+    found = []
+    name, gang = labels.get(GPU_GROUP_NAME_LABEL, ""), annotations.get(GANG_NAME_ANNOTATION)
+    if gang is not None and (name != gang or not name):
+        found.append(f"label {GPU_GROUP_NAME_LABEL} is '{name}', annotation {GANG_NAME_ANNOTATION} is '{gang}'")
+    replica, minimum = labels.get(GPU_GROUP_REPLICA_LABEL, ""), annotations.get(GANG_MINIMUM_ANNOTATION, "")
+    number = _number(replica)
+    if number is None or number != _number(minimum):
+        found.append(
+            f"label {GPU_GROUP_REPLICA_LABEL} is '{replica}', annotation {GANG_MINIMUM_ANNOTATION} is '{minimum}'"
+        )
+    return f"GPU group and gang must agree: {'; '.join(found)}" if found else ""
+
+
+def _number(text: str) -> int | None:
+    """A whole number above 0; None for any other text."""
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    return number or None

@@ -1,0 +1,45 @@
+"""Koordinator's gather rules: the annotation that says in which layers of the network a gang gathers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from workbench.model.gang import Gather
+from workbench.objects.fields import child, get_int, get_maps, get_text, wrong
+
+__all__ = ["GATHER_ANNOTATION", "read_gather"]
+
+GATHER_ANNOTATION = "gang.scheduling.koordinator.sh/network-topology-spec"
+
+
+def read_gather(annotations: Mapping[str, str]) -> tuple[Gather, ...]:
+    """The gather rules of a gang; none where the annotation is absent or empty.
+
+    Raises
+    ------
+    InputError
+        No JSON object, a rule without a layer, an unknown strategy, a multiple below 1.
+    """
+    text = annotations.get(GATHER_ANNOTATION, "")
+    if not text:
+        return ()
+    where = f"metadata.annotations[{GATHER_ANNOTATION!r}]"
+    try:
+        spec = json.loads(text)
+    except (ValueError, RecursionError):
+        spec = None
+    if type(spec) is not dict:
+        raise wrong(where, text, 'JSON, {"gatherStrategy": [{"layer": ..., "strategy": ...}]}')
+    rules = []
+    for path, item in get_maps(spec, "gatherStrategy", where):
+        layer, strategy = get_text(item, "layer", path), get_text(item, "strategy", path)
+        if not layer:
+            raise wrong(child(path, "layer"), item.get("layer"), "the name of a layer")
+        if strategy not in ("MustGather", "PreferGather"):
+            raise wrong(child(path, "strategy"), item.get("strategy"), "MustGather or PreferGather")
+        multiple = get_int(item, "podCountMultiple", path)
+        if multiple is not None and multiple < 1:
+            raise wrong(child(path, "podCountMultiple"), multiple, "a number of pods, at least 1")
+        rules.append(Gather(layer, strategy == "MustGather", multiple or 1))
+    return tuple(rules)

@@ -1,0 +1,119 @@
+"""Koordinator's topology scopes: the GPUs of the narrowest part of a machine that has enough.
+
+Source: Koordinator, deviceshare GPU allocator, device topology; reference/gpu-topology.md part (b).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from workbench.policies.koordinator.devices import Device
+
+__all__ = ["SCOPE_LEVEL", "Scope", "choose_in_scope", "scope_tree"]
+
+#: Narrower scopes have higher levels.
+SCOPE_LEVEL: Mapping[str, int] = {"": 0, "Node": 1, "NUMANode": 2, "PCIe": 3, "Device": 4}
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A part of the machine: its level, the minors of its GPUs ascending, and its parts."""
+
+    level: int
+    minors: tuple[int, ...]
+    parts: tuple[Scope, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Found:
+    depth: int
+    in_use: int
+    score: int
+    minors: tuple[int, ...]
+
+
+def scope_tree(gpus: Sequence[Device]) -> Scope:
+    """Node, NUMA nodes by number, PCIe roots by name."""
+
+    def minors(some: Sequence[Device]) -> tuple[int, ...]:
+        return tuple(sorted(gpu.minor for gpu in some))
+
+    numa = []
+    for number in sorted({gpu.numa_node for gpu in gpus}):
+        here = [gpu for gpu in gpus if gpu.numa_node == number]
+        roots = sorted({gpu.pcie for gpu in here})
+        parts = tuple(Scope(SCOPE_LEVEL["PCIe"], minors([g for g in here if g.pcie == root])) for root in roots)
+        numa.append(Scope(SCOPE_LEVEL["NUMANode"], minors(here), parts))
+    return Scope(SCOPE_LEVEL["Node"], minors(gpus), tuple(numa))
+
+
+def choose_in_scope(
+    tree: Scope,
+    count: int,
+    fits: Callable[[int], bool],
+    used: int,
+    required_level: int = 0,
+    score: Callable[[int], int] | None = None,
+) -> tuple[int, ...] | None:
+    """The first GPUs that fit of the best scope.
+
+    Parameters
+    ----------
+    tree : Scope
+    count : int
+    fits : callable
+        Whether a GPU has room for the request.
+    used : int
+        Mask of GPUs of which a pod has any part.
+    required_level : int
+        Wider scopes than this level are not enough.
+    score : callable, optional
+        For a part of a GPU: how good a GPU is; then one is chosen, the highest score, then the lowest number.
+
+    Returns
+    -------
+    tuple of int or None
+        Minors, ascending.
+
+    Notes
+    -----
+    The deepest scope wins; of equal ones that with more scopes in use on the way to it (bin packing), then the higher
+    score, then the first by NUMA node and PCIe root. Bandwidth of pairs is never looked at.
+    """
+    found = _descend(tree, count, fits, used, required_level, score, 0, 0)
+    return None if found is None else found.minors
+
+
+def _descend(
+    scope: Scope,
+    count: int,
+    fits: Callable[[int], bool],
+    used: int,
+    required_level: int,
+    score: Callable[[int], int] | None,
+    depth: int,
+    in_use: int,
+) -> _Found | None:
+    if len(scope.minors) < count:
+        return None
+    depth += 1
+    in_use += any(used >> minor & 1 for minor in scope.minors)
+    best: _Found | None = None
+    for part in scope.parts:
+        found = _descend(part, count, fits, used, required_level, score, depth, in_use)
+        if found is not None and (best is None or _rank(found) > _rank(best)):
+            best = found
+    if best is not None or required_level > scope.level:
+        return best
+    minors = [minor for minor in scope.minors if fits(minor)]
+    if score is None:
+        return _Found(depth, in_use, -1, tuple(minors[:count])) if len(minors) >= count else None
+    if not minors:
+        return None
+    chosen = max(minors, key=score)
+    return _Found(depth, in_use, score(chosen), (chosen,))
+
+
+def _rank(found: _Found) -> tuple[int, int, int]:
+    return (found.depth, found.in_use, found.score)

@@ -1,0 +1,145 @@
+"""Devices of one node as Koordinator's deviceshare plugin sees them: GPUs and NICs, what is used, what is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = [
+    "Device",
+    "DeviceChoice",
+    "DeviceRefusal",
+    "DeviceRequest",
+    "DeviceScore",
+    "DeviceUse",
+    "GpuShare",
+    "Nic",
+    "VfGroup",
+]
+
+#: Percent of a whole device.
+WHOLE = 100
+
+
+@dataclass(frozen=True)
+class VfGroup:
+    """Virtual functions of a NIC that carry the same labels, by bus id."""
+
+    labels: Mapping[str, str]
+    bus_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Device:
+    """A GPU or an RDMA NIC.
+
+    Attributes
+    ----------
+    kind : {"gpu", "rdma"}
+    minor : int
+    numa_node : int
+    pcie : str
+        PCIe root.
+    """
+
+    kind: Literal["gpu", "rdma"]
+    minor: int
+    numa_node: int
+    pcie: str
+    healthy: bool = True
+    labels: Mapping[str, str] = field(default_factory=dict)
+    vf_groups: tuple[VfGroup, ...] = ()
+
+
+@dataclass(frozen=True)
+class GpuShare:
+    """What a pod has of one GPU, in percent."""
+
+    minor: int
+    core: int
+    memory_ratio: int
+
+
+@dataclass(frozen=True)
+class Nic:
+    """What a pod has of one NIC: percent, and the bus ids of its virtual functions."""
+
+    minor: int
+    quantity: int
+    vfs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DeviceUse:
+    """What other pods have."""
+
+    gpus: tuple[GpuShare, ...] = ()
+    nics: tuple[Nic, ...] = ()
+
+
+@dataclass(frozen=True)
+class DeviceScore:
+    """How devices are compared: LeastAllocated or MostAllocated over weighted resources."""
+
+    strategy: Literal["LeastAllocated", "MostAllocated"]
+    weights: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class DeviceRequest:
+    """What a pod asks for.
+
+    Attributes
+    ----------
+    gpus : int
+        0: none.
+    core, memory_ratio : int
+        Percent of each GPU.
+    shared : bool
+        Part of a GPU.
+    nic_quantity : int
+        Percent of each NIC; 0: no NIC.
+    nic_labels : mapping of str to str
+        Labels that a NIC must have.
+    vf_types : tuple of str
+        Allowed values of the label ``type`` of a virtual function; empty: no virtual function is wanted.
+    joint : tuple of str
+        Kinds that are chosen for each other, the first one first; empty: each by itself.
+    same_pcie : bool
+        The NICs must be on exactly the PCIe roots of the GPUs; otherwise those are only preferred.
+    scope : {"", "Node", "NUMANode", "PCIe", "Device"}
+        Within which all GPUs must be.
+    ring_bandwidth_gb_s : float, optional
+        Least ring bus bandwidth of a partition.
+    restricted : bool
+        Only partitions of the first allocation score are good enough.
+    """
+
+    gpus: int = 0
+    core: int = WHOLE
+    memory_ratio: int = WHOLE
+    shared: bool = False
+    nic_quantity: int = 0
+    nic_labels: Mapping[str, str] = field(default_factory=dict)
+    vf_types: tuple[str, ...] = ()
+    joint: tuple[str, ...] = ()
+    same_pcie: bool = False
+    scope: str = ""
+    ring_bandwidth_gb_s: float | None = None
+    restricted: bool = False
+
+
+@dataclass(frozen=True)
+class DeviceChoice:
+    """What the pod gets, in the order of the minor numbers."""
+
+    gpus: tuple[GpuShare, ...] = ()
+    nics: tuple[Nic, ...] = ()
+
+
+@dataclass(frozen=True)
+class DeviceRefusal:
+    """Why the node cannot serve the pod, in Koordinator's words."""
+
+    message: str

@@ -1,0 +1,257 @@
+"""`koordinator-gpu`: GPU groups planned as a whole, with their nodes and GPUs at once.
+
+Source: Koordinator proposal 20230314 "GPU topology-aware scheduling"; the gaps it leaves are settled as in
+reference/gpu-topology.md, part A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import InternalError
+from workbench.model.explanation import Explanation, Recorder
+from workbench.model.gang import Gang, GpuGroup
+from workbench.model.gpu_plan import GpuPlan, PlannedPod
+from workbench.model.ledger import Ledger
+from workbench.model.placement import Decision, Placement, Reason, Refusal
+from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
+from workbench.policies.base import Assignment, Composed, Declined, NodePolicy, Request, session_order
+from workbench.policies.demand import node_reasons
+from workbench.policies.gpu.base import Dealt, GpuQuestions
+from workbench.policies.gpu.lowest_index import GpuLowestIndex
+from workbench.policies.koordinator.gpu_choice import GpuChoice
+from workbench.policies.koordinator.plan_cache import PlanCache, node_scores
+from workbench.policies.koordinator.turn import Turn
+from workbench.policies.parameters import NoParameters, parameter
+from workbench.policies.reasons import fit_reason, gang_text
+
+__all__ = ["KoordinatorGpu", "KoordinatorGpuParameters"]
+
+Ints = npt.NDArray[np.int32]
+
+_PROPOSAL = "Koordinator proposal 20230314"
+
+
+@dataclass(frozen=True)
+class KoordinatorGpuParameters:
+    """Parameters of `koordinator-gpu`."""
+
+    symmetric: str = parameter(
+        "min",
+        "how the two directions of a pair of GPUs become one weight",
+        choices=("min", "max", "mean"),
+        source="DESIGN decision 1",
+    )
+    link_classes: bool = parameter(False, "compare classes of links before raw bandwidth", source=_PROPOSAL)
+    objective: str = parameter(
+        "union",
+        "several pods on a node: the bottleneck of all their GPUs first, or those of the single pods",
+        choices=("union", "pods"),
+        source=_PROPOSAL,
+    )
+    ungrouped: str = parameter(
+        "alone",
+        "pods without the two labels: each by itself, or the whole gang as if it were a GPU group",
+        choices=("alone", "gang"),
+        source=_PROPOSAL,
+    )
+    plan_ttl_s: int = parameter(600, "seconds after which a plan is dropped whose pods never came; 0: never", low=0)
+
+
+class _GroupGpus(GpuQuestions):
+    """The GPUs that the turn of a gang has chosen, and those that plans of other groups leave."""
+
+    def __init__(self, whole: KoordinatorGpu, ledger: Ledger, cache: PlanCache, gang: Gang) -> None:
+        super().__init__(whole.gpu, ledger)
+        self.cache = cache
+        self.free = ledger.gpu_free & ~cache.reserved(ledger.snapshot, gang.namespace, gang.gpu_group)
+        self.turn: Turn | None = None
+        self.shared = False
+
+    def free_count(self) -> npt.NDArray[np.int64]:
+        counts: npt.NDArray[np.int64] = np.bitwise_count(self.free).sum(axis=1, dtype=np.int64)
+        return counts
+
+    def deal(self, gang: Gang, node: Ints) -> Dealt:
+        turn = self.turn
+        if turn is None or not turn.masks:
+            return Dealt(None)
+        words = np.zeros((gang.n_pods, self.free.shape[1]), dtype=np.uint64)
+        visible = np.zeros_like(words)
+        for pod, mask in turn.masks.items():
+            words[pod] = gpu_words_row(mask, words.shape[1])
+            seen = turn.members[int(node[pod])] if self.shared else mask
+            visible[pod] = gpu_words_row(seen, words.shape[1])
+        return Dealt(words, tuple(turn.gpu_warnings()), visible=visible)
+
+
+class _GroupNodes(NodePolicy):
+    """The node part of `koordinator-gpu`; it chooses the GPUs too."""
+
+    name = "koordinator-gpu"
+
+    def __init__(self, parameters: KoordinatorGpuParameters) -> None:
+        self._parameters = parameters
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return asdict(self._parameters)
+
+    def assign(self, request: Request) -> Assignment | Declined:
+        gang, gpus, given = request.gang, request.gpus, self._parameters
+        if not isinstance(gpus, _GroupGpus):
+            raise InternalError("koordinator-gpu is asked without the plans of its groups")
+        members, bound = _bound_members(request.snapshot, gang)
+        choice = GpuChoice(
+            given.symmetric,  # type: ignore[arg-type]
+            given.link_classes,
+            given.objective == "pods",
+        )
+        turn = Turn(request, gpus.free, choice, members, bound)
+        grouped = gang.gpu_group is not None or given.ungrouped == "gang"
+        gpus.turn, gpus.shared = turn, grouped
+        warnings = _group_warnings(gang, grouped)
+        failed: list[int] = []
+        if not grouped:
+            failed = turn.one_by_one(turn.pods())
+        else:
+            plan = gpus.cache.plan_of(gang.namespace, gang.gpu_group) if gang.gpu_group is not None else None
+            todo = turn.by_plan(plan)
+            if todo and not turn.together(todo):
+                failed = turn.one_by_one(todo)
+                if not failed:
+                    raise InternalError("pods that fit one by one fit no set of nodes")
+                warnings.append(f"no set of nodes holds the {len(todo)} pods together: no plan, each for itself")
+            failed = failed or sorted({int(gang.role_of_pod[pod]) for pod in turn.pods() if turn.node[pod] < 0})
+        _record(request, turn)
+        return self._answer(request, turn, failed, (*warnings, *turn.warnings))
+
+    @staticmethod
+    def _answer(
+        request: Request, turn: Turn, failed: Sequence[int], warnings: tuple[str, ...]
+    ) -> Assignment | Declined:
+        gang, demand = request.gang, request.demand
+        progress = request.progress()
+        missing = progress.missing
+        placed = turn.node >= 0
+        for role in demand.order:
+            progress.place(role, int((gang.role_of_pod[placed] == role).sum()))
+        if not progress.ready:
+            held = Reason("gang-incomplete", f"{int(placed.sum())} of the {missing} pods needed find a node", missing)
+            fit = fit_reason(request, failed[0], turn.idle)
+            return Declined((fit, held, gang_text(request, missing, failed[0], turn.idle)), warnings=warnings)
+        everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
+        reasons = {role: node_reasons(demand, role, turn.idle, everywhere) for role in failed}
+        return Assignment(turn.node, reasons, warnings=warnings)
+
+
+class KoordinatorGpu(Composed):
+    """Groups of pods planned together: fewest nodes, least left over, largest bottleneck bandwidth.
+
+    Pods that agree on the two labels (in one namespace) are a group. A live plan of the group is followed; one that
+    does not hold any more is made anew for the group, or, once a pod is bound, for each pod by itself. GPUs in plans
+    of other groups are not free. Best effort, as in the document: where no set of nodes holds all pods, each is placed
+    by itself, and only `min_available` can refuse.
+
+    Parameters
+    ----------
+    parameters : KoordinatorGpuParameters
+
+    Notes
+    -----
+    Plans are read from ``snapshot.gpu_plans``; the plan that a session makes is ``extra["gpu_plan"]`` of its decision.
+    GPUs that the group holds already on a node count in the bottleneck of those that are added to them.
+    """
+
+    def __init__(self, parameters: KoordinatorGpuParameters) -> None:
+        # The GPU policy is never asked: _GroupGpus answers in its place.
+        super().__init__("koordinator-gpu", _GroupNodes(parameters), GpuLowestIndex(NoParameters()))
+        self._ttl_s = parameters.plan_ttl_s
+
+    def decide(self, gang: Gang, ledger: Ledger, recorder: Recorder | None) -> Placement | Refusal:
+        return self._decide(gang, ledger, recorder, PlanCache.of(ledger.snapshot, self._ttl_s)).result
+
+    def _decide(self, gang: Gang, ledger: Ledger, recorder: Recorder | None, cache: PlanCache) -> Decision:
+        gpus = _GroupGpus(self, ledger, cache, gang)
+        result = self.decide_with(gpus, gang, ledger, recorder)
+        extra: dict[str, Any] = {}
+        if isinstance(result, Placement) and gang.gpu_group is not None and gpus.turn is not None:
+            extra["gpu_plan"] = _plan(gang, gang.gpu_group, gpus.turn, ledger.snapshot)
+        return Decision(gang, result, extra)
+
+    def schedule(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
+        return [explanation.decision for explanation in self._session(gangs, snapshot, explained=False)]
+
+    def explain_session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
+        return self._session(gangs, snapshot, explained=True)
+
+    def _session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, explained: bool) -> list[Explanation]:
+        ledger, cache = snapshot.ledger(), PlanCache.of(snapshot, self._ttl_s)
+        found: dict[int, Explanation] = {}
+        for i in session_order(gangs):
+            recorder = Recorder() if explained else None
+            decision = self._decide(gangs[i], ledger, recorder, cache)
+            group = gangs[i].gpu_group
+            if decision.placed and group is not None:
+                # Its pods are bound now, by the old plan or another: what they use is in the ledger.
+                cache = cache.without(gangs[i].namespace, group)
+            candidates = () if recorder is None else tuple(recorder.candidates)
+            found[i] = Explanation(decision, candidates, () if recorder is None else tuple(recorder.notes))
+        return [found[i] for i in range(len(gangs))]
+
+
+def _bound_members(snapshot: ClusterSnapshot, gang: Gang) -> tuple[dict[int, int], int]:
+    """Per node the GPUs that running pods of the group hold, and how many such pods there are."""
+    members: dict[int, int] = {}
+    bound = 0
+    if gang.gpu_group is not None:
+        for pod in snapshot.running:
+            if pod.namespace == gang.namespace and GpuGroup.of_labels(pod.labels) == gang.gpu_group:
+                bound += 1
+                if pod.node >= 0 and pod.gpu_mask:
+                    members[pod.node] = members.get(pod.node, 0) | pod.gpu_mask
+    return members, bound
+
+
+def _group_warnings(gang: Gang, grouped: bool) -> list[str]:
+    if gang.gpu_group is None:
+        if grouped or gang.n_pods < 2:
+            return []
+        return ["no labels of a GPU group: each pod is placed by itself (ungrouped=gang plans them together)"]
+    pods = gang.ready + gang.n_pods
+    if gang.kind == "GpuGroup" or pods == gang.gpu_group.replica:
+        return []
+    return [f"GPU group {gang.gpu_group.name} wants {gang.gpu_group.replica} pods, the {gang.kind} has {pods}"]
+
+
+def _plan(gang: Gang, group: GpuGroup, turn: Turn, snapshot: ClusterSnapshot) -> GpuPlan | None:
+    """What was planned for the group as a whole; None where every pod was placed by itself."""
+    names = snapshot.topology.node_names
+    pods = tuple(
+        PlannedPod(gang.pod(pod).name, names[int(turn.node[pod])], turn.masks.get(pod, 0))
+        for pod in sorted(turn.planned)
+    )
+    return GpuPlan(gang.namespace, group, pods, snapshot.taken_at) if pods else None
+
+
+def _record(request: Request, turn: Turn) -> None:
+    """Every node with the score that the first pod placed there gets: 100 on its node, 0 elsewhere."""
+    recorder = request.recorder
+    if recorder is None or not request.demand.order:
+        return
+    topology, demand = request.ledger.topology, request.demand
+    given = {int(node): int((turn.node == node).sum()) for node in np.unique(turn.node[turn.node >= 0])}
+    for node in np.argsort(topology.node_rank).tolist():
+        name = topology.node_names[node]
+        score = node_scores(name if node in given else "", [name])[name]
+        causes = node_reasons(demand, demand.order[0], demand.idle, np.array([node], dtype=np.int32))
+        why = "; ".join(cause.message.removeprefix("1 ") for cause in causes) or "not in the node set"
+        if node in given:
+            left = int(np.bitwise_count(request.gpus.free[node]).sum()) if isinstance(request.gpus, _GroupGpus) else 0
+            why = f"{given[node]} pods, {left} GPUs left over"
+        recorder.node(name, node in given or not causes, why, float(score))

@@ -1,0 +1,156 @@
+"""GPUs of one node for the pods of a group that were given to it: the best union, dealt as well as can be.
+
+Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Pick GPUs of Node"; how the union is dealt to
+the pods is left open there (reference/gpu-topology.md A4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.kernels.bottleneck import MAX_SPLIT_DEVICES, BottleneckSolver, indices_of, mask_of
+from workbench.model.bandwidth import BandwidthMatrix, Symmetric
+from workbench.policies.gpu.lowest_index import deal_lowest
+
+__all__ = ["GpuChoice"]
+
+# Ways to deal that are compared by their union where the pods' own bottlenecks come first.
+_MOST_SPLITS = 2_000
+
+
+@dataclass(frozen=True)
+class GpuChoice:
+    """The rule by which sets of GPUs are compared.
+
+    Attributes
+    ----------
+    symmetric : {"min", "max", "mean"}
+        How the two directions of a pair become one weight.
+    link_classes : bool
+        Compare link classes before raw bandwidth.
+    pods_first : bool
+        False: the bottleneck of the union of all pods first, as in the document, then the ascending list of the pods'
+        own bottlenecks. True: the other way round, for pods that talk more inside than among each other.
+    """
+
+    symmetric: Symmetric = "min"
+    link_classes: bool = False
+    pods_first: bool = False
+
+    def value(self, matrix: BandwidthMatrix | None, free: int, count: int, bound: int) -> float:
+        """Bottleneck in GB/s of the best set of `count` free GPUs.
+
+        Parameters
+        ----------
+        bound : int
+            GPUs that the group holds there already: they count, too.
+
+        Returns
+        -------
+        float
+            inf below two GPUs; -1 where several are wanted and no matrix is known.
+        """
+        if count + bound.bit_count() < 2:
+            return float("inf")
+        if matrix is None:
+            return -1.0
+        solver = self._solver(matrix)
+        if not count:
+            return solver.value(bound)
+        return solver.value(self._union(solver, free, count, bound) | bound)
+
+    def masks(self, matrix: BandwidthMatrix | None, free: int, sizes: Sequence[int], bound: int) -> tuple[int, ...]:
+        """GPUs for each pod, disjoint.
+
+        Parameters
+        ----------
+        free : int
+            Mask of the free GPUs; at least sum(sizes).
+        sizes : sequence of int
+            GPUs of each pod, 1 or more; of equal ones the earlier gets the lexicographically smaller set.
+        bound : int
+            As in `value`.
+
+        Notes
+        -----
+        Exact up to 16 GPUs per machine; beyond, the union is exact, its deal is exact up to 16 GPUs in all, and larger
+        unions are dealt by index (`undealt`); pods come first only up to 16. Of several best unions beside `bound`
+        GPUs, and on large machines, the first is dealt. Without a matrix: lowest indices.
+        """
+        if matrix is None:
+            return deal_lowest(free, sizes)
+        solver = self._solver(matrix)
+        small = solver.n <= MAX_SPLIT_DEVICES
+        if small and self.pods_first and (len(sizes) > 1 or bound):
+            return _pods_first(solver, free, sizes, bound)
+        if small and len(sizes) > 1 and not bound:
+            return solver.group(free, sizes, max_splits=1).masks
+        union = self._union(solver, free, sum(sizes), bound)
+        if len(sizes) == 1:
+            return (union,)
+        if small:
+            return tuple(solver.split(union, sizes))
+        if union.bit_count() <= MAX_SPLIT_DEVICES:
+            return self._deal_part(matrix, union, sizes)
+        return deal_lowest(union, sizes)
+
+    def undealt(self, matrix: BandwidthMatrix | None, sizes: Sequence[int]) -> bool:
+        """Whether `masks` deals a union by index, or takes the union first although the pods should come first."""
+        if matrix is None or len(matrix) <= MAX_SPLIT_DEVICES or len(sizes) < 2:
+            return False
+        return self.pods_first or sum(sizes) > MAX_SPLIT_DEVICES
+
+    def _solver(self, matrix: BandwidthMatrix) -> BottleneckSolver:
+        return matrix.solver(self.symmetric, self.link_classes)
+
+    @staticmethod
+    def _union(solver: BottleneckSolver, free: int, count: int, bound: int) -> int:
+        if not bound:
+            return solver.choose(free, count)
+        found = solver.solve(free | bound, count + bound.bit_count(), require=bound, max_ties=1)
+        return found.mask & ~bound
+
+    def _deal_part(self, matrix: BandwidthMatrix, union: int, sizes: Sequence[int]) -> tuple[int, ...]:
+        """The split of a large machine's union: the kernel deals what fits its tables."""
+        gpus = indices_of(union)
+        square = np.ix_(gpus, gpus)
+        weights = np.ascontiguousarray(matrix.pair_weights_gb_s(self.symmetric)[square])
+        classes = np.ascontiguousarray(matrix.link_classes(self.symmetric)[square]) if self.link_classes else None
+        part = BottleneckSolver(weights, classes).split((1 << len(gpus)) - 1, sizes)
+        return tuple(mask_of(gpus[i] for i in indices_of(mask)) for mask in part)
+
+
+def _pods_first(solver: BottleneckSolver, free: int, sizes: Sequence[int], bound: int) -> tuple[int, ...]:
+    """The split with the best ascending list of bottlenecks; ties: the best union, then the kernel's order.
+
+    Pods of one GPU have no pair and change no list: they share what the others leave, so that the union is the best.
+    The GPUs that nobody gets count as such pods, too.
+    """
+    large = [pod for pod, size in enumerate(sizes) if size > 1]
+    asked = [sizes[pod] for pod in large]
+    dealt: dict[tuple[int, ...], None] = {(): None}
+    if large:
+        splits = solver.group(free, [*asked, *[1] * (free.bit_count() - sum(asked))], max_splits=_MOST_SPLITS)
+        found = (masks[: len(large)] for _, masks in splits.optimal_splits)
+        dealt = dict.fromkeys((splits.masks[: len(large)], *found))
+
+    def union(masks: tuple[int, ...]) -> int:
+        whole = bound
+        for mask in masks:
+            whole |= mask
+        if len(large) == len(sizes):
+            return whole
+        count = sum(sizes) + bound.bit_count()
+        return solver.solve(free | bound, count, require=whole, max_ties=1).mask
+
+    unions = {masks: union(masks) for masks in dealt}
+    best = max(unions, key=lambda masks: solver.value(unions[masks]))
+    left = unions[best] & ~bound
+    for mask in best:
+        left &= ~mask
+    given = dict(zip(large, best, strict=True))
+    singles = iter(indices_of(left))
+    return tuple(given[pod] if pod in given else 1 << next(singles) for pod in range(len(sizes)))

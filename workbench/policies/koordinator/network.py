@@ -1,0 +1,289 @@
+"""`koordinator-network`: a gang under one domain of the network, by Koordinator's gather rules.
+
+Source: Koordinator, ClusterNetworkTopology and the coscheduling network topology solver; reference/gpu-topology.md
+part (b). Preemption is not modelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.gang import Gang, Role
+from workbench.model.placement import NearestMiss, Reason
+from workbench.model.topology import Topology
+from workbench.policies.base import Assignment, Declined, NodePolicy, Request
+from workbench.policies.demand import node_reasons
+from workbench.policies.koordinator.network_tree import (
+    CLUSTER_LAYER,
+    NODE_LAYER,
+    TreeNode,
+    candidates,
+    constrain,
+    distribute,
+    gathered,
+    ordered,
+)
+from workbench.policies.parameters import NoParameters
+from workbench.policies.reasons import fit_reason, gang_text
+
+__all__ = ["KoordinatorNetwork"]
+
+Longs = npt.NDArray[np.int64]
+
+#: Pods with the same text in it belong together, be they of one gang or not.
+SELECTOR_ANNOTATION = "scheduling.koordinator.sh/network-topology-selector"
+#: Position of a pod in its gang, such as a rank.
+INDEX_ANNOTATION = "gang.scheduling.koordinator.sh/network-topology-index"
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What a gang asks of the layers: the one it must gather in ("": none), and multiples by layer."""
+
+    must: str
+    multiples: Mapping[str, int]
+    warnings: tuple[str, ...] = ()
+    impossible: str = ""
+
+
+class KoordinatorNetwork(NodePolicy):
+    """All pods of a gang under the lowest domain that holds them, inside one domain of the MustGather layer.
+
+    Nodes offer slots: how many of the gang's pods, in their order, they hold. The lowest layer with a domain that
+    offers enough wins; there more running pods of the same selector, then fewer slots (best fit), then the name. It is
+    filled greedily, children with most slots first; pods go to the nodes in the order of their names. PreferGather is
+    what happens anyway. All pending pods count, not only `min_available`.
+
+    Notes
+    -----
+    Layers are the tiers of the topology by their names (``Tier2Layer`` where they have none), below
+    ClusterTopologyLayer and above NodeTopologyLayer. A gang without gather rules is held to its HyperNode constraint:
+    hard means MustGather in the highest tier allowed. Known limits, as upstream: the greedy filling is not always
+    possible with multiples, domains of a higher layer are not tried then, slots count pods as if any could take any
+    slot, and the index of a pod only orders the counting.
+    """
+
+    name = "koordinator-network"
+    reads_topology = True
+    # Without multiples; with them upstream's rounding can lose a placement when a domain gains room.
+    monotone = True
+
+    def __init__(self, _: NoParameters) -> None: ...
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {}
+
+    def assign(self, request: Request) -> Assignment | Declined:
+        gang, topology = request.gang, request.ledger.topology
+        layers = _layers(topology)
+        wish = _wish(gang, topology, layers)
+        pods = [i for i, role in enumerate(gang.role_of_pod) if not gang.roles[role].best_effort]
+        slots = _slots(request, sorted(pods, key=lambda i: _index_and_name(gang, i)))
+        root, outside = _tree(request, layers, slots)
+        warnings = (*wish.warnings, *_outside(outside, topology))
+        constrain(root, wish.multiples)
+        roots = [] if wish.impossible else gathered(root, wish.must)
+        found = ordered(candidates(roots, len(pods)), fewer_first=True)
+        for candidate in found:
+            filled = distribute(candidate, len(pods), wish.multiples)
+            if sum(count for _, count in filled) == len(pods):
+                break
+        else:
+            _record(request, roots, None, len(pods))
+            return self._declined(request, wish, roots, found, len(pods), warnings)
+        _record(request, roots, candidate, len(pods))
+        node = np.full(gang.n_pods, -1, dtype=np.int32)
+        where = [at.node for at, count in filled for _ in range(count)]
+        for pod, chosen in zip(sorted(pods, key=lambda i: gang.pod(i).name.encode()), where, strict=True):
+            node[pod] = chosen
+        crowded = _crowded(request, node)
+        if crowded >= 0:
+            held = Reason(
+                "slots-differ",
+                f"the pods differ: those that come to {topology.node_names[crowded]} by name are not those that its "
+                "slots were counted for",
+            )
+            return Declined((held,), warnings=warnings)
+        record = next((at.domain for at in candidate.chain() if at.node < 0), -1)
+        return Assignment(node, record=record, has_record=bool(gang.gather or gang.constraint), warnings=warnings)
+
+    @staticmethod
+    def _declined(
+        request: Request,
+        wish: _Wish,
+        roots: list[TreeNode],
+        found: list[TreeNode],
+        wanted: int,
+        warnings: tuple[str, ...],
+    ) -> Declined:
+        role, idle = request.demand.order[0], request.demand.idle
+        progress = request.progress()
+        if wish.impossible:
+            return Declined((Reason("tier-too-small", wish.impossible),), warnings=warnings)
+        most = max(roots, key=lambda at: at.offer, default=None)
+        best = most.offer if most is not None else 0
+        layer = roots[0].layer if roots else wish.must
+        text = f"no candidate of the {len(roots)} in {layer} holds the gang: {best} slots at most, {wanted} wanted"
+        if found:
+            text = f"the {len(found)} candidates offer {wanted} slots, but not in whole multiples of pods"
+        if wish.multiples:
+            text += "; podCountMultiple " + ", ".join(f"{k}={v}" for k, v in sorted(wish.multiples.items()))
+        reason = Reason("no-candidate", text, len(roots))
+        misses: tuple[NearestMiss, ...] = ()
+        if most is not None and most.domain >= 0:
+            tier = int(request.ledger.topology.tier[most.domain])
+            misses = (NearestMiss(tier, most.name, best, wanted),)
+        # Where no node takes a single further pod that is the more telling reason.
+        fits = any(request.demand.capacity(r, idle, 1).any() for r in request.demand.order)
+        fit = fit_reason(request, role, idle)
+        reasons = (reason, fit) if fits else (fit, reason)
+        return Declined((*reasons, gang_text(request, progress.missing, role, idle)), misses, warnings)
+
+
+def _layers(topology: Topology) -> list[tuple[int, str]]:
+    """Tier and layer name, widest first."""
+    layers: list[tuple[int, str]] = []
+    for tier in topology.tiers[::-1]:
+        names = {topology.tier_names[j] for j in topology.domains_at(tier)}
+        name = names.pop() if len(names) == 1 else ""
+        taken = [other for _, other in layers]
+        layers.append((tier, name if name and name not in (*taken, NODE_LAYER) else f"Tier{tier}Layer"))
+    return layers
+
+
+def _wish(gang: Gang, topology: Topology, layers: list[tuple[int, str]]) -> _Wish:
+    known = [CLUSTER_LAYER, *(name for _, name in layers), NODE_LAYER]
+    if gang.gather:
+        unknown = [rule.layer for rule in gang.gather if rule.layer not in known]
+        # The lowest of several: known is sorted from the widest down.
+        must = max((known.index(rule.layer) for rule in gang.gather if rule.must and rule.layer in known), default=0)
+        lost = [rule.layer for rule in gang.gather if rule.must and rule.layer not in known]
+        return _Wish(
+            known[must] if must else "",
+            {r.layer: r.pod_count_multiple for r in gang.gather if r.pod_count_multiple > 1},
+            tuple(f"there is no layer {layer}: its rule has no effect" for layer in unknown if layer not in lost),
+            f"there is no layer {lost[0]} to gather in" if lost else "",
+        )
+    constraint = gang.constraint
+    if constraint is None or constraint.mode != "hard":
+        return _Wish("", {})
+    if constraint.highest_tier is not None:
+        inside = [name for tier, name in layers if tier <= constraint.highest_tier]
+        if constraint.highest_tier >= topology.top_tier:
+            return _Wish("", {})
+        if not inside:
+            return _Wish("", {}, impossible=f"no HyperNode has a tier of {constraint.highest_tier} or less")
+        return _Wish(inside[0], {})
+    if constraint.highest_tier_name in known:
+        return _Wish(str(constraint.highest_tier_name), {})
+    name = constraint.highest_tier_name
+    what = f"a hard topology with the unknown tier name {name}" if name else "a hard topology without a tier"
+    return _Wish("", {}, (f"{what} restricts nothing here",))
+
+
+def _index_and_name(gang: Gang, pod: int) -> tuple[bool, int, bytes]:
+    """Pods with an index before those without one, then by index, then by name."""
+    ref = gang.pod(pod)
+    text = ref.role.annotations.get(INDEX_ANNOTATION, "")
+    known = text.isascii() and text.isdigit() and len(text) < 10
+    return (not known, int(text) if known else 0, ref.name.encode())
+
+
+def _slots(request: Request, pods: list[int]) -> Longs:
+    """How many of the pods each node holds, added one after another until one does not fit."""
+    demand, gang = request.demand, request.gang
+    if len({int(gang.role_of_pod[pod]) for pod in pods}) == 1:
+        return demand.capacity(int(gang.role_of_pod[pods[0]]), demand.idle, len(pods))
+    idle = demand.idle.copy()
+    slots = np.zeros(len(idle), dtype=np.int64)
+    open_ = np.ones(len(idle), dtype=np.bool_)
+    for pod in pods:
+        role = int(gang.role_of_pod[pod])
+        open_ &= demand.capacity(role, idle, 1) > 0
+        if not open_.any():
+            break
+        slots[open_] += 1
+        idle[open_] -= demand.rows[role]
+    return slots
+
+
+def _tree(request: Request, layers: list[tuple[int, str]], slots: Longs) -> tuple[TreeNode, list[int]]:
+    """The tree with its slots, and the nodes outside it: they lack a domain of some layer."""
+    topology = request.ledger.topology
+    root = TreeNode("", CLUSTER_LAYER)
+    domains: dict[int, TreeNode] = {}
+    paths = [topology.domain_of_node(tier) for tier, _ in layers]
+    existing = _existing(request)
+    outside = []
+    for node in np.argsort(topology.node_rank).tolist():
+        path = [int(of_tier[node]) for of_tier in paths]
+        if any(domain < 0 for domain in path):
+            outside.append(node)
+            continue
+        above = root
+        for domain, (_, layer) in zip(path, layers, strict=True):
+            if domain not in domains:
+                domains[domain] = above.add(TreeNode(topology.domain_names[domain], layer, domain=domain))
+            above = domains[domain]
+        leaf = above.add(TreeNode(topology.node_names[node], NODE_LAYER, node=node))
+        leaf.count(int(slots[node]), existing.get(node, 0))
+    return root, outside
+
+
+def _existing(request: Request) -> dict[int, int]:
+    """Running pods per node with the selector of the gang's first pod; none without a selector."""
+    roles: tuple[Role, ...] = request.gang.roles
+    selector = roles[0].annotations.get(SELECTOR_ANNOTATION, "") if roles else ""
+    found: dict[int, int] = {}
+    for pod in request.snapshot.running if selector else ():
+        if pod.annotations.get(SELECTOR_ANNOTATION) == selector and pod.node >= 0:
+            found[pod.node] = found.get(pod.node, 0) + 1
+    return found
+
+
+def _outside(nodes: list[int], topology: Topology) -> tuple[str, ...]:
+    if not nodes:
+        return ()
+    return (
+        f"{len(nodes)} nodes such as {topology.node_names[nodes[0]]} are not in a HyperNode of every tier: not used",
+    )
+
+
+def _crowded(request: Request, node: npt.NDArray[np.int32]) -> int:
+    """A node that gets more than it has, which happens to pods that differ; -1: none."""
+    idle = request.demand.idle.copy()
+    placed = np.flatnonzero(node >= 0)
+    roles = request.gang.role_of_pod[placed]
+    np.subtract.at(idle, node[placed], request.demand.rows[roles])
+    accepted = np.array([request.demand.feasible(int(r))[n] for r, n in zip(roles, node[placed], strict=True)])
+    asked = np.zeros_like(idle)
+    np.add.at(asked, node[placed], request.demand.rows[roles])
+    wrong = np.flatnonzero(((idle < 0) & (asked > 0)).any(axis=1))
+    refused = node[placed][accepted == 0]
+    return int(wrong[0]) if len(wrong) else int(refused[0]) if len(refused) else -1
+
+
+def _record(request: Request, roots: list[TreeNode], chosen: TreeNode | None, wanted: int) -> None:
+    """Every domain below the roots with its slots, and every node."""
+    recorder = request.recorder
+    if recorder is None:
+        return
+    topology, demand = request.ledger.topology, request.demand
+    inside = set() if chosen is None else {at.name for at in chosen.walk() if at.node >= 0}
+    for root in roots:
+        for at in root.walk():
+            if at.node < 0:
+                name = topology.domain_name(at.domain)
+                why = f"{at.offer} slots of {wanted}" + (", chosen" if at is chosen else "")
+                recorder.domain(name, topology.domain_tier(at.domain), at.offer >= wanted, why)
+    for node in np.argsort(topology.node_rank).tolist():
+        name = topology.node_names[node]
+        causes = node_reasons(demand, demand.order[0], demand.idle, np.array([node], dtype=np.int32))
+        why = "; ".join(cause.message.removeprefix("1 ") for cause in causes)
+        recorder.node(name, name in inside, why or ("inside" if name in inside else "outside the chosen domain"))

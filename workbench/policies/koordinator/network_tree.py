@@ -1,0 +1,160 @@
+"""Koordinator's network tree: slots of its nodes, which node a gang gathers under, and how it is filled.
+
+Source: Koordinator, coscheduling network topology solver; reference/gpu-topology.md part (b).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cmp_to_key
+
+__all__ = [
+    "CLUSTER_LAYER",
+    "NODE_LAYER",
+    "TreeNode",
+    "candidates",
+    "comes_before",
+    "constrain",
+    "distribute",
+    "gathered",
+    "ordered",
+]
+
+CLUSTER_LAYER, NODE_LAYER = "ClusterTopologyLayer", "NodeTopologyLayer"
+
+
+@dataclass(eq=False)
+class TreeNode:
+    """A domain of some layer, or a node of the cluster.
+
+    Attributes
+    ----------
+    name, layer : str
+    parent : TreeNode, optional
+    children : list of TreeNode
+    node : int
+        Index of a node of the cluster; -1 for domains.
+    domain : int
+        Index of a domain; -1 for nodes and the whole cluster.
+    offer : int
+        Pods that it holds.
+    existing : int
+        Pods of the same selector that run under it.
+    score : int
+    """
+
+    name: str
+    layer: str
+    parent: TreeNode | None = None
+    node: int = -1
+    domain: int = -1
+    offer: int = 0
+    existing: int = 0
+    score: int = 0
+    children: list[TreeNode] = field(default_factory=list)
+
+    def add(self, child: TreeNode) -> TreeNode:
+        """Hang a node under this one; the child."""
+        child.parent = self
+        self.children.append(child)
+        return child
+
+    def chain(self) -> Iterator[TreeNode]:
+        """This one and those above it."""
+        at: TreeNode | None = self
+        while at is not None:
+            yield at
+            at = at.parent
+
+    def walk(self) -> Iterator[TreeNode]:
+        """This one and those below it, parents first."""
+        waiting = [self]
+        while waiting:
+            at = waiting.pop()
+            yield at
+            waiting += reversed(at.children)
+
+    def count(self, offer: int, existing: int, score: int = 0) -> None:
+        """Add what a node offers and holds to it and to everything above it."""
+        for at in self.chain():
+            at.offer += offer
+            at.existing += existing
+            at.score += score
+
+
+def constrain(root: TreeNode, multiples: Mapping[str, int]) -> None:
+    """Round the slots down to the multiple of their layers, from the nodes up; a domain offers what its children do."""
+    if not multiples:
+        return
+    for at in reversed(list(root.walk())):
+        if at.children:
+            at.offer = sum(child.offer for child in at.children)
+        at.offer = _rounded(at.offer, at.layer, multiples)
+
+
+def _rounded(slots: int, layer: str, multiples: Mapping[str, int]) -> int:
+    multiple = max(multiples.get(layer, 1), 1)
+    return slots // multiple * multiple
+
+
+def gathered(root: TreeNode, layer: str) -> list[TreeNode]:
+    """The tree nodes of a layer, one of which must hold the whole gang; the root where the layer is empty text."""
+    return [at for at in root.walk() if at.layer == layer] if layer else [root]
+
+
+def candidates(roots: Iterable[TreeNode], wanted: int) -> list[TreeNode]:
+    """The tree nodes with room for all pods on the lowest layer that has one, only those below others with room."""
+    found: list[TreeNode] = []
+    level = list(roots)
+    while level:
+        level = [at for at in level if at.offer >= wanted]
+        found = level or found
+        level = [child for at in level for child in at.children]
+    return found
+
+
+def comes_before(a: TreeNode, b: TreeNode, fewer_first: bool) -> bool:
+    """The order of tree nodes.
+
+    More running pods of the same selector first, level by level upwards from the two; then fewer (or more) slots, level
+    by level upwards; then the higher score; then the smaller name.
+    """
+    for one, other in zip(a.chain(), b.chain(), strict=False):
+        if one.existing != other.existing:
+            return one.existing > other.existing
+    for one, other in zip(a.chain(), b.chain(), strict=False):
+        if one.offer != other.offer:
+            return (one.offer < other.offer) == fewer_first
+    if a.score != b.score:
+        return a.score > b.score
+    return a.name.encode() < b.name.encode()
+
+
+def ordered(some: Sequence[TreeNode], fewer_first: bool) -> list[TreeNode]:
+    """Tree nodes of one layer in the order of `comes_before`."""
+
+    def compare(a: TreeNode, b: TreeNode) -> int:
+        return -1 if comes_before(a, b, fewer_first) else 1
+
+    return sorted(some, key=cmp_to_key(compare))
+
+
+def distribute(at: TreeNode, wanted: int, multiples: Mapping[str, int]) -> list[tuple[TreeNode, int]]:
+    """Fill a tree node greedily: the children with most slots first, each level rounded down to its multiple.
+
+    Returns
+    -------
+    list of (TreeNode, int)
+        Every node of the cluster below it in the order in which they are filled, with the pods that it takes (0 for
+        those that are not needed).
+    """
+    wanted = _rounded(min(at.offer, wanted), at.layer, multiples)
+    if not at.children:
+        return [(at, wanted)] if at.layer == NODE_LAYER else []
+    taken: list[tuple[TreeNode, int]] = []
+    for child in ordered(at.children, fewer_first=False):
+        below = distribute(child, wanted, multiples)
+        wanted -= sum(count for _, count in below)
+        taken += below
+    return taken

@@ -1,0 +1,120 @@
+"""The nodes of a snapshot as a group sees them: those that differ in nothing it asks for are one class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.placement import words_to_mask
+from workbench.policies.base import Request
+from workbench.policies.koordinator.gpu_choice import GpuChoice
+from workbench.policies.koordinator.node_set import NodeClass, Pods
+
+__all__ = ["matrix_for", "node_classes"]
+
+Longs = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+# Vectors of pods listed per class; a node with more mixtures is offered fewer pods than it could take.
+_MOST_ROOM = 4096
+
+
+def matrix_for(request: Request, node: int) -> BandwidthMatrix | None:
+    """The bandwidth matrix of a node; None where there is none that covers its GPUs."""
+    matrix = request.snapshot.matrix_of(node)
+    gpus = words_to_mask(request.snapshot.gpu_total[node])
+    return matrix if matrix is not None and gpus.bit_length() <= len(matrix) else None
+
+
+def node_classes(
+    request: Request,
+    roles: Sequence[int],
+    counts: Pods,
+    idle: Longs,
+    free: Words,
+    choice: GpuChoice,
+    members: Mapping[int, int],
+) -> list[NodeClass]:
+    """Classes of nodes that hold at least one pod of the given roles, in byte order of their first names.
+
+    Parameters
+    ----------
+    roles : sequence of int
+        The shapes of pods.
+    counts : tuple of int
+        Pods of each.
+    idle : ndarray of shape (n, r), int64
+    free : ndarray of shape (n, w), uint64
+        GPUs that are free for this gang.
+    members : mapping of int to int
+        Per node the GPUs that the group holds already.
+    """
+    demand, snapshot = request.demand, request.snapshot
+    rows = demand.rows[list(roles)]
+    gpus = np.array([request.gang.roles[role].n_gpus for role in roles], dtype=np.int64)
+    asked = (rows > 0).any(axis=0)
+    accepts = np.column_stack([demand.feasible(role) for role in roles]).astype(np.int64)
+    n_free = np.bitwise_count(free).sum(axis=1, dtype=np.int64)
+    # More than every pod together asks for is as good as that.
+    most = (rows * np.array(counts)[:, None]).sum(axis=0)[asked]
+    state = np.column_stack([accepts, n_free, np.minimum(idle[:, asked], most)])
+    distinct, inverse = np.unique(state, axis=0, return_inverse=True)
+    rooms = [_room(row, rows[:, asked], gpus, counts) for row in distinct]
+    known = bool(snapshot.matrices) and int(gpus.max(initial=0)) > 0
+    found: dict[tuple[tuple[Pods, ...], int, int, int, int], list[int]] = {}
+    rank = snapshot.topology.node_rank
+    for node in np.argsort(rank).tolist():
+        room = rooms[int(inverse.reshape(-1)[node])]
+        if len(room) > 1:
+            matrix = matrix_for(request, node) if known else None
+            number = -1 if matrix is None else int(snapshot.node_matrix[node])
+            mask = words_to_mask(free[node]) if number >= 0 else 0
+            held = members.get(node, 0)
+            found.setdefault((room, int(n_free[node]), number, mask, held), []).append(node)
+    classes = []
+    for (room, count, number, mask, held), nodes in found.items():
+        matrix = snapshot.matrices[number] if number >= 0 else None
+        values = _values(room, gpus, count, choice, matrix, mask, held) if known else (math.inf,) * (count + 1)
+        classes.append(NodeClass(tuple(nodes), tuple(int(rank[node]) for node in nodes), count, room, values))
+    return classes
+
+
+def _values(
+    room: tuple[Pods, ...],
+    gpus: Longs,
+    count: int,
+    choice: GpuChoice,
+    matrix: BandwidthMatrix | None,
+    mask: int,
+    held: int,
+) -> tuple[float, ...]:
+    """Bottleneck by number of GPUs taken; numbers that no mixture of pods takes get that of the next lower one."""
+    taken = {int(np.dot(pods, gpus)) for pods in room}
+    values: list[float] = []
+    for k in range(count + 1):
+        values.append(choice.value(matrix, mask, k, held) if k in taken else values[-1])
+    return tuple(values)
+
+
+def _room(row: Longs, rows: Longs, gpus: Longs, counts: Pods) -> tuple[Pods, ...]:
+    """Every vector of pods that a node in this state holds; the empty one is always there."""
+    n = len(counts)
+    accepts, free, idle = row[:n], int(row[n]), row[n + 1 :]
+    most = []
+    for i in range(n):
+        cap = counts[i] if accepts[i] else 0
+        asked = rows[i] > 0
+        if asked.any():
+            cap = min(cap, int((idle[asked] // rows[i][asked]).min()))
+        if gpus[i]:
+            cap = min(cap, free // int(gpus[i]))
+        most.append(max(cap, 0))
+    while math.prod(m + 1 for m in most) > _MOST_ROOM:
+        most[most.index(max(most))] //= 2
+    grid = np.indices([m + 1 for m in most]).reshape(n, -1).T
+    fits = (grid @ rows <= np.maximum(idle, 0)).all(axis=1) & (grid @ gpus <= free)
+    return tuple(map(tuple, grid[fits].tolist()))

@@ -1,0 +1,262 @@
+"""Which nodes hold a whole group: the fewest, then least GPUs left over, then bandwidth, then names.
+
+Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Node Selection"; the order of the tie-breaks is
+that of reference/gpu-topology.md A3.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+__all__ = ["NodeClass", "NodeSet", "choose_nodes"]
+
+Pods = tuple[int, ...]
+
+# Work before the search gives up proving that its node set is the best: partial solutions, large ones counting more.
+_MOST_WORK = 300_000
+
+
+@dataclass(frozen=True)
+class NodeClass:
+    """Nodes that are interchangeable for a group.
+
+    Attributes
+    ----------
+    nodes : tuple of int
+        In byte order of their names.
+    ranks : tuple of int
+        Rank of each name.
+    free : int
+        Free GPUs of each.
+    room : tuple of tuple of int
+        How many pods of each shape one node can hold together: every such vector.
+    values : tuple of float
+        Bottleneck of the best set of 0, 1, ... ``free`` GPUs, never rising.
+    """
+
+    nodes: tuple[int, ...]
+    ranks: tuple[int, ...]
+    free: int
+    room: tuple[Pods, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class NodeSet:
+    """The nodes of a group.
+
+    Attributes
+    ----------
+    nodes : tuple of (int, tuple of int)
+        Each node with how many pods of each shape it gets, in byte order of the names.
+    left : int
+        Free GPUs left over on these nodes.
+    proven : bool
+        False: the search ended early; there may be a better set.
+    """
+
+    nodes: tuple[tuple[int, Pods], ...]
+    left: int
+    proven: bool = True
+
+
+def choose_nodes(classes: Sequence[NodeClass], counts: Pods, gpus: Pods) -> NodeSet | None:
+    """Nodes for `counts` pods of each shape.
+
+    Parameters
+    ----------
+    classes : sequence of NodeClass
+        Disjoint.
+    counts : tuple of int
+        Pods of each shape.
+    gpus : tuple of int
+        GPUs of one pod of each shape.
+
+    Returns
+    -------
+    NodeSet or None
+        None where no set holds all pods: pods are not cut in pieces.
+
+    Notes
+    -----
+    Fewest nodes; least GPUs left over on them; largest bottleneck of the worst node; lexicographically smallest ranks
+    of names. Exact by dynamic programming over the pods still to place, class by class. Where that takes too long, the
+    set that takes the fullest nodes first stands, or the best one with its bandwidth unproven.
+    """
+    wanted = sum(n * g for n, g in zip(counts, gpus, strict=True))
+    offers = _offers(classes, gpus, -float("inf"))
+    greedy = _fullest_first(classes, offers, counts, gpus)
+    limit = min(sum(counts), len(greedy)) if greedy is not None else sum(counts)
+    budget = _Budget(_MOST_WORK)
+    try:
+        best = _search(classes, offers, counts, gpus, limit, budget)
+    except _OutOfWork:
+        if greedy is None:
+            return None
+        free = {node: c.free for c in classes for node in c.nodes}
+        return NodeSet(_by_name(classes, greedy), sum(free[node] for node, _ in greedy) - wanted, proven=False)
+    if best is None:
+        return None
+    best, proven = _widest(classes, counts, gpus, best, budget)
+    return NodeSet(_by_name(classes, best.places), best.free - wanted, proven)
+
+
+def _by_name(classes: Sequence[NodeClass], places: Sequence[tuple[int, Pods]]) -> tuple[tuple[int, Pods], ...]:
+    rank = {node: rank for c in classes for node, rank in zip(c.nodes, c.ranks, strict=True)}
+    return tuple(sorted(places, key=lambda place: rank[place[0]]))
+
+
+class _OutOfWork(Exception):
+    pass
+
+
+@dataclass
+class _Budget:
+    """Counted, not timed: every machine stops at the same place."""
+
+    left: int
+
+    def spend(self, work: int) -> None:
+        self.left -= work
+        if self.left < 0:
+            raise _OutOfWork
+
+
+@dataclass(frozen=True)
+class _Found:
+    used: int
+    free: int
+    places: tuple[tuple[int, Pods], ...]
+
+
+def _offers(classes: Sequence[NodeClass], gpus: Pods, floor: float) -> list[list[Pods]]:
+    """Per class the largest vectors of pods that a node holds with a bottleneck of at least `floor`."""
+    offers = []
+    for c in classes:
+        kept = {pods for pods in c.room if c.values[_gpus(pods, gpus)] >= floor}
+        # What holds some pods holds fewer of them, so a vector is largest where no single pod can be added.
+        largest = (pods for pods in kept if any(pods) and not any(more in kept for more in _one_more(pods)))
+        offers.append(sorted(largest, reverse=True))
+    return offers
+
+
+def _one_more(pods: Pods) -> Iterator[Pods]:
+    for i in range(len(pods)):
+        yield (*pods[:i], pods[i] + 1, *pods[i + 1 :])
+
+
+def _gpus(pods: Pods, gpus: Pods) -> int:
+    return sum(n * g for n, g in zip(pods, gpus, strict=True))
+
+
+def _search(
+    classes: Sequence[NodeClass],
+    offers: Sequence[Sequence[Pods]],
+    counts: Pods,
+    gpus: Pods,
+    limit: int,
+    budget: _Budget,
+) -> _Found | None:
+    """The best set of at most `limit` nodes, bandwidth apart."""
+    # Largest offers first, so that what the classes still to come can hold bounds early.
+    order = sorted(
+        (i for i in range(len(classes)) if offers[i]),
+        key=lambda i: (-max(sum(q) for q in offers[i]), classes[i].ranks[0]),
+    )
+    most_after = [max((sum(q) for i in order[at:] for q in offers[i]), default=0) for at in range(len(order) + 1)]
+    # (nodes used, pods to place) -> (GPUs free on the nodes, ranks of their names, places)
+    states: dict[tuple[int, Pods], tuple[int, Pods, tuple[tuple[int, Pods], ...]]] = {(0, counts): (0, (), ())}
+    for at, number in enumerate(order):
+        some = classes[number]
+        fresh = states
+        for node, rank in zip(some.nodes, some.ranks, strict=True):
+            grown: dict[tuple[int, Pods], tuple[int, Pods, tuple[tuple[int, Pods], ...]]] = {}
+            for (used, rest), (free, ranks, places) in fresh.items():
+                if used >= limit or not any(rest) or (limit - used) * most_after[at] < sum(rest):
+                    continue
+                for offer in offers[number]:
+                    taken = tuple(min(a, b) for a, b in zip(offer, rest, strict=True))
+                    if not any(taken):
+                        continue
+                    budget.spend(1 + used // 16)
+                    key = (used + 1, tuple(a - b for a, b in zip(rest, taken, strict=True)))
+                    value = (free + some.free, _with(ranks, rank), (*places, (node, taken)))
+                    if key not in grown or value[:2] < grown[key][:2]:
+                        grown[key] = value
+            if not grown:
+                break
+            # What another node of the class adds starts from here; all of it is open to the classes that follow.
+            if fresh is states:
+                states = dict(states)
+            for key, value in grown.items():
+                if key not in states or value[:2] < states[key][:2]:
+                    states[key] = value
+            fresh = grown
+    nothing = (0,) * len(counts)
+    done = [(used, *value) for (used, rest), value in states.items() if rest == nothing]
+    if not done:
+        return None
+    used, free, _, places = min(done, key=lambda state: state[:3])
+    return _Found(used, free, places)
+
+
+def _with(ranks: Pods, rank: int) -> Pods:
+    at = bisect.bisect(ranks, rank)
+    return (*ranks[:at], rank, *ranks[at:])
+
+
+def _widest(
+    classes: Sequence[NodeClass], counts: Pods, gpus: Pods, best: _Found, budget: _Budget
+) -> tuple[_Found, bool]:
+    """Of the sets as small and as full as `best` the one whose worst node has the largest bottleneck; is it proven?"""
+
+    def with_floor(floor: float) -> _Found | None:
+        found = _search(classes, _offers(classes, gpus, floor), counts, gpus, best.used, budget)
+        return found if found is not None and (found.used, found.free) == (best.used, best.free) else None
+
+    floors = sorted({value for c in classes for value in c.values})
+    try:
+        return _last(floors, with_floor) or best, True
+    except _OutOfWork:
+        return best, False
+
+
+def _last(floors: Sequence[float], ask: Callable[[float], _Found | None]) -> _Found | None:
+    """The answer to the highest floor that has one; a floor with an answer means one for every lower floor."""
+    found = None
+    low, high = 0, len(floors)
+    while low < high:
+        middle = (low + high) // 2
+        answer = ask(floors[middle])
+        if answer is None:
+            high = middle
+        else:
+            found, low = answer, middle + 1
+    return found
+
+
+def _fullest_first(
+    classes: Sequence[NodeClass], offers: Sequence[Sequence[Pods]], counts: Pods, gpus: Pods
+) -> list[tuple[int, Pods]] | None:
+    """The node that takes most of what is left, again and again; the last one is the tightest that takes it all."""
+    rest, places = counts, []
+    used = [0] * len(classes)
+    while any(rest):
+        best: tuple[tuple[int, int, int, int], int, Pods] | None = None
+        for i, c in enumerate(classes):
+            if used[i] == len(c.nodes):
+                continue
+            for offer in offers[i]:
+                taken = tuple(min(a, b) for a, b in zip(offer, rest, strict=True))
+                key = (-_gpus(taken, gpus), -sum(taken), c.free, c.ranks[used[i]])
+                if any(taken) and (best is None or key < best[0]):
+                    best = key, i, taken
+        if best is None:
+            return None
+        _, i, taken = best
+        places.append((classes[i].nodes[used[i]], taken))
+        used[i] += 1
+        rest = tuple(a - b for a, b in zip(rest, taken, strict=True))
+    return places

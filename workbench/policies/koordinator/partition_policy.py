@@ -1,0 +1,84 @@
+"""`gpu-koordinator-partition`: Koordinator's built-in table of GPU partitions as a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from workbench.policies.gpu.base import GpuPolicy, NodeGpus, lowest_indices
+from workbench.policies.koordinator.gpu_partitions import HOPPER_TABLE, choose_partition
+from workbench.policies.parameters import parameter
+
+__all__ = ["GpuPartition", "PartitionParameters"]
+
+_EIGHT = 0xFF
+
+
+@dataclass(frozen=True)
+class PartitionParameters:
+    """Parameters of `gpu-koordinator-partition`."""
+
+    policy: str = parameter(
+        "Prefer",
+        "nothing but partitions, or partitions where one is free",
+        choices=("Prefer", "Honor"),
+        source="Koordinator, node label gpu-partition-policy",
+    )
+
+
+class GpuPartition(GpuPolicy):
+    """Partitions of one, two, four and eight neighbours on machines of up to eight GPUs, packed well.
+
+    Every machine is taken for one of the models that have the built-in table (H100, H800, H20). Where no partition
+    serves a pod, ``Prefer`` takes the lowest free indices and ``Honor`` refuses. Of several pods on a node the larger
+    are served first.
+
+    Notes
+    -----
+    Source: Koordinator, deviceshare GPU allocator. Its topology scopes need what a Device tells about PCIe and NUMA,
+    which a GPU policy does not see; `device_share.choose_devices` has them.
+    """
+
+    name = "gpu-koordinator-partition"
+
+    def __init__(self, parameters: PartitionParameters) -> None:
+        self._parameters = parameters
+        self.counts_only = parameters.policy == "Prefer"
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return asdict(self._parameters)
+
+    def fits(self, gpus: NodeGpus, requests: Sequence[int]) -> bool:
+        return self.choose(gpus, requests) is not None
+
+    def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
+        """Percentage of the pods that get a partition."""
+        free, served = gpus.free, 0
+        for count in sorted(requests, reverse=True):
+            mask = self._partition(free, count)
+            served += mask is not None
+            free &= ~(lowest_indices(free, count) if mask is None else mask)
+        return 100.0 * served / len(requests)
+
+    def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...] | None:
+        free = gpus.free
+        if sum(requests) > free.bit_count():
+            return None
+        masks = [0] * len(requests)
+        for pod in sorted(range(len(requests)), key=lambda i: (-requests[i], i)):
+            mask = self._partition(free, requests[pod])
+            if mask is None:
+                if self._parameters.policy == "Honor":
+                    return None
+                mask = lowest_indices(free, requests[pod])
+            masks[pod] = mask
+            free &= ~mask
+        return tuple(masks)
+
+    @staticmethod
+    def _partition(free: int, count: int) -> int | None:
+        if free > _EIGHT:
+            return None
+        return choose_partition(HOPPER_TABLE, count, used=_EIGHT & ~free, present=_EIGHT)

@@ -1,0 +1,119 @@
+"""The pre-allocation cache: which plans live, what to do with one, and what they keep from others.
+
+Values only: the cache of a session is made from the snapshot and goes back into the decisions.
+Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "main steps"; reference/gpu-topology.md A2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.gang import GpuGroup
+from workbench.model.gpu_plan import GpuPlan
+from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
+
+__all__ = ["PlanAction", "PlanCache", "free_for_others", "node_scores", "plan_action"]
+
+Words = npt.NDArray[np.uint64]
+PlanAction = Literal["use-plan", "place-this-pod", "replan-group"]
+
+
+def plan_action(bound: int, planned_node_feasible: bool) -> PlanAction:
+    """What to do with a pod that a live plan holds.
+
+    Parameters
+    ----------
+    bound : int
+        Pods of the group that are bound already.
+    planned_node_feasible : bool
+        The planned node is among those that passed the filters, and the planned GPUs are free and healthy.
+    """
+    if planned_node_feasible:
+        return "use-plan"
+    return "place-this-pod" if bound else "replan-group"
+
+
+def node_scores(planned: str, nodes: Iterable[str]) -> dict[str, int]:
+    """Score of each node at the score step: 100 for the planned one, 0 for the others and where there is no plan."""
+    return {node: 100 if node == planned else 0 for node in nodes}
+
+
+def free_for_others(free: int, plans: Iterable[int]) -> int:
+    """GPUs of a node that are free for a group that none of these plans belongs to."""
+    for mask in plans:
+        free &= ~mask
+    return free
+
+
+@dataclass(frozen=True)
+class PlanCache:
+    """The live plans.
+
+    Attributes
+    ----------
+    plans : tuple of GpuPlan
+        At most one per group.
+    """
+
+    plans: tuple[GpuPlan, ...] = ()
+
+    @classmethod
+    def of(cls, snapshot: ClusterSnapshot, time_to_live_s: float) -> PlanCache:
+        """The plans of a snapshot that still live.
+
+        Gone are entries of pods that are bound (their real use has taken over), plans older than `time_to_live_s` at
+        the time of the snapshot (0: never; nor where one of the two times is unknown), and plans without entries.
+        After a restart there are no plans: the GPUs of bound pods are known from their annotations.
+        """
+        bound = {(pod.namespace, pod.name) for pod in snapshot.running}
+        plans = (
+            plan.without_pods(bound)
+            for plan in snapshot.gpu_plans
+            if not time_to_live_s or plan.age_s(snapshot.taken_at) <= time_to_live_s
+        )
+        return cls(tuple(plan for plan in plans if plan.pods))
+
+    def plan_of(self, namespace: str, group: GpuGroup) -> GpuPlan | None:
+        """The plan of a group."""
+        return next((p for p in self.plans if p.namespace == namespace and p.group == group), None)
+
+    def with_plan(self, plan: GpuPlan) -> PlanCache:
+        """With a plan in the place of the group's former one."""
+        return PlanCache((*self.without(plan.namespace, plan.group).plans, plan))
+
+    def without(self, namespace: str, group: GpuGroup) -> PlanCache:
+        """Without the plan of a group: it has ended, or its last pod is bound."""
+        return PlanCache(tuple(p for p in self.plans if (p.namespace, p.group) != (namespace, group)))
+
+    def unreserve(self, namespace: str, group: GpuGroup, pod: str, bound: int) -> PlanCache:
+        """After a pod that was reserved could not be bound.
+
+        With no pod of the group bound the whole plan goes, so that the next pod plans for all again; otherwise only
+        this pod's entry.
+        """
+        plan = self.plan_of(namespace, group)
+        if plan is None:
+            return self
+        rest = plan.without_pods({(namespace, pod)})
+        return self.with_plan(rest) if bound and rest.pods else self.without(namespace, group)
+
+    def bind(self, namespace: str, group: GpuGroup, pod: str) -> PlanCache:
+        """After a pod is bound: the use of its GPUs is real now."""
+        return self.unreserve(namespace, group, pod, bound=1)
+
+    def reserved(self, snapshot: ClusterSnapshot, namespace: str = "", group: GpuGroup | None = None) -> Words:
+        """GPUs that plans keep from a group (from everybody without one), uint64 of shape (n, w)."""
+        words = np.zeros_like(snapshot.gpu_free)
+        for plan in self.plans:
+            if group is not None and (plan.namespace, plan.group) == (namespace, group):
+                continue
+            for pod in plan.pods:
+                if pod.gpu_mask and snapshot.topology.has_node(pod.node):
+                    node = snapshot.topology.node(pod.node)
+                    words[node] |= gpu_words_row(pod.gpu_mask & ((1 << 64 * words.shape[1]) - 1), words.shape[1])
+        return words

@@ -1,0 +1,208 @@
+"""One gang's turn: its live plan, a new plan for the group, or a node for one pod.
+
+Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "main steps"; reference/gpu-topology.md A2 to A4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.gpu_plan import GpuPlan
+from workbench.model.placement import words_to_mask
+from workbench.model.snapshot import gpu_words_row
+from workbench.policies.base import Request
+from workbench.policies.koordinator.gpu_choice import GpuChoice
+from workbench.policies.koordinator.node_classes import matrix_for, node_classes
+from workbench.policies.koordinator.node_set import choose_nodes
+from workbench.policies.koordinator.plan_cache import plan_action
+
+__all__ = ["Turn"]
+
+Ints = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint64]
+
+
+class Turn:
+    """Places the pods of one gang on copies of what is free.
+
+    Parameters
+    ----------
+    request : Request
+    free : ndarray of shape (n, w), uint64
+        GPUs that are free for this gang; changed.
+    choice : GpuChoice
+    members : mapping of int to int
+        Per node the GPUs that bound pods of the group hold; changed.
+    bound : int
+        Bound pods of the group.
+
+    Attributes
+    ----------
+    node : ndarray of shape (n_pods,), int32
+        -1 where a pod has none.
+    masks : dict of int to int
+        GPUs of each placed pod that asks for some.
+    members : dict of int to int
+        Per node the GPUs of the whole group.
+    planned : set of int
+        Pods that a plan for the group was made for, or that had one.
+    warnings : list of str
+    """
+
+    def __init__(self, request: Request, free: Words, choice: GpuChoice, members: dict[int, int], bound: int) -> None:
+        self.node: Ints = np.full(request.gang.n_pods, -1, dtype=np.int32)
+        self.masks: dict[int, int] = {}
+        self.members = members
+        self.planned: set[int] = set()
+        self.warnings: list[str] = []
+        self.idle = request.demand.idle.copy()
+        self._request = request
+        self._free = free
+        self._choice = choice
+        self._bound = bound
+        self._undealt: set[int] = set()
+
+    def pods(self) -> list[int]:
+        """Pods in the order in which they come: roles by priority, then as the gang has them."""
+        start = self._request.gang.role_start
+        return [pod for role in self._request.demand.order for pod in range(int(start[role]), int(start[role + 1]))]
+
+    def by_plan(self, plan: GpuPlan | None) -> list[int]:
+        """Follow a live plan.
+
+        Returns
+        -------
+        list of int
+            Pods for which the group is to be planned now: all of them where there is no plan, or it is invalid and
+            nobody is bound; none where the pods that the plan fails were placed by themselves.
+        """
+        pods = self.pods()
+        if plan is None:
+            return pods
+        gang = self._request.gang
+        for pod in pods:
+            entry = plan.pod(gang.pod(pod).name)
+            node = self._planned_node(pod, entry.node, entry.gpu_mask) if entry is not None else -1
+            action = plan_action(self._bound, node >= 0)
+            if entry is not None and action == "use-plan":
+                self._take(pod, node, entry.gpu_mask)
+                self.planned.add(pod)
+                self._bound += 1
+                continue
+            why = "holds no entry for it" if entry is None else f"gave it {entry.node}, which it cannot have any more"
+            self.warnings.append(f"the plan of the GPU group {why}: {gang.pod(pod).name}, {action}")
+            if action == "replan-group":
+                return pods
+            self._bound += self.alone(pod)
+        return []
+
+    def _planned_node(self, pod: int, name: str, mask: int) -> int:
+        """The planned node where the pod can still have it with these GPUs; -1 elsewhere."""
+        topology, role = self._request.ledger.topology, int(self._request.gang.role_of_pod[pod])
+        if not topology.has_node(name) or mask.bit_count() != self._request.gang.roles[role].n_gpus:
+            return -1
+        node = topology.node(name)
+        there = np.array([node], dtype=np.int32)
+        fits = self._request.demand.capacity_of(there, role, self.idle, 1)[0] > 0
+        return node if fits and not mask & ~words_to_mask(self._free[node]) else -1
+
+    def together(self, pods: Sequence[int]) -> bool:
+        """Plan for all these pods at once; False and nothing changed where no set of nodes holds them."""
+        gang = self._request.gang
+        roles = [role for role in self._request.demand.order if any(gang.role_of_pod[pod] == role for pod in pods)]
+        of_role = {role: [pod for pod in pods if gang.role_of_pod[pod] == role] for role in roles}
+        counts = tuple(len(of_role[role]) for role in roles)
+        gpus = tuple(gang.roles[role].n_gpus for role in roles)
+        classes = node_classes(self._request, roles, counts, self.idle, self._free, self._choice, self.members)
+        found = choose_nodes(classes, counts, gpus) if classes else None
+        if found is None:
+            return False
+        if not found.proven:
+            self.warnings.append(
+                "too many ways to place the group: its nodes hold it, but others may be fewer, fuller or faster"
+            )
+        for node, taken in found.nodes:
+            here = [pod for role, count in zip(roles, taken, strict=True) for pod in of_role[role][:count]]
+            for role, count in zip(roles, taken, strict=True):
+                del of_role[role][:count]
+            self._give(node, here)
+        self.planned.update(pods)
+        return True
+
+    def one_by_one(self, pods: Iterable[int]) -> list[int]:
+        """A node for each pod by itself; the roles of pods that find none, each once."""
+        failed: list[int] = []
+        for pod in pods:
+            role = int(self._request.gang.role_of_pod[pod])
+            if role not in failed and not self.alone(pod):
+                failed.append(role)
+        return failed
+
+    def alone(self, pod: int) -> bool:
+        """The node with least GPUs left over, then the largest bottleneck, then the smallest name; False: none."""
+        role = int(self._request.gang.role_of_pod[pod])
+        count = self._request.gang.roles[role].n_gpus
+        left = np.bitwise_count(self._free).sum(axis=1, dtype=np.int64) - count
+        fits = (self._request.demand.capacity(role, self.idle, 1) > 0) & (left >= 0)
+        nodes = np.flatnonzero(fits)
+        if not len(nodes):
+            return False
+        tightest = nodes[left[nodes] == left[nodes].min()]
+        rank = self._request.ledger.topology.node_rank
+        values: dict[tuple[int, int, int], float] = {}
+
+        def value(node: int) -> float:
+            free, matrix = words_to_mask(self._free[node]), self._matrix(node)
+            key = (free, -1 if matrix is None else id(matrix), self.members.get(node, 0))
+            if key not in values:
+                values[key] = self._choice.value(matrix, free, count, key[2])
+            return values[key]
+
+        self._give(int(min(tightest.tolist(), key=lambda node: (-value(node), rank[node]))), [pod])
+        return True
+
+    def _give(self, node: int, pods: Sequence[int]) -> None:
+        """Put pods on a node and choose their GPUs together, larger pods first."""
+        roles, of_pod = self._request.gang.roles, self._request.gang.role_of_pod
+        asking = sorted((p for p in pods if roles[of_pod[p]].n_gpus), key=lambda p: (-roles[of_pod[p]].n_gpus, p))
+        sizes = [roles[of_pod[pod]].n_gpus for pod in asking]
+        matrix = self._matrix(node)
+        masks: tuple[int, ...] = ()
+        if sizes:
+            bound = self.members.get(node, 0)
+            masks = self._choice.masks(matrix, words_to_mask(self._free[node]), sizes, bound)
+            if self._choice.undealt(matrix, sizes):
+                self._undealt.add(node)
+        given = dict(zip(asking, masks, strict=True))
+        for pod in pods:
+            self._take(pod, node, given.get(pod, 0))
+
+    def _take(self, pod: int, node: int, mask: int) -> None:
+        self.node[pod] = node
+        self.idle[node] -= self._request.demand.rows[self._request.gang.role_of_pod[pod]]
+        if mask:
+            self.masks[pod] = mask
+            self.members[node] = self.members.get(node, 0) | mask
+            self._free[node] &= ~gpu_words_row(mask, self._free.shape[1])
+
+    def _matrix(self, node: int) -> BandwidthMatrix | None:
+        return matrix_for(self._request, node)
+
+    def gpu_warnings(self) -> list[str]:
+        """What the user should know about the GPUs that were chosen."""
+        found = []
+        nodes = {int(self.node[pod]) for pod in self.masks}
+        several = {node for node in nodes if self.members[node].bit_count() > 1}
+        blind = sum(matrix_for(self._request, node) is None for node in several)
+        if blind:
+            found.append(f"{blind} of {len(nodes)} nodes have no bandwidth matrix: lowest free GPUs taken")
+        if self._undealt:
+            found.append(
+                f"on {len(self._undealt)} nodes of more than 16 GPUs the union is the best one, but how it is dealt to "
+                "the pods is not"
+            )
+        return found
