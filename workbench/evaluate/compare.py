@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,7 @@ from workbench.errors import InputError
 from workbench.evaluate.metrics import RunMetrics, measure_run
 from workbench.evaluate.provenance import Provenance, record_provenance
 from workbench.evaluate.records import session_record
+from workbench.evaluate.switch_sharing import measure_switches
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement, Refusal
@@ -127,7 +129,8 @@ class Comparison(Displayed):
         pandas.DataFrame
             Columns: policy, job, outcome (``placed``, ``pending``, ``error``), pods, hypernode, tier, nodes, leaves,
             lca_tier, ``pairs_<tier>`` and ``ring_<tier>`` per tier (``node``: the same node), bottleneck_gb_s,
-            gpus_stranded, reasons, decision_s (of the whole session). What a line has not is missing (NaN).
+            gpus_stranded, reasons, decision_s (of the whole session). What a line has not is missing (NaN). Where
+            switches are measured also switches, shared_switches and pairs_across (of the job, see `JobSwitches`).
         """
         import pandas
 
@@ -185,7 +188,20 @@ def compare(
     if progress is not None:
         progress(len(chosen), len(chosen), "")
     provenance = record_provenance(snapshot, [(p.name, p.parameters) for p in chosen], inputs or {})
-    return Comparison(tuple(gangs), snapshot, tuple(rows), provenance)
+    return Comparison(tuple(gangs), snapshot, tuple(_with_switches(rows, snapshot)), provenance)
+
+
+def _with_switches(rows: Sequence[ComparisonRow], snapshot: ClusterSnapshot) -> list[ComparisonRow]:
+    """Every row with the sharing of switches as soon as one policy looked at them."""
+    if not any(row.metrics is not None and row.metrics.switches is not None for row in rows):
+        return list(rows)
+    measured = []
+    for row in rows:
+        if row.metrics is not None and row.metrics.switches is None:
+            metrics = dataclasses.replace(row.metrics, switches=measure_switches(row.decisions, snapshot))
+            row = dataclasses.replace(row, metrics=metrics)
+        measured.append(row)
+    return measured
 
 
 def _run(policy: Policy, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> ComparisonRow:
@@ -223,7 +239,7 @@ def _line(row: ComparisonRow, gang: Gang) -> dict[str, Any]:
     if isinstance(result, Refusal):
         reasons = "; ".join(reason.message for reason in result.reasons)
         return {**line, "outcome": "pending", "pods": 0, "reasons": reasons, "decision_s": row.decision_s}
-    metrics = row.metrics.jobs[gang.key]
+    metrics, sharing = row.metrics.jobs[gang.key], row.metrics.switches
     return {
         **line,
         "outcome": "placed",
@@ -237,6 +253,7 @@ def _line(row: ComparisonRow, gang: Gang) -> dict[str, Any]:
         **{f"ring_{tier}": count for tier, count in metrics.ring_crossings.items()},
         "bottleneck_gb_s": metrics.worst_bottleneck_gb_s,
         "gpus_stranded": metrics.gpus_stranded,
+        **({} if sharing is None else sharing.jobs[gang.key].to_dict()),
         "reasons": "",
         "decision_s": row.decision_s,
     }

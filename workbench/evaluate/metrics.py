@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.evaluate.closeness import SAME_NODE, Closeness
+from workbench.evaluate.switch_sharing import SwitchSharing, measure_switches, switches_matter
 from workbench.kernels.bottleneck import indices_of
 from workbench.model.placement import Decision, Placement, words_to_mask
 from workbench.model.snapshot import ClusterSnapshot
@@ -121,6 +122,8 @@ class RunMetrics:
         Over all gangs.
     gpus_stranded : int
         GPUs still free at the end on nodes where a placed gang holds at least one; each GPU once.
+    switches : SwitchSharing, optional
+        How the jobs share the leaf switches; None where nobody asks about switches.
     """
 
     placed: tuple[str, ...]
@@ -129,6 +132,7 @@ class RunMetrics:
     n_pods_placed: int
     n_pods: int
     gpus_stranded: int
+    switches: SwitchSharing | None = None
 
     @property
     def worst_bottleneck_gb_s(self) -> float | None:
@@ -144,6 +148,9 @@ class RunMetrics:
         return _summed([job.ring_crossings for job in self.jobs.values()])
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; ``switches``, there and in each job, only where they were measured."""
+        sharing = self.switches
+        on_switches = {} if sharing is None else sharing.jobs
         return {
             "placed": len(self.placed),
             "pending": len(self.pending),
@@ -153,7 +160,11 @@ class RunMetrics:
             "ring_crossings": self.ring_crossings(),
             "bottleneck_gb_s": self.worst_bottleneck_gb_s,
             "gpus_stranded": self.gpus_stranded,
-            "jobs": {key: job.to_dict() for key, job in self.jobs.items()},
+            **({} if sharing is None else {"switches": sharing.to_dict()}),
+            "jobs": {
+                key: {**job.to_dict(), **({"switches": on_switches[key].to_dict()} if key in on_switches else {})}
+                for key, job in self.jobs.items()
+            },
         }
 
 
@@ -194,7 +205,7 @@ def measure(placement: Placement, snapshot: ClusterSnapshot, gpu_free: Words | N
 
 
 def measure_run(decisions: Sequence[Decision], snapshot: ClusterSnapshot) -> RunMetrics:
-    """Measure a session; stranded GPUs are counted after all of its placements."""
+    """Measure a session; stranded GPUs and shared switches are counted after all of its placements."""
     placements = [d.result for d in decisions if isinstance(d.result, Placement)]
     free = gpus_free_after(snapshot, placements)
     touched = np.zeros(snapshot.n_nodes, dtype=np.bool_)
@@ -208,6 +219,7 @@ def measure_run(decisions: Sequence[Decision], snapshot: ClusterSnapshot) -> Run
         n_pods_placed=sum(p.n_placed for p in placements),
         n_pods=sum(d.gang.n_pods for d in decisions),
         gpus_stranded=int(np.bitwise_count(free[touched]).sum()),
+        switches=measure_switches(decisions, snapshot) if switches_matter(decisions, snapshot) else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""Small bar charts of a comparison: how far apart the pods are, and how fast their slowest links are."""
+"""Small bar charts of a comparison: how far apart the pods are, how fast their links are, how they share switches."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from workbench.evaluate.metrics import NODE
 from workbench.report.colours import job_colours
 from workbench.report.topology_svg import fit_text
 
-__all__ = ["bottleneck_chart", "draw_bars", "tier_chart"]
+__all__ = ["bottleneck_chart", "draw_bars", "switch_chart", "tier_chart"]
 
 _BAR = 15.0
 _LEFT = 130.0
 _WIDTH = 460.0
+#: Switches with as many cross-switch jobs or more are one part of a bar.
+_MANY_JOBS = 4
 
 
 def tier_chart(comparison: Comparison) -> str:
@@ -51,6 +53,23 @@ def bottleneck_chart(comparison: Comparison) -> str:
         for policy, of_one in values.items()
     }  # fmt: skip
     return draw_bars("Nodes by bottleneck bandwidth of a job's GPUs", names, rows, "nodes")
+
+
+def switch_chart(comparison: Comparison) -> str:
+    """Switches by the number of cross-switch jobs that use them, one bar per policy; empty where none were measured."""
+    found = {row.policy: row.metrics.switches for row in comparison.rows if row.metrics is not None}
+    counts = {
+        policy: np.minimum(list(sharing.crossing.values()), _MANY_JOBS)
+        for policy, sharing in found.items()
+        if sharing is not None
+    }
+    if not counts:
+        return ""
+    names = ["no cross-switch job", "1", *(str(n) for n in range(2, _MANY_JOBS)), f"{_MANY_JOBS} or more"]
+    rows = {
+        policy: np.bincount(of_one, minlength=len(names)).astype(float).tolist() for policy, of_one in counts.items()
+    }
+    return draw_bars("Switches by the number of cross-switch jobs", names, rows, "switches")
 
 
 def draw_bars(title: str, names: Sequence[str], rows: Mapping[str, Sequence[float]], unit: str) -> str:

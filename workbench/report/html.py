@@ -20,6 +20,7 @@ from workbench.model.explanation import Candidate, Explanation
 from workbench.model.placement import PlacedPod, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.report.blocks import pack
+from workbench.report.charts import switch_chart
 from workbench.report.heatmap import draw_heatmap
 from workbench.report.occupancy import occupancy, occupancy_of_running
 from workbench.report.topology_svg import SHRINK, draw_topology, drawing_width
@@ -205,6 +206,8 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
         "width": round(drawing_width(layout)),
         "least_width": round(drawing_width(layout) * SHRINK),
         "tiers": tiers,
+        "switch_charts": [_safe(chart) for chart in (switch_chart(comparison),) if chart],
+        "switches": any(row.metrics is not None and row.metrics.switches is not None for row in comparison.rows),
         "pair_headers": [f"pairs {_tier_text(tier)}" for tier in tiers],
         "ring_headers": [f"ring {_tier_text(tier)}" for tier in tiers],
         "rows": [_row_values(row) for row in comparison.rows],

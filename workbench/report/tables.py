@@ -166,7 +166,27 @@ def comparison_tables(comparison: Comparison) -> list[Any]:
         "stranded: GPUs left free on nodes where a job holds some",
         style="dim",
     )
-    return [table, legend, *details]
+    return [table, legend, *_switches(comparison), *details]
+
+
+def _switches(comparison: Comparison) -> list[Any]:
+    """How each policy's jobs share the switches; nothing where that was not measured."""
+    sharing = [(r.policy, r.metrics, r.metrics.switches) for r in comparison.rows if r.metrics is not None]
+    if all(switches is None for _, _, switches in sharing):
+        return []
+    heads = ("pending", "crossing", "shared", "most jobs", "most shared", "pairs across")
+    table = new_table("policy", *heads, title="switches", right=range(1, len(heads) + 1))
+    for policy, run, found in sharing:
+        if found is not None:
+            counts = (found.cross_jobs, found.shared, found.most_crossing, found.most_shared, found.pairs_across)
+            text_row(table, policy.replace("+", "\n+"), len(run.pending), *counts)
+    legend = Text(
+        "crossing: placed jobs under more than one switch; shared: switches of two or more such jobs, running ones "
+        "included; most jobs: of one switch; most shared: such switches of one job; pairs across: pairs of pods of a "
+        "job that no switch joins",
+        style="dim",
+    )
+    return [table, legend]
 
 
 def explanation_tables(explanation: Explanation) -> list[Any]:

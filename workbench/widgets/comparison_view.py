@@ -7,7 +7,7 @@ from typing import Any
 from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.model.placement import Placement, Refusal
 from workbench.report.blocks import Layout, pack
-from workbench.report.charts import bottleneck_chart, tier_chart
+from workbench.report.charts import bottleneck_chart, switch_chart, tier_chart
 from workbench.report.occupancy import occupancy
 from workbench.report.topology_svg import draw_topology
 
@@ -32,7 +32,7 @@ def comparison_view(comparison: Comparison) -> dict[str, Any]:
             }
             for gang in comparison.gangs
         ],
-        "charts": [chart for chart in (tier_chart(comparison), bottleneck_chart(comparison)) if chart],
+        "charts": [chart for draw in (tier_chart, bottleneck_chart, switch_chart) if (chart := draw(comparison))],
         "gaps": list(comparison.snapshot.gaps),
     }
 

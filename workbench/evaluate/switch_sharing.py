@@ -1,0 +1,157 @@
+"""How the jobs of a cluster share its leaf switches (ToR) once a session's placements run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.model.placement import Decision, Placement
+from workbench.model.snapshot import ClusterSnapshot
+
+__all__ = ["JobSwitches", "SwitchSharing", "measure_switches", "switches_matter"]
+
+
+@dataclass(frozen=True)
+class JobSwitches:
+    """One job on the switches.
+
+    Attributes
+    ----------
+    switches : int
+        Switches with a pod of the job.
+    shared : int
+        Those of them that another cross-switch job crosses too; 0 for a job under one switch.
+    pairs_across : int
+        Unordered pairs of its pods that do not stand under one switch. Pods under no switch have their node in common
+        or nothing.
+    """
+
+    switches: int
+    shared: int
+    pairs_across: int
+
+    def to_dict(self) -> dict[str, int]:
+        return {"switches": self.switches, "shared_switches": self.shared, "pairs_across": self.pairs_across}
+
+
+@dataclass(frozen=True, eq=False)
+class SwitchSharing:
+    """Switches after a session.
+
+    A cross-switch job has pods both under a switch and elsewhere. What is counted are pods and nodes, never
+    annotations, so that every policy is measured alike.
+
+    Attributes
+    ----------
+    crossing : mapping of str to int
+        Cross-switch jobs of every switch, running ones included, in configuration order.
+    jobs : mapping of str to JobSwitches
+        Of the placed gangs, with what of them ran before.
+    """
+
+    crossing: Mapping[str, int]
+    jobs: Mapping[str, JobSwitches]
+
+    @property
+    def shared(self) -> int:
+        """Switches that two or more cross-switch jobs share."""
+        return sum(count > 1 for count in self.crossing.values())
+
+    @property
+    def most_crossing(self) -> int:
+        """Cross-switch jobs of the busiest switch."""
+        return max(self.crossing.values(), default=0)
+
+    @property
+    def most_shared(self) -> int:
+        """Shared switches of the placed job that has most of them."""
+        return max((job.shared for job in self.jobs.values()), default=0)
+
+    @property
+    def cross_jobs(self) -> int:
+        """Placed jobs with pods both under a switch and elsewhere."""
+        return sum(job.switches > 0 and job.pairs_across > 0 for job in self.jobs.values())
+
+    @property
+    def pairs_across(self) -> int:
+        """Pairs of pods across switches, summed over the placed jobs."""
+        return sum(job.pairs_across for job in self.jobs.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; the jobs stand in ``metrics.jobs``."""
+        return {
+            "cross_switch_jobs": dict(self.crossing),
+            "cross_switch_jobs_placed": self.cross_jobs,
+            "shared_switches": self.shared,
+            "most_cross_switch_jobs": self.most_crossing,
+            "most_shared_switches_per_job": self.most_shared,
+            "pairs_across": self.pairs_across,
+        }
+
+
+def switches_matter(decisions: Sequence[Decision], snapshot: ClusterSnapshot) -> bool:
+    """Whether somebody cares for switches: a switch file is there, a job has the label tor-affinity, or a policy
+    placed one by it. Tier-1 HyperNodes alone are switches that nobody asked about.
+    """
+    if snapshot.switches is not None and snapshot.switches.names:
+        return True
+    return snapshot.switch_table is not None and any(
+        d.gang.job_class or (isinstance(d.result, Placement) and d.result.job_class) for d in decisions
+    )
+
+
+def measure_switches(decisions: Sequence[Decision], snapshot: ClusterSnapshot) -> SwitchSharing | None:
+    """Count over all pods that run once the placements of a session do.
+
+    Parameters
+    ----------
+    decisions : sequence of Decision
+    snapshot : ClusterSnapshot
+        The moment before; pods that are ending and pods of no job are left out.
+
+    Returns
+    -------
+    SwitchSharing or None
+        None where the snapshot has no switches.
+    """
+    table = snapshot.switch_table
+    if table is None:
+        return None
+    running = snapshot.running_jobs
+    placements = [d.result for d in decisions if isinstance(d.result, Placement)]
+    number = {key: i for i, key in enumerate(running.keys)}
+    jobs, nodes = [running.job], [running.node]
+    for placement in placements:
+        at = number.setdefault(placement.gang.key, len(number))
+        placed = placement.node[placement.node >= 0]
+        jobs.append(np.full(len(placed), at, dtype=np.int32))
+        nodes.append(placed)
+    job, node = np.concatenate(jobs).astype(np.int64), np.concatenate(nodes).astype(np.int64)
+    s = table.n_switches
+    # Where a pod stands: its switch, else a place of its node alone; -1 is a node that is not in the snapshot.
+    alone = s + 1 + node
+    place = np.where(node >= 0, np.where(table.node_switch[node] >= 0, table.node_switch[node], alone), s)
+    width = s + 1 + table.n_nodes
+    places, pods = np.unique(job * width + place, return_counts=True)
+    job, switch = places // width, places % width
+    n_jobs = len(number)
+    of_job = np.bincount(job, minlength=n_jobs)
+    under = switch < s
+    crossing = np.bincount(switch[under & (of_job[job] > 1)], minlength=s)
+    n_pods = np.bincount(job, weights=pods, minlength=n_jobs).astype(np.int64)
+    together = np.bincount(job, weights=pods * (pods - 1) // 2, minlength=n_jobs).astype(np.int64)
+    across = n_pods * (n_pods - 1) // 2 - together
+    switches = np.bincount(job[under], minlength=n_jobs)
+    theirs = under & (of_job[job] > 1)
+    shared = np.bincount(job[theirs][crossing[switch[theirs]] > 1], minlength=n_jobs)
+    return SwitchSharing(
+        dict(zip(table.names, crossing.tolist(), strict=True)),
+        {
+            p.gang.key: JobSwitches(int(switches[at]), int(shared[at]), int(across[at]))
+            for p in placements
+            for at in (number[p.gang.key],)
+        },
+    )
