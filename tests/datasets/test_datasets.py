@@ -10,8 +10,10 @@ import pytest
 import yaml
 
 import workbench
+from workbench.formats.fabric.tor_node import tor_config_map, tor_table_for
 from workbench.model.topology import Topology
 from workbench.topology.diff import diff_topologies
+from workbench.topology.generate import Fabric, NodeShape
 from workbench.topology.presets import generate, generate_scenario
 
 DATASETS = Path(__file__).parents[2] / "datasets"
@@ -25,6 +27,7 @@ WANT = {
     "use-case-1/small.yaml": (16, 15, 1),
     "use-case-2/small.yaml": (16, 7, 1),
     "demo": (8, 7, 4),
+    "switch-affinity/cluster.yaml": (24, 9, 0),
 }
 
 
@@ -242,3 +245,36 @@ def test_one_wrong_cable_makes_one_leaf_of_two_and_is_named():
     assert [domain.name for domain in found.domains_vanished] == ["leaf-3a-group", "pod-1", "pod-2"]
     text = "only gpu-05 joins leaf-2a/leaf-2b and leaf-3a/leaf-3b to one HyperNode: a wrong cable?"
     assert text in wrong.gaps
+
+
+SWITCHES = DATASETS / "switch-affinity"
+
+
+def test_the_switch_dataset_is_what_the_generator_and_the_converter_make():
+    fabric = Fabric((4, 3, 2), prefixes=("leaf", "spine", "top"), shape=NodeShape(devices={"huawei.com/Ascend910": 8}))
+    assert manifests("switch-affinity/cluster.yaml") == fabric.manifests()
+    cluster = workbench.load(SWITCHES / "cluster.yaml").snapshot
+    text = tor_config_map(tor_table_for(cluster))
+    assert (SWITCHES / "tor-node.yaml").read_text(encoding="utf-8").strip("-\n") == text.strip("-\n")
+
+
+@pytest.mark.parametrize(
+    ("mode", "want_pending"),
+    [
+        # Both halves of the tree have room, but not for six pods in one of them.
+        ("hard", {"switch-affinity": 0, "volcano-1.13": 1, "volcano-1.15": 1, "gang": 0, "spread": 0}),
+        ("soft", {"switch-affinity": 0, "volcano-1.13": 0, "volcano-1.15": 0, "gang": 0, "spread": 0}),
+    ],
+)
+@pytest.mark.parametrize("table", [(), ("tor-node.yaml",)])
+def test_the_kinds_of_job_compared_with_the_rest(mode, want_pending, table):
+    files = [SWITCHES / name for name in ("cluster.yaml", f"jobs-{mode}.yaml", *table)]
+    scenario = workbench.load(*files)
+    compared = workbench.compare(scenario.gangs, scenario.snapshot, policies=list(want_pending))
+    rows = {row.policy.partition("+")[0]: row.metrics for row in compared.rows}
+    assert {policy: len(run.pending) for policy, run in rows.items()} == want_pending
+    assert all(run.switches.cross_jobs == 3 - len(run.pending) for run in rows.values())
+    assert rows["switch-affinity"].switches.shared == 1
+    assert rows["switch-affinity"].switches.pairs_across == 44
+    if mode == "soft":
+        assert rows["volcano-1.15"].switches.most_shared == 2

@@ -174,7 +174,7 @@ def _switches(comparison: Comparison) -> list[Any]:
     sharing = [(r.policy, r.metrics, r.metrics.switches) for r in comparison.rows if r.metrics is not None]
     if all(switches is None for _, _, switches in sharing):
         return []
-    heads = ("pending", "crossing", "shared", "most jobs", "most shared", "pairs across")
+    heads = ("pending", "crossing", "shared", "most jobs", "per job", "pairs")
     table = new_table("policy", *heads, title="switches", right=range(1, len(heads) + 1))
     for policy, run, found in sharing:
         if found is not None:
@@ -182,7 +182,7 @@ def _switches(comparison: Comparison) -> list[Any]:
             text_row(table, policy.replace("+", "\n+"), len(run.pending), *counts)
     legend = Text(
         "crossing: placed jobs under more than one switch; shared: switches of two or more such jobs, running ones "
-        "included; most jobs: of one switch; most shared: such switches of one job; pairs across: pairs of pods of a "
+        "included; most jobs: of one switch; per job: most such switches of one; pairs: pairs of pods of a "
         "job that no switch joins",
         style="dim",
     )

@@ -242,3 +242,23 @@ def test_the_explanation_of_a_rescheduling_tells_every_step() -> None:
         "not used before: 3 pods open S1 (idle, 4 free)",
     )
     assert isinstance(told.decision.result, Placement)
+
+
+def test_what_every_node_lacks_is_told_beside_the_plugins_own_text() -> None:
+    role = Role("worker", 4, {**REQUEST, "cpu": 200_000}, container_gpus=(8,))
+    greedy = Gang("default", "greedy", (role,), 4, job_class="large-model-schema")
+    answer = get_policy("switch-affinity").place(greedy, fabric(TWO, 4).ledger())
+    assert isinstance(answer, Refusal)
+    assert [(reason.code, reason.count) for reason in answer.reasons] == [
+        ("not-enough-switches", 4),
+        ("insufficient", 8),
+    ]
+    assert answer.reasons[1].message == "8 Insufficient cpu"
+
+
+def test_where_the_rule_keeps_a_job_waiting_no_node_lacks_anything() -> None:
+    answer = get_policy("switch-affinity").place(
+        job("pad", "padding", 3), fabric([Switch("S0", 2, 2), Switch("S1", 2, 2)], 2).ledger()
+    )
+    assert isinstance(answer, Refusal)
+    assert len(answer.reasons) == 1

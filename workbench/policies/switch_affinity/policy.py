@@ -19,6 +19,7 @@ from workbench.model.switch_book import JobPods, SwitchBook
 from workbench.model.switches import LABELS, SwitchTable
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.baselines import GangFirstFit
+from workbench.policies.demand import node_reasons
 from workbench.policies.parameters import NoParameters, parameter
 from workbench.policies.switch_affinity.annotations import annotations_of, marks_of
 from workbench.policies.switch_affinity.common import place_common
@@ -116,8 +117,8 @@ class _Affinity(NodePolicy):
         if request.recorder is not None:
             tell(request.recorder, switches, None if isinstance(found, NoPlan) else found.node)
         if isinstance(found, NoPlan):
-            reason = Reason(found.code, found.message, found.missing)
-            return Declined((reason,), (_nearest(switches, len(job.pending)),), warnings)
+            reasons = (Reason(found.code, found.message, found.missing), *_lacking(request, switches, book))
+            return Declined(reasons, (_nearest(switches, len(job.pending)),), warnings)
         return self._assignment(request, job, table, found, warnings)
 
     def _without_affinity(self, request: Request, job: SwitchJob) -> Assignment | Declined:
@@ -172,6 +173,18 @@ def _look(request: Request, table: SwitchTable, book: SwitchBook) -> Switches:
     states = book.states()
     steps: list[str] | None = None if request.recorder is None else []
     return Switches(table, free, states.state, states.unhealthy, book.foundation == 0, steps)
+
+
+def _lacking(request: Request, switches: Switches, book: SwitchBook) -> tuple[Reason, ...]:
+    """What nodes under switches lack where that, and no rule, keeps the job waiting; the plugin's texts hide it."""
+    demand = request.demand
+    n_pods = sum(request.gang.roles[role].count for role in demand.order)
+    if int(switches.free.sum()) >= n_pods:
+        return ()
+    refused = (switches.table.node_switch >= 0) & (book.holders == 0) & ~switches.free_node
+    nodes = np.flatnonzero(refused).astype(np.int32)
+    found = (node_reasons(demand, role, demand.idle, nodes) for role in demand.order)
+    return next((reasons for reasons in found if reasons), ())
 
 
 def _nearest(switches: Switches, n_pods: int) -> NearestMiss:
