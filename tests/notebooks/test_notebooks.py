@@ -68,6 +68,18 @@ KEY_CELLS = {
         "threes": "17.47",
         "union": "16.95",
     },
+    "05_switch_affinity.ipynb": {
+        "kinds": "leaf2 after submit b-foundation: shared/healthy; default/a-foundation: 1 pods",
+        "explain": "shared rule: 3 pods to leaf2 (shared/healthy, 3 free), closest to 3",
+        "fallback": "leaf3 after submit common-4: shared/unhealthy",
+        "fault": "leaf0 after end a: idle",
+        "fault-moves": "a-worker-0     0  node07",
+        "limit": "leaf5 4, leaf1 2, leaf3 1",
+        "rest": "volcano-1.15               1",
+        "used": "volcano-1.15               0                  1                3",
+        "used-picture": "Switches by the number of cross-switch jobs",
+        "nine": "switch-affinity        1",
+    },
 }
 
 #: Lines of code that still fit a screen.
