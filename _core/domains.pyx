@@ -45,9 +45,13 @@ def pods_per_node(
                 if fit == 0:
                     break
                 if request[k] > 0:
-                    count = idle[i, k] // request[k] if idle[i, k] > 0 else 0
-                    if count < fit:
-                        fit = count
+                    # A division costs more than the rest: where one pod is asked about, a comparison says it all.
+                    if idle[i, k] < request[k]:
+                        fit = 0
+                    elif fit > 1:
+                        count = idle[i, k] // request[k]
+                        if count < fit:
+                            fit = count
             out[i] = fit
 
 

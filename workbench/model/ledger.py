@@ -177,8 +177,9 @@ class Ledger:
     def _apply(self, nodes: Ints, rows: Longs, gpu_words: Words | None) -> None:
         # `at` adds up what comes several times; where no node does, plain indexing is several times faster.
         if len(nodes) > _WORTH_LOOKING and int(np.bincount(nodes).max()) == 1:
-            self.used[nodes] += rows
-            self.idle[nodes] -= rows
+            # `take` copies whole rows, several times faster than indexing does.
+            self.used[nodes] = self.used.take(nodes, axis=0) + rows
+            self.idle[nodes] = self.idle.take(nodes, axis=0) - rows
             if gpu_words is not None:
                 self.gpu_free[nodes] ^= gpu_words
         else:

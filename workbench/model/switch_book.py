@@ -250,14 +250,17 @@ class SwitchBook:
             np.add.at(self.holders, held, sign)
         switch = np.where(pods.node >= 0, table.node_switch[pods.node], -1)
         if pods.phase in _COUNTED:
+            inside = switch >= 0
             for counter, wanted in (
                 (self._shared, pods.mark == SHARED),
                 (self._exclusive, pods.mark == EXCLUSIVE),
                 (self._unhealthy, pods.unhealthy),
             ):
-                counter += sign * np.bincount(switch[wanted & (switch >= 0)], minlength=table.n_switches)
+                there = switch[wanted & inside]
+                if len(there):
+                    counter += sign * np.bincount(there, minlength=table.n_switches)
         pods_of = np.bincount(switch + 1, minlength=table.n_switches + 1)
-        under = np.flatnonzero(pods_of[1:])
+        under = pods_of[1:].nonzero()[0]
         crossing = len(under) + bool(pods_of[0]) > 1
         if crossing and pods.label == "large-model-schema" and pods.phase in _COUNTED:
             self.foundation[under] += sign

@@ -182,6 +182,9 @@ class GpuQuestions:
         Nodes in the same state with the same pods are asked about once. Pods of a node are handed over in order of
         position. The only pod of a node that takes everything free is not asked about at all.
         """
+        whole = self._deal_wholes(gang, node)
+        if whole is not None:
+            return whole
         wanted = np.array([role.n_gpus for role in gang.roles], dtype=np.int64)[gang.role_of_pod]
         pods = np.flatnonzero((node >= 0) & (wanted > 0))
         if len(pods) == 0:
@@ -218,6 +221,21 @@ class GpuQuestions:
             rows = np.array([gpu_words_row(mask, words.shape[1]) for mask in masks])
             for offset in range(len(requests)):
                 words[pods[first[at] + offset]] = rows[offset]
+        return Dealt(words, tuple(self.policy.warnings(asked)))
+
+    def _deal_wholes(self, gang: Gang, node: Ints) -> Dealt | None:
+        """The answer where equal pods, one per node, take everything that is free there; None elsewhere."""
+        if not self.policy.counts_only or len(gang.roles) != 1 or len(node) == 0 or node.min() < 0:
+            return None
+        n_gpus = gang.roles[0].n_gpus
+        if n_gpus == 0:
+            return None
+        words = self.ledger.gpu_free[node]
+        in_order = np.sort(node)
+        if (np.bitwise_count(words).sum(axis=1) != n_gpus).any() or (in_order[1:] == in_order[:-1]).any():
+            return None
+        counts = np.bincount(self.ledger.snapshot.node_matrix[node] + 1)
+        asked = [(self._node_gpus(0, int(i) - 1), (1,), int(counts[i])) for i in counts.nonzero()[0]]
         return Dealt(words, tuple(self.policy.warnings(asked)))
 
     def _deal_singles(

@@ -134,6 +134,8 @@ def _free_ranks(running: list[RunningPod], n_pending: int) -> Ints:
     A running pod has the rank of its annotation, else the number at the end of its name where nobody has that yet,
     else any (reference/switch-affinity.md 3).
     """
+    if not running:
+        return np.arange(n_pending, dtype=np.int32)
     total = n_pending + len(running)
     free = np.ones(total, dtype=np.bool_)
     unknown = 0

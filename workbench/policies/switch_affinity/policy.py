@@ -142,8 +142,9 @@ class _Affinity(NodePolicy):
         node[job.pending] = found.node
         rank[job.pending] = job.rank
         # Pods that ask for nothing have no part in the job's ranks: they are numbered after it.
-        rest = np.flatnonzero(rank < 0)
-        rank[rest] = len(job.pending) + len(job.running) + np.arange(len(rest))
+        if len(job.pending) < n:
+            rest = (rank < 0).nonzero()[0]
+            rank[rest] = len(job.pending) + len(job.running) + np.arange(len(rest))
         answer = Assignment(node, warnings=warnings, rank=rank, job_class=job.label)
         if self.writes_states:
             answer.annotations, answer.annotation_group = _written(table, job.pending, found, n)
@@ -208,8 +209,9 @@ def _written(
     first = np.full(table.n_switches + 1, -1, dtype=np.int64)
     first[switch] = np.arange(len(switch))
     first[-1] = -1
-    distinct = np.flatnonzero(first >= 0)
-    number = np.where(first >= 0, np.cumsum(first >= 0) - 1, -1)
+    distinct = (first >= 0).nonzero()[0]
+    number = np.full(len(first), -1, dtype=np.int32)
+    number[distinct] = np.arange(len(distinct))
     group = np.full(n_pods, -1, dtype=np.int32)
     group[pending] = number[switch]
     marks, sick = found.mark[first[distinct]].tolist(), found.unhealthy[first[distinct]].tolist()
@@ -281,11 +283,13 @@ def _without_nodes(switches: Switches, nodes: Ints) -> Switches:
 
 def _merge(switches: Switches, job: SwitchJob, back: Mask, plan: Plan, marked: bool) -> _Found:
     """Nodes of a plan for the pods that do not go back, former nodes for those that do."""
+    moved, share = nodes_by_rank(switches, plan)
+    marks, sick = marks_of(plan, marked)
+    if len(moved) == len(back):
+        return _Found(moved, marks[share], sick[share])
     node = job.former.copy()
     mark = np.zeros(len(node), dtype=np.int8)
     unhealthy = np.zeros(len(node), dtype=np.bool_)
-    moved, share = nodes_by_rank(switches, plan)
-    marks, sick = marks_of(plan, marked)
     node[~back], mark[~back], unhealthy[~back] = moved, marks[share], sick[share]
     if marked and back.any():
         switch = switches.table.node_switch[node[back]]

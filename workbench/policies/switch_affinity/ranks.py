@@ -25,15 +25,17 @@ def nodes_by_rank(switches: Switches, plan: Plan) -> tuple[npt.NDArray[np.int32]
         Which share each of them belongs to.
     """
     table = switches.table
-    s = table.n_switches
-    wanted, turn = np.zeros((2, s), dtype=np.int64)
-    for number, share in enumerate(plan.shares):
-        wanted[share.switch] = share.n_pods
-        turn[share.switch] = number
-    free = np.flatnonzero(switches.free_node[table.nodes])
-    owner = table.entry_switch[free]
-    before = np.concatenate([[0], np.cumsum(switches.free)[:-1]])
-    taken = np.arange(len(free)) - before[owner] < wanted[owner]
-    entries, share_of = free[taken], turn[owner[taken]]
-    order = np.lexsort((table.position[entries], share_of))
-    return table.nodes[entries[order]], share_of[order].astype(np.int32)
+    chosen = np.array([share.switch for share in plan.shares], dtype=np.int64)
+    wanted = np.array([share.n_pods for share in plan.shares], dtype=np.int64)
+    # Every node of the chosen switches, switch by switch; few of the cluster's where the job is small.
+    sizes = table.start[chosen + 1] - table.start[chosen]
+    ends = sizes.cumsum()
+    share = np.repeat(np.arange(len(chosen)), sizes)
+    entries = np.arange(len(share)) + (table.start[chosen] - ends + sizes)[share]
+    free = switches.free_node[table.nodes[entries]].nonzero()[0]
+    entries, share = entries[free], share[free]
+    first = share.searchsorted(np.arange(len(chosen)))
+    taken = (np.arange(len(share)) - first[share] < wanted[share]).nonzero()[0]
+    entries, share = entries[taken], share[taken]
+    order = np.lexsort((table.position[entries], share))
+    return table.nodes[entries[order]], share[order].astype(np.int32)

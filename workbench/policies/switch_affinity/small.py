@@ -26,11 +26,11 @@ def place_on_one(switches: Switches, n_pods: int, unhealthy_too: bool) -> Plan |
     Plan or None
         None where no single switch holds the job.
     """
-    classes = [switches.exclusive(), switches.sick(), switches.healthy(), switches.idle()]
+    classes = [switches.exclusive, switches.sick, switches.healthy, switches.idle]
     if not unhealthy_too:
         del classes[1]
     for chosen in classes:
-        switch = switches.smallest(chosen, n_pods)
+        switch = switches.smallest(chosen(), n_pods)
         if switch >= 0:
             if switches.steps is not None:
                 switches.say(f"one switch: {n_pods} pods to {switches.describe(switch)}, its state stays")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,8 @@ Longs = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Share:
-    """What a job takes of one switch.
+class Share(NamedTuple):
+    """What a job takes of one switch; a named tuple, because a large job takes hundreds.
 
     Attributes
     ----------
@@ -128,18 +127,18 @@ class Switches:
 
     def ascending(self, chosen: Mask) -> Longs:
         """Switches with few free nodes first; ties in configuration order."""
-        switches = np.flatnonzero(chosen)
-        return switches[np.argsort(self.free[switches], kind="stable")]
+        switches = chosen.nonzero()[0]
+        return switches[self.free[switches].argsort(kind="stable")]
 
     def descending(self, chosen: Mask) -> Longs:
         """Switches with many free nodes first; ties in configuration order."""
-        switches = np.flatnonzero(chosen)
-        return switches[np.argsort(-self.free[switches], kind="stable")]
+        switches = chosen.nonzero()[0]
+        return switches[(-self.free[switches]).argsort(kind="stable")]
 
     def smallest(self, chosen: Mask, n_pods: int) -> int:
         """The switch with the fewest free nodes that holds `n_pods`, first in configuration order; -1: none."""
-        fitting = np.flatnonzero(chosen & (self.free >= n_pods))
-        return int(fitting[np.argmin(self.free[fitting])]) if len(fitting) else -1
+        fitting = (chosen & (self.free >= n_pods)).nonzero()[0]
+        return int(fitting[self.free[fitting].argmin()]) if len(fitting) else -1
 
     def fill(self, order: Longs, n_pods: int, state: int, unhealthy: bool = False) -> tuple[list[Share], int]:
         """Take switches of an order whole, the last one partly.
