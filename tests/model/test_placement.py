@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import gc
 import json
 
 import numpy as np
+import pytest
 
+from tests.hand_made import document_tree, gang_of, placement_of
 from tests.model.fabric import snapshot_on, three_level_tree
 from workbench.model.gang import Gang, Role
 from workbench.model.placement import GPU_ANNOTATION, Placement
@@ -45,3 +48,16 @@ def test_gpu_masks_beyond_one_word_keep_their_bits():
     words = gpu_words([1 << 70, 3])
     assert words.shape == (2, 2)
     assert words.tolist() == [[0, 1 << 6], [3, 0]]
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_the_garbage_collector_is_as_before_after_many_pods_were_made(on: bool) -> None:
+    topology = document_tree()
+    many = placement_of(gang_of("many", 2_000), topology, [i % 8 for i in range(2_000)])
+    was = gc.isenabled()
+    try:
+        (gc.enable if on else gc.disable)()
+        assert len(list(many.pods())) == 2_000
+        assert gc.isenabled() is on
+    finally:
+        (gc.enable if was else gc.disable)()

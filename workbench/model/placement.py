@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -59,6 +60,10 @@ class Unplaced:
 
     position: int
     reasons: tuple[Reason, ...]
+
+
+#: Pods from which on the garbage collector waits until they are made.
+_MANY = 256
 
 
 class PlacedPod(NamedTuple):
@@ -182,7 +187,15 @@ class Placement(Displayed):
 
     def pods(self) -> Iterator[PlacedPod]:
         """Every placed pod, in order of position."""
-        return iter(self._made(np.flatnonzero(self.node >= 0).tolist()))
+        positions = np.flatnonzero(self.node >= 0).tolist()
+        if len(positions) < _MANY or not gc.isenabled():
+            return iter(self._made(positions))
+        # So many new objects would set off collections in the midst, which find nothing and walk the whole snapshot.
+        gc.disable()
+        try:
+            return iter(self._made(positions))
+        finally:
+            gc.enable()
 
     def pod(self, position: int) -> PlacedPod:
         """The pod at a position that has a node."""
