@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import dedent
 
+import pytest
+
 import workbench
 
 POD = """
@@ -60,3 +62,27 @@ def test_a_lone_running_pod_speaks_for_itself(tmp_path: Path) -> None:
     """
     (running,) = load(tmp_path, NODE, pod).snapshot.running
     assert (running.job_class, running.group_phase) == ("normal-schema", "")
+
+
+@pytest.mark.parametrize(
+    ("label", "plugins", "want"),
+    [
+        ("", "plugins: {svc: [], tensorflow: []}", "tensorflow"),
+        ("", "plugins: {pytorch: ['--master=m'], mpi: []}", "pytorch"),
+        ("", "plugins: {svc: [], ssh: []}", ""),
+        ("framework: MindSpore", "plugins: {pytorch: []}", "mindspore"),
+    ],
+)
+def test_a_framework_plugin_names_the_framework_where_no_label_does(
+    tmp_path: Path, label: str, plugins: str, want: str
+) -> None:
+    job = f"""
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {{name: train, namespace: ml, labels: {{tor-affinity: normal-schema, {label}}}}}
+        spec:
+          {plugins}
+          tasks: [{{name: w, replicas: 1, template: {{spec: {{containers: [{{name: c}}]}}}}}}]
+    """
+    (gang,) = load(tmp_path, NODE, job).gangs
+    assert gang.framework == want

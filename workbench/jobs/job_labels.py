@@ -16,6 +16,9 @@ __all__ = ["JobLabels", "completed", "read_job_labels"]
 #: Training framework of a job (MindCluster documents, job label).
 FRAMEWORK_LABEL = "framework"
 
+#: Job plugins of Volcano that are training frameworks; of several the first counts.
+FRAMEWORK_PLUGINS = ("pytorch", "tensorflow", "mxnet", "mpi")
+
 
 @dataclass(frozen=True)
 class JobLabels:
@@ -26,7 +29,7 @@ class JobLabels:
     job_class : str
         Label tor-affinity of the job, its PodGroup, a template or a pod, the first that has it; empty: none has.
     framework : str
-        Label framework, likewise, in lower case.
+        Label framework, likewise, in lower case; without it the job's framework plugin.
     phase : str
         Phase of its PodGroup; empty: unknown.
     """
@@ -43,7 +46,9 @@ def read_job_labels(cluster: ClusterObjects, members: Membership) -> dict[str, J
         group = members.pod_group_of_job.get(key)
         rows = [job.metadata.labels, *([group.metadata.labels] if group else [])]
         rows += [task.template.labels for task in job.tasks]
-        found[key] = _labels(rows, members.of_job.get(key, ()), group.phase if group else "")
+        labels = _labels(rows, members.of_job.get(key, ()), group.phase if group else "")
+        plugin = next((name for name in FRAMEWORK_PLUGINS if name in job.plugins), "")
+        found[key] = replace(labels, framework=labels.framework or plugin)
     for key, pods in members.of_pod_group.items():
         group = cluster.pod_groups.get(key)
         found[key] = _labels([group.metadata.labels] if group else [], pods, group.phase if group else "")

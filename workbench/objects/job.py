@@ -44,6 +44,8 @@ class Job:
         Absent or 0: the sum of the tasks' minimums (`Task.minimum`).
     queue : str
         ``default`` where absent.
+    plugins : tuple of str
+        Names of its job plugins, in byte order.
     """
 
     metadata: Metadata
@@ -52,6 +54,7 @@ class Job:
     queue: str = "default"
     priority_class: str = ""
     constraint: TopologyConstraint | None = None
+    plugins: tuple[str, ...] = ()
 
 
 def read_job(data: Mapping[str, Any]) -> Job:
@@ -75,6 +78,7 @@ def read_job(data: Mapping[str, Any]) -> Job:
         queue=get_text(spec, "queue", "spec") or "default",
         priority_class=get_text(spec, "priorityClassName", "spec"),
         constraint=read_constraint(spec, "spec"),
+        plugins=tuple(sorted(get_map(spec, "plugins", "spec"))),
     )
 
 
