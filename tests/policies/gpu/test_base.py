@@ -12,6 +12,7 @@ from workbench.policies.base import Composed
 from workbench.policies.baselines import GangFirstFit
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions, NodeGpus
 from workbench.policies.parameters import NoParameters
+from workbench.policies.registry import get_policy
 
 GANG = Gang("d", "j", (Role("w", 3, {"nvidia.com/gpu": 2}, (2,)),), 3)
 
@@ -99,3 +100,27 @@ def test_dealing_more_than_is_free_is_our_bug():
     questions = GpuQuestions(OnlyNeighbours(), snapshot(["a"], gpus=4).ledger())
     with pytest.raises(InternalError):
         questions.deal(GANG, np.array([0, 0, 0], dtype=np.int32))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "want_at_once"),
+    [
+        ([2, 0, 1], True),  # each pod alone on its node, everything taken
+        ([3, 0, 1], False),  # one GPU stays free on e
+        ([0, 0, 1], False),  # two pods on one node
+        ([2, -1, 1], False),  # one pod without a node
+    ],
+)
+@pytest.mark.parametrize("policy", ["gpu-bottleneck", "gpu-lowest-index"])
+def test_pods_that_take_whole_nodes_get_what_asking_node_by_node_gives(monkeypatch, policy, nodes, want_at_once):
+    free = {"a": 0b0110, "b": 0b0011, "c": 0b1100, "e": 0b1011}
+    cluster = snapshot(["a", "b", "c", "e"], gpus=4, free_gpus={**free, "a": 0b1111 if nodes == [0, 0, 1] else 0b0110})
+    questions = GpuQuestions(get_policy(f"gang+{policy}").gpu, cluster.ledger())
+    node = np.array(nodes, dtype=np.int32)
+    at_once = questions._deal_wholes(GANG, node)
+    assert (at_once is not None) == want_at_once
+    dealt = questions.deal(GANG, node)
+    monkeypatch.setattr(GpuQuestions, "_deal_wholes", lambda *_: None)
+    one_by_one = questions.deal(GANG, node)
+    assert dealt.words.tolist() == one_by_one.words.tolist()
+    assert dealt.warnings == one_by_one.warnings

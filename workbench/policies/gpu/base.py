@@ -122,8 +122,7 @@ class GpuQuestions:
 
     def free_count(self) -> Longs:
         """Free GPUs of each node."""
-        counts: Longs = np.bitwise_count(self.ledger.gpu_free).sum(axis=1, dtype=np.int64)
-        return counts
+        return _counts(self.ledger.gpu_free)
 
     def feasible(self, n_gpus: int) -> npt.NDArray[np.bool_] | None:
         """Nodes where one pod with so many GPUs can be served; None where counting the free ones says it all."""
@@ -232,7 +231,7 @@ class GpuQuestions:
             return None
         words = self.ledger.gpu_free[node]
         in_order = np.sort(node)
-        if (np.bitwise_count(words).sum(axis=1) != n_gpus).any() or (in_order[1:] == in_order[:-1]).any():
+        if (_counts(words) != n_gpus).any() or (in_order[1:] == in_order[:-1]).any():
             return None
         counts = np.bincount(self.ledger.snapshot.node_matrix[node] + 1)
         asked = [(self._node_gpus(0, int(i) - 1), (1,), int(counts[i])) for i in counts.nonzero()[0]]
@@ -262,6 +261,13 @@ class GpuQuestions:
                 done[here] = True
                 asked.append((NodeGpus(0, known), (1,), len(here)))
         return done
+
+
+def _counts(words: Words) -> Longs:
+    """GPUs of each row; machines of up to 64, one word each, need no sum."""
+    bits = np.bitwise_count(words)
+    counts: Longs = bits[:, 0].astype(np.int64) if bits.shape[1] == 1 else bits.sum(axis=1, dtype=np.int64)
+    return counts
 
 
 def _check_masks(policy: str, gpus: NodeGpus, requests: Sequence[int], masks: Sequence[int]) -> None:

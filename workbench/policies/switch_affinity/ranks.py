@@ -32,7 +32,7 @@ def nodes_by_rank(switches: Switches, plan: Plan) -> tuple[npt.NDArray[np.int32]
     ends = sizes.cumsum()
     share = np.repeat(np.arange(len(chosen)), sizes)
     entries = np.arange(len(share)) + (table.start[chosen] - ends + sizes)[share]
-    free = switches.free_node[table.nodes[entries]].nonzero()[0]
+    free = switches.free_node.take(table.nodes[entries]).nonzero()[0]
     entries, share = entries[free], share[free]
     first = share.searchsorted(np.arange(len(chosen)))
     taken = (np.arange(len(share)) - first[share] < wanted[share]).nonzero()[0]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from workbench.kernels.domains import domain_counts
 from workbench.model.switches import EXCLUSIVE, IDLE, SHARED, SwitchTable, state_name
 
 __all__ = ["NoPlan", "Plan", "Share", "Switches"]
@@ -90,7 +91,7 @@ class Switches:
 
     def __post_init__(self) -> None:
         table = self.table
-        self.free = np.bincount(table.entry_switch[self.free_node[table.nodes]], minlength=table.n_switches)
+        self.free = domain_counts(self.free_node.astype(np.int64), table.start, table.nodes)
 
     def say(self, step: str) -> None:
         """Note a step. Ask `steps` first where making the text costs something."""
