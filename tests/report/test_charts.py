@@ -40,6 +40,8 @@ def test_no_chart_and_no_table_where_nobody_asks_about_switches() -> None:
 def test_every_view_of_a_comparison_shows_the_switches() -> None:
     assert any("Switches by" in chart for chart in comparison_view(COMPARED)["charts"])
     page = html.report_html(COMPARED)
+    assert 'text-align:right;padding:3px 10px;border-bottom:1px solid currentColor">pairs across<' in page
+    assert page.count("<td") > html.comparison_html(COMPARED).count("<td") + 2 * 2 * 3
     assert "cross-switch jobs" in page and "Switches by the number of cross-switch jobs" in page
     console = Console(width=80, file=io.StringIO())
     for part in tables.comparison_tables(COMPARED):

@@ -250,6 +250,7 @@ def _line_values(row: ComparisonRow, job: str) -> dict[str, Any]:
         "policy": row.policy,
         "result": None if decision is None else decision.result,
         "metrics": row.metrics.jobs.get(job) if row.metrics is not None else None,
+        "switches": row.metrics.switches.jobs.get(job) if row.metrics is not None and row.metrics.switches else None,
     }
 
 
