@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,22 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser.chromium import launched, missing
 from tests.browser.lab import Server, start_lab
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Request, Route
-
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
 
 def absent(reason: str) -> None:
     """Skip, saying why; fail where WORKBENCH_REQUIRE_BROWSER=1."""
@@ -37,18 +25,11 @@ def absent(reason: str) -> None:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """The browser named by CHROMIUM, else Debian's."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        absent("playwright is not installed")
-    path = shutil.which(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
-    if path is None:
-        absent("there is no chromium (set CHROMIUM, or install the package of that name)")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+    """One browser for all tests."""
+    if reason := missing():
+        absent(reason)
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @dataclass

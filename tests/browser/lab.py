@@ -218,10 +218,10 @@ def open_notebook(browser: Browser, server: Server, name: str, cells: Sequence[s
             await panel.sessionContext.session.kernel.info;
         }"""
     )
-    if theme == "dark":
-        page.evaluate(
-            "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", "JupyterLab Dark"
-        )
+    # The server remembers the theme of the page before.
+    page.evaluate(
+        "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", f"JupyterLab {theme.title()}"
+    )
     return notebook
 
 

@@ -20,6 +20,7 @@ def said(monkeypatch):
 def comparer(said):
     panel = PlacementComparer(workbench.load("datasets/demo"), ["volcano-1.13", "gang"])
     yield panel
+    panel.wait(20)
     panel.close()
     panel.wait()
 

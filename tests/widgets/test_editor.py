@@ -84,9 +84,11 @@ def test_an_error_in_the_text_keeps_the_drawing(editor):
     assert editor.history.revision == before
 
 
-def test_findings_have_the_item_that_they_are_about(editor):
+def test_findings_have_the_item_that_they_are_about(editor, said):
     ask(editor, "edit", op="set", ids=[item(editor, "s0").id], fields={"tier": 7})
-    findings = ask(editor, "lint")["findings"]
+    ask(editor, "lint")
+    editor._linting.wait()
+    findings = next(m["body"]["findings"] for m in reversed(said) if m["type"] == "findings")
     assert item(editor, "s0").id in [f["id"] for f in findings if f["rule"].startswith("tier")]
 
 

@@ -134,6 +134,19 @@ class Draft:
             drawing[item.kind, item.name] = (parent, record)
         return drawing
 
+    def copy(self) -> Draft:
+        """The same drawing, apart from what is changed later; the items themselves are shared."""
+        made = Draft()
+        made._items = dict(self._items)
+        made._children = {parent: dict(children) for parent, children in self._children.items()}
+        made._by_name = dict(self._by_name)
+        made._next = self._next
+        return made
+
+    def names(self, kind: Literal["switch", "node"]) -> Iterator[str]:
+        """Names of a kind, in no particular order."""
+        return (name for its, name in self._by_name if its == kind)
+
     def new_ids(self, count: int) -> range:
         """Ids that no item has had, in order."""
         first = self._next

@@ -245,12 +245,9 @@ def _topmost(draft: Draft, ids: Iterable[int]) -> list[Item]:
 
 def _free_names(draft: Draft, kind: Literal["switch", "node"], prefix: str, count: int, pad: bool = True) -> list[str]:
     taken = [
-        int(item.name[len(prefix) :])
-        for item in draft
-        if item.kind == kind
-        and item.name.startswith(prefix)
-        and (rest := item.name[len(prefix) :]).isascii()
-        and rest.isdigit()
+        int(rest)
+        for name in draft.names(kind)
+        if name.startswith(prefix) and (rest := name[len(prefix) :]).isascii() and rest.isdigit()
     ]
     first = max(taken, default=-1) + 1
     width = len(str(first + count - 1)) if pad and count > 1 else 1

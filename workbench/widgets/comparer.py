@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from workbench.errors import InputError, WorkbenchError
@@ -35,7 +36,6 @@ class PlacementComparer(Panel):
 
     Attributes
     ----------
-    snapshot : ClusterSnapshot, optional
     gangs : tuple of Gang
         Given ones, then those of the job text.
     comparison : Comparison, optional
@@ -59,7 +59,10 @@ class PlacementComparer(Panel):
         self, scenario: Scenario | None = None, policies: Sequence[str] = ("volcano-1.15", "volcano-1.13", "gang")
     ) -> None:
         super().__init__()
-        self.snapshot: ClusterSnapshot | None = scenario.snapshot if scenario is not None else None
+        self._cluster: Callable[[], ClusterSnapshot] | None = None
+        if scenario is not None:
+            snapshot = scenario.snapshot
+            self._cluster = lambda: snapshot
         self._given: tuple[Gang, ...] = tuple(scenario.gangs) if scenario is not None else ()
         self._typed: tuple[Gang, ...] = ()
         self._text = ""
@@ -69,6 +72,11 @@ class PlacementComparer(Panel):
         self.comparison: Comparison | None = None
         self._ran: Sequence[tuple[str, Mapping[str, Any]]] = ()
         self._worker = Worker()
+
+    @property
+    def snapshot(self) -> ClusterSnapshot | None:
+        """The cluster that jobs are placed on."""
+        return self._cluster() if self._cluster is not None else None
 
     @property
     def gangs(self) -> tuple[Gang, ...]:
@@ -112,25 +120,30 @@ class PlacementComparer(Panel):
         self.run()
         return 0, ""
 
-    def use(self, snapshot: ClusterSnapshot, gangs: Sequence[Gang] | None = None) -> None:
-        """Compare on another cluster, and with other jobs where some are given."""
-        self.snapshot = snapshot
+    def use(
+        self, snapshot: ClusterSnapshot | Callable[[], ClusterSnapshot], gangs: Sequence[Gang] | None = None
+    ) -> None:
+        """Compare on another cluster, and with other jobs where some are given.
+
+        A function is called in the background, when the cluster is first needed.
+        """
+        self._cluster = cache(snapshot) if callable(snapshot) else lambda: snapshot
         if gangs is not None:
             self._given = tuple(gangs)
         self.run()
 
     def run(self) -> None:
         """Compare anew in the background; what ran before is given up."""
-        snapshot, gangs = self.snapshot, self.gangs
-        if snapshot is None or not gangs or not self._chosen:
+        cluster, gangs = self._cluster, self.gangs
+        if cluster is None or not gangs or not self._chosen:
             self._worker.cancel()
             self.comparison = None
-            missing = "a cluster" if snapshot is None else "a job" if not gangs else "a policy"
+            missing = "a cluster" if cluster is None else "a job" if not gangs else "a policy"
             self.tell("nothing", {"missing": missing})
             return
         chosen = [(name, dict(parameters)) for name, parameters in self._chosen]
         self.tell("began", {"total": len(chosen)})
-        self._worker.start(lambda current: self._compare(gangs, snapshot, chosen, current))
+        self._worker.start(lambda current: self._compare(gangs, cluster, chosen, current))
 
     def cancel(self) -> bool:
         """Give up the comparison that runs; False when none does."""
@@ -148,7 +161,7 @@ class PlacementComparer(Panel):
     def _compare(
         self,
         gangs: Sequence[Gang],
-        snapshot: ClusterSnapshot,
+        cluster: Callable[[], ClusterSnapshot],
         chosen: Sequence[tuple[str, Mapping[str, Any]]],
         current: Callable[[], bool],
     ) -> None:
@@ -158,7 +171,7 @@ class PlacementComparer(Panel):
 
         try:
             policies = [make_policy(name, parameters) for name, parameters in chosen]
-            comparison = compare(gangs, snapshot, policies, progress)
+            comparison = compare(gangs, cluster(), policies, progress)
             view = comparison_view(comparison)
         except Exception as error:
             if current():

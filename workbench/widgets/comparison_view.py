@@ -81,11 +81,15 @@ def _cell(row: ComparisonRow, job: str) -> dict[str, Any]:
     slowest = metrics.worst_bottleneck_gb_s
     return {
         "outcome": "placed",
-        "text": f"{metrics.n_pods} pods on {metrics.n_nodes} nodes, {metrics.n_leaves} leaves, in {where}",
+        "text": f"{_n(metrics.n_pods, 'pod')} on {_n(metrics.n_nodes, 'node')}, {_n(metrics.n_leaves, 'leaf', 'leaves')}, in {where}",
         "nodes": names,
         "bottleneck": None if slowest is None else f"{slowest:.4g} GB/s",
         "unplaced": len(result.unplaced),
     }
+
+
+def _n(count: int, one: str, more: str = "") -> str:
+    return f"{count} {one if count == 1 else more or one + 's'}"
 
 
 def _signature(row: ComparisonRow, job: str) -> tuple[Any, ...]:

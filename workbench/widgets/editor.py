@@ -28,6 +28,7 @@ from workbench.topology.lint import lint
 from workbench.topology.redraw import carry_over, hypernodes_in, nodes_in
 from workbench.widgets.editor_ops import changes_of
 from workbench.widgets.panel import STATIC, Panel
+from workbench.widgets.worker import Worker
 
 __all__ = ["TopologyEditor"]
 
@@ -82,6 +83,9 @@ class TopologyEditor(Panel):
         self.changed: list[Callable[[], None]] = []
         self._clipboard: list[Item] = []
         self._yaml = HyperNodeText()
+        #: Changes that the text does not have yet, by id.
+        self._unwritten: dict[int, Change] = {}
+        self._linting = Worker()
         self._before: ClusterSnapshot | None = None
         self._matrices: dict[int, BandwidthMatrix] = {}
         if source is not None:
@@ -95,22 +99,28 @@ class TopologyEditor(Panel):
 
     def objects(self) -> ClusterObjects:
         """The drawing as HyperNodes and Nodes; what a failure cuts off is cordoned."""
-        cluster = ClusterObjects()
-        cluster.hypernodes.update((h.name, h) for h in hypernodes_of(self.draft))
-        cluster.nodes.update((node.name, node) for node in nodes_of(self.draft, only_reachable=True))
-        return cluster
+        return _objects_of(self.draft)
 
     @property
     def snapshot(self) -> ClusterSnapshot:
         """The drawing as a cluster that jobs can be placed on."""
-        snapshot = assemble(self.objects(), source="drawing")[0]
-        if self._before is not None:
-            snapshot = carry_over(snapshot, self._before)
-        for matrix, names in self._assigned():
-            chosen = np.array([name in names for name in snapshot.topology.node_names], dtype=np.bool_)
-            fits = np.bitwise_count(snapshot.gpu_total).sum(axis=1) == len(matrix)
-            snapshot = snapshot.with_matrix(matrix, chosen & fits)
-        return snapshot
+        return self.snapshot_later()()
+
+    def snapshot_later(self) -> Callable[[], ClusterSnapshot]:
+        """What makes `snapshot` of the drawing as it is now, in another thread and whatever is drawn meanwhile."""
+        draft, before, assigned = self.draft.copy(), self._before, self._assigned()
+
+        def make() -> ClusterSnapshot:
+            snapshot = assemble(_objects_of(draft), source="drawing")[0]
+            if before is not None:
+                snapshot = carry_over(snapshot, before)
+            for matrix, names in assigned:
+                chosen = np.array([name in names for name in snapshot.topology.node_names], dtype=np.bool_)
+                fits = np.bitwise_count(snapshot.gpu_total).sum(axis=1) == len(matrix)
+                snapshot = snapshot.with_matrix(matrix, chosen & fits)
+            return snapshot
+
+        return make
 
     @property
     def topology(self) -> Topology:
@@ -199,9 +209,11 @@ class TopologyEditor(Panel):
 
     def _text(self, body: dict[str, Any]) -> dict[str, Any]:
         names = self._shown_in_text(body)
+        self._write()
         return {"text": self._yaml.part(names), "whole": names is None}
 
     def _apply_text(self, body: dict[str, Any]) -> dict[str, Any]:
+        self._write()
         try:
             self._yaml.read(str(body.get("text", "")), self._shown_in_text(body))
         except TextError as error:
@@ -212,22 +224,16 @@ class TopologyEditor(Panel):
         return {"line": 0, "message": ""}
 
     def _lint(self, body: dict[str, Any]) -> dict[str, Any]:
-        cluster = ClusterObjects()
-        cluster.hypernodes.update((h.name, h) for h in hypernodes_of(self.draft))
-        cluster.nodes.update((node.name, node) for node in nodes_of(self.draft))
-        found = []
-        for finding in lint(cluster).findings:
-            item = self.draft.find("switch", finding.hypernode) or self.draft.find("node", finding.node)
-            found.append(
-                {
-                    "id": item.id if item is not None else 0,
-                    "severity": str(finding.rule.severity),
-                    "rule": finding.rule.id,
-                    "message": finding.message,
-                    "what_to_do": finding.rule.todo,
-                }
-            )
-        return {"findings": found[:MOST_FINDINGS], "more": max(len(found) - MOST_FINDINGS, 0)}
+        # 37 rules on 20,000 nodes take longer than an edit may wait.
+        draft = self.draft.copy()
+
+        def work(current: Callable[[], bool]) -> None:
+            found = _findings(draft)
+            if current():
+                self.tell("findings", found)
+
+        self._linting.start(work)
+        return {}
 
     def _import(self, body: dict[str, Any]) -> dict[str, Any]:
         cluster = load_objects("-", stdin=str(body.get("text", "")), format=body.get("format") or None)
@@ -272,6 +278,22 @@ class TopologyEditor(Panel):
                 by_matrix.setdefault(matrix, set()).add(self.draft[item_id].name)
         return list(by_matrix.items())
 
+    def _keep(self, changes: Sequence[Change]) -> None:
+        """Remember what the text has to be told; nobody waits for ruamel.yaml with each node that is added."""
+        for change in changes:
+            earlier = self._unwritten.get(change.id)
+            self._unwritten[change.id] = Change(earlier.before, change.after) if earlier is not None else change
+        # The text is found by the names that it has: at most one step may rename between two writings.
+        if any(_renames(change) for change in changes):
+            self._write()
+
+    def _write(self) -> None:
+        """Bring the text up to the drawing."""
+        changes = [change for change in self._unwritten.values() if change.before or change.after]
+        self._unwritten.clear()
+        if changes:
+            self._yaml.write(hypernodes_after(self.draft, changes))
+
     def _notify(self) -> None:
         for told in self.changed:
             told()
@@ -281,7 +303,7 @@ class TopologyEditor(Panel):
         if not changes:
             return False
         if not but_text:
-            self._yaml.write(hypernodes_after(self.draft, changes))
+            self._keep(changes)
         self.tell(
             "patch",
             {
@@ -292,6 +314,40 @@ class TopologyEditor(Panel):
         )
         self._notify()
         return True
+
+
+def _objects_of(draft: Draft) -> ClusterObjects:
+    cluster = ClusterObjects()
+    cluster.hypernodes.update((h.name, h) for h in hypernodes_of(draft))
+    cluster.nodes.update((node.name, node) for node in nodes_of(draft, only_reachable=True))
+    return cluster
+
+
+def _findings(draft: Draft) -> dict[str, Any]:
+    """What the linter says of a drawing, each finding with the item that it is about; 0: none."""
+    cluster = ClusterObjects()
+    cluster.hypernodes.update((h.name, h) for h in hypernodes_of(draft))
+    cluster.nodes.update((node.name, node) for node in nodes_of(draft))
+    found = []
+    for finding in lint(cluster).findings:
+        item = draft.find("switch", finding.hypernode) or draft.find("node", finding.node)
+        found.append(
+            {
+                "id": item.id if item is not None else 0,
+                "severity": str(finding.rule.severity),
+                "rule": finding.rule.id,
+                "message": finding.message,
+                "what_to_do": finding.rule.todo,
+            }
+        )
+    return {"findings": found[:MOST_FINDINGS], "more": max(len(found) - MOST_FINDINGS, 0)}
+
+
+def _renames(change: Change) -> bool:
+    """Does the change add, remove or rename a switch?"""
+    before, after = change.before, change.after
+    kind = after.kind if after is not None else before.kind if before is not None else ""
+    return kind == "switch" and (before is None or after is None or before.name != after.name)
 
 
 def _suffix(text: str) -> str:

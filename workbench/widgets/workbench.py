@@ -87,7 +87,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         self.close()
 
     def _drawn(self) -> None:
-        self.comparer.use(self.editor.snapshot)
+        self.comparer.use(self.editor.snapshot_later())
 
 
 def _begin(source: str | Path | Scenario | ClusterSnapshot | None) -> tuple[ScenarioFile, Scenario | None]:

@@ -1,7 +1,7 @@
 // The drawing: Cytoscape holds only what is visible, at the places that layout.js gives.
 import cytoscape from "cytoscape";
 import { ROOT } from "./items.js";
-import { CELL, layout, switchAt } from "./layout.js";
+import { CELL, labelWidth, layout, switchAt } from "./layout.js";
 
 // Tiers from the lowest up; told apart with the common kinds of colour blindness.
 const TIERS = ["#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#d55e00"];
@@ -13,6 +13,8 @@ function themeColours(root) {
   return {
     ink: read("--wb-ink", "#222"),
     line: read("--wb-line", "#bbb"),
+    edge: read("--wb-ink-2", "#777"),
+    ground: read("--wb-ground", "#fff"),
     node: read("--wb-ground-2", "#eee"),
     accent: read("--wb-accent", "#1976d2"),
     bad: read("--wb-bad", "#c62828"),
@@ -24,23 +26,30 @@ function stylesheet(c) {
   return [
     { selector: "node", style: {
       label: "data(label)", color: c.ink, "font-size": 11, "min-zoomed-font-size": 6, "text-valign": "bottom",
-      "text-margin-y": 2, "text-max-width": CELL - 2, "text-wrap": "ellipsis", width: 22, height: 22,
+      "text-margin-y": 2, "text-max-width": "data(room)",
+      "text-background-color": c.ground, "text-background-opacity": 0.8, "text-wrap": "ellipsis", width: 22, height: 22,
       shape: "round-rectangle", "background-color": c.node, "border-width": 1, "border-color": c.line } },
     { selector: "node[kind = 'switch']", style: {
-      width: 34, height: 22, "background-color": "data(colour)", "border-width": 0, "font-size": 12,
-      "text-max-width": 120 } },
+      width: 34, height: 22, "background-color": "data(colour)", "border-width": 0, "font-size": 12 } },
     { selector: "node[kind = 'switch'][?folded]", style: { "border-width": 3, "border-style": "double", "border-color": c.ink } },
-    { selector: "node[?gpus]", style: { "background-color": "#5b8c5a", "background-opacity": 0.75 } },
+    { selector: "node[?gpus]", style: { "background-color": "#82a881" } },
     { selector: "node[?cordoned]", style: { "background-opacity": 0.2, "border-style": "dashed", "border-width": 2 } },
     { selector: "node[?failed]", style: { shape: "octagon", "border-color": c.bad, "border-width": 3, "border-style": "solid" } },
     { selector: "node[finding = 'warning']", style: { "border-color": c.warn, "border-width": 3, "border-style": "solid" } },
     { selector: "node[finding = 'error']", style: { "border-color": c.bad, "border-width": 4, "border-style": "solid" } },
     { selector: "node:selected", style: { "overlay-color": c.accent, "overlay-opacity": 0.35, "overlay-padding": 4 } },
     { selector: "node.target", style: { "underlay-color": c.accent, "underlay-opacity": 0.4, "underlay-padding": 10 } },
-    { selector: "edge", style: { width: 1, "line-color": c.line, "line-opacity": 0.6, "curve-style": "haystack", "haystack-radius": 0 } },
+    { selector: "edge", style: { width: 1, "line-color": c.edge, "line-opacity": 0.45, "curve-style": "haystack", "haystack-radius": 0 } },
     { selector: "edge[?cut]", style: { width: 2, "line-color": c.bad, "line-style": "dashed" } },
     { selector: "edge[?gbits]", style: { label: "data(gbits)", color: c.ink, "font-size": 8, "min-zoomed-font-size": 9 } },
   ];
+}
+
+/** Give an element what differs from what it has: each change of data costs a new style. */
+function set(element, data) {
+  const has = element.data();
+  for (const name in data) if (has[name] !== data[name]) return element.data(data);
+  return element;
 }
 
 export class Canvas {
@@ -132,13 +141,21 @@ export class Canvas {
   }
 
   dataOf(item) {
-    const hidden = item.kind === "switch" && this.items.folded.has(item.id) ? this.items.sizeBeneath(item.id) : 0;
+    const folded = item.kind === "switch" && this.items.folded.has(item.id) && this.items.hasChildren(item.id);
     const tier = item.tier ?? 0;
     return {
-      id: String(item.id), kind: item.kind, label: hidden > 0 ? `${item.name} (+${hidden})` : item.name,
-      colour: TIERS[Math.max(tier - 1, 0) % TIERS.length], folded: hidden > 0, gpus: item.gpus ?? 0,
+      id: String(item.id), kind: item.kind, label: this.items.label(item), room: labelWidth(this.items, item),
+      colour: TIERS[Math.max(tier - 1, 0) % TIERS.length], folded, gpus: item.gpus ?? 0,
       cordoned: item.cordoned ?? false, failed: item.failed ?? false, finding: this.findings.get(item.id) ?? "",
     };
+  }
+
+  /** Mark items with the worst that the linter says of them: id -> "error" or "warning". */
+  setFindings(worst) {
+    this.findings = worst;
+    this.quietly(() => this.cy.batch(() => {
+      this.cy.nodes().forEach((node) => set(node, { finding: worst.get(Number(node.id())) ?? "" }));
+    }));
   }
 
   /** Bring the picture up to the items: only what differs is touched. */
@@ -151,30 +168,29 @@ export class Canvas {
         if (!wanted.has(Number(node.id()))) cy.remove(node);
       });
       const added = [];
+      const edges = [];
       for (const id of wanted) {
         const item = items.get(id);
         const { x, y } = this.places.get(id);
         const node = cy.$id(String(id));
-        if (node.empty()) added.push({ group: "nodes", data: this.dataOf(item), position: { x, y } });
+        const data = this.dataOf(item);
+        if (node.empty()) added.push({ group: "nodes", data, position: { x, y } });
         else {
-          node.data(this.dataOf(item));
-          node.position({ x, y });
+          set(node, data);
+          const now = node.position();
+          if (now.x !== x || now.y !== y) node.position({ x, y });
         }
-      }
-      cy.add(added);
-      const edges = [];
-      for (const id of wanted) {
-        const item = items.get(id);
         const edge = cy.$id(`e${id}`);
-        const data = {
+        const link = {
           id: `e${id}`, source: String(item.parent), target: String(id), cut: item.link_failed ?? false,
           gbits: item.link_gbit_s ? `${item.link_gbit_s} Gbit/s` : "",
         };
-        if (edge.nonempty() && edge.data("source") !== data.source) cy.remove(edge);
+        if (edge.nonempty() && edge.data("source") !== link.source) cy.remove(edge);
         if (item.parent === ROOT) continue;
-        if (edge.nonempty() && edge.inside()) edge.data(data);
-        else edges.push({ group: "edges", data, selectable: false });
+        if (edge.nonempty() && edge.inside()) set(edge, link);
+        else edges.push({ group: "edges", data: link, selectable: false });
       }
+      cy.add(added);
       cy.add(edges);
     }));
   }

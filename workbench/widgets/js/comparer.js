@@ -20,12 +20,15 @@ function render(context) {
   const cancel = h("button", { hidden: true, onclick: () => attempt("cancel") }, "Cancel");
   const jobsButton = h("button", { "aria-pressed": "false", onclick: toggleJobs }, "Jobs …");
   const jobs = h("div", { class: "wb-jobs", hidden: true });
+  const larger = h("button", { "aria-pressed": "false", title: "pictures at their full size, or beside each other", onclick: () => {
+    larger.ariaPressed = String(pictures.classList.toggle("wb-large"));
+  } }, "Larger");
   const pictures = h("div", { class: "wb-pictures" });
   const table = h("div", { class: "wb-table" });
   const charts = h("div", { class: "wb-columns" });
   const detail = h("div", { class: "wb-detail", hidden: true });
   root.append(
-    h("div", { class: "wb-bar" }, policies, more, jobsButton,
+    h("div", { class: "wb-bar" }, policies, more, jobsButton, larger,
       h("button", { onclick: () => save("html") }, "Report"), h("button", { onclick: () => save("csv") }, "CSV"),
       h("button", { onclick: saveSvg }, "SVG"), h("button", { onclick: savePng }, "PNG"),
       progress, cancel, status),

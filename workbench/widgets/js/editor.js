@@ -1,5 +1,6 @@
 // The topology editor: sends operations, draws patches.
 import { Canvas } from "./canvas.js";
+import { helpOverlay } from "./help.js";
 import { inspect } from "./inspector.js";
 import { Items, ROOT } from "./items.js";
 import { acceptFiles, download, h, openPanel } from "./panel.js";
@@ -7,6 +8,8 @@ import { yamlPane } from "./yaml_pane.js";
 
 // Drawn items stay smooth up to about this number; above, switches are folded when a drawing is opened.
 const DRAWN_AT_FIRST = 700;
+// Above, one picture takes seconds: unfolding stops before it.
+const DRAWN_AT_MOST = 6000;
 
 function render(context) {
   const panel = openPanel(context, "editor");
@@ -46,12 +49,18 @@ function render(context) {
       search,
       button("Fit", "zoom to the selection, or to everything (F)", () => canvas.fit(selected)),
       button("Fold", "fold every switch that holds nodes only", foldLeaves),
-      button("Unfold", "unfold what is selected, or everything", unfold),
+      button("Unfold", "unfold the next level under the selection, or of everything (U)", unfold),
       yamlButton,
       button("Import …", "a file in any format; or drop it onto the drawing, or paste it there", () => files.choose()),
-      button("Export", "in the format beside it", exportText), format, count),
+      button("Export", "in the format beside it", exportText), format,
+      button("?", "keys and gestures (?)", () => help.toggle(drawing)), count),
     panel.message, panel.busy,
     h("div", { class: "wb-editor-body" }, drawing, side, text));
+  const help = helpOverlay(root);
+  const hint = h("div", { class: "wb-hint", hidden: true }, h("p", {}, "Drag “+ switch” onto this place, or click here and press S."),
+    h("p", {}, "Or set the numbers beside “Add” and click it: a tier of switches with their nodes."),
+    h("p", {}, "Or drop a file here: HyperNodes, Slurm’s topology.conf, GraphML, ibnetdiscover … “?” lists the keys."));
+  drawing.append(hint);
   const files = acceptFiles(drawing, importText);
   drawing.addEventListener("paste", (event) => {
     const pasted = event.clipboardData.getData("text/plain");
@@ -69,9 +78,10 @@ function render(context) {
   }
 
   function select(ids) {
+    const before = selected.join();
     selected = ids.filter((id) => items.get(id) !== undefined);
     inspect(form, selected.map((id) => items.get(id)), edit);
-    attempt("select", { ids: selected });
+    if (selected.join() !== before) attempt("select", { ids: selected });
     if (pane !== null) refreshText();
   }
 
@@ -86,7 +96,6 @@ function render(context) {
 
   function marks({ revision: number, undo: back, redo: forth }) {
     revision = number;
-    root.dataset.revision = String(number);
     undo.disabled = !back;
     undo.title = back ? `undo ${back} (Ctrl+Z)` : "nothing to undo";
     redo.disabled = !forth;
@@ -104,6 +113,14 @@ function render(context) {
     canvas.draw();
     canvas.fit();
     select([]);
+    drawnTo();
+  }
+
+  /** Tell tests and benchmarks what the picture shows by now. */
+  function drawnTo() {
+    root.dataset.revision = String(revision);
+    root.dataset.drawn = String(canvas.cy.nodes().length);
+    hint.hidden = items.byId.size > 0;
   }
 
   panel.on("patch", async (patch) => {
@@ -118,6 +135,7 @@ function render(context) {
     if (first || patch.set.length > 20) canvas.fit();
     canvas.choose(selected);
     select(selected);
+    drawnTo();
     lintSoon();
     return undefined;
   });
@@ -130,15 +148,14 @@ function render(context) {
     linting = setTimeout(lint, 600);
   }
 
-  async function lint() {
-    const answer = await panel.ask("lint").catch(() => undefined);
-    if (answer === undefined) return;
+  const lint = () => panel.ask("lint").catch(() => undefined);
+
+  panel.on("findings", (answer) => {
     const worst = new Map();
     for (const { id, severity } of answer.findings) {
       if (id !== 0 && severity !== "note" && worst.get(id) !== "error") worst.set(id, severity);
     }
-    canvas.findings = worst;
-    canvas.draw();
+    canvas.setFindings(worst);
     const listed = answer.findings.map((finding) => h("li", { class: `wb-${finding.severity}`, tabindex: finding.id ? 0 : -1,
       title: finding.what_to_do, onclick: () => finding.id && show([finding.id], true),
       onkeydown: (event) => event.key === "Enter" && finding.id && show([finding.id], true) },
@@ -146,7 +163,7 @@ function render(context) {
     findings.replaceChildren(h("h4", {}, listed.length ? `${listed.length + answer.more} findings` : "no findings"),
       h("ul", {}, ...listed));
     root.dataset.findings = String(listed.length);
-  }
+  });
 
   // ---- files ----
 
@@ -254,7 +271,7 @@ function render(context) {
     if (!items.folded.delete(id)) items.folded.add(id);
     canvas.draw();
     canvas.fit();
-    root.dataset.drawn = String(canvas.cy.nodes().length);
+    drawnTo();
   }
 
   function foldLeaves() {
@@ -268,10 +285,24 @@ function render(context) {
   }
 
   function unfold() {
-    if (selected.length > 0) for (const id of selected) items.folded.delete(id);
-    else items.folded.clear();
+    const opened = items.nextFolded(selected.length > 0 ? selected : [ROOT]);
+    const more = opened.reduce((sum, id) => sum + items.children(id).length, 0);
+    if (canvas.cy.nodes().length + more > DRAWN_AT_MOST) {
+      say(`${more} more items would be drawn, at most ${DRAWN_AT_MOST} are; select a switch and unfold that`, "note");
+      return;
+    }
+    for (const id of opened) items.folded.delete(id);
+    for (const id of opened) for (const child of items.children(id)) if (items.hasChildren(child.id)) items.folded.add(child.id);
     canvas.draw();
-    canvas.fit(selected);
+    canvas.choose(selected);
+    canvas.fit(selected.flatMap((id) => [id, ...items.visible(id)]));
+    drawnTo();
+  }
+
+  /** Set a flag of what is selected, or take it away where all have it. */
+  function toggle(field) {
+    const having = selected.filter((id) => field !== "cordoned" || items.get(id).kind === "node");
+    if (having.length > 0) edit({ op: "set", ids: having, fields: { [field]: !having.every((id) => items.get(id)[field]) } });
   }
 
   // ---- YAML ----
@@ -309,7 +340,8 @@ function render(context) {
 
   const KEYS = {
     Delete: remove, Backspace: remove, f: () => canvas.fit(selected), g: () => edit({ op: "group", ids: selected }),
-    s: () => add("switch"), n: () => add("node"), "/": () => search.focus(),
+    s: () => add("switch"), n: () => add("node"), "/": () => search.focus(), u: unfold, "?": () => help.toggle(drawing),
+    c: () => toggle("cordoned"), x: () => toggle("failed"),
     F2: () => form.querySelector("input")?.select(), Escape: () => show([]),
     Enter: () => selected.length === 1 && toggleFold(selected[0]),
     ArrowUp: () => step((item) => items.get(item.parent)),
@@ -334,7 +366,10 @@ function render(context) {
     return around[around.findIndex((other) => other.id === item.id) + by];
   }
 
-  drawing.addEventListener("pointerdown", () => drawing.focus({ preventScroll: true }));
+  // JupyterLab takes the focus upon a press; a click gives it to the drawing afterwards.
+  for (const kind of ["pointerdown", "pointerup", "click"]) {
+    drawing.addEventListener(kind, () => drawing.focus({ preventScroll: true }));
+  }
   drawing.addEventListener("keydown", (event) => {
     const run = event.ctrlKey || event.metaKey ? WITH_CTRL[event.key] : KEYS[event.key];
     if (run === undefined) return;

@@ -7,13 +7,16 @@ export class Items {
     this.byId = new Map();
     this.childIds = new Map([[ROOT, new Set()]]);
     this.folded = new Set();
-    this.sizes = null;
+    this.sorted = new Map();
+    this.sizes = new Map();
   }
 
   /** Replace everything by the columns of a state message. */
   reset(columns) {
     this.byId.clear();
     this.childIds = new Map([[ROOT, new Set()]]);
+    this.sorted.clear();
+    this.sizes.clear();
     for (const record of columns) this.set(record);
     for (const id of this.folded) if (!this.byId.has(id)) this.folded.delete(id);
   }
@@ -29,7 +32,7 @@ export class Items {
     this.byId.set(record.id, record);
     if (!this.childIds.has(record.parent)) this.childIds.set(record.parent, new Set());
     this.childIds.get(record.parent).add(record.id);
-    this.sizes = null;
+    this.forget(record.parent);
   }
 
   remove(id) {
@@ -37,7 +40,16 @@ export class Items {
     if (old === undefined) return;
     this.childIds.get(old.parent)?.delete(id);
     this.byId.delete(id);
-    this.sizes = null;
+    this.forget(old.parent);
+  }
+
+  /** What was worked out from the children of an item and counts in those above it. */
+  forget(parent) {
+    this.sorted.delete(parent);
+    for (let up = parent, steps = 0; up !== undefined && up !== ROOT && steps < 100; steps++) {
+      this.sizes.delete(up);
+      up = this.byId.get(up)?.parent;
+    }
   }
 
   get(id) {
@@ -46,33 +58,52 @@ export class Items {
 
   /** Children in the order in which they are drawn: switches before nodes, then by name, numbers as numbers. */
   children(id) {
-    const found = [...(this.childIds.get(id) ?? [])].map((child) => this.byId.get(child));
-    return found.sort((a, b) => (a.kind === b.kind ? compareNames(a.name, b.name) : a.kind === "switch" ? -1 : 1));
+    let found = this.sorted.get(id);
+    if (found === undefined) {
+      found = [...(this.childIds.get(id) ?? [])].map((child) => this.byId.get(child));
+      found.sort((a, b) => (a.kind === b.kind ? compareNames(a.name, b.name) : a.kind === "switch" ? -1 : 1));
+      this.sorted.set(id, found);
+    }
+    return found;
   }
 
   hasChildren(id) {
     return (this.childIds.get(id)?.size ?? 0) > 0;
   }
 
-  /** How many items hang under one, at any depth. */
-  sizeBeneath(id) {
-    if (this.sizes === null) {
-      this.sizes = new Map();
-      for (const item of this.byId.values()) {
-        for (let up = item.parent, steps = 0; steps < 100; steps++) {
-          this.sizes.set(up, (this.sizes.get(up) ?? 0) + 1);
-          if (up === ROOT) break;
-          up = this.byId.get(up)?.parent ?? ROOT;
-        }
-      }
-    }
-    return this.sizes.get(id) ?? 0;
+  /** What stands under an item's symbol: its name, and how many items it hides. */
+  label(item) {
+    const hidden = this.folded.has(item.id) ? this.sizeBeneath(item.id) : 0;
+    return hidden > 0 ? `${item.name} (+${hidden})` : item.name;
   }
 
-  /** Ids that are drawn: everything that is not under a folded switch. Parents before children. */
-  visible() {
+  /** How many items hang under one, at any depth. */
+  sizeBeneath(id) {
+    let size = this.sizes.get(id);
+    if (size === undefined) {
+      size = 0;
+      for (const child of this.childIds.get(id) ?? []) size += 1 + this.sizeBeneath(child);
+      this.sizes.set(id, size);
+    }
+    return size;
+  }
+
+  /** The folded switches of the uppermost level that has any, at or under some items. */
+  nextFolded(ids) {
+    let level = ids;
+    while (level.length > 0) {
+      const folded = level.filter((id) => this.folded.has(id));
+      if (folded.length > 0) return folded;
+      level = level.flatMap((id) => this.children(id).filter((child) => child.kind === "switch").map((child) => child.id));
+    }
+    return [];
+  }
+
+  /** Ids that are drawn under an item: everything that is not under a folded switch. Parents before children. */
+  visible(under = ROOT) {
     const found = [];
-    const open = [ROOT];
+    if (this.folded.has(under)) return found;
+    const open = [under];
     while (open.length > 0) {
       const id = open.pop();
       for (const child of this.children(id)) {

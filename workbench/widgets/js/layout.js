@@ -4,6 +4,9 @@
 import { ROOT } from "./items.js";
 
 export const CELL = 48;
+// Width of a letter of a label, and where a label is cut off with an ellipsis.
+const LETTER = 6.6;
+const WIDEST = 130;
 const HEAD = 58;
 const PAD = 12;
 // Width over height that rows aim at: that of the usual panel.
@@ -34,10 +37,19 @@ function measure(items, id, blocks) {
     return;
   }
   for (const child of children) measure(items, child.id, blocks);
+  // Siblings without anything drawn under them stand in columns as wide as their longest label.
+  const single = children.map((child) => blocks.get(child.id)).map((block, i) => (block.offsets.length === 0 ? i : -1));
+  const column = single.reduce((most, i) => (i < 0 ? most : Math.max(most, labelWidth(items, children[i]))), 0);
+  for (const i of single) if (i >= 0) blocks.get(children[i].id).w = column;
   const sizes = children.map((child) => blocks.get(child.id));
   const rows = pack(sizes);
   const head = id === ROOT ? 0 : HEAD;
   blocks.set(id, { w: Math.max(rows.w, CELL) + 2 * PAD, h: head + rows.h + PAD, offsets: rows.offsets });
+}
+
+/** How much room an item's label takes beneath its symbol. */
+export function labelWidth(items, item) {
+  return Math.min(Math.max(items.label(item).length * LETTER + 8, CELL), WIDEST);
 }
 
 /** Fill rows from left to right, at the width that comes closest to the wanted proportion. */

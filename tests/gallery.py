@@ -1,0 +1,110 @@
+"""Pictures for docs/gallery.md, taken in the real JupyterLab: ``PYTHONPATH=. python -m tests.gallery [NAME ...]``.
+
+One picture per widget, size and theme, as ``docs/images/gallery/<widget>-<size>-<theme>.png``; a NAME such as
+``editor-1000`` takes those alone.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.browser.chromium import launched, missing
+from tests.browser.lab import PATIENCE_MS, ROOT, Notebook, open_notebook, start_lab
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator
+
+    from tests.browser.lab import Server
+
+IMAGES = ROOT / "docs" / "images" / "gallery"
+THEMES = ("light", "dark")
+
+#: Nodes per HyperNode of tier 1, HyperNodes per HyperNode above, and so on.
+SIZES = {"8": (2, 2, 2), "1000": (10, 10, 10), "20000": (25, 20, 40)}
+
+_BEGIN = """
+import workbench as wb
+from workbench.topology.generate import Fabric, JobShape, scenario_of
+from workbench.topology.machines import *
+from workbench.widgets.editor import TopologyEditor
+from workbench.widgets.comparer import PlacementComparer
+from workbench.widgets.matrix_loader import MatrixLoader
+
+def cluster(sizes):
+    n = Fabric(sizes).n_nodes
+    jobs = [JobShape("pair", 2, mode="hard", highest_tier=1), JobShape("train", max(n // 4, 3), mode="soft"),
+            JobShape("tune", max(n // 10, 2), mode="hard", highest_tier=2), JobShape("wide", n // 3, mode="hard", highest_tier=1)]
+    return scenario_of(Fabric(sizes), jobs)
+"""
+
+
+def _draw_an_editor(notebook: Notebook, panel: Locator, size: str) -> None:
+    if size != "8":
+        return
+    for name, key in (("node3", "c"), ("node6", "x")):
+        at = panel.evaluate("(root, name) => root.whereIs(name)", name)
+        notebook.page.mouse.click(at["x"], at["y"])
+        notebook.settle(panel)
+        notebook.page.keyboard.press(key)
+        notebook.settle(panel)
+    panel.get_by_role("button", name="YAML").click()
+    notebook.settle(panel)
+
+
+def _compare(notebook: Notebook, panel: Locator, size: str) -> None:
+    notebook.page.wait_for_function(
+        "root => Number(root.dataset.results ?? 0) > 0 && root.dataset.running === '0'",
+        arg=panel.element_handle(),
+        timeout=PATIENCE_MS,
+    )
+
+
+_WIDGETS = {
+    "editor": ("TopologyEditor(cluster({sizes}).snapshot)", _draw_an_editor),
+    "comparer": ("PlacementComparer(cluster({sizes}), ['volcano-1.13', 'spread', 'binpack'])", _compare),
+}
+
+
+def _take(browser: Browser, server: Server, widget: str, size: str, theme: str) -> None:
+    code, prepare = _WIDGETS[widget]
+    notebook = open_notebook(
+        browser, server, f"{widget}-{size}-{theme}", [_BEGIN + code.format(sizes=SIZES[size])], theme
+    )
+    notebook.page.set_viewport_size({"width": 1500, "height": 1500})
+    notebook.run(0)
+    panel = notebook.panel(widget)
+    notebook.settle(panel)
+    prepare(notebook, panel, size)
+    # The linter, the theme's late style sheet and the next frame.
+    time.sleep(2.5)
+    notebook.settle(panel)
+    panel.screenshot(path=IMAGES / f"{widget}-{size}-{theme}.png")
+    notebook.page.context.close()
+
+
+def main(names: list[str]) -> int:
+    """Take the pictures; 0, or 1 where there is no browser."""
+    if reason := missing():
+        print(f"{reason}; no picture was taken", file=sys.stderr)
+        return 1
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, launched() as browser:
+        server = start_lab(Path(folder))
+        try:
+            for widget in _WIDGETS:
+                for size in SIZES:
+                    for theme in THEMES:
+                        if not names or f"{widget}-{size}" in names or f"{widget}-{size}-{theme}" in names:
+                            _take(browser, server, widget, size, theme)
+        finally:
+            server.process.terminate()
+            server.process.wait(timeout=30)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

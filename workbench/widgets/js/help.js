@@ -1,0 +1,58 @@
+// What the editor's keys and gestures do, shown on `?`.
+import { h } from "./panel.js";
+
+const ROWS = [
+  ["Draw", [
+    ["S, N", "a switch, a node under the selected switch; or drag the buttons onto the drawing"],
+    ["Add", "many switches with their nodes at once: “32 switches × 16 nodes × 8 GPUs”"],
+    ["G", "put a switch above what is selected"],
+    ["drag", "hang an item, or all that are selected, under another switch"],
+    ["F2", "rename; other fields stand in the form at the right"],
+    ["C, X", "cordon a node; mark what is selected as failed; again to take it back"],
+    ["Delete", "delete what is selected, with everything under it"],
+    ["Ctrl+C, Ctrl+X, Ctrl+V", "copy, cut, paste under the selected switch"],
+    ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"],
+  ]],
+  ["Select and look", [
+    ["arrows", "parent, first child, neighbours; Shift+click adds to the selection, Shift+drag draws a box"],
+    ["/ or Ctrl+F", "search: part of a name, a regular expression, or label:key=value"],
+    ["Ctrl+A, Escape", "select all that is drawn, nothing"],
+    ["F", "zoom to the selection, or to everything"],
+    ["Enter or double click", "fold or unfold a switch; a double border and “(+16)” say what is hidden"],
+    ["U", "unfold the next level under the selection"],
+  ]],
+  ["Files", [
+    ["Import …", "any format: HyperNodes, Slurm, GraphML, ibnetdiscover …; or drop a file, or paste its text onto the drawing"],
+    ["YAML", "the HyperNodes as text; both sides may be edited, comments stay"],
+    ["Export", "in the format beside it"],
+  ]],
+];
+
+/** An overlay with all of it; a click, Escape or `?` closes it. */
+export function helpOverlay(root) {
+  const close = h("button", { title: "Escape", onclick: hide }, "Close");
+  const overlay = h("div", { class: "wb-help", role: "dialog", "aria-label": "help", hidden: true },
+    h("div", { class: "wb-bar" }, h("strong", {}, "Keys and gestures"), close,
+      h("span", { class: "wb-quiet" }, "keys work while the drawing has the focus")),
+    h("div", { class: "wb-columns" }, ...ROWS.map(([title, rows]) => h("div", {}, h("h4", {}, title),
+      h("dl", {}, ...rows.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)]))))));
+  let back = null;
+  function hide() {
+    overlay.hidden = true;
+    back?.focus();
+  }
+  overlay.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" && event.key !== "?") return;
+    event.preventDefault();
+    hide();
+  });
+  root.append(overlay);
+  return {
+    toggle(from) {
+      if (!overlay.hidden) return hide();
+      back = from;
+      overlay.hidden = false;
+      return close.focus();
+    },
+  };
+}
