@@ -29,15 +29,18 @@ SIZES = {"8": (2, 2, 2), "1000": (10, 10, 10), "20000": (25, 20, 40)}
 _BEGIN = """
 import workbench as wb
 from workbench.topology.generate import Fabric, JobShape, scenario_of
-from workbench.topology.machines import *
 from workbench.widgets.editor import TopologyEditor
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.matrix_loader import MatrixLoader
 
 def cluster(sizes):
     n = Fabric(sizes).n_nodes
-    jobs = [JobShape("pair", 2, mode="hard", highest_tier=1), JobShape("train", max(n // 4, 3), mode="soft"),
-            JobShape("tune", max(n // 10, 2), mode="hard", highest_tier=2), JobShape("wide", n // 3, mode="hard", highest_tier=1)]
+    jobs = [
+        JobShape("pair", 2, mode="hard", highest_tier=1),
+        JobShape("train", max(n // 4, 3), mode="soft"),
+        JobShape("tune", max(n // 10, 2), mode="hard", highest_tier=2),
+        JobShape("wide", n // 3, mode="hard", highest_tier=1),
+    ]
     return scenario_of(Fabric(sizes), jobs)
 """
 

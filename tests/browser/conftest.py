@@ -16,6 +16,7 @@ from tests.browser.lab import Server, start_lab
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Request, Route
 
+
 def absent(reason: str) -> None:
     """Skip, saying why; fail where WORKBENCH_REQUIRE_BROWSER=1."""
     if os.environ.get("WORKBENCH_REQUIRE_BROWSER") == "1":

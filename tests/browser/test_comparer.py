@@ -55,7 +55,6 @@ def test_three_policies_a_reason_and_a_policy_from_a_cell(chromium, lab: Server)
 
     notebook.run(1)
     more = panel.get_by_label("add a policy")
-    more.focus()
     panel.page.wait_for_function(
         "select => [...select.options].some(o => o.value === 'last-nodes')",
         arg=more.element_handle(),
@@ -66,4 +65,76 @@ def test_three_policies_a_reason_and_a_policy_from_a_cell(chromium, lab: Server)
     results(panel, before + 1)
     assert notebook.kernel("[row.policy for row in comparer.comparison.rows][-1]").startswith("last-nodes")
     assert panel.locator(".wb-picture").count() == 4
+    assert notebook.outside == [] and notebook.complaints == []
+
+
+OWN = """
+import workbench
+@workbench.policy("mine")
+def mine(gang, ledger):
+    {body}
+"""
+
+
+def shows(panel, text):
+    panel.page.wait_for_function(
+        "([root, text]) => root.dataset.running === '0' && root.querySelector('.wb-pictures').innerText.includes(text)",
+        arg=[panel.element_handle(), text],
+        timeout=PATIENCE_MS,
+    )
+
+
+def test_an_exception_is_shown_a_step_and_a_link_and_nothing_survives_a_restart(chromium, lab: Server):
+    raises = OWN.format(body="raise LookupError('no idea')")
+    mended = OWN.format(body="return 'not today'")
+    notebook = open_notebook(chromium, lab, "comparer-own", [CELL, raises, mended], "dark")
+    notebook.run(0)
+    panel, page = notebook.panel("comparer"), notebook.page
+    results(panel, 1)
+
+    # The last decision is taken back, then all of them.
+    picture = panel.locator(".wb-picture").first
+    full = picture.locator("svg").inner_html()
+    slider = picture.get_by_role("slider")
+    slider.fill("0")
+    notebook.settle(panel)
+    assert "before any decision" in picture.inner_text()
+    empty = picture.locator("svg").inner_html()
+    slider.press("ArrowRight")
+    notebook.settle(panel)
+    assert "1 of" in picture.inner_text()
+    assert len({full, empty, picture.locator("svg").inner_html()}) == 3
+
+    # A job is followed through every picture, and a node likewise.
+    panel.locator("tr[data-job='0'] th").hover()
+    assert panel.locator(".wb-faded").count() > 0
+    picture.locator("[data-cell]").first.hover()
+    assert panel.locator(".wb-same").count() == 3
+
+    # A policy that raises says so with its traceback; the others stay, and running the cell again replaces it.
+    notebook.run(1)
+    more = panel.get_by_label("add a policy")
+    page.wait_for_function(
+        "select => [...select.options].some(o => o.value === 'mine')", arg=more.element_handle(), timeout=PATIENCE_MS
+    )
+    more.select_option("mine")
+    shows(panel, "no idea")
+    failed = panel.locator(".wb-picture").last
+    assert "raise LookupError" in (failed.locator("pre").text_content() or "")
+    assert panel.locator(".wb-picture svg.tw-topology").count() == 3
+    notebook.screenshot(panel, "comparer-exception")
+    before = int(panel.get_attribute("data-results"))
+    notebook.run(2)
+    results(panel, before + 1)
+    assert "not today" in panel.locator("td.wb-pending").last.inner_text()
+    assert panel.locator(".wb-picture svg.tw-topology").count() == 4
+
+    # After a restart the same cell makes one widget that answers, and nothing is left of the old one.
+    notebook.restart()
+    notebook.run(0)
+    page.wait_for_function("() => document.querySelectorAll('.wb-comparer').length === 1", timeout=PATIENCE_MS)
+    panel = notebook.panel("comparer")
+    results(panel, 1)
+    assert panel.locator(".wb-picture").count() == 3
+    assert "mine" not in panel.get_by_label("add a policy").inner_text()
     assert notebook.outside == [] and notebook.complaints == []

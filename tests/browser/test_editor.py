@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.browser.lab import Notebook, Server, open_notebook
+from tests.browser.gestures import click, drag, drop_text, where
+from tests.browser.lab import PATIENCE_MS, ROOT, Notebook, Server, open_notebook
 
 pytestmark = pytest.mark.browser
 
@@ -14,30 +17,11 @@ editor = TopologyEditor()
 editor
 """
 
+SHAPE = """sorted([i.kind, i.name, i.tier, editor.draft[i.parent].name if i.parent else ""] for i in editor.draft)"""
+
 
 def names(notebook: Notebook) -> list[str]:
     return notebook.kernel("sorted(item.name for item in editor.draft)")
-
-
-def where(panel, name):
-    found = panel.evaluate("(root, name) => root.whereIs(name)", name)
-    assert found is not None, f"{name} is not drawn"
-    return found
-
-
-def click(panel, name):
-    at = where(panel, name)
-    panel.page.mouse.click(at["x"], at["y"])
-
-
-def drag(panel, name, onto):
-    start, end = where(panel, name), where(panel, onto)
-    mouse = panel.page.mouse
-    mouse.move(start["x"], start["y"])
-    mouse.down()
-    mouse.move((start["x"] + end["x"]) / 2, (start["y"] + end["y"]) / 2, steps=4)
-    mouse.move(end["x"], end["y"] + 4, steps=4)
-    mouse.up()
 
 
 def test_a_tree_is_drawn_from_nothing_by_mouse_and_keyboard(chromium, lab: Server):
@@ -89,5 +73,179 @@ def test_a_tree_is_drawn_from_nothing_by_mouse_and_keyboard(chromium, lab: Serve
         page.keyboard.press("Control+Shift+Z")
     notebook.settle(panel)
     assert notebook.kernel("[i.to_dict() for i in editor.draft]") == drawn
+
+    with page.expect_download() as download:
+        panel.get_by_role("button", name="Export").click()
+    text = Path(download.value.path()).read_text()
+    canvas.focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    notebook.settle(panel)
+    assert names(notebook) == []
+    drop_text(panel, ".wb-canvas", "drawn.yaml", text)
+    panel.locator(".wb-message").get_by_text("drawn.yaml").wait_for(timeout=PATIENCE_MS)
+    assert notebook.kernel(SHAPE) == sorted(
+        [i["kind"], i["name"], i.get("tier", 0), next((p["name"] for p in drawn if p["id"] == i["parent"]), "")]
+        for i in drawn
+    )
     assert notebook.page.locator(".jp-Cell").count() == 1, "a key reached the notebook"
+    assert notebook.outside == [] and notebook.complaints == []
+
+
+DEMO = f"""
+from workbench.widgets.editor import TopologyEditor
+editor = TopologyEditor({str(ROOT / "datasets" / "three-level-tree" / "hypernodes.yaml")!r})
+editor
+"""
+
+
+def test_text_findings_flags_folding_and_the_clipboard(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "editor-parts", [DEMO], "dark")
+    notebook.run(0)
+    panel, page = notebook.panel("editor"), notebook.page
+    assert panel.evaluate("root => getComputedStyle(root).backgroundColor") != "rgb(255, 255, 255)"
+
+    # A cordoned and a failed node, set by key, and a failed link, by the form.
+    click(panel, "node3")
+    wait_selected(panel, "node3")
+    page.keyboard.press("c")
+    notebook.settle(panel)
+    click(panel, "node6")
+    wait_selected(panel, "node6")
+    page.keyboard.press("x")
+    panel.get_by_label("link failed").check()
+    notebook.settle(panel)
+    flags = "[i.name for i in editor.draft if i.{}]"
+    assert notebook.kernel(flags.format("cordoned")) == ["node3"]
+    assert notebook.kernel(flags.format("failed")) == notebook.kernel(flags.format("link_failed")) == ["node6"]
+
+    # A tier that does not rise is marked where it is drawn, and listed.
+    click(panel, "s0")
+    wait_selected(panel, "s0")
+    panel.get_by_label("tier", exact=True).fill("7")
+    panel.get_by_label("tier", exact=True).press("Enter")
+    page.wait_for_function("r => Number(r.dataset.findings) > 0", arg=panel.element_handle(), timeout=PATIENCE_MS)
+    finding = panel.locator(".wb-findings li").first
+    assert "s0" in finding.inner_text()
+    finding.click()
+    panel.locator(".wb-canvas").focus()
+    page.keyboard.press("Control+z")
+    page.wait_for_function("r => r.dataset.findings === '0'", arg=panel.element_handle(), timeout=PATIENCE_MS)
+
+    # Fold, unfold.
+    before = int(panel.get_attribute("data-drawn"))
+    click(panel, "s4")
+    wait_selected(panel, "s4")
+    page.keyboard.press("Enter")
+    assert int(panel.get_attribute("data-drawn")) == before - 6
+    page.keyboard.press("u")
+    page.keyboard.press("u")
+    assert int(panel.get_attribute("data-drawn")) == before
+
+    at = where(panel, "s4")
+    page.mouse.dblclick(at["x"], at["y"])
+    assert int(panel.get_attribute("data-drawn")) == before - 6
+    at = where(panel, "s4")
+    page.mouse.dblclick(at["x"], at["y"])
+    assert int(panel.get_attribute("data-drawn")) == before
+
+    # Search by a regular expression and by a label.
+    search = panel.get_by_label("search")
+    search.fill("^node[01]$")
+    search.press("Enter")
+    notebook.settle(panel)
+    assert notebook.kernel("editor.selection") == ["node0", "node1"]
+    panel.get_by_label("labels").fill("rack=r1")
+    panel.get_by_label("labels").press("Tab")
+    notebook.settle(panel)
+    search.fill("label:rack=r1")
+    search.press("Enter")
+    notebook.settle(panel)
+    assert notebook.kernel("editor.selection") == ["node0", "node1"]
+
+    # A sub-tree is copied under another switch.
+    click(panel, "s3")
+    wait_selected(panel, "s3")
+    page.keyboard.press("Control+c")
+    notebook.settle(panel)
+    click(panel, "s4")
+    wait_selected(panel, "s4")
+    page.keyboard.press("Control+v")
+    notebook.settle(panel)
+    assert {"s7", "node8", "node9"} <= set(names(notebook))
+
+    # Renaming by F2; the copy is unfolded and selected.
+    click(panel, "s7")
+    wait_selected(panel, "s7")
+    page.keyboard.press("F2")
+    page.keyboard.type("spare")
+    page.keyboard.press("Enter")
+    notebook.settle(panel)
+    assert "spare" in names(notebook)
+
+    # Help by `?`; Escape closes it.
+    panel.locator(".wb-canvas").focus()
+    page.keyboard.press("?")
+    assert panel.get_by_role("dialog", name="help").is_visible()
+    page.keyboard.press("Escape")
+    assert not panel.get_by_role("dialog", name="help").is_visible()
+    notebook.screenshot(panel, "editor-dark")
+    assert page.locator(".jp-Cell").count() == 1, "a key reached the notebook"
+    assert notebook.outside == [] and notebook.complaints == []
+
+
+def wait_selected(panel, name):
+    panel.page.wait_for_function(
+        "([root, name]) => root.querySelector('.wb-inspector input[aria-label=name]')?.value === name",
+        arg=[panel.element_handle(), name],
+        timeout=PATIENCE_MS,
+    )
+
+
+def test_yaml_with_an_error_is_kept_marked_and_mended(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "editor-yaml", [DEMO])
+    notebook.run(0)
+    panel, page = notebook.panel("editor"), notebook.page
+    panel.get_by_role("button", name="YAML").click()
+    notebook.settle(panel)
+    content = panel.locator(".wb-yaml .cm-content")
+    content.click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.insert_text("# mine\napiVersion: topology.volcano.sh/v1alpha1\nkind: HyperNode\n")
+    page.keyboard.insert_text("metadata: {name: extra}\n")
+    page.keyboard.insert_text("spec: {tier: one, members: []}\n---\n")
+    panel.locator(".wb-yaml[data-line='5']").wait_for(timeout=PATIENCE_MS)
+    assert panel.locator(".cm-lint-marker-error").count() == 1
+    assert "tier" in panel.locator(".wb-message").inner_text()
+    assert "tier: one" in content.inner_text() and "extra" not in names(notebook)
+    notebook.screenshot(panel, "editor-yaml-error")
+
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Home")
+    page.keyboard.press("Shift+End")
+    page.keyboard.insert_text("spec: {tier: 2, members: []}")
+    panel.locator(".wb-yaml[data-line='0']").wait_for(timeout=PATIENCE_MS)
+    notebook.settle(panel)
+    assert panel.locator(".cm-lint-marker-error").count() == 0
+    assert "extra" in names(notebook)
+    text = "editor.receive({'id': 1, 'type': 'text', 'body': {}})['body']['text']"
+    assert notebook.kernel(text).startswith("# mine\n")
+    assert notebook.outside == [] and notebook.complaints == []
+
+
+@pytest.mark.parametrize(("sizes", "label"), [((2, 2, 2), "s6"), ((10, 10, 10), "s110"), ((25, 20, 40), "s840")])
+def test_what_is_drawn_can_be_seen(chromium, lab: Server, sizes, label):
+    cell = (
+        "from workbench.topology.generate import Fabric\nfrom workbench.widgets.editor import TopologyEditor\n"
+        f"editor = TopologyEditor(Fabric({sizes}).snapshot())\neditor"
+    )
+    notebook = open_notebook(chromium, lab, f"editor-{len(sizes)}-{sizes[2]}", [cell])
+    notebook.run(0)
+    panel = notebook.panel("editor")
+    top = where(panel, label)
+    assert min(top["width"], top["height"]) >= 4
+    box = panel.evaluate("root => root.pictureBox()")
+    assert box["smallest"] >= 4
+    assert 0.4 <= box["width"] / box["height"] <= 4
     assert notebook.outside == [] and notebook.complaints == []

@@ -22,6 +22,8 @@ KEY_CELLS = {
         "gpus": "(4, 5, 6, 7) 48.33 GB/s",
         "compare": "<svg",
         "table": "volcano-1.13+gpu-lowest-index",
+        "editor": "TopologyEditor",
+        "comparer": "PlacementComparer",
     },
     "01_gpu_subsets.ipynb": {
         "every-k": "48.33",
@@ -80,6 +82,14 @@ KEY_CELLS = {
         "used-picture": "Switches by the number of cross-switch jobs",
         "nine": "switch-affinity        1",
     },
+    "06_write_your_own_policy.ipynb": {
+        "compare-empty": "PlacementComparer",
+        "choose": "<svg",
+        "table": "tightest",
+        "explain": "no HyperNode of the lowest 1 tiers has room for all 4 pods",
+        "exception": "IndexError",
+    },
+    "workbench.ipynb": {"workbench": "Workbench"},
 }
 
 #: Lines of code that still fit a screen.

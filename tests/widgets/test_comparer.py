@@ -9,6 +9,12 @@ from workbench.policies import registry
 from workbench.widgets.comparer import PlacementComparer
 
 
+@pytest.fixture(autouse=True)
+def own_policies(monkeypatch):
+    """What a test registers is gone after it."""
+    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+
+
 @pytest.fixture
 def said(monkeypatch):
     messages = []
@@ -119,3 +125,25 @@ def test_exports(comparer, kind, start):
     ask(comparer, "state")
     comparer.wait()
     assert ask(comparer, "export", kind=kind)["text"].lower().startswith(start)
+
+
+def test_a_policy_from_a_cell_is_told_at_once_and_replaces_itself(comparer, said):
+    @workbench.policy("mine")
+    def mine(gang, ledger):
+        return "not today"
+
+    assert "mine" in [choice["name"] for choice in last(said, "choices")["choices"]]
+    ask(comparer, "choose", chosen=[{"name": "mine"}])
+    comparer.wait()
+    assert last(said, "result")["jobs"][0]["cells"][0]["outcome"] == "pending"
+
+    @workbench.policy("mine")
+    def mine_again(gang, ledger):
+        raise LookupError("no idea")
+
+    comparer.wait()
+    assert last(said, "result")["policies"][0]["error"]["message"] == "LookupError: no idea"
+    heard = len(said)
+    comparer.close()
+    workbench.policy("mine")(mine)
+    assert len(said) == heard

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.policies import Policy, get_policy, list_policies
+from workbench.policies.registry import watch
 
-__all__ = ["make_policy", "policy_choices"]
+__all__ = ["make_policy", "on_new_policy", "policy_choices"]
 
 
 def policy_choices() -> list[dict[str, Any]]:
@@ -16,6 +17,11 @@ def policy_choices() -> list[dict[str, Any]]:
     What a notebook cell registers is there at once; doing it again under the same name replaces it.
     """
     return [info.to_dict() for info in list_policies()]
+
+
+def on_new_policy(told: Callable[[str], None]) -> Callable[[], None]:
+    """Call a function with the name of each policy that a cell registers; what is returned ends it."""
+    return watch(told)
 
 
 def make_policy(name: str, parameters: Mapping[str, Any]) -> Policy:

@@ -40,7 +40,7 @@ from workbench.policies.volcano.scores import NodeOrderParameters, TopologyParam
 from workbench.policies.volcano.v1_13 import Volcano113
 from workbench.policies.volcano.v1_15 import Volcano115
 
-__all__ = ["Entry", "PolicyInfo", "get_gpu_policy", "get_policy", "list_policies", "policy"]
+__all__ = ["Entry", "PolicyInfo", "get_gpu_policy", "get_policy", "list_policies", "policy", "watch"]
 
 F = TypeVar("F", bound=PlaceFunction)
 
@@ -221,6 +221,7 @@ _ALIASES = {"volcano": "volcano-1.15"}
 _registered: dict[str, Entry] = {entry.name: entry for entry in _BUILT_IN}
 _own = frozenset(_registered) | frozenset(_ALIASES)
 _packages_read = False
+_watching: list[Callable[[str], None]] = []
 
 
 def _register(entry: Entry) -> None:
@@ -260,9 +261,28 @@ def policy(name: str, *, reads_topology: bool = False, meaning: str = "") -> Cal
 
     def register(function: F) -> F:
         _register(_function_entry(name, function, reads_topology, meaning))
+        for told in tuple(_watching):
+            told(name)
         return function
 
     return register
+
+
+def watch(told: Callable[[str], None]) -> Callable[[], None]:
+    """Call a function with the name of every policy that a notebook cell registers from now on.
+
+    Returns
+    -------
+    callable
+        Ends it; calling it again does nothing.
+    """
+    _watching.append(told)
+
+    def end() -> None:
+        if told in _watching:
+            _watching.remove(told)
+
+    return end
 
 
 def _function_entry(name: str, function: PlaceFunction, reads_topology: bool = False, meaning: str = "") -> Entry:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from workbench.errors import InputError, WorkbenchError
-from workbench.evaluate.choices import make_policy, policy_choices
+from workbench.evaluate.choices import make_policy, on_new_policy, policy_choices
 from workbench.evaluate.compare import Comparison, compare
 from workbench.formats.load import load
 from workbench.formats.manifest_text import line_of
@@ -59,6 +59,9 @@ class PlacementComparer(Panel):
         self, scenario: Scenario | None = None, policies: Sequence[str] = ("volcano-1.15", "volcano-1.13", "gang")
     ) -> None:
         super().__init__()
+        self._chosen: list[tuple[str, dict[str, Any]]] = []
+        self._worker = Worker()
+        self._forget = on_new_policy(self._registered)
         self._cluster: Callable[[], ClusterSnapshot] | None = None
         if scenario is not None:
             snapshot = scenario.snapshot
@@ -66,12 +69,11 @@ class PlacementComparer(Panel):
         self._given: tuple[Gang, ...] = tuple(scenario.gangs) if scenario is not None else ()
         self._typed: tuple[Gang, ...] = ()
         self._text = ""
-        self._chosen: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in policies]
+        self._chosen = [(name, {}) for name in policies]
         for name, parameters in self._chosen:
             make_policy(name, parameters)
         self.comparison: Comparison | None = None
         self._ran: Sequence[tuple[str, Mapping[str, Any]]] = ()
-        self._worker = Worker()
 
     @property
     def snapshot(self) -> ClusterSnapshot | None:
@@ -157,6 +159,18 @@ class PlacementComparer(Panel):
     def wait(self, seconds: float | None = None) -> None:
         """Until the comparison that runs is there."""
         self._worker.wait(seconds)
+
+    def close(self) -> None:
+        """Take the comparer away from the page."""
+        self._forget()
+        self._worker.cancel()
+        super().close()
+
+    def _registered(self, name: str) -> None:
+        """Offer a policy that a cell has made, and compare anew where it is one of the chosen."""
+        self.tell("choices", {"choices": policy_choices()})
+        if any(name == chosen.partition("+")[0] for chosen, _ in self._chosen):
+            self.run()
 
     def _compare(
         self,

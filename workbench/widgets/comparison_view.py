@@ -8,6 +8,7 @@ from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.model.placement import Placement, Refusal
 from workbench.report.blocks import Layout, pack
 from workbench.report.charts import bottleneck_chart, switch_chart, tier_chart
+from workbench.report.colours import job_colours
 from workbench.report.occupancy import occupancy
 from workbench.report.topology_svg import draw_topology
 
@@ -27,10 +28,11 @@ def comparison_view(comparison: Comparison) -> dict[str, Any]:
             {
                 "key": gang.key,
                 "pods": gang.n_pods,
+                "colour": look.colour,
                 "cells": [_cell(row, gang.key) for row in comparison.rows],
                 "differs": len({_signature(row, gang.key) for row in comparison.rows}) > 1,
             }
-            for gang in comparison.gangs
+            for gang, look in zip(comparison.gangs, job_colours(len(comparison.gangs)))
         ],
         "charts": [chart for draw in (tier_chart, bottleneck_chart, switch_chart) if (chart := draw(comparison))],
         "gaps": list(comparison.snapshot.gaps),
@@ -79,9 +81,11 @@ def _cell(row: ComparisonRow, job: str) -> dict[str, Any]:
     names = ", ".join(metrics.nodes[:_NODES_NAMED]) + (" …" if metrics.n_nodes > _NODES_NAMED else "")
     where = f"{metrics.lca} (tier {metrics.lca_tier})" if metrics.lca_tier else metrics.lca
     slowest = metrics.worst_bottleneck_gb_s
+    pods, nodes = _n(metrics.n_pods, "pod"), _n(metrics.n_nodes, "node")
+    leaves = _n(metrics.n_leaves, "leaf", "leaves")
     return {
         "outcome": "placed",
-        "text": f"{_n(metrics.n_pods, 'pod')} on {_n(metrics.n_nodes, 'node')}, {_n(metrics.n_leaves, 'leaf', 'leaves')}, in {where}",
+        "text": f"{pods} on {nodes}, {leaves}, in {where}",
         "nodes": names,
         "bottleneck": None if slowest is None else f"{slowest:.4g} GB/s",
         "unplaced": len(result.unplaced),

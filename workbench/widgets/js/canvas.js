@@ -90,7 +90,13 @@ export class Canvas {
       clearTimeout(waiting);
       waiting = setTimeout(() => handlers.select(this.selection()), 0);
     });
-    cy.on("dbltap", "node[kind = 'switch']", (event) => handlers.fold(Number(event.target.id())));
+    // Cytoscape's own double tap does not ask whether both were on the same item.
+    let last = { id: "", at: 0 };
+    cy.on("tap", "node[kind = 'switch']", ({ target, timeStamp }) => {
+      const twice = last.id === target.id() && timeStamp - last.at < 400;
+      last = twice ? { id: "", at: 0 } : { id: target.id(), at: timeStamp };
+      if (twice) handlers.fold(Number(target.id()));
+    });
     cy.on("drag", "node", (event) => this.mark(this.targetOf(event.target)));
     cy.on("dragfree", "node", (event) => {
       const parent = this.targetOf(event.target);

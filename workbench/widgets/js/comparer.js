@@ -151,6 +151,7 @@ function render(context) {
     progress.value = 0;
     root.dataset.running = "1";
   });
+  panel.on("choices", (state) => offer(state.choices));
   panel.on("progress", ({ done, policy }) => {
     progress.value = done;
     status.textContent = policy;
@@ -215,11 +216,11 @@ function render(context) {
       h("td", {}, p.error ? "failed" : `${p.placed} placed, ${p.pending} pending${p.bottleneck_gb_s ? `, slowest ${p.bottleneck_gb_s.toPrecision(4)} GB/s` : ""}`)));
     const rows = view.jobs.map((job, index) => h("tr", { "data-job": index, class: job.differs ? "wb-differs" : "",
       onmouseenter: () => link(index), onmouseleave: () => link(null) },
-      h("th", {}, job.key), h("td", {}, String(job.pods)), ...job.cells.map((cell, i) =>
+      h("th", {}, h("span", { class: "wb-swatch", style: `background: ${job.colour}` }), job.key), h("td", {}, String(job.pods)), ...job.cells.map((cell, i) =>
         h("td", { class: `wb-cell wb-${cell.outcome}`, tabindex: 0, role: "button", title: "why?",
           onclick: () => explain(i, job.key), onkeydown: (event) => event.key === "Enter" && explain(i, job.key) },
           h("strong", {}, cell.outcome), ` ${cell.text}`,
-          cell.bottleneck ? `, ${cell.bottleneck}` : "", cell.unplaced ? `, ${cell.unplaced} pods left out` : "",
+          cell.bottleneck ? `, ${cell.bottleneck}` : "", cell.unplaced ? `, ${cell.unplaced} left out` : "",
           ...(cell.nearest ?? []).map((miss) => h("div", { class: "wb-quiet" }, miss)))))) ;
     const warnings = view.policies.flatMap((p) => p.warnings.map((text) => h("li", {}, `${p.name}, ${text}`)));
     return h("div", {}, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows, totals)),

@@ -87,8 +87,10 @@ function render(context) {
 
   /** Select and show items that may be hidden by folding. */
   function show(ids, zoom = false) {
-    items.reveal(ids);
-    canvas.draw();
+    if (items.reveal(ids)) {
+      canvas.draw();
+      drawnTo();
+    }
     canvas.choose(ids);
     select(ids);
     if (zoom) canvas.fit(ids);
@@ -241,10 +243,11 @@ function render(context) {
   }
 
   /** What was copied here; where nothing was, the browser's own paste event brings the text of a file. */
-  function pasteItems(event) {
-    if (!copied) return false;
+  async function pasteItems(event) {
+    if (!copied) return;
     event.preventDefault();
-    return edit({ op: "paste", parent: parentForNew() });
+    const made = await edit({ op: "paste", parent: parentForNew() });
+    if (made?.made.length) show(made.made.slice(0, 1));
   }
 
   function remove() {
@@ -383,7 +386,11 @@ function render(context) {
     panel.ready();
   });
 
-  // For the browser tests: where an item is on the screen.
+  // For the browser tests: the size of the picture in pixels and of its smallest symbol, and where an item is.
+  root.pictureBox = () => {
+    const { w, h: height } = canvas.cy.elements().renderedBoundingBox();
+    return { width: w, height, smallest: Math.min(...canvas.cy.nodes().map((n) => Math.min(n.renderedWidth(), n.renderedHeight()))) };
+  };
   root.whereIs = (name) => {
     const node = canvas.cy.nodes().filter((n) => items.get(Number(n.id())).name === name);
     if (node.empty()) return null;

@@ -148,13 +148,15 @@ export class Items {
     }
   }
 
-  /** Unfold whatever hides these items. */
+  /** Unfold whatever hides these items; true where something was. */
   reveal(ids) {
+    let unfolded = false;
     for (const id of ids) {
       for (let up = this.byId.get(id)?.parent; up !== undefined && up !== ROOT; up = this.byId.get(up)?.parent) {
-        this.folded.delete(up);
+        unfolded = this.folded.delete(up) || unfolded;
       }
     }
+    return unfolded;
   }
 }
 

@@ -1,0 +1,166 @@
+"""The widgets in JupyterLab and headless Chromium: first picture, unfolding, one edit, one comparison after an edit.
+
+Page, browser, server and kernel are processes of their own, as they are for a person: unlike the other benchmarks this
+one runs on all cores.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from measure import row
+
+from tests.browser.chromium import launched, missing
+from tests.browser.lab import PATIENCE_MS, Notebook, open_notebook, start_lab
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator
+
+    from tests.browser.lab import Server
+
+#: 7 pods of 116 leaves of 25 nodes: 20,300 nodes; one pod with all that it holds is 3,017 items.
+FABRIC = "Fabric((25, 116, 7)).snapshot()"
+
+_CELL = f"""
+from workbench.topology.generate import Fabric, JobShape, scenario_of
+from workbench.widgets.editor import TopologyEditor
+from workbench.widgets.workbench import Workbench
+cluster = {FABRIC}
+jobs = [JobShape("train", 250, mode="soft"), JobShape("tune", 100, mode="hard", highest_tier=2)]
+"""
+
+# Milliseconds from a key or a click until an attribute of the widget says that the answer is drawn.
+_UNTIL = """
+async ([root, attribute, key, button]) => {
+  const before = root.dataset[attribute];
+  const began = performance.now();
+  const changed = new Promise((done) => {
+    const watch = new MutationObserver(() => root.dataset[attribute] !== before && (watch.disconnect(), done()));
+    watch.observe(root, {attributes: true});
+  });
+  if (button) [...root.querySelectorAll('button')].find((b) => b.textContent === button).click();
+  else root.querySelector('.wb-canvas').dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
+  await changed;
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  return performance.now() - began;
+}
+"""
+
+# From the edit of one widget until the result of the other is drawn.
+_RESCORE = """
+async ([editor, comparer]) => {
+  const before = comparer.dataset.results;
+  const began = performance.now();
+  const changed = new Promise((done) => {
+    const watch = new MutationObserver(() => comparer.dataset.results !== before && (watch.disconnect(), done()));
+    watch.observe(comparer, {attributes: true});
+  });
+  editor.querySelector('.wb-canvas').dispatchEvent(new KeyboardEvent('keydown', {key: 'n', bubbles: true}));
+  await changed;
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  return performance.now() - began;
+}
+"""
+
+_FIRST = """
+async () => {
+  const panel = window.jupyterapp.shell.currentWidget;
+  panel.content.activeCellIndex = 1;
+  const began = performance.now();
+  window.jupyterapp.commands.execute('notebook:run-cell');
+  for (;;) {
+    if (document.querySelector('.wb-editor[data-ready=true]')) return performance.now() - began;
+    await new Promise((done) => requestAnimationFrame(done));
+  }
+}
+"""
+
+
+def rows() -> Iterator[dict[str, object]]:
+    """Four rows; the goals are issue 7's. Nothing, with a line that says why, where there is no browser."""
+    if reason := missing():
+        print(f"bench_widgets: {reason}; skipped", file=sys.stderr)
+        return
+    with _all_cores(), tempfile.TemporaryDirectory() as folder, launched() as browser:
+        server = start_lab(Path(folder))
+        try:
+            yield from _editor(browser, server)
+            yield from _workbench(browser, server)
+        finally:
+            server.process.terminate()
+            server.process.wait(timeout=30)
+
+
+@contextmanager
+def _all_cores() -> Iterator[None]:
+    """Take back what `run.py` has pinned, for as long as this lasts."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    yield
+    os.sched_setaffinity(0, before)
+
+
+def _row(benchmark: str, size: str, milliseconds: list[float], goal_ms: float, note: str) -> dict[str, object]:
+    return row(benchmark, size, [ms * 1e3 for ms in milliseconds], "", None, goal_ms * 1e3, note)
+
+
+def _select_first(notebook: Notebook, panel: Locator) -> None:
+    panel.locator(".wb-canvas").focus()
+    notebook.page.keyboard.press("ArrowUp")
+    notebook.page.keyboard.press("ArrowDown")
+    notebook.settle(panel)
+
+
+def _until(notebook: Notebook, panel: Locator, attribute: str, key: str = "", button: str = "") -> float:
+    spent: float = notebook.page.evaluate(_UNTIL, [panel.element_handle(), attribute, key, button])
+    notebook.settle(panel)
+    return spent
+
+
+def _editor(browser: Browser, server: Server) -> Iterator[dict[str, object]]:
+    notebook = open_notebook(browser, server, "bench-editor", [_CELL, "editor = TopologyEditor(cluster)\neditor"])
+    notebook.run(0)
+    first = notebook.page.evaluate(_FIRST)
+    panel = notebook.panel("editor")
+    yield _row("editor, first picture", "20300 nodes, folded", [first], 5_000, "from running the cell")
+    notebook.page.wait_for_function("r => r.dataset.findings", arg=panel.element_handle(), timeout=PATIENCE_MS)
+    _select_first(notebook, panel)
+    _until(notebook, panel, "drawn", button="Unfold")
+    unfolded = _until(notebook, panel, "drawn", button="Unfold")
+    shown = panel.get_attribute("data-drawn")
+    yield _row("editor, unfold", "20300 nodes", [unfolded], 3_000, f"{shown} items drawn")
+    for size, prepare in (("3,000 drawn", False), ("folded", True)):
+        if prepare:
+            panel.get_by_role("button", name="Fold", exact=True).click()
+        edits = [_until(notebook, panel, "revision", key="n") for _ in range(9)]
+        drawn = panel.get_attribute("data-drawn")
+        yield _row("editor, one edit", f"20300 nodes, {size}", edits[1:], 100, f"key to picture, {drawn} items drawn")
+    notebook.page.context.close()
+
+
+def _workbench(browser: Browser, server: Server) -> Iterator[dict[str, object]]:
+    cell = "bench = Workbench(scenario_of(Fabric((10, 10, 10)), jobs), ['volcano-1.13', 'spread'])\nbench"
+    notebook = open_notebook(browser, server, "bench-workbench", [_CELL, cell])
+    notebook.run(0)
+    notebook.run(1)
+    editor, comparer = notebook.panel("editor"), notebook.panel("comparer")
+    notebook.page.wait_for_function(
+        "r => Number(r.dataset.results ?? 0) > 0", arg=comparer.element_handle(), timeout=PATIENCE_MS
+    )
+    _select_first(notebook, editor)
+    times = []
+    for _ in range(9):
+        times.append(notebook.page.evaluate(_RESCORE, [editor.element_handle(), comparer.element_handle()]))
+        notebook.settle(editor)
+        notebook.settle(comparer)
+    yield _row("comparer, after an edit", "1000 nodes", times[1:], 100, "2 policies, 350 pods; key to pictures")
+    notebook.page.context.close()
