@@ -22,7 +22,7 @@ STUBTEST := --mypy-config-file pyproject.toml --allowlist tests/core/stubtest_al
 DEMO_POLICIES := allocate,gang,binpack,spread,volcano-1.13,volcano-1.13+gpu-lowest-index
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test quick lab bench widgets lint format sanitize kernels-debug dist-check lock clean FORCE
+.PHONY: help build demo test quick lab voila bench widgets lint format sanitize kernels-debug dist-check lock clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -42,8 +42,11 @@ test: build ## everything: quick, slow, browser, notebooks, conformance
 quick: build ## the quick set, as plain pytest runs it
 	$(PYTEST)
 
-lab: build ## JupyterLab on the notebooks (ARGS=--no-browser)
-	$(VENV)/bin/jupyter lab notebooks $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS)
+lab: build ## JupyterLab on notebooks/workbench.ipynb and the others (ARGS=--no-browser)
+	$(VENV)/bin/jupyter lab notebooks/workbench.ipynb $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS)
+
+voila: build ## the workbench as a page without cells (ARGS=--no-browser)
+	$(VENV)/bin/voila notebooks/workbench.ipynb $(ARGS)
 
 bench: build ## benchmarks beside their baselines, on one core (ARGS='--only NAME'); also build/bench.json
 	$(PY) benchmarks/run.py $(ARGS)

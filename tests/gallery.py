@@ -66,14 +66,14 @@ def _compare(notebook: Notebook, panel: Locator, size: str) -> None:
     )
 
 
-_WIDGETS = {
+WIDGETS = {
     "editor": ("TopologyEditor(cluster({sizes}).snapshot)", _draw_an_editor),
     "comparer": ("PlacementComparer(cluster({sizes}), ['volcano-1.13', 'spread', 'binpack'])", _compare),
 }
 
 
 def _take(browser: Browser, server: Server, widget: str, size: str, theme: str) -> None:
-    code, prepare = _WIDGETS[widget]
+    code, prepare = WIDGETS[widget]
     notebook = open_notebook(
         browser, server, f"{widget}-{size}-{theme}", [_BEGIN + code.format(sizes=SIZES[size])], theme
     )
@@ -98,7 +98,7 @@ def main(names: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder, launched() as browser:
         server = start_lab(Path(folder))
         try:
-            for widget in _WIDGETS:
+            for widget in WIDGETS:
                 for size in SIZES:
                     for theme in THEMES:
                         if not names or f"{widget}-{size}" in names or f"{widget}-{size}-{theme}" in names:

@@ -29,6 +29,7 @@ KEY_CELLS = {
         "every-k": "48.33",
         "document": "15.52",
         "ties": "chosen (0, 1, 2, 3) of ((0, 1, 2, 3), (4, 5, 6, 7))",
+        "loader": "MatrixLoader",
         "slow-b": "6.02",
         "regret-b": "88%",
         "half": "<svg",
@@ -51,6 +52,7 @@ KEY_CELLS = {
     "03_topologies_from_anywhere.ipynb": {
         "load": "topology.conf      Topology(12 nodes, 7 HyperNodes (4 of tier 1, 2 of tier 2, 1 of tier 3))",
         "draw": "<svg",
+        "editor": "TopologyEditor",
         "same": "leaf-4 → leaf-4a-group",
         "aside": "storage ports, not nodes: nas-1 (1 port)",
         "recable": "gpu-06",

@@ -153,18 +153,13 @@ class PlacementComparer(Panel):
 
     def close(self) -> None:
         """Give up what runs, and take the widget away from the page."""
+        self._forget()
         self.cancel()
         super().close()
 
     def wait(self, seconds: float | None = None) -> None:
         """Until the comparison that runs is there."""
         self._worker.wait(seconds)
-
-    def close(self) -> None:
-        """Take the comparer away from the page."""
-        self._forget()
-        self._worker.cancel()
-        super().close()
 
     def _registered(self, name: str) -> None:
         """Offer a policy that a cell has made, and compare anew where it is one of the chosen."""
