@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,12 +27,15 @@ THEMES = ("light", "dark")
 #: Nodes per HyperNode of tier 1, HyperNodes per HyperNode above, and so on.
 SIZES = {"8": (2, 2, 2), "1000": (10, 10, 10), "20000": (25, 20, 40)}
 
+POLICIES = ["volcano-1.13", "spread", "binpack"]
+
 _BEGIN = """
 import workbench as wb
 from workbench.topology.generate import Fabric, JobShape, scenario_of
 from workbench.widgets.editor import TopologyEditor
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.matrix_loader import MatrixLoader
+from workbench.topology.machines import nvl72, supernode_384
 
 def cluster(sizes):
     n = Fabric(sizes).n_nodes
@@ -66,17 +70,31 @@ def _compare(notebook: Notebook, panel: Locator, size: str) -> None:
     )
 
 
-WIDGETS = {
-    "editor": ("TopologyEditor(cluster({sizes}).snapshot)", _draw_an_editor),
-    "comparer": ("PlacementComparer(cluster({sizes}), ['volcano-1.13', 'spread', 'binpack'])", _compare),
+def _choose_gpus(notebook: Notebook, panel: Locator, size: str) -> None:
+    notebook.settle(panel)
+
+
+#: Per widget: the value of a cell by size, and what is done before the picture.
+WIDGETS: dict[str, tuple[dict[str, str], Callable[[Notebook, Locator, str], None]]] = {
+    "editor": ({size: f"TopologyEditor(cluster({sizes}).snapshot)" for size, sizes in SIZES.items()}, _draw_an_editor),
+    "comparer": (
+        {size: f"PlacementComparer(cluster({sizes}), {POLICIES})" for size, sizes in SIZES.items()},
+        _compare,
+    ),
+    "matrix": (
+        {
+            "8": f"MatrixLoader(wb.load_matrix({str(ROOT / 'datasets' / 'koordinator-matrices' / 'matrix-a.txt')!r}))",
+            "72": "MatrixLoader(nvl72())",
+            "384": "MatrixLoader(supernode_384())",
+        },
+        _choose_gpus,
+    ),
 }
 
 
 def _take(browser: Browser, server: Server, widget: str, size: str, theme: str) -> None:
-    code, prepare = WIDGETS[widget]
-    notebook = open_notebook(
-        browser, server, f"{widget}-{size}-{theme}", [_BEGIN + code.format(sizes=SIZES[size])], theme
-    )
+    codes, prepare = WIDGETS[widget]
+    notebook = open_notebook(browser, server, f"{widget}-{size}-{theme}", [_BEGIN + codes[size]], theme)
     notebook.page.set_viewport_size({"width": 1500, "height": 1500})
     notebook.run(0)
     panel = notebook.panel(widget)
@@ -98,8 +116,8 @@ def main(names: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder, launched() as browser:
         server = start_lab(Path(folder))
         try:
-            for widget in WIDGETS:
-                for size in SIZES:
+            for widget, (codes, _) in WIDGETS.items():
+                for size in codes:
                     for theme in THEMES:
                         if not names or f"{widget}-{size}" in names or f"{widget}-{size}-{theme}" in names:
                             _take(browser, server, widget, size, theme)

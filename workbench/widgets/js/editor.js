@@ -57,7 +57,7 @@ function render(context) {
     panel.message, panel.busy,
     h("div", { class: "wb-editor-body" }, drawing, side, text));
   const help = helpOverlay(root);
-  const hint = h("div", { class: "wb-hint", hidden: true }, h("p", {}, "Drag “+ switch” onto this place, or click here and press S."),
+  const hint = h("div", { class: "wb-empty", hidden: true }, h("p", {}, "Drag “+ switch” onto this place, or click here and press S."),
     h("p", {}, "Or set the numbers beside “Add” and click it: a tier of switches with their nodes."),
     h("p", {}, "Or drop a file here: HyperNodes, Slurm’s topology.conf, GraphML, ibnetdiscover … “?” lists the keys."));
   drawing.append(hint);
