@@ -29,13 +29,18 @@ SIZES = {"8": (2, 2, 2), "1000": (10, 10, 10), "20000": (25, 20, 40)}
 
 POLICIES = ["volcano-1.13", "spread", "binpack"]
 
-_BEGIN = """
+_BEGIN = f"""
+import os
+
+os.chdir({str(ROOT)!r})
+
 import workbench as wb
 from workbench.topology.generate import Fabric, JobShape, scenario_of
 from workbench.widgets.editor import TopologyEditor
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.matrix_loader import MatrixLoader
 from workbench.topology.machines import nvl72, supernode_384
+
 
 def cluster(sizes):
     n = Fabric(sizes).n_nodes
@@ -83,7 +88,7 @@ WIDGETS: dict[str, tuple[dict[str, str], Callable[[Notebook, Locator, str], None
     ),
     "matrix": (
         {
-            "8": f"MatrixLoader(wb.load_matrix({str(ROOT / 'datasets' / 'koordinator-matrices' / 'matrix-a.txt')!r}))",
+            "8": "MatrixLoader(wb.load_matrix('datasets/koordinator-matrices/matrix-a.txt'))",
             "72": "MatrixLoader(nvl72())",
             "384": "MatrixLoader(supernode_384())",
         },
