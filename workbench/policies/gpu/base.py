@@ -18,7 +18,7 @@ from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.placement import words_to_mask
-from workbench.model.snapshot import gpu_words_row
+from workbench.model.snapshot import gpu_words
 
 __all__ = ["Dealt", "GpuPolicy", "GpuQuestions", "NodeGpus", "lowest_indices"]
 
@@ -191,12 +191,15 @@ class GpuQuestions:
         gpu_free = self.ledger.gpu_free
         words = np.zeros((gang.n_pods, gpu_free.shape[1]), dtype=np.uint64)
         pods = pods[np.argsort(node[pods], kind="stable")]
-        nodes, first, count = np.unique(node[pods], return_index=True, return_counts=True)
+        node_of_pod = node[pods]
+        first = np.flatnonzero(np.diff(node_of_pod, prepend=-1))
+        nodes, count = node_of_pod[first], np.diff(first, append=len(pods))
         sums = np.add.reduceat(wanted[pods], first)
         free = gpu_free[nodes]
-        if (sums > np.bitwise_count(free).sum(axis=1)).any():
+        n_free = np.bitwise_count(free).sum(axis=1, dtype=np.int64)
+        if (sums > n_free).any():
             raise InternalError("a node policy gave a node more GPU pods than it has free GPUs")
-        everything = (count == 1) & (sums == np.bitwise_count(free).sum(axis=1))
+        everything = (count == 1) & (sums == n_free)
         matrix = self.ledger.snapshot.node_matrix[nodes]
         if self.policy.counts_only:
             words[pods[first[everything]]] = free[everything]
@@ -217,9 +220,8 @@ class GpuQuestions:
                 return Dealt(None, unserved=int(nodes[at[0]]))
             _check_masks(self.policy.name, gpus, requests, masks)
             asked.append((gpus, requests, len(at)))
-            rows = np.array([gpu_words_row(mask, words.shape[1]) for mask in masks])
-            for offset in range(len(requests)):
-                words[pods[first[at] + offset]] = rows[offset]
+            # A row of words for each pod of a node; nodes alike get the same.
+            words[pods[first[at, None] + np.arange(len(masks))]] = gpu_words(masks, words.shape[1])
         return Dealt(words, tuple(self.policy.warnings(asked)))
 
     def _deal_wholes(self, gang: Gang, node: Ints) -> Dealt | None:
