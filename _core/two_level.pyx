@@ -398,8 +398,12 @@ cdef class TwoLevel(SubJobSearch):
         cdef int64_t i, node
         for i in range(self.n_shapes):
             for node in range(self.n):
-                if self.look(&self.shapes[i], <int32_t>node) != -INFINITY:
-                    out[i] = True
+                # Counts stop at the pods that there are to place: of none they say nothing.
+                if self.counts[i].cap > 0:
+                    out[i] = self.holds(i, node) > 0
+                else:
+                    out[i] = self.look(&self.shapes[i], <int32_t>node) != -INFINITY
+                if out[i]:
                     break
         return out_array
 

@@ -562,7 +562,11 @@ def _bound_count(name: str, count: int) -> None:
 
 def _finite(name: str, numbers: NDArray[np.float64] | float) -> None:
     # Sums and products of such numbers stay finite, so that no NaN enters the order of choice.
-    if not bool((np.abs(numbers) <= MAX_SCORE).all()):
+    if isinstance(numbers, np.ndarray):
+        fine = bool((np.abs(numbers) <= MAX_SCORE).all())
+    else:
+        fine = abs(numbers) <= MAX_SCORE
+    if not fine:
         raise InputError("not finite or too large", source=name, expected=f"-{MAX_SCORE:g}..{MAX_SCORE:g}")
 
 

@@ -151,8 +151,7 @@ class Nodes:
     idle_at_open: NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Shape:
+class Shape(NamedTuple):
     """Pods that ask for the same: request (r,) int64, feasible (n,) uint8 or None, extra score (n,) float64 or None."""
 
     request: NDArray[np.int64]

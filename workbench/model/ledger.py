@@ -54,7 +54,7 @@ class Ledger:
         self.snapshot = snapshot
         self.topology = snapshot.topology
         self.used = snapshot.used.copy()
-        self.idle = snapshot.allocatable - snapshot.used
+        self.idle = np.subtract(snapshot.allocatable, snapshot.used, order="C")
         self.gpu_free = snapshot.gpu_free.copy()
         self.releasing = snapshot.releasing
         self._domain_idle: Longs | None = None
@@ -85,7 +85,7 @@ class Ledger:
         other = self.copy()
         other.snapshot = self.snapshot.after_endings
         if gone and self.releasing is not None:
-            other.idle = self.idle + self.releasing
+            other.idle = np.add(self.idle, self.releasing, order="C")
             other.gpu_free = self.gpu_free | (other.snapshot.gpu_free & ~self.snapshot.gpu_free)
             other.releasing = None
         return other
@@ -183,8 +183,12 @@ class Ledger:
             if gpu_words is not None:
                 self.gpu_free[nodes] ^= gpu_words
         else:
-            np.add.at(self.used, nodes, rows)
-            np.subtract.at(self.idle, nodes, rows)
+            n_columns = self.used.shape[1]
+            # Cell by cell: `at` is far faster along one axis than row by row. Both arrays are in C order.
+            cells = (nodes[:, None].astype(np.int64) * n_columns + np.arange(n_columns)).reshape(-1)
+            amounts = rows.reshape(-1)
+            np.add.at(self.used.reshape(-1), cells, amounts)
+            np.subtract.at(self.idle.reshape(-1), cells, amounts)
             if gpu_words is not None:
                 # Taking and giving back are the same flip: the sets of one call are disjoint.
                 np.bitwise_xor.at(self.gpu_free, nodes, gpu_words)

@@ -24,6 +24,7 @@ UNLIMITED = 1 << 40
 _GPU_RESOURCES = frozenset({"nvidia.com/gpu", "amd.com/gpu", "gpu", "huawei.com/npu"})
 
 
+@lru_cache(maxsize=256)
 def is_gpu_resource(name: str) -> bool:
     """Whether a resource counts whole accelerators (GPUs or NPUs) that are chosen one by one."""
     return name in _GPU_RESOURCES or name.startswith("huawei.com/Ascend") or name.startswith("huawei.com/ascend")

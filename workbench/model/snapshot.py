@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -94,9 +94,9 @@ class RunningPod:
     group_phase: str = ""
 
 
-def gpu_words(masks: list[int]) -> Words:
-    """GPU masks as rows of little-endian 64-bit words, as wide as the widest needs (at least one word)."""
-    width = max([1, *((m.bit_length() + 63) // 64 for m in masks)])
+def gpu_words(masks: Sequence[int], least: int = 1) -> Words:
+    """GPU masks as rows of little-endian 64-bit words, as wide as the widest needs (at least `least` words)."""
+    width = max([least, *((m.bit_length() + 63) // 64 for m in masks)])
     raw = b"".join(m.to_bytes(8 * width, "little") for m in masks)
     return np.frombuffer(raw, dtype="<u8").reshape(len(masks), width).astype(np.uint64)
 

@@ -241,7 +241,11 @@ class Topology(Displayed):
 
     def domains_at(self, tier: int) -> Ints:
         """Domains of a tier in byte order of their names."""
-        return np.flatnonzero(self.tier == tier).astype(np.int32)
+        return self._by_tier.get(tier, np.zeros(0, dtype=np.int32))
+
+    @cached_property
+    def _by_tier(self) -> dict[int, Ints]:
+        return {tier: _frozen(np.flatnonzero(self.tier == tier).astype(np.int32)) for tier in self.tiers}
 
     @cached_property
     def children(self) -> tuple[Ints, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,10 @@ class Request:
 
     def progress(self) -> Progress:
         """A fresh count of what the gang still needs."""
+        return self._start.copy()
+
+    @cached_property
+    def _start(self) -> Progress:
         return Progress.of(self.gang, self.snapshot)
 
 

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import pods_per_node
 from workbench.model.gang import Gang
-from workbench.model.labels import NodeFilter
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Reason
 from workbench.model.resources import request_vector
@@ -45,7 +44,7 @@ class Demand:
         self.rows: Longs = np.array([row for row, _ in vectors], dtype=np.int64).reshape(len(vectors), len(columns))
         self.missing = tuple(missing for _, missing in vectors)
         # By what a mask depends on: roles that agree share one array.
-        self._masks: dict[tuple[NodeFilter, int, bool], Bytes] = {}
+        self._masks: dict[tuple[int, int, bool], Bytes] = {}
 
     @cached_property
     def order(self) -> tuple[int, ...]:
@@ -77,16 +76,18 @@ class Demand:
     def feasible(self, role: int) -> Bytes:
         """Nodes that a pod of the role accepts, resources apart: uint8 of shape (n,)."""
         condition, n_gpus, lacks = self.gang.roles[role].filter, self.gang.roles[role].n_gpus, bool(self.missing[role])
-        key = (condition, n_gpus, lacks)
-        if key not in self._masks:
+        # The gang keeps its filters, and to hash one takes longer than to look it up.
+        key = (id(condition), n_gpus, lacks)
+        found = self._masks.get(key)
+        if found is None:
             mask = self.ledger.snapshot.filters.mask(condition)
             chosen = self.gpus.feasible(n_gpus)
             if chosen is not None:
                 mask = mask & chosen
             if lacks:
                 mask = np.zeros_like(mask)
-            self._masks[key] = mask.view(np.uint8)
-        return self._masks[key]
+            found = self._masks[key] = mask.view(np.uint8)
+        return found
 
     def capacity(self, role: int, idle: Longs, cap: int) -> Longs:
         """Pods of the role that each node holds, at most `cap`: int64 of shape (n,)."""

@@ -95,7 +95,7 @@ class Progress:
         """Pods without which the gang may not start, at least: 0 when it is ready."""
         short = 0
         if self._minimums_count:
-            short = sum(max(0, m - p) for p, m in zip(self.present, self.minimums, strict=True))
+            short = sum([m - p for p, m in zip(self.present, self.minimums, strict=True) if m > p])
         return max(short, self.min_available - self.counted, 0)
 
     def until_ready(self, role: int) -> int:

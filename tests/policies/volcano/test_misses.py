@@ -15,6 +15,8 @@ from tests.policies.volcano.test_invariants import identical, tree
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Refusal
 from workbench.policies import get_policy
+from workbench.policies.volcano import v1_15
+from workbench.policies.volcano.misses import nearest_misses
 
 BOTH = ("volcano-1.13", "volcano-1.15")
 
@@ -122,3 +124,22 @@ def test_a_pending_job_of_any_kind_has_one_per_tier_that_it_may_use(name, make, 
 def test_a_miss_says_which_hypernode_by_the_smallest_name():
     cluster = snapshot(["a0", "b0"], [("b", 1, ["b0"], ""), ("a", 1, ["a0"], "")], cpu=2000, gpus=0)
     assert misses("volcano-1.15", gang(5, "hard", 1), cluster) == [(1, "a", 2, 5)]
+
+
+def test_those_by_the_counts_of_the_search_are_those_counted_role_by_role(monkeypatch):
+    tiers = []
+
+    def counted_twice(request, known, allowed=None, room=None):
+        if room is not None:
+            # Nothing known: every tier is looked up.
+            by_search = nearest_misses(request, {}, allowed, room)
+            assert by_search == nearest_misses(request, {}, allowed)
+            tiers.append(len(by_search))
+        return nearest_misses(request, known, allowed, room)
+
+    monkeypatch.setattr(v1_15, "nearest_misses", counted_twice)
+    for seed in range(300):
+        rng = random.Random(seed)
+        cluster = random_cluster(rng)
+        get_policy("volcano-1.15", normal_pod_enable=False).place(random_newest_gang(rng, cluster), cluster.ledger())
+    assert len(tiers) > 50 and max(tiers) > 2

@@ -18,7 +18,7 @@ from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.placement import words_to_mask
-from workbench.model.snapshot import gpu_words_row
+from workbench.model.snapshot import gpu_words
 
 __all__ = ["Dealt", "GpuPolicy", "GpuQuestions", "NodeGpus", "lowest_indices"]
 
@@ -191,12 +191,15 @@ class GpuQuestions:
         gpu_free = self.ledger.gpu_free
         words = np.zeros((gang.n_pods, gpu_free.shape[1]), dtype=np.uint64)
         pods = pods[np.argsort(node[pods], kind="stable")]
-        nodes, first, count = np.unique(node[pods], return_index=True, return_counts=True)
+        node_of_pod = node[pods]
+        first = np.flatnonzero(np.diff(node_of_pod, prepend=-1))
+        nodes, count = node_of_pod[first], np.diff(first, append=len(pods))
         sums = np.add.reduceat(wanted[pods], first)
         free = gpu_free[nodes]
-        if (sums > np.bitwise_count(free).sum(axis=1)).any():
+        n_free = np.bitwise_count(free).sum(axis=1, dtype=np.int64)
+        if (sums > n_free).any():
             raise InternalError("a node policy gave a node more GPU pods than it has free GPUs")
-        everything = (count == 1) & (sums == np.bitwise_count(free).sum(axis=1))
+        everything = (count == 1) & (sums == n_free)
         matrix = self.ledger.snapshot.node_matrix[nodes]
         if self.policy.counts_only:
             words[pods[first[everything]]] = free[everything]
@@ -217,9 +220,8 @@ class GpuQuestions:
                 return Dealt(None, unserved=int(nodes[at[0]]))
             _check_masks(self.policy.name, gpus, requests, masks)
             asked.append((gpus, requests, len(at)))
-            rows = np.array([gpu_words_row(mask, words.shape[1]) for mask in masks])
-            for offset in range(len(requests)):
-                words[pods[first[at] + offset]] = rows[offset]
+            # A row of words for each pod of a node; nodes alike get the same.
+            words[pods[first[at, None] + np.arange(len(masks))]] = gpu_words(masks, words.shape[1])
         return Dealt(words, tuple(self.policy.warnings(asked)))
 
     def _deal_wholes(self, gang: Gang, node: Ints) -> Dealt | None:
@@ -278,20 +280,24 @@ def _check_masks(policy: str, gpus: NodeGpus, requests: Sequence[int], masks: Se
         given |= mask
 
 
+#: Odd, and its powers look random.
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+
 def _alike(
     matrix: Ints, free: Words, wanted: Longs, first: npt.NDArray[np.intp], count: npt.NDArray[np.intp]
 ) -> list[tuple[npt.NDArray[np.intp], tuple[int, ...]]]:
     """Groups of nodes in the same state that hold pods with the same requests in the same order."""
-    groups: list[tuple[list[int], tuple[int, ...]]] = []
+    groups: list[tuple[npt.NDArray[np.intp], tuple[int, ...]]] = []
     for size in np.unique(count).tolist():
         nodes = np.flatnonzero(count == size)
         requests = wanted[first[nodes][:, None] + np.arange(size)]
         table = np.concatenate([matrix[nodes, None], free[nodes].view(np.int64), requests], axis=1, dtype=np.int64)
-        found: dict[bytes, list[int]] = {}
-        for node, key in zip(
-            nodes.tolist(), table.view(np.dtype((np.void, table.strides[0])))[:, 0].tolist(), strict=True
-        ):
-            found.setdefault(key, []).append(node)
-        at = np.searchsorted(nodes, [same[0] for same in found.values()])
-        groups += zip(found.values(), map(tuple, requests[at].tolist()), strict=True)
-    return [(np.array(same, dtype=np.intp), requests) for same, requests in sorted(groups)]
+        # Any sort that brings equal rows together: one number of a row sorts faster than the row. Should two kinds of
+        # rows share a number, a kind may be cut in several groups, which get the same answer.
+        digest = table.view(np.uint64) @ _FACTOR ** np.arange(1, table.shape[1] + 1, dtype=np.uint64)
+        order = np.argsort(digest, kind="stable")
+        cuts = np.flatnonzero((table[order[1:]] != table[order[:-1]]).any(axis=1)) + 1
+        for same in np.split(order, cuts):
+            groups.append((nodes[same], tuple(requests[same[0]].tolist())))
+    return sorted(groups, key=lambda group: int(group[0][0]))

@@ -62,9 +62,8 @@ def compiled_search(
         record=record,
         wanted=np.array([gang.min_subgroups[name] for name in policies], dtype=np.int64),
     )
-    order = sorted(range(len(subs)), key=_order(gang.key, subs).__getitem__)
     rank = np.empty(len(subs), dtype=np.int32)
-    rank[order] = np.arange(len(subs), dtype=np.int32)
+    rank[_order(gang.key, subs)] = np.arange(len(subs), dtype=np.int32)
     numbers_of_policies = {name: i for i, name in enumerate(policies)}
     columns = SubJobColumns(
         start=subs.start,
@@ -148,10 +147,16 @@ def nodes_of_pods(request: Request, subs: SubJobs, search: TwoLevel) -> Ints:
     return node
 
 
-def _order(key: str, subs: SubJobs) -> list[tuple[int, int, bytes]]:
-    """What sub-jobs are sorted by: higher priority, then MatchIndex, then id."""
-    ids = [(f"{key}/{name}" if name else key).encode() for name in subs.names]
-    return list(zip((-subs.priority).tolist(), subs.match_index.tolist(), ids, strict=True))
+def _order(key: str, subs: SubJobs) -> npt.NDArray[np.intp]:
+    """Sub-jobs by higher priority, then MatchIndex, then id."""
+    keys = [subs.match_index, -subs.priority]
+    order = np.lexsort(keys)
+    # Most often MatchIndex alone tells them apart.
+    if bool(np.logical_and(*(column[order[1:]] == column[order[:-1]] for column in keys)).any()):
+        ids = [(f"{key}/{name}" if name else key).encode() for name in subs.names]
+        by_id = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.intp)
+        order = by_id[np.lexsort([column[by_id] for column in keys])]
+    return order
 
 
 def _starts(lengths: Sequence[int]) -> Longs:

@@ -26,7 +26,10 @@ T = TypeVar("T")
 
 def large_enough(idle: Longs, minimum: Longs) -> Flags:
     """Whether a request fits the idle resources of each HyperNode, resource by resource; idle of shape (d + 1, r)."""
-    enough: Flags = np.all(idle >= minimum, axis=1)
+    enough = np.ones(len(idle), dtype=np.bool_)
+    # Column by column: numpy is slow along an axis as short as the resources.
+    for column, amount in enumerate(minimum.tolist()):
+        enough &= idle[:, column] >= amount
     return enough
 
 
@@ -39,12 +42,8 @@ class Gradients:
     @cached_property
     def _by_tier(self) -> list[tuple[int, Ints]]:
         """Per tier, closest first, its domains in the order of a walk over the forest."""
-        place, _ = self.topology.preorder
-        found = []
-        for tier in self.topology.tiers:
-            domains = self.topology.domains_at(tier)
-            found.append((tier, domains[np.argsort(place[domains])]))
-        return found
+        tree = self.topology.domain_tree
+        return list(zip(tree.tiers.tolist(), np.split(tree.tier_domains, tree.tier_start[1:-1]), strict=True))
 
     def start(self, given: int, record: int, highest: int) -> int | None:
         """Where the walk begins: the lower one of the given HyperNode and the highest that the record allows.

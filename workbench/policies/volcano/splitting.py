@@ -120,16 +120,23 @@ class SubJobs(Sequence[SubJob]):
     @overload
     def __getitem__(self, index: slice) -> list[SubJob]: ...
     def __getitem__(self, index: int | slice) -> SubJob | list[SubJob]:
-        return self._objects[index]
+        numbers = range(len(self))[index]
+        return self._object(numbers) if isinstance(numbers, int) else [self._object(i) for i in numbers]
 
     def __iter__(self) -> Iterator[SubJob]:
-        return iter(self._objects)
+        return map(self._object, range(len(self)))
 
     @cached_property
-    def _objects(self) -> list[SubJob]:
-        return [self._object(i) for i in range(len(self))]
+    def _objects(self) -> dict[int, SubJob]:
+        return {}
 
     def _object(self, i: int) -> SubJob:
+        known = self._objects.get(i)
+        if known is None:
+            known = self._objects[i] = self._make(i)
+        return known
+
+    def _make(self, i: int) -> SubJob:
         entries = range(int(self.start[i]), int(self.start[i + 1]))
         return SubJob(
             name=self.names[i],

@@ -203,14 +203,17 @@ class TwoLevelSearch:
         if len(tried.domains) == 0:
             return
         tiers = np.append(topology.tier, topology.top_tier)[tried.domains]
-        # As the turn here goes: tier by tier, in byte order of the names.
-        self.last_tried = int(tried.domains[np.lexsort((tried.domains, tiers))[-1]])
-        held = np.minimum(tried.holds, needs)
-        order = np.lexsort((tried.domains, -held, tiers))
-        for i in order[np.flatnonzero(np.diff(tiers[order], prepend=tiers.min() - 1))].tolist():
+        first = 0
+        # Tier by tier, as the turn here goes; there ties go to the smallest name, too.
+        for end in (np.flatnonzero(np.diff(tiers, append=tiers[-1] + 1)) + 1).tolist():
+            domains, held = tried.domains[first:end], np.minimum(tried.holds[first:end], needs)
+            most = np.flatnonzero(held == held.max())
+            i = first + int(most[np.argmin(domains[most])])
             tier, domain, holds = int(tiers[i]), int(tried.domains[i]), int(tried.holds[i])
             self._stuck = int(tried.stuck[i])
             self._miss(tier, domain, holds, needs, state, self._why_stuck(state, domain) if holds >= needs else "")
+            self.last_tried = int(domains.max())
+            first = end
 
     def _try(self, state: State, domain: int) -> State:
         """Place the sub-jobs inside one HyperNode until the job is ready; the pods stay on the board."""
