@@ -98,7 +98,7 @@ def test_without_a_matrix_the_lowest_indices_are_taken_and_rank_last():
     assert GpuChoice().value(None, 0b11, 1, 0) == float("inf")
 
 
-@pytest.mark.parametrize(("sizes", "undealt"), [((20,), False), ((2, 4), False), ((9, 9), True)])
+@pytest.mark.parametrize(("sizes", "undealt"), [((20,), False), ((2, 4), False), ((9, 9), False), ((6, 6, 6), True)])
 def test_large_machines_are_dealt_exactly_up_to_sixteen_gpus(sizes, undealt):
     halves = np.where((np.arange(20)[:, None] < 10) == (np.arange(20) < 10), 9.0, 1.0)
     matrix = BandwidthMatrix(halves)
@@ -108,6 +108,18 @@ def test_large_machines_are_dealt_exactly_up_to_sixteen_gpus(sizes, undealt):
     assert choice.undealt(matrix, sizes) is undealt
     if sizes == (2, 4):
         assert weight(matrix, union(masks)) == 9.0
+
+
+@pytest.mark.parametrize("sizes", [(10, 10), (6, 14), (14, 6)])
+@pytest.mark.parametrize("classes", [False, True])
+def test_two_pods_of_a_large_union_get_the_best_slower_pod(sizes, classes):
+    """The even GPUs and the odd ones: dealt by index, each pod would hold slow pairs."""
+    even = np.arange(20) % 2 == 0 if sizes == (10, 10) else np.arange(20) % 10 < 3
+    matrix = BandwidthMatrix(np.where(even[:, None] == even, 9.0, 1.0))
+    masks = GpuChoice(link_classes=classes).masks(matrix, (1 << 20) - 1, sizes, 0)
+    assert [mask.bit_count() for mask in masks] == list(sizes)
+    assert union(masks) == (1 << 20) - 1
+    assert [weight(matrix, mask) for mask in masks] == [9.0, 9.0]
 
 
 def test_the_deal_of_a_part_of_a_large_machine_is_that_of_a_small_one():

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.kernels.bottleneck import MAX_SPLIT_DEVICES, BottleneckSolver, indices_of, mask_of
+from workbench.kernels.two_pods import split_in_two
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.policies.gpu.lowest_index import deal_lowest
 
@@ -76,9 +77,10 @@ class GpuChoice:
 
         Notes
         -----
-        Exact up to 16 GPUs per machine; beyond, the union is exact, its deal is exact up to 16 GPUs in all, and larger
-        unions are dealt by index (`undealt`); pods come first only up to 16. Of several best unions beside `bound`
-        GPUs, and on large machines, the first is dealt. Without a matrix: lowest indices.
+        Exact up to 16 GPUs per machine; beyond, the union is exact, and its deal is exact up to 16 GPUs in all. Of a
+        larger union two pods get the best slower pod, compared by raw bandwidth; more pods are dealt by index
+        (`undealt`). Pods come first only up to 16. Of several best unions beside `bound` GPUs, and on large machines,
+        the first is dealt. Without a matrix: lowest indices.
         """
         if matrix is None:
             return deal_lowest(free, sizes)
@@ -95,13 +97,15 @@ class GpuChoice:
             return tuple(solver.split(union, sizes))
         if union.bit_count() <= MAX_SPLIT_DEVICES:
             return self._deal_part(matrix, union, sizes)
+        if len(sizes) == 2:
+            return self._deal_two(matrix, union, sizes)
         return deal_lowest(union, sizes)
 
     def undealt(self, matrix: BandwidthMatrix | None, sizes: Sequence[int]) -> bool:
         """Whether `masks` deals a union by index, or takes the union first although the pods should come first."""
         if matrix is None or len(matrix) <= MAX_SPLIT_DEVICES or len(sizes) < 2:
             return False
-        return self.pods_first or sum(sizes) > MAX_SPLIT_DEVICES
+        return self.pods_first or (len(sizes) > 2 and sum(sizes) > MAX_SPLIT_DEVICES)
 
     def _solver(self, matrix: BandwidthMatrix) -> BottleneckSolver:
         return matrix.solver(self.symmetric, self.link_classes)
@@ -121,6 +125,12 @@ class GpuChoice:
         classes = np.ascontiguousarray(matrix.link_classes(self.symmetric)[square]) if self.link_classes else None
         part = BottleneckSolver(weights, classes).split((1 << len(gpus)) - 1, sizes)
         return tuple(mask_of(gpus[i] for i in indices_of(mask)) for mask in part)
+
+    def _deal_two(self, matrix: BandwidthMatrix, union: int, sizes: Sequence[int]) -> tuple[int, ...]:
+        """The two pods of a union that no table holds; the larger, or the earlier, gets the smaller set."""
+        weights = matrix.pair_weights_gb_s(self.symmetric)
+        larger, other = split_in_two(weights, union, max(sizes))
+        return (larger, other) if sizes[0] >= sizes[1] else (other, larger)
 
 
 def _pods_first(solver: BottleneckSolver, free: int, sizes: Sequence[int], bound: int) -> tuple[int, ...]:
