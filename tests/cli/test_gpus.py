@@ -148,7 +148,7 @@ def test_several_pods_are_dealt_together_or_each_by_itself(run: Run, matrices: P
         (["-k", "2", "--pods", "2"], "found both"),
         (["--pods", "2,x"], "not sizes of pods"),
         (["--pods", "2,0"], "not sizes of pods"),
-        (["--pods", "5,5"], "1 to 8 GPUs"),
+        (["--pods", "5,5"], "at most 8"),
         (["--pods", "2,2", "--link-classes"], "not for several pods"),
         (["--pods", "2,2", "--objective", "sum"], "--objective"),
         (["--pods", "2,2", "--objective", "per-pod", "--require", "1"], "bind the union only"),

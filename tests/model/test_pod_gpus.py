@@ -84,7 +84,7 @@ def test_too_few_free_gpus_is_a_state_not_an_error():
     [
         ({"pods": []}, InputError, "not sizes of pods"),
         ({"pods": [2, 0]}, InputError, "not sizes of pods"),
-        ({"pods": [9, 9]}, InputError, "k does not fit the machine"),
+        ({"pods": [9, 9]}, InputError, "the pods do not fit the machine"),
         ({"pods": [1, 1], "objective": "sum"}, InputError, "unknown objective"),
         ({"pods": [1, 1], "objective": "per-pod", "require": [0]}, InputError, "bind the union only"),
         ({"pods": [1, 1, 1]}, CapacityError, "exact up to 16"),

@@ -116,6 +116,9 @@ def split_gpus(
         raise InputError("not sizes of pods", source="pods", got=str(list(pods)), expected="one or more, each >= 1")
     if objective not in ("union", "per-pod"):
         raise InputError("unknown objective", source="objective", got=repr(objective), expected="union or per-pod")
+    if sum(pods) > len(bandwidth):
+        got, expected = f"{sum(pods)} GPUs in all", f"at most {len(bandwidth)}"
+        raise InputError("the pods do not fit the machine", source=bandwidth.source, got=got, expected=expected)
     usable, required = asked_masks(bandwidth, sum(pods), free, require, avoid)
     if required and objective == "per-pod":
         expected = "the objective union"
