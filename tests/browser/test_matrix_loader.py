@@ -157,6 +157,8 @@ def test_every_size_can_be_read(chromium, lab: Server, theme: str):
         panel.wait_for(state="visible", timeout=40_000)
         panel.get_by_label("k", exact=True).fill(str(k))
         panel.get_by_label("k", exact=True).press("Enter")
+        # Until the answer is drawn the page still shows the question before, its check boxes too.
+        notebook.settle(panel)
         panel.get_by_label("show asymmetry").check()
         notebook.settle(panel)
         notebook.screenshot(panel, f"matrix-{n}-{theme}")
