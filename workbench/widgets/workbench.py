@@ -7,9 +7,9 @@ from pathlib import Path
 
 import ipywidgets
 
-from workbench.errors import InputError
 from workbench.formats.load import load
 from workbench.formats.scenario_file import ScenarioFile, job_text, read_scenario, scenario_text
+from workbench.formats.whole_file import write_whole
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.editor import TopologyEditor
@@ -74,10 +74,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
             The file cannot be written.
         """
         scenario = ScenarioFile(self.snapshot, self.comparer.text, tuple(self.comparer.policies))
-        try:
-            Path(path).write_text(scenario_text(scenario), encoding="utf-8")
-        except OSError as error:
-            raise InputError("cannot be written", source=str(path), got=error.strerror) from None
+        write_whole(path, scenario_text(scenario))
 
     def end(self) -> None:
         """Stop what runs, and take the three panels away from the page."""
