@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,9 +18,7 @@ from workbench.topology.redraw import carry_over, hypernodes_in, nodes_in
 
 
 def snapshot_of(draft, before):
-    cluster = ClusterObjects()
-    cluster.hypernodes.update((h.name, h) for h in hypernodes_of(draft))
-    cluster.nodes.update((n.name, n) for n in nodes_of(draft, only_reachable=True))
+    cluster = ClusterObjects.of(hypernodes_of(draft), nodes_of(draft, only_reachable=True))
     return carry_over(assemble(cluster)[0], before)
 
 
@@ -62,3 +62,18 @@ def test_another_number_of_gpus_has_no_matrix(before, history):
     after = snapshot_of(draft, before)
     node = after.topology.node("node0")
     assert np.bitwise_count(after.gpu_free[node]).sum() == 4 and after.matrix_of(node) is None
+
+
+def test_what_a_drawing_does_not_show_stays(before, history):
+    known = replace(before, records={"default/a": "s1"}, addresses=("10.0.0.1",) * before.n_nodes)
+    history = History(draft_of(hypernodes_in(known.topology), nodes_in(known)))
+    assert snapshot_text(snapshot_of(history.draft, known)) == snapshot_text(known)
+
+
+def test_a_switch_file_counts_as_long_as_the_tree_is_its_own(before, history):
+    known = before.with_switches(before.switch_table)
+    assert snapshot_of(history.draft, known).switches is known.switches
+    draft = history.draft
+    history.do("move", edits.move(draft, [draft.find("node", "node0").id], draft.find("switch", "s1").id))
+    after = snapshot_of(draft, known)
+    assert after.switches is None and "switch file" in after.gaps[-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +53,14 @@ class ClusterObjects:
     level_topologies: dict[str, LevelTopology] = field(default_factory=dict)
     ignored: Counter[str] = field(default_factory=Counter)
     refused: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, hypernodes: Iterable[HyperNode], nodes: Iterable[Node]) -> ClusterObjects:
+        """A cluster of these HyperNodes and Nodes alone."""
+        cluster = cls()
+        cluster.hypernodes.update((hypernode.name, hypernode) for hypernode in hypernodes)
+        cluster.nodes.update((node.name, node) for node in nodes)
+        return cluster
 
     def add(self, data: Mapping[str, Any]) -> None:
         """Read one parsed manifest.

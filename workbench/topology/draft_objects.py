@@ -25,6 +25,10 @@ _OURS = (LINK_GBIT_S, FAILED, LINK_FAILED)
 
 _GPU = "nvidia.com/gpu"
 
+# What a node that was drawn, not read, offers beside its GPUs.
+_SHAPE = NodeShape()
+_NEW_NODE = {"cpu": _SHAPE.cpu * 1000, "memory": _SHAPE.memory_gib * GIB, "pods": _SHAPE.pods}
+
 
 def draft_of(hypernodes: Iterable[HyperNode], nodes: Iterable[Node]) -> Draft:
     """Draw HyperNodes and Nodes.
@@ -139,15 +143,15 @@ def nodes_of(draft: Draft, only_reachable: bool = False) -> list[Node]:
     cut = _cut_off(draft) if only_reachable else set()
     nodes = []
     for item in sorted((item for item in draft if item.kind == "node"), key=lambda item: item.name.encode()):
-        read = item.node
-        metadata = read.metadata if read is not None else Metadata(item.name)
+        read = item.node or Node(Metadata(item.name), _NEW_NODE)
+        metadata = read.metadata
         metadata = replace(metadata, name=item.name, labels=dict(item.labels), annotations=_annotations(metadata, item))
         nodes.append(
-            Node(
-                metadata,
-                _allocatable(read, item.gpus),
-                read.taints if read is not None else (),
-                item.cordoned or item.id in cut,
+            replace(
+                read,
+                metadata=metadata,
+                allocatable=_allocatable(read, item.gpus),
+                unschedulable=item.cordoned or item.id in cut,
             )
         )
     return nodes
@@ -228,12 +232,8 @@ def _annotations(metadata: Metadata, item: Item) -> dict[str, str]:
     return annotations
 
 
-def _allocatable(read: Node | None, gpus: int) -> dict[str, int]:
-    if read is None:
-        shape = NodeShape()
-        given = {"cpu": shape.cpu * 1000, "memory": shape.memory_gib * GIB, "pods": shape.pods}
-    else:
-        given = dict(read.allocatable)
+def _allocatable(read: Node, gpus: int) -> dict[str, int]:
+    given = dict(read.allocatable)
     counted = [name for name in given if is_gpu_resource(name)]
     if sum(given[name] for name in counted) == gpus:
         return given

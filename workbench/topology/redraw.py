@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from workbench.model.labels import NODE_NAME_FIELD
 from workbench.model.resources import request_vector
 from workbench.model.snapshot import ClusterSnapshot, gpu_words
 from workbench.model.topology import Topology
@@ -39,21 +38,16 @@ def hypernodes_in(topology: Topology) -> list[HyperNode]:
 
 def nodes_in(snapshot: ClusterSnapshot) -> list[Node]:
     """The nodes of a snapshot as objects, in the snapshot's order; a resource that a node has none of is left out."""
-    columns = {
-        key: [values[code] if code >= 0 else None for code in codes.tolist()]
-        for key, (codes, values) in snapshot.labels.columns.items()
-        if key != NODE_NAME_FIELD
-    }
     nodes = []
     for i, name in enumerate(snapshot.topology.node_names):
-        labels = {key: value for key, rows in columns.items() if (value := rows[i]) is not None}
         amounts = zip(snapshot.resources, snapshot.allocatable[i].tolist())
         nodes.append(
             Node(
-                Metadata(name, labels=labels),
+                Metadata(name, labels=snapshot.labels.row(i)),
                 {resource: amount for resource, amount in amounts if amount},
                 snapshot.taints.sets[int(snapshot.taints.codes[i])],
                 bool(snapshot.unschedulable[i]),
+                internal_ip=snapshot.address_of(i),
             )
         )
     return nodes
@@ -95,18 +89,34 @@ def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapsh
             used[pod.node] += request_vector(fresh.resources, pod.requests)[0]
     words = gpu_words([*total, *free])
     n = fresh.n_nodes
-    return replace(
-        fresh,
+    # Whatever else a snapshot holds stays: only what the drawing shows, and what is numbered by node, is new.
+    redrawn = replace(
+        before,
+        topology=fresh.topology,
+        resources=fresh.resources,
+        allocatable=fresh.allocatable,
+        labels=fresh.labels,
+        taints=fresh.taints,
+        unschedulable=fresh.unschedulable,
+        addresses=fresh.addresses,
         used=used,
         gpu_total=words[:n].copy(),
         gpu_free=words[n:].copy(),
-        matrices=before.matrices,
         node_matrix=np.array(matrix, dtype=np.int32),
-        queues=before.queues,
         running=running,
-        gaps=before.gaps,
-        source=before.source,
-        taken_at=before.taken_at,
+    )
+    if before.switches is None or _same_tree(fresh.topology, before.topology):
+        return redrawn
+    gap = "the drawing differs from the switch file: its HyperNodes of tier 1 are the switches"
+    return replace(redrawn, switches=None, gaps=(*before.gaps, gap))
+
+
+def _same_tree(one: Topology, other: Topology) -> bool:
+    return (
+        one.node_names == other.node_names
+        and one.domain_names == other.domain_names
+        and np.array_equal(one.member_start, other.member_start)
+        and np.array_equal(one.member_nodes, other.member_nodes)
     )
 
 

@@ -317,19 +317,13 @@ class TopologyEditor(Panel):
 
 
 def _objects_of(draft: Draft) -> ClusterObjects:
-    cluster = ClusterObjects()
-    cluster.hypernodes.update((h.name, h) for h in hypernodes_of(draft))
-    cluster.nodes.update((node.name, node) for node in nodes_of(draft, only_reachable=True))
-    return cluster
+    return ClusterObjects.of(hypernodes_of(draft), nodes_of(draft, only_reachable=True))
 
 
 def _findings(draft: Draft) -> dict[str, Any]:
     """What the linter says of a drawing, each finding with the item that it is about; 0: none."""
-    cluster = ClusterObjects()
-    cluster.hypernodes.update((h.name, h) for h in hypernodes_of(draft))
-    cluster.nodes.update((node.name, node) for node in nodes_of(draft))
     found = []
-    for finding in lint(cluster).findings:
+    for finding in lint(ClusterObjects.of(hypernodes_of(draft), nodes_of(draft))).findings:
         item = draft.find("switch", finding.hypernode) or draft.find("node", finding.node)
         found.append(
             {
@@ -368,15 +362,11 @@ def _begin(
         return load_objects(source), load(source).snapshot
     if isinstance(source, Scenario):
         source = source.snapshot
-    cluster = ClusterObjects()
     if isinstance(source, ClusterSnapshot):
-        cluster.hypernodes.update((h.name, h) for h in hypernodes_in(source.topology))
-        cluster.nodes.update((node.name, node) for node in nodes_in(source))
-        return cluster, source
+        return ClusterObjects.of(hypernodes_in(source.topology), nodes_in(source)), source
     if isinstance(source, Topology):
-        cluster.hypernodes.update((h.name, h) for h in hypernodes_in(source))
-        cluster.nodes.update((name, Node(Metadata(name), {})) for name in source.node_names)
-        return cluster, None
+        nodes = [Node(Metadata(name), {}) for name in source.node_names]
+        return ClusterObjects.of(hypernodes_in(source), nodes), None
     raise InputError(
         "nothing that can be drawn", source="source", got=shown(source), expected="a topology, a snapshot or a file"
     )
