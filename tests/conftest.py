@@ -1,6 +1,7 @@
-"""Hypothesis draws the same examples on every run: a red run can be repeated, a green one is not luck.
+"""Hypothesis draws fewer examples where the slow tests are left out, as plain ``pytest`` leaves them out.
 
-``HYPOTHESIS_PROFILE=explore pytest ...`` draws new ones; do that after changing a kernel or a policy.
+``HYPOTHESIS_PROFILE=full pytest ...`` draws all of them, ``explore`` as many new ones; do that after changing a kernel
+or a policy.
 
 Public data that we may not commit is looked for beside the checkout, in ``../shared/data``, or where ``WORKBENCH_DATA``
 says; tests that need it ask for `public_data` and are skipped without it.
@@ -14,11 +15,15 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("fixed", derandomize=True)
-settings.register_profile("explore")
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+import tests.profiles  # noqa: F401  (registers them)
 
 PUBLIC_DATA = Path(os.environ.get("WORKBENCH_DATA") or Path(__file__).parents[2] / "shared" / "data")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Load the profile before tests are imported: a decorator of theirs reads it then."""
+    usual = "quick" if "not slow" in config.option.markexpr else "full"
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", usual))
 
 
 @pytest.fixture(scope="session")

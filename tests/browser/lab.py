@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import nbformat
-
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page, Request, Route
 
@@ -200,6 +198,8 @@ class Notebook:
 
 def open_notebook(browser: Browser, server: Server, name: str, cells: Sequence[str], theme: str = "light") -> Notebook:
     """Write a notebook of code cells into the server's folder and open it in a fresh page of 1500 x 1000 pixels."""
+    import nbformat
+
     document = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     document.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(document, server.folder / f"{name}.ipynb")

@@ -8,10 +8,11 @@ import math
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.machines import koordinator_matrix_a, koordinator_matrix_b
+from tests.profiles import max_examples
 from tests.reference import bottleneck as reference
 from workbench.kernels.bottleneck import UNLIMITED, BottleneckSolver, indices_of, mask_of
 
@@ -177,7 +178,7 @@ machines = st.tuples(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@max_examples(150)
 @given(machines, st.sampled_from([0, 7, 20, 58]), st.data())
 def test_everything_equals_brute_force(machine, padding, data):
     seed, n, levels, classes = machine
@@ -206,7 +207,7 @@ def test_everything_equals_brute_force(machine, padding, data):
         assert best.pair == slowest[0]
 
 
-@settings(max_examples=60, deadline=None)
+@max_examples(60)
 @given(machines, st.sampled_from([0, 7, 20, 70]), st.data())
 def test_choose_is_the_set_that_solve_chooses(machine, padding, data):
     seed, n, levels, classes = machine
@@ -224,7 +225,7 @@ def test_choose_is_the_set_that_solve_chooses(machine, padding, data):
         ]
 
 
-@settings(max_examples=80, deadline=None)
+@max_examples(80)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.sampled_from([2, 4, 50]), st.sampled_from([0, 10, 60]))
 def test_relabelling_permutes_the_answer_up_to_the_last_tie_break(seed, n, levels, padding):
     rng = np.random.default_rng(seed)
@@ -242,7 +243,7 @@ def test_relabelling_permutes_the_answer_up_to_the_last_tie_break(seed, n, level
     assert reference.pairs(weight, indices_of(before.mask)) == reference.pairs(renamed, indices_of(after.mask))
 
 
-@settings(max_examples=60, deadline=None)
+@max_examples(60)
 @given(machines, st.sampled_from([0, 10, 60]), st.data())
 def test_freeing_a_gpu_never_lowers_the_value(machine, padding, data):
     seed, n, levels, _ = machine
@@ -352,7 +353,7 @@ class TestSplit:
         assert solver.split(0xFFFF, [4, 4, 4, 4]) == [0xF, 0xF0, 0xF00, 0xF000]
         assert solver.split(0xFFFF, [2, 6, 8]) == [0xC000, 0x3F00, 0xFF]
 
-    @settings(max_examples=60, deadline=None)
+    @max_examples(60)
     @given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.sampled_from([1, 2, 4, 50]), st.data())
     def test_group_equals_brute_force(self, seed, n, levels, data):
         weight, link_class = reference.random_machine(

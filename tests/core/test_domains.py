@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import max_examples
 from tests.reference import domains as reference
 from workbench.kernels.domains import (
     NO_RECORD,
@@ -300,14 +301,13 @@ def place_both(case: Case, shape: int, count: int, sole: bool) -> None:
         assert case.kernel.record == case.oracle.topology.record
 
 
-@settings(max_examples=200, deadline=None)
+@max_examples(200)
 @given(cases(), st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9), st.booleans()), max_size=8))
 def test_filling_equals_a_full_rescan_bit_for_bit(case: Case, steps: list[tuple[int, int, bool]]) -> None:
     for shape, count, sole in steps:
         place_both(case, shape % case.shapes, count, sole)
 
 
-@settings(max_examples=100, deadline=None)
 @given(cases(), st.lists(st.integers(0, 2), max_size=12), st.booleans())
 def test_placing_each_of_a_sequence_equals_a_full_rescan(case: Case, sequence: list[int], sole: bool) -> None:
     shapes = [shape % case.shapes for shape in sequence]
@@ -323,7 +323,7 @@ def test_placing_each_of_a_sequence_equals_a_full_rescan(case: Case, sequence: l
     assert case.kernel.idle.tolist() == case.oracle.idle
 
 
-@settings(max_examples=150, deadline=None)
+@max_examples(150)
 @given(cases(), st.lists(st.tuples(st.integers(0, 2), st.integers(0, 5)), min_size=1, max_size=8), st.data())
 def test_after_a_rollback_the_same_steps_give_the_same_answers(
     case: Case, steps: list[tuple[int, int]], data: st.DataObject
@@ -401,7 +401,7 @@ def tight_cases(draw: st.DrawFn) -> Case:
     return Case(kernel, oracle, 2)
 
 
-@settings(max_examples=300, deadline=None)
+@max_examples(300)
 @given(
     tight_cases(), st.lists(st.tuples(st.sampled_from(["place", "place", "roll back"]), st.integers(0, 5)), max_size=12)
 )
@@ -450,7 +450,7 @@ def test_a_node_freed_by_a_rollback_takes_the_share_from_others() -> None:
     assert fill.place(shape_b, 3).scores.tolist() == [100.0, 100.0, 50.0]
 
 
-@settings(max_examples=50, deadline=None)
+@max_examples(50)
 @given(cases(), st.integers(0, 6))
 def test_node_scores_are_those_of_the_next_pod(case: Case, count: int) -> None:
     place_both(case, 0, count, True)

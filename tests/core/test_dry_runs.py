@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.profiles import blocks
 from tests.reference import domains as slow
 from tests.reference.dry_runs import Ask, Trial, trial
 from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
@@ -177,7 +178,7 @@ def check(seed: int) -> None:
             case.used[nodes[position]] = [u + q for u, q in zip(case.used[nodes[position]], request, strict=True)]
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", blocks(10))
 def test_every_trial_agrees_with_the_full_rescan(block: int) -> None:
     for seed in range(block * 60, (block + 1) * 60):
         check(seed)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.core.test_two_level import compiled, int32, int64, random_search
+from tests.profiles import blocks
 from tests.reference.two_level import Search
 from workbench.kernels.repeated import Repeated
 
@@ -75,7 +76,7 @@ def check(seed: int) -> tuple[int, int]:
     return started, 5 - started
 
 
-@pytest.mark.parametrize("block", range(5))
+@pytest.mark.parametrize("block", blocks(5))
 def test_every_run_agrees_with_the_search_that_remembers_nothing(block: int) -> None:
     counts = [check(seed) for seed in range(block * 60, (block + 1) * 60)]
     assert sum(started for started, _ in counts) > 50

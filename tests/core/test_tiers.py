@@ -5,9 +5,10 @@ from __future__ import annotations
 import networkx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import max_examples
 from tests.reference import tiers as reference
 from workbench.kernels.tiers import Forest, tier_scores
 
@@ -149,7 +150,7 @@ def test_codes_between_32_and_63_bits_keep_all_their_bits() -> None:
     assert kernel.scores(a, b, value, top=-1.0).tolist() == want
 
 
-@settings(max_examples=30)
+@max_examples(30)
 @given(forests())
 def test_networkx_agrees(forest: tuple[list[int], list[int]]) -> None:
     parent, tier = forest

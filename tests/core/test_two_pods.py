@@ -6,16 +6,17 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import max_examples
 from tests.reference.bottleneck import bottleneck, random_machine
 from workbench.errors import InputError
 from workbench.kernels.bottleneck import indices_of, mask_of
 from workbench.kernels.two_pods import split_in_two
 
 
-@settings(max_examples=200, deadline=None)
+@max_examples(200)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.sampled_from([1, 2, 3, 8, 100]), st.sampled_from([0, 30]))
 def test_two_pods_equal_brute_force(seed, n, levels, padding):
     rng = np.random.default_rng(seed)

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.hand_made import dgx_like, document_tree, gang_of, placement_of, snapshot_of, tree
+from tests.profiles import max_examples
 from tests.reference import metrics as reference
 from workbench.evaluate.metrics import measure, measure_run
 from workbench.model.placement import Decision, Placement, Reason, Refusal
@@ -32,7 +33,7 @@ def placements(draw: st.DrawFn) -> Placement:
 
 
 @given(placements())
-@settings(max_examples=300, deadline=None)
+@max_examples(300)
 def test_counts_are_those_of_looking_at_every_pair(placement: Placement) -> None:
     found = measure(placement, snapshot_of(placement.topology))
     assert found.pod_pairs == reference.pod_pairs(placement)

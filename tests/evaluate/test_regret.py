@@ -5,10 +5,11 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.machines import koordinator_matrix_a, koordinator_matrix_b
+from tests.profiles import max_examples
 from tests.reference.states import best_bottleneck, bottleneck
 from workbench.errors import InputError, InternalError, UnknownNameError
 from workbench.evaluate.regret import regret
@@ -66,7 +67,7 @@ def machines(draw):
     return np.array([[draw(values) for _ in range(n)] for _ in range(n)])
 
 
-@settings(max_examples=30)
+@max_examples(30)
 @given(machines(), st.sampled_from(["min", "max", "mean"]))
 def test_every_state_is_what_trying_every_set_finds(gb_s, symmetric):
     matrix = BandwidthMatrix(gb_s)

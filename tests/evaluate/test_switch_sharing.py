@@ -6,10 +6,11 @@ import dataclasses
 from itertools import combinations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.hand_made import gang_of, placement_of
+from tests.profiles import max_examples
 from tests.switch_fabric import Switch, fabric, job, running_pod, with_running
 from workbench.evaluate.compare import compare
 from workbench.evaluate.metrics import measure_run
@@ -71,7 +72,7 @@ def sessions(draw: st.DrawFn) -> tuple[ClusterSnapshot, list[Decision]]:
 
 
 @given(sessions())
-@settings(max_examples=150, deadline=None)
+@max_examples(150)
 def test_counts_are_those_of_looking_at_every_pod(session: tuple[ClusterSnapshot, list[Decision]]) -> None:
     cluster, decisions = session
     table, found = cluster.switch_table, measure_switches(decisions, cluster)

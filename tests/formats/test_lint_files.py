@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from tests.profiles import max_examples
 from tests.topology.lint.defects import DEFECTS
 from tests.topology.lint.good import good_clusters
 from workbench.errors import InputError
@@ -239,7 +240,8 @@ class TestFix:
         assert path.read_text(encoding="utf-8") == text.replace(f"{member}, {member}, {member}", member)
 
     @pytest.mark.parametrize("style", ["ours", "block", "flow", "json"])
-    @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @pytest.mark.slow
+    @max_examples(6, suppress_health_check=[HealthCheck.too_slow])
     @given(data=st.data())
     def test_any_mixture_of_defects_in_any_style(
         self, style: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

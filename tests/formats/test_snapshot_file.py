@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench
@@ -112,7 +112,6 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
     )
 
 
-@settings(deadline=None)
 @given(whole(), st.booleans())
 def test_nothing_is_lost(snapshot, yaml):
     text = snapshot_text(snapshot, yaml=yaml)

@@ -7,9 +7,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import max_examples
 from tests.reference.bottleneck import optimal_subsets
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.best_gpus import best_gpus
@@ -33,7 +34,7 @@ def weights(gb_s: np.ndarray, symmetric: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("symmetric", DIRECTIONS)
-@settings(max_examples=60, deadline=None)
+@max_examples(60)
 @given(machine=machines, data=st.data())
 def test_raw_answers_equal_brute_force(symmetric, machine, data):
     gb_s, _ = measured(*machine)
@@ -51,7 +52,7 @@ def test_raw_answers_equal_brute_force(symmetric, machine, data):
 
 
 @pytest.mark.parametrize("symmetric", DIRECTIONS)
-@settings(max_examples=60, deadline=None)
+@max_examples(60)
 @given(machine=machines, data=st.data())
 def test_the_certificates_bound_holds_for_every_set(symmetric, machine, data):
     gb_s, _ = measured(*machine)
@@ -68,7 +69,7 @@ def test_the_certificates_bound_holds_for_every_set(symmetric, machine, data):
 
 @pytest.mark.parametrize("link_classes", [False, True])
 @pytest.mark.parametrize("symmetric", DIRECTIONS)
-@settings(max_examples=60, deadline=None)
+@max_examples(60)
 @given(machine=machines)
 def test_relabelling_changes_nothing_but_the_last_tie_break(symmetric, link_classes, machine):
     gb_s, rng = measured(*machine)
@@ -98,7 +99,7 @@ def _quality(gb_s, gpus, symmetric):
 
 @pytest.mark.parametrize("link_classes", [False, True])
 @pytest.mark.parametrize("symmetric", DIRECTIONS)
-@settings(max_examples=60, deadline=None)
+@max_examples(60)
 @given(machine=machines, data=st.data())
 def test_a_gpu_that_becomes_free_never_lowers_the_answer(symmetric, link_classes, machine, data):
     gb_s, _ = measured(*machine)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fabrics import snapshot
@@ -19,7 +19,6 @@ step = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(step, max_size=15), st.booleans())
 def test_any_sequence_of_takes_and_rollbacks_keeps_the_sums_true(steps, totals_first):
     ledger = SNAPSHOT.ledger()
@@ -90,7 +89,6 @@ def test_what_ending_pods_hold_can_be_looked_ahead_to_and_promised():
     ledger.check()
 
 
-@settings(deadline=None)
 @given(st.lists(step, max_size=15), st.sampled_from(["whole", "copied", "committed"]))
 def test_changed_names_every_node_that_differs_from_the_snapshot(steps, kind):
     ledger = SNAPSHOT.ledger()

@@ -7,10 +7,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.machines import koordinator_matrix_a
+from tests.profiles import max_examples
 from tests.reference.bottleneck import best_splits, bottleneck, random_machine, splits
 from workbench.errors import CapacityError, InputError
 from workbench.model.pod_gpus import split_gpus
@@ -36,7 +37,7 @@ def test_pods_that_only_talk_inside_may_lie_apart():
     assert together.to_dict()["pod_bottlenecks_gb_s"] == [fast, None]
 
 
-@settings(max_examples=60, deadline=None)
+@max_examples(60)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 7), st.sampled_from([2, 4, 50]), st.sampled_from([0, 20]), st.data())
 def test_per_pod_equals_brute_force_over_every_set(seed, n, levels, padding, data):
     rng = np.random.default_rng(seed)
@@ -51,7 +52,7 @@ def test_per_pod_equals_brute_force_over_every_set(seed, n, levels, padding, dat
     assert len(set(found.gpus)) == sum(sizes) and set(found.gpus) <= set(free)
 
 
-@settings(max_examples=40, deadline=None)
+@max_examples(40)
 @given(st.integers(0, 2**32 - 1), st.integers(4, 7), st.sampled_from([2, 4, 50]))
 def test_two_pods_of_a_large_machine_have_the_best_union_and_the_fastest_slowest_pod(seed, k, levels):
     rng = np.random.default_rng(seed)

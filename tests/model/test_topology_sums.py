@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.fabrics import document_tree, snapshot
 from tests.policies.random_cases import random_cluster, seeds
@@ -17,7 +17,6 @@ def is_below(topology, outer, inner):
     return inner == outer
 
 
-@settings(deadline=None)
 @given(seed=seeds)
 def test_preorder_and_sums(seed):
     rng = random.Random(seed)

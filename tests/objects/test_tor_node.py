@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import InputError
@@ -133,7 +133,6 @@ def _table(sizes: list[int], spare: int, level: str, data: st.DataObject) -> Tor
     return TorNodeTable(tuple(tors), per_tor, level)
 
 
-@settings(deadline=None)
 @given(tables())
 def test_a_table_is_read_back_as_it_was_written(table):
     assert parse_tor_node(json.dumps(as_payload(table)), level=table.level) == table

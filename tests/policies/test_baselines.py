@@ -4,10 +4,11 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fabrics import snapshot
+from tests.profiles import max_examples
 from workbench.model.gang import Gang, Role
 from workbench.policies import get_policy
 
@@ -59,7 +60,7 @@ def test_random_depends_on_seed_and_gang_only():
     assert np.array_equal(session[1].result.node, alone[0].result.node)
 
 
-@settings(deadline=None, max_examples=50)
+@max_examples(50)
 @given(st.integers(0, 1000))
 def test_random_never_overfills_and_uses_every_slot_when_needed(seed):
     cluster = snapshot(["a", "b"], cpu=4000, used={"a": (3000, 0, 0, 0)})

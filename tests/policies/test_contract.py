@@ -7,10 +7,11 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.fabrics import document_tree, snapshot
 from tests.policies.random_cases import random_cluster, random_gang, seeds
+from tests.profiles import max_examples
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
@@ -41,7 +42,7 @@ def content(result):
 
 
 @pytest.mark.parametrize("name", EVERY)
-@settings(deadline=None, max_examples=60)
+@max_examples(60)
 @given(seed=seeds)
 def test_placements_hold_and_refusals_leave_nothing(name, seed):
     _, cluster, gang = case(seed)
@@ -78,7 +79,7 @@ def test_placements_hold_and_refusals_leave_nothing(name, seed):
 
 
 @pytest.mark.parametrize("name", EVERY)
-@settings(deadline=None, max_examples=30)
+@max_examples(30)
 @given(seed=seeds)
 def test_explaining_changes_nothing_and_repeating_neither(name, seed):
     _, cluster, gang = case(seed)
@@ -94,7 +95,7 @@ def test_explaining_changes_nothing_and_repeating_neither(name, seed):
 
 
 @pytest.mark.parametrize("name", EVERY)
-@settings(deadline=None, max_examples=20)
+@max_examples(20)
 @given(seed=seeds)
 def test_explaining_a_session_decides_as_the_session_does(name, seed):
     _, cluster, gang = case(seed)
@@ -107,7 +108,7 @@ def test_explaining_a_session_decides_as_the_session_does(name, seed):
 
 
 @pytest.mark.parametrize("name", [n for n in NODE if get_policy(n).node.monotone])
-@settings(deadline=None, max_examples=60)
+@max_examples(60)
 @given(seed=seeds)
 def test_more_capacity_never_refuses_a_gang_of_identical_pods_that_was_placed(name, seed):
     rng, cluster, gang = case(seed)

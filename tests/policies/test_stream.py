@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.fabrics import document_tree, snapshot
 from tests.policies.random_cases import random_cluster, random_gang, seeds
 from tests.policies.stream_cases import SideBySide, come_and_go
+from tests.profiles import max_examples
 from workbench.errors import InputError
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
@@ -20,7 +21,7 @@ PAIR = Gang("d", "pair", (Role("w", 2, {"cpu": 1000, "nvidia.com/gpu": 8}, (8,))
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None, max_examples=15)
+@max_examples(15)
 @given(seed=seeds)
 def test_the_same_answers_as_place_on_one_ledger(name, seed):
     rng = random.Random(seed)

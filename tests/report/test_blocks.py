@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.hand_made import tree
@@ -82,7 +82,6 @@ def anything(draw: st.DrawFn) -> Topology:
 
 
 @given(anything(), st.integers(1, 12))
-@settings(deadline=None)
 def test_broken_topologies_and_small_budgets_still_give_a_tidy_picture(topology: Topology, budget: int) -> None:
     layout = pack(topology, budget)
     assert drawn_nodes(layout) == list(range(topology.n_nodes))

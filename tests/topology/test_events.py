@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import max_examples
 from tests.reference.hypernode_events import State
 from workbench.model.release import Release
 from workbench.model.topology import Topology
@@ -279,7 +280,7 @@ def assert_same(left: Topology, right: Topology) -> None:
 class TestAgainstTheSlowTwin:
     @BOTH
     @given(data=st.data())
-    @settings(max_examples=150, deadline=None)
+    @max_examples(150)
     def test_every_state_of_any_stream_is_the_same(self, release, data):
         """Good or bad: what an event leaves behind decides what the next one does."""
         names = [f"h{i}" for i in range(4)]
@@ -302,7 +303,7 @@ class TestAgainstTheSlowTwin:
 class TestAgainstARebuild:
     @BOTH
     @given(data=st.data())
-    @settings(max_examples=60, deadline=None)
+    @max_examples(60)
     def test_any_order_of_a_good_forest_ends_the_same(self, release, data):
         forest = data.draw(forests())
         present = data.draw(st.sets(st.sampled_from(NODES)))
@@ -315,7 +316,7 @@ class TestAgainstARebuild:
 
     @BOTH
     @given(data=st.data())
-    @settings(max_examples=60, deadline=None)
+    @max_examples(60)
     def test_one_forest_after_another_ends_the_same(self, release, data):
         """Between two forests everything is detached first, so that no HyperNode is ever listed twice."""
         built = HyperNodeTree(release, LABELS)
@@ -335,7 +336,7 @@ class TestAgainstARebuild:
 
     @BOTH
     @given(data=st.data())
-    @settings(max_examples=60, deadline=None)
+    @max_examples(60)
     def test_whatever_happens_is_an_answer(self, release, data):
         """Cycles, two parents, self-membership: errors are texts, ready says the last one, the tree can be numbered."""
         names = [f"h{i}" for i in range(5)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.formats.fabric.forests import read_back
@@ -60,7 +60,6 @@ def test_what_only_a_snapshot_holds_is_told(name):
 
 
 @pytest.mark.parametrize("name", writable_formats())
-@settings(deadline=None)
 @given(start=st.floats(0, 1), length=st.integers(0, 12), instead=st.text("0129-[]{}<>\"',:=\n ax\0é", max_size=4))
 def test_a_damaged_text_is_read_or_refused_in_one_line(name, start, length, instead):
     text = _sound(name)

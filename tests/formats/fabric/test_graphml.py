@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import networkx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import workbench
 from tests.formats.fabric.forests import converted, forest, read_back, snapshots
@@ -11,7 +11,6 @@ from workbench.errors import InputError
 from workbench.formats.fabric.registry import get_format
 
 
-@settings(deadline=None)
 @given(snapshots(mixed=True, free=True, named=True))
 def test_a_tree_is_read_back_as_it_was_written(snapshot):
     again, losses = converted(snapshot, "graphml")
@@ -20,7 +19,6 @@ def test_a_tree_is_read_back_as_it_was_written(snapshot):
     assert losses == ()
 
 
-@settings(deadline=None)
 @given(snapshots(mixed=True, free=True, named=True))
 def test_networkx_reads_what_is_written_and_gives_it_back(snapshot):
     text = get_format("graphml").write(snapshot).text
@@ -71,7 +69,6 @@ def test_an_undirected_graph_is_a_wiring_plan_whose_spines_are_one_domain():
     }
 
 
-@settings(deadline=None)
 @given(snapshots(even=True))
 def test_a_tree_of_even_depth_is_its_own_wiring_plan(snapshot):
     wiring = workbench.to_networkx(snapshot).to_undirected()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import InputError
@@ -58,13 +58,11 @@ def test_names_become_a_list(names, want):
 NAMES = st.from_regex(r"\A[a-z]{0,2}[0-9]{0,4}[a-z.-]{0,2}[0-9]{0,3}x?\Z").filter(bool)
 
 
-@settings(deadline=None)
 @given(st.sets(NAMES, max_size=30))
 def test_a_list_stands_for_exactly_the_names_it_was_made_of(names):
     assert sorted(expand_hosts(compress_hosts(names))) == sorted(names)
 
 
-@settings(deadline=None)
 @given(st.lists(NAMES, max_size=12, unique=True), st.randoms())
 def test_the_order_of_the_names_does_not_matter(names, random):
     other = list(names)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.formats.fabric.forests import converted, forest, read_back, snapshots
@@ -14,7 +14,6 @@ from workbench.objects.admission.hypernode import refuse_hypernode
 from workbench.objects.admission.names import is_name
 
 
-@settings(deadline=None)
 @given(snapshots(mixed=True, named=True))
 def test_exact_members_lose_nothing_of_the_tree(snapshot):
     again, losses = converted(snapshot, "hypernodes")
@@ -22,7 +21,6 @@ def test_exact_members_lose_nothing_of_the_tree(snapshot):
     assert losses == ()
 
 
-@settings(deadline=None)
 @given(snapshots(mixed=True, named=True, free=True))
 def test_patterns_match_the_same_nodes_when_all_nodes_are_known(snapshot):
     write = get_format("hypernodes-regex").write

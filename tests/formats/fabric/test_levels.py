@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.formats.fabric.forests import converted, forest, read_back, shape, snapshots
 from tests.formats.fabric.test_intake import node, write
@@ -33,7 +33,6 @@ def layers(*rows: tuple[str, str, list[str]]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("owner", OWNERS)
 class TestARoundTrip:
-    @settings(deadline=None)
     @given(snapshot=snapshots(even=True, free=True))
     def test_trees_of_even_depth_lose_nothing_but_the_missing_tier_names(self, owner, snapshot):
         again, losses = converted(snapshot, owner)
@@ -44,7 +43,6 @@ class TestARoundTrip:
         }
         assert all("got a name of its own" in loss for loss in losses)
 
-    @settings(deadline=None)
     @given(snapshot=snapshots(even=True, named=True))
     def test_what_was_read_from_the_format_is_written_as_it_was(self, owner, snapshot):
         first = converted(snapshot, owner)[0]
@@ -56,7 +54,6 @@ class TestARoundTrip:
         assert forest(again.topology) == forest(first.topology)
         assert write(again).text == once.text
 
-    @settings(deadline=None)
     @given(snapshot=snapshots(mixed=True))
     def test_nodes_without_a_domain_of_every_tier_are_told(self, owner, snapshot):
         again, losses = converted(snapshot, owner)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.formats.fabric.test_hostlist import NAMES
@@ -29,7 +29,6 @@ def test_the_shortest_form_is_taken(known, wanted, want):
     assert exact_patterns(known, [wanted])[0] == want
 
 
-@settings(deadline=None)
 @given(st.sets(NAMES, min_size=1, max_size=24), st.data())
 def test_a_pattern_finds_exactly_the_names_it_was_made_for(known, data):
     wanted = data.draw(st.sets(st.sampled_from(sorted(known)), min_size=1))
@@ -38,7 +37,6 @@ def test_a_pattern_finds_exactly_the_names_it_was_made_for(known, data):
     assert {name for name in known if compile_pattern(pattern).search(name)} == wanted
 
 
-@settings(deadline=None)
 @given(st.sets(st.text("a]^-\\[.$1é\n", min_size=1, max_size=4), min_size=1, max_size=12), st.data())
 def test_letters_that_mean_something_to_a_pattern_do_not(known, data):
     wanted = data.draw(st.sets(st.sampled_from(sorted(known)), min_size=1))

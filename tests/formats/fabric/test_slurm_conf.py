@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.formats.fabric.forests import converted, forest, read_back, shape, snapshots
 from workbench.errors import InputError
 from workbench.formats.fabric.registry import get_format
 
 
-@settings(deadline=None)
 @given(snapshots())
 def test_a_tree_is_read_back_as_it_was_written(snapshot):
     for name in ("slurm", "slurm-yaml"):
@@ -17,7 +16,6 @@ def test_a_tree_is_read_back_as_it_was_written(snapshot):
         assert losses == ()
 
 
-@settings(deadline=None)
 @given(snapshots(mixed=True, free=True, named=True))
 def test_what_slurm_cannot_say_is_told(snapshot):
     again, losses = converted(snapshot, "slurm")
@@ -32,7 +30,6 @@ def test_what_slurm_cannot_say_is_told(snapshot):
     )
 
 
-@settings(deadline=None)
 @given(snapshots())
 def test_blocks_are_the_leaves_and_what_is_above_is_kept_or_told(snapshot):
     for name in ("slurm-block", "slurm-yaml-block"):

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.formats.fabric.forests import converted, forest, read_back, snapshots
 from tests.formats.fabric.test_intake import node, write
@@ -63,7 +63,6 @@ def test_a_broken_payload_is_refused_with_its_line(tmp_path):
         load(write(tmp_path, "t.json", json.dumps(payload())[:-4]))
 
 
-@settings(deadline=None)
 @given(snapshots())
 def test_switches_and_servers_are_read_back(snapshot):
     again, losses = converted(snapshot, "tor-node")

@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.conformance.runners.switch_affinity_checks import After, check_invariants
+from tests.profiles import max_examples
 from tests.switch_fabric import Switch, fabric, job, states
 from workbench.formats.fabric.tor_tables import share_of, states_of_share, switch_table_of, tor_nodes_of
 from workbench.model.gang import Gang
@@ -181,5 +181,5 @@ class SwitchMachine(RuleBasedStateMachine):
         assert (np.bitwise_count(snapshot.gpu_free).sum(axis=1) == 8 - used).all()
 
 
-SwitchMachine.TestCase.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
+SwitchMachine.TestCase.settings = max_examples(30, stateful_step_count=20)
 TestSwitchMachine = SwitchMachine.TestCase

@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.policies.random_cases import random_cluster, random_gang, seeds
+from tests.profiles import max_examples
 from workbench.kernels.domains import ScoreWeights
 from workbench.policies.base import Request
 from workbench.policies.demand import Demand
@@ -33,7 +34,7 @@ def content(board):
     return board.idle.tolist(), board.used.tolist(), board.domain_used.tolist(), sums
 
 
-@settings(deadline=None, max_examples=60)
+@max_examples(60)
 @given(seed=seeds)
 def test_putting_and_taking_back(seed):
     rng = random.Random(seed)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster
+from tests.profiles import blocks
 from workbench.model.placement import Placement
 from workbench.policies import get_policy
 
@@ -30,7 +31,7 @@ def check(seed):
     return isinstance(result, Placement)
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", blocks(4))
 def test_the_same_placement_refusal_and_texts(block):
     placed = [check(seed) for seed in range(block * 60, (block + 1) * 60)]
     assert 10 < sum(placed) < 55

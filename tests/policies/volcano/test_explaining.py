@@ -6,11 +6,12 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.fabrics import document_tree
 from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang, seeds
+from tests.profiles import max_examples
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.placement import Placement
 from workbench.policies import get_policy
@@ -20,7 +21,7 @@ GANGS = {"volcano-1.13": random_gang, "volcano-1.15": random_newest_gang}
 
 
 @pytest.mark.parametrize("name", GANGS)
-@settings(deadline=None, max_examples=80)
+@max_examples(80)
 @given(seed=seeds)
 def test_the_parts_of_a_score_are_its_sum_and_what_is_dropped_has_a_reason(name, seed):
     rng = random.Random(seed)
@@ -39,7 +40,7 @@ def test_the_parts_of_a_score_are_its_sum_and_what_is_dropped_has_a_reason(name,
 
 
 @pytest.mark.parametrize("name", GANGS)
-@settings(deadline=None, max_examples=60)
+@max_examples(60)
 @given(seed=seeds)
 def test_a_hard_job_that_is_placed_has_a_kept_hypernode_of_the_lowest_tier(name, seed):
     rng = random.Random(seed)

@@ -11,11 +11,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.fabrics import snapshot
 from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang, seeds
+from tests.profiles import max_examples
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement
 from workbench.model.snapshot import RunningPod
@@ -75,7 +76,7 @@ def identical(rng, mode, tier):
 
 
 @BOTH
-@settings(deadline=None, max_examples=1500)
+@max_examples(1500)
 @given(seed=seeds)
 def test_all_that_is_needed_or_nothing_and_no_node_over_its_capacity(name, seed):
     rng = random.Random(seed)
@@ -103,7 +104,7 @@ def test_all_that_is_needed_or_nothing_and_no_node_over_its_capacity(name, seed)
 
 
 @BOTH
-@settings(deadline=None, max_examples=1500)
+@max_examples(1500)
 @given(seed=seeds)
 def test_a_hard_job_stays_inside_one_hypernode_of_an_allowed_tier(name, seed):
     rng = random.Random(seed)
@@ -117,7 +118,7 @@ def test_a_hard_job_stays_inside_one_hypernode_of_an_allowed_tier(name, seed):
         assert result.tier <= tier
 
 
-@settings(deadline=None, max_examples=1500)
+@max_examples(1500)
 @given(seed=seeds)
 def test_every_sub_group_stays_inside_one_hypernode_of_its_own_tier(seed):
     rng = random.Random(seed)
@@ -137,7 +138,7 @@ def test_every_sub_group_stays_inside_one_hypernode_of_its_own_tier(seed):
 
 
 @BOTH
-@settings(deadline=None, max_examples=1500)
+@max_examples(1500)
 @given(seed=seeds)
 def test_a_hard_job_that_runs_stays_together_with_its_running_pods(name, seed):
     """1.13 knows by the record where it runs, 1.15 by its pods."""
@@ -157,7 +158,7 @@ def test_a_hard_job_that_runs_stays_together_with_its_running_pods(name, seed):
 
 
 @BOTH
-@settings(deadline=None, max_examples=1500)
+@max_examples(1500)
 @given(seed=seeds)
 def test_a_soft_job_of_identical_pods_is_never_pending_where_a_plain_one_would_run(name, seed):
     rng = random.Random(seed)
@@ -191,7 +192,7 @@ def test_the_newest_leaves_a_soft_job_pending_whose_pods_beyond_the_minimum_fit_
 
 
 @BOTH
-@settings(deadline=None, max_examples=1500)
+@max_examples(1500)
 @given(seed=seeds)
 def test_the_record_contains_the_leaf_of_every_new_pod(name, seed):
     rng = random.Random(seed)
@@ -208,7 +209,7 @@ def test_the_record_contains_the_leaf_of_every_new_pod(name, seed):
 
 
 @BOTH
-@settings(deadline=None, max_examples=1500)
+@max_examples(1500)
 @given(seed=seeds)
 def test_the_record_contains_the_leaf_of_every_pod_that_runs_too(name, seed):
     rng = random.Random(seed)
@@ -223,7 +224,7 @@ def test_the_record_contains_the_leaf_of_every_pod_that_runs_too(name, seed):
 
 
 @BOTH
-@settings(deadline=None, max_examples=150)
+@max_examples(150)
 @given(seed=seeds)
 def test_more_capacity_never_refuses_identical_pods(name, seed):
     rng = random.Random(seed)

@@ -6,11 +6,12 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.fabrics import document_tree
 from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster, seeds
+from tests.profiles import max_examples
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement
@@ -87,7 +88,7 @@ def test_what_is_remembered_counts_before_what_pods_show_while_pods_run():
     assert opened(replace(here, records={"d/j": "s4"}), job) == (["s1"], "s1")
 
 
-@settings(deadline=None, max_examples=80)
+@max_examples(80)
 @given(seed=seeds)
 def test_the_kernel_and_the_explained_search_remember_the_same(seed):
     rng = random.Random(seed)

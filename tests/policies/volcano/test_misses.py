@@ -6,12 +6,13 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.fabrics import document_tree, snapshot
 from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang, seeds
 from tests.policies.volcano.test_invariants import identical, tree
+from tests.profiles import max_examples
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Refusal
 from workbench.policies import get_policy
@@ -67,7 +68,7 @@ def test_of_sub_groups_without_a_topology_of_the_job_every_tier_counts():
 
 
 @pytest.mark.parametrize("name", BOTH)
-@settings(deadline=None, max_examples=80)
+@max_examples(80)
 @given(seed=seeds)
 def test_for_identical_pods_they_are_what_the_best_hypernode_of_each_tier_holds(name, seed):
     rng = random.Random(seed)
@@ -94,7 +95,7 @@ def test_for_identical_pods_they_are_what_the_best_hypernode_of_each_tier_holds(
 
 
 @pytest.mark.parametrize(("name", "make"), [("volcano-1.13", random_gang), ("volcano-1.15", random_newest_gang)])
-@settings(deadline=None, max_examples=80)
+@max_examples(80)
 @given(seed=seeds)
 def test_a_pending_job_of_any_kind_has_one_per_tier_that_it_may_use(name, make, seed):
     rng = random.Random(seed)

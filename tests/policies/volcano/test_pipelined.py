@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.fabrics import document_tree
 from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang, seeds
+from tests.profiles import max_examples
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import RunningPod
@@ -114,7 +115,7 @@ def test_the_explanation_gives_the_same_answer_and_says_why(name):
 
 
 @pytest.mark.parametrize(("name", "make"), [("volcano-1.13", random_gang), ("volcano-1.15", random_newest_gang)])
-@settings(deadline=None, max_examples=60)
+@max_examples(60)
 @given(seed=seeds)
 def test_who_waits_starts_when_they_are_gone_and_who_need_not_wait_starts_now(name, make, seed):
     rng = random.Random(seed)

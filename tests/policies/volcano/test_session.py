@@ -7,10 +7,11 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 
 from tests.fabrics import document_tree, snapshot
 from tests.policies.random_cases import random_cluster, seeds
+from tests.profiles import max_examples
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.labels import NodeFilter, Requirement
 from workbench.model.placement import Placement, Refusal
@@ -356,7 +357,7 @@ def contents(result):
 
 
 @pytest.mark.parametrize("name", ["allocate", "volcano-1.13", "volcano-1.15"])
-@settings(deadline=None, max_examples=150)
+@max_examples(150)
 @given(seed=seeds)
 @example(seed=2137)  # a queue that becomes full between two turns of a hard job
 def test_sessions_hold_on_random_clusters(name, seed):
@@ -409,7 +410,6 @@ def test_sessions_hold_on_random_clusters(name, seed):
 
 
 @pytest.mark.parametrize("name", ["allocate", "volcano-1.13", "volcano-1.15"])
-@settings(deadline=None, max_examples=100)
 @given(seed=seeds)
 def test_a_session_of_one_job_is_what_place_says(name, seed):
     rng, cluster, gangs, chosen = random_session(seed)

@@ -12,6 +12,7 @@ from tests.fabrics import document_tree
 from tests.policies.newest_cases import random_equal_groups, random_newest_gang
 from tests.policies.random_cases import random_cluster
 from tests.policies.stream_cases import SideBySide, come_and_go
+from tests.profiles import blocks
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.policies import get_policy
@@ -49,7 +50,7 @@ def check(seed, steps=14):
     return come_and_go(rng, SideBySide(get_policy(name, **options), cluster), gangs, steps)
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", blocks(4, quick=1))
 def test_the_same_answers_as_place_on_one_ledger(block, monkeypatch):
     found = []
     by_search = SearchStream._by_search

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fabrics import document_tree, snapshot
 from tests.policies.random_cases import DEFAULTS, assert_same_at_random, seeds
+from tests.profiles import max_examples
 from tests.reference import volcano_1_13 as oracle
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.labels import NodeFilter, Requirement
@@ -246,13 +247,13 @@ def test_the_explanation_of_a_job_far_from_its_record_says_how_far():
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=500)
+@max_examples(500)
 @given(seeds)
 def test_equals_the_naive_dry_run_of_every_domain(seed):
     assert_same_at_random(seed)
 
 
-@settings(deadline=None, max_examples=200)
+@max_examples(200)
 @given(seeds, st.integers(0, 3), st.integers(0, 2), st.integers(0, 2), st.integers(0, 2))
 def test_equals_the_naive_dry_run_with_any_weights(seed, weight, binpack, most, gpu):
     weights = {**DEFAULTS, "binpack": binpack, "most": most}
@@ -267,7 +268,7 @@ def test_equals_the_naive_dry_run_with_any_weights(seed, weight, binpack, most, 
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=5000)
+@max_examples(5000)
 @given(seeds)
 def test_equals_the_naive_dry_run_on_many_more(seed):
     assert_same_at_random(seed)

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fabrics import document_tree, snapshot
 from tests.policies.newest_cases import WEIGHTS, assert_same_newest_at_random, random_equal_groups
 from tests.policies.random_cases import seeds
+from tests.profiles import max_examples
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.snapshot import RunningPod
 from workbench.model.topology import Problem
 from workbench.policies import get_policy
 
 
-@settings(deadline=None, max_examples=150)
+@max_examples(150)
 @given(seed=seeds)
 def test_the_same_as_the_oracle(seed):
     assert_same_newest_at_random(seed)
 
 
-@settings(deadline=None, max_examples=100)
 @given(seed=seeds)
 def test_the_same_as_the_oracle_for_sub_groups_that_are_all_alike(seed):
     assert_same_newest_at_random(seed, make=random_equal_groups)
 
 
-@settings(deadline=None, max_examples=60)
+@max_examples(60)
 @given(
     seed=seeds,
     weight=st.sampled_from([0, 1, 3]),

@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import workbench
+from tests.profiles import max_examples
 from tests.topology.lint.defects import DEFECTS
 from tests.topology.lint.good import Cluster, good_clusters
 from workbench.formats.lint_files import lint_files
@@ -23,14 +24,14 @@ def test_every_rule_has_a_planted_defect() -> None:
     assert set(DEFECTS) == {rule.id for rule in RULES}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@max_examples(60, suppress_health_check=[HealthCheck.too_slow])
 @given(good_clusters())
 def test_nothing_is_found_in_a_good_topology(cluster: Cluster) -> None:
     assert cluster.lint().findings == ()
 
 
 @pytest.mark.parametrize("rule", sorted(DEFECTS))
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@max_examples(10, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_planted_defect_is_found_at_its_place(rule: str, data: st.DataObject) -> None:
     cluster = data.draw(good_clusters())
@@ -45,7 +46,7 @@ def test_a_planted_defect_is_found_at_its_place(rule: str, data: st.DataObject) 
     assert cluster.lint(ignore=[rule]).of(rule) == ()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@max_examples(40, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_the_order_of_the_objects_does_not_matter(data: st.DataObject) -> None:
     cluster = data.draw(good_clusters())

@@ -1,0 +1,36 @@
+"""How much is drawn: everything where everything is tested, a share of it in the quick set.
+
+Examples are the same on every run, so that a red run can be repeated and a green one is not luck. `conftest.py` loads
+one of the profiles before any test is imported.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+# Deadlines would assert on a wall clock. 100 is Hypothesis's own number of examples.
+settings.register_profile("full", derandomize=True, deadline=None, max_examples=100)
+settings.register_profile("quick", settings.get_profile("full"), max_examples=20)
+settings.register_profile("explore", settings.get_profile("full"), derandomize=False)
+
+
+def max_examples(number: int, **more: Any) -> settings:
+    """Settings of a property that wants another number of examples than 100.
+
+    Parameters
+    ----------
+    number : int
+        Of the profiles that draw all; another profile draws its share, but never fewer than three.
+    more
+        Further settings as Hypothesis names them.
+    """
+    share = number * settings.default.max_examples // 100
+    return settings(max_examples=max(share, min(number, 3)), **more)
+
+
+def blocks(number: int, quick: int = 2) -> list[Any]:
+    """Numbers of the blocks of seeds of a test, for ``parametrize``: those after the first `quick` ones are slow."""
+    return [*range(quick), *(pytest.param(block, marks=pytest.mark.slow) for block in range(quick, number))]
