@@ -94,6 +94,7 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.stderr == "" and "compare" in done.stdout
 
 
+@pytest.mark.slow
 def test_statuses_reach_the_shell(files: Path) -> None:
     def status(*arguments: object) -> int:
         return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True).returncode

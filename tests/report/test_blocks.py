@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -23,16 +24,22 @@ def single_node_leaves(n: int) -> Topology:
 
 
 CASES = {
-    "six thousand nodes, runs ending with their leaves": tree((25, 12, 10, 2)),
-    "the document's tree": tree((2, 2, 2)),
-    "a thousand nodes": tree((10, 10, 10)),
-    "twenty thousand nodes in small leaves": tree((16, 25, 10, 5)),
-    "twenty thousand nodes in large leaves": tree((64, 8, 8, 5)),
-    "twenty thousand nodes in huge leaves": tree((500, 40)),
-    "twenty thousand nodes without a HyperNode": flat(20_000),
-    "twenty thousand leaves of one node": single_node_leaves(20_000),
-    "one node": flat(1),
+    "six thousand nodes, runs ending with their leaves": lambda: tree((25, 12, 10, 2)),
+    "the document's tree": lambda: tree((2, 2, 2)),
+    "a thousand nodes": lambda: tree((10, 10, 10)),
+    "twenty thousand nodes in small leaves": lambda: tree((16, 25, 10, 5)),
+    "twenty thousand nodes in large leaves": lambda: tree((64, 8, 8, 5)),
+    "twenty thousand nodes in huge leaves": lambda: tree((500, 40)),
+    "twenty thousand nodes without a HyperNode": lambda: flat(20_000),
+    "twenty thousand leaves of one node": lambda: single_node_leaves(20_000),
+    "one node": lambda: flat(1),
 }
+
+
+@cache
+def packed(name: str) -> Layout:
+    """A case's layout; the large ones cost most of a second."""
+    return pack(CASES[name]())
 
 
 def drawn_nodes(layout: Layout) -> list[int]:
@@ -41,17 +48,18 @@ def drawn_nodes(layout: Layout) -> list[int]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_node_is_drawn_once_large_enough_and_in_a_sane_frame(name: str) -> None:
-    layout = pack(CASES[name])
-    assert drawn_nodes(layout) == list(range(CASES[name].n_nodes))
+    layout = packed(name)
+    n_nodes = CASES[name]().n_nodes
+    assert drawn_nodes(layout) == list(range(n_nodes))
     assert all(cell.size >= MIN_CELL for cell in layout.cells())
     assert layout.n_cells == len(layout.cells()) <= MAX_CELLS
-    if CASES[name].n_nodes > 1:
+    if n_nodes > 1:
         assert 0.8 <= layout.width / layout.height <= 2.6
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_nothing_sticks_out_of_its_block_and_nothing_overlaps(name: str) -> None:
-    assert_tidy(pack(CASES[name]))
+    assert_tidy(packed(name))
 
 
 def assert_tidy(layout: Layout) -> None:
@@ -89,15 +97,15 @@ def test_broken_topologies_and_small_budgets_still_give_a_tidy_picture(topology:
 
 
 def test_folded_squares_name_what_they_hold_and_how_many() -> None:
-    layout = pack(CASES["twenty thousand nodes in small leaves"])
+    layout = packed("twenty thousand nodes in small leaves")
     assert layout.nodes_per_cell == 16
     assert layout.cells()[0].label == "s0 (16 nodes)"
-    run = pack(CASES["twenty thousand nodes without a HyperNode"]).cells()[0]
+    run = packed("twenty thousand nodes without a HyperNode").cells()[0]
     assert run.label == "n0 … n9 (10 nodes)"
 
 
 def test_blocks_count_the_nodes_that_they_hold() -> None:
-    top = pack(CASES["twenty thousand nodes in large leaves"]).top
+    top = packed("twenty thousand nodes in large leaves").top
     assert top.n_nodes == 64 * 8 * 8 * 5
 
     def check(block: Block) -> None:
