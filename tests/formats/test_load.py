@@ -86,7 +86,7 @@ def test_a_cluster_in_the_topologys_order(tmp_path: Path) -> None:
         [500, 16 << 30, UNLIMITED, 4],
     ]
     assert snapshot.gpu_total.tolist() == [[0b11], [0b1111], [0b1111]]
-    assert [snapshot.labels.row(i)["name"] for i in range(3)] == ["n0", "n2", "n1"]
+    assert [row["name"] for row in snapshot.labels.rows()] == ["n0", "n2", "n1"]
     assert "1 nodes do not say how many pods they take: no limit" in snapshot.gaps
     assert not snapshot.used.any()
     with pytest.raises(ValueError, match="read-only"):

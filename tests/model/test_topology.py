@@ -35,6 +35,19 @@ def test_overlapping_domains_are_not_laminar_and_keep_byte_order():
     assert [topology.node_names[i] for i in topology.nodes_of(topology.domain("y"))] == ["n1", "n10"]
 
 
+def test_direct_nodes_are_in_no_child_and_those_of_the_top_in_no_domain():
+    topology = Topology.build(
+        ["n2", "n10", "a", "loner"], [DomainSpec("x", 1, [0], "top"), DomainSpec("top", 2, [0, 1, 2])]
+    )
+
+    def direct(domain):
+        return [topology.node_names[i] for i in topology.direct_nodes_of(domain)]
+
+    assert direct(topology.domain("x")) == ["n2"]
+    assert direct(topology.domain("top")) == ["a", "n10"]
+    assert direct(-1) == ["loner"]
+
+
 def test_leaf_is_the_lowest_tier_of_the_cluster_not_the_nearest_domain():
     # A node whose first HyperNode is on tier 2 has no leaf (reference volcano-topology section 7).
     topology = Topology.build(["a", "b"], [DomainSpec("leaf", 1, [0], "top"), DomainSpec("top", 2, [0, 1])])

@@ -57,7 +57,7 @@ def test_snapshot_is_idle_and_has_every_device():
     assert snapshot.allocatable[3].tolist() == [2000, 3 * 2**30, 5, 8, 4]
     assert not snapshot.used.any()
     assert snapshot.gpu_free.tolist() == [[0xFF]] * 4
-    assert snapshot.labels.row(1) == {"a": "b"}
+    assert snapshot.labels.rows()[1] == {"a": "b"}
     assert snapshot.matrix_of(2) is snapshot.matrices[0]
 
 

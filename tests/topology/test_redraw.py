@@ -14,7 +14,8 @@ from workbench.objects.kinds import ClusterObjects
 from workbench.topology import edits
 from workbench.topology.draft_objects import draft_of, hypernodes_of, nodes_of
 from workbench.topology.history import History
-from workbench.topology.redraw import carry_over, hypernodes_in, nodes_in
+from workbench.topology.objects_of import hypernodes_in, nodes_in
+from workbench.topology.redraw import carry_over
 
 
 def snapshot_of(draft, before):

@@ -23,7 +23,7 @@ from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.snapshot import Scenario
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.selectors import compile_pattern
-from workbench.topology.redraw import hypernodes_in, nodes_in
+from workbench.topology.objects_of import hypernodes_in, nodes_in
 
 __all__ = ["load", "load_objects", "no_collection", "read_objects"]
 

@@ -239,6 +239,13 @@ class Topology(Displayed):
             return np.arange(self.n_nodes, dtype=np.int32)
         return self.member_nodes[self.member_start[domain] : self.member_start[domain + 1]]
 
+    def direct_nodes_of(self, domain: int) -> Ints:
+        """Nodes under a domain that none of its children holds, in byte order of names; -1: those in no domain."""
+        nodes, below = self.nodes_of(domain), self.children[domain]
+        if len(below):
+            nodes = np.setdiff1d(nodes, np.concatenate([self.nodes_of(int(child)) for child in below]))
+        return nodes[np.argsort(self.node_rank[nodes])]
+
     def domains_at(self, tier: int) -> Ints:
         """Domains of a tier in byte order of their names."""
         return self._by_tier.get(tier, np.zeros(0, dtype=np.int32))

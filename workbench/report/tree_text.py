@@ -143,9 +143,7 @@ class _Printer:
         """Nodes that no HyperNode inside holds: one by one where all is shown, in one line above other HyperNodes."""
         t = self.topology
         inner = t.children[domain]
-        direct = t.nodes_of(domain)
-        if len(inner):
-            direct = np.setdiff1d(direct, np.concatenate([t.nodes_of(j) for j in inner.tolist()]))
+        direct = t.direct_nodes_of(domain)
         if whole:
             for node in sorted((t.node_names[i] for i in direct.tolist()), key=natural_key):
                 branch.add(Text(node))

@@ -1,56 +1,16 @@
-"""From a snapshot to what can be drawn, and back to a snapshot that keeps what a drawing does not show."""
+"""From a drawing of a snapshot back to a snapshot that keeps what a drawing does not show."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.model.resources import request_vector
 from workbench.model.snapshot import ClusterSnapshot, gpu_words
 from workbench.model.topology import Topology
-from workbench.objects.hypernode import HyperNode, Member
-from workbench.objects.metadata import Metadata
-from workbench.objects.node import Node
-from workbench.objects.selectors import Selector
 
-__all__ = ["carry_over", "hypernodes_in", "nodes_in"]
-
-
-def hypernodes_in(topology: Topology) -> list[HyperNode]:
-    """The domains of a topology as HyperNodes with exact members, in byte order of name."""
-    members: list[list[Member]] = [[] for _ in topology.domain_names]
-    inside: list[list[npt.NDArray[np.int32]]] = [[] for _ in topology.domain_names]
-    for domain, parent in enumerate(topology.parent.tolist()):
-        if parent >= 0:
-            members[parent].append(Member("HyperNode", Selector(topology.domain_names[domain])))
-            inside[parent].append(topology.nodes_of(domain))
-    for domain, below in enumerate(inside):
-        nodes = topology.nodes_of(domain)
-        own = np.setdiff1d(nodes, np.concatenate(below)) if below else nodes
-        members[domain] += [Member("Node", Selector(topology.node_names[node])) for node in own]
-    return [
-        HyperNode(Metadata(name), int(topology.tier[i]), topology.tier_names[i], tuple(members[i]))
-        for i, name in enumerate(topology.domain_names)
-    ]
-
-
-def nodes_in(snapshot: ClusterSnapshot) -> list[Node]:
-    """The nodes of a snapshot as objects, in the snapshot's order; a resource that a node has none of is left out."""
-    nodes = []
-    for i, name in enumerate(snapshot.topology.node_names):
-        amounts = zip(snapshot.resources, snapshot.allocatable[i].tolist())
-        nodes.append(
-            Node(
-                Metadata(name, labels=snapshot.labels.row(i)),
-                {resource: amount for resource, amount in amounts if amount},
-                snapshot.taints.sets[int(snapshot.taints.codes[i])],
-                bool(snapshot.unschedulable[i]),
-                internal_ip=snapshot.address_of(i),
-            )
-        )
-    return nodes
+__all__ = ["carry_over"]
 
 
 def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapshot:

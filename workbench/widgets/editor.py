@@ -25,7 +25,8 @@ from workbench.topology.draft import Change, Draft, Item, differences
 from workbench.topology.draft_objects import draft_of, hypernodes_after, hypernodes_of, nodes_of
 from workbench.topology.history import History
 from workbench.topology.lint import lint
-from workbench.topology.redraw import carry_over, hypernodes_in, nodes_in
+from workbench.topology.objects_of import hypernodes_in, nodes_in
+from workbench.topology.redraw import carry_over
 from workbench.widgets.editor_ops import changes_of
 from workbench.widgets.panel import STATIC, Panel
 from workbench.widgets.worker import Worker

@@ -42,7 +42,7 @@ def test_labels_resources_and_a_name_that_two_kinds_share_are_kept(tmp_path):
         == forest(before.topology)
         == {"a<&b": (4, "", "<cluster-top-hypernode>", frozenset({"a<&b"}))}
     )
-    assert after.labels.row(0) == {"k": '"v"'}
+    assert after.labels.rows()[0] == {"k": '"v"'}
     assert after.allocatable.tolist() == before.allocatable.tolist()
     assert losses == ()
 

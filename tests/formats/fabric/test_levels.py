@@ -122,7 +122,7 @@ def test_labels_that_say_the_tree_already_are_used_and_taints_and_resources_stay
         None,
     ]
     after = read_back(to_yaml(documents))
-    assert after.labels.row(0) == before.labels.row(0)
+    assert after.labels.rows()[0] == before.labels.rows()[0]
     assert after.allocatable.tolist() == before.allocatable.tolist()
     assert after.taints.sets == before.taints.sets and after.unschedulable.all()
 

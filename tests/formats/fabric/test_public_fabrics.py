@@ -70,7 +70,7 @@ def test_a_leaf_of_lingjun_is_the_pair_of_pod_switch_and_access_switch(public_da
 
 def test_the_inventory_beside_its_graph_adds_gpus_and_nvlink_domains(public_data: Path) -> None:
     snapshot = load(public_data / "topograph/netq").snapshot
-    assert snapshot.labels.row(snapshot.topology.node("node1"))["accelerator.topograph.run/domain"].startswith(
+    assert snapshot.labels.rows()[snapshot.topology.node("node1")]["accelerator.topograph.run/domain"].startswith(
         "3fbfc98b"
     )
 

@@ -13,10 +13,10 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricRecords, make_node, switch_tree
 from workbench.formats.fabric.writing import Shape
-from workbench.model.resources import PODS, UNLIMITED
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.hypernode import HyperNode, make_hypernode
 from workbench.objects.node import Node
+from workbench.topology.objects_of import nodes_in
 
 __all__ = ["Graph", "graph_of", "graph_records"]
 
@@ -51,23 +51,18 @@ def graph_of(shape: Shape, snapshot: ClusterSnapshot | None = None) -> Graph:
         if ids[j] != shape.names[j]:
             attributes["name"] = shape.names[j]
         graph.vertices[ids[j]] = attributes
-    for i in sorted(range(topology.n_nodes), key=lambda i: topology.node_names[i].encode()):
-        attributes = {"kind": "Node"}
-        if snapshot is not None:
-            attributes |= _said_of_node(snapshot, i)
-        graph.vertices[topology.node_names[i]] = attributes
+    said = {} if snapshot is None else {node.name: _said(node) for node in nodes_in(snapshot)}
+    for name in sorted(topology.node_names, key=str.encode):
+        graph.vertices[name] = {"kind": "Node", **said.get(name, {})}
     for j in shape.root_first:
         graph.edges += [(ids[j], ids[c]) for c in shape.children[j]]
         graph.edges += [(ids[j], name) for name in shape.own[j]]
     return graph
 
 
-def _said_of_node(snapshot: ClusterSnapshot, node: int) -> dict[str, Any]:
-    said: dict[str, Any] = {f"{LABEL}{key}": value for key, value in snapshot.labels.row(node).items()}
-    for name, amount in zip(snapshot.resources, snapshot.allocatable[node].tolist(), strict=True):
-        if amount and not (name == PODS and amount == UNLIMITED):
-            said[f"{ALLOCATABLE}{name}"] = amount
-    return said
+def _said(node: Node) -> dict[str, Any]:
+    said: dict[str, Any] = {f"{LABEL}{key}": value for key, value in node.metadata.labels.items()}
+    return said | {f"{ALLOCATABLE}{name}": amount for name, amount in node.allocatable.items()}
 
 
 def graph_records(graph: Graph, source: str) -> FabricRecords:

@@ -12,10 +12,11 @@ from workbench.formats.fabric.writing import listed, losses_beside, shape_of
 from workbench.formats.write_manifests import to_yaml
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.admission.names import LONGEST, as_subdomain, is_name
-from workbench.objects.hypernode import HyperNode, Member, make_hypernode
+from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.hypernode_manifest import hypernode_manifest
 from workbench.objects.selectors import Selector
 from workbench.topology.discovery.result import short_code
+from workbench.topology.objects_of import hypernodes_in
 
 __all__ = ["HYPERNODES", "HYPERNODES_REGEX", "NAME", "cluster_names"]
 
@@ -64,15 +65,8 @@ def _written(snapshot: ClusterSnapshot, *, by_pattern: bool) -> Written:
     shape = shape_of(topology)
     names = cluster_names(shape.names)
     hypernodes = [
-        make_hypernode(
-            names[j],
-            int(topology.tier[j]),
-            nodes=shape.own[j],
-            children=[names[c] for c in shape.children[j]],
-            tier_name=topology.tier_names[j],
-            annotations={} if names[j] == shape.names[j] else {NAME: shape.names[j]},
-        )
-        for j in range(topology.n_domains)
+        h if h.name == old else replace(h, metadata=replace(h.metadata, annotations={NAME: old}))
+        for h, old in zip(hypernodes_in(topology, names), shape.names, strict=True)
     ]
     losses = losses_beside(snapshot, shape, _KEEPS)
     renamed = [name for name, new in zip(shape.names, names, strict=True) if name != new]

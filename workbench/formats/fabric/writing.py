@@ -63,23 +63,14 @@ class Shape:
     @cached_property
     def free(self) -> list[str]:
         """Nodes in no domain, in byte order."""
-        start, _ = self.topology.node_domains
-        held = np.diff(start) > 0
-        names = (self.topology.node_names[i] for i in np.flatnonzero(~held))
-        return sorted(names, key=str.encode)
+        return [self.topology.node_names[i] for i in self.topology.direct_nodes_of(-1)]
 
 
 def shape_of(topology: Topology) -> Shape:
     """The lists of a topology."""
-    own = []
-    children = [[int(c) for c in topology.children[j]] for j in range(topology.n_domains)]
-    names = topology.node_names
-    for j, below in enumerate(children):
-        mine = topology.nodes_of(j)
-        if below:
-            mine = np.setdiff1d(mine, np.concatenate([topology.nodes_of(c) for c in below]))
-        own.append(sorted((names[i] for i in mine), key=str.encode))
-    return Shape(topology, own, children)
+    domains = range(topology.n_domains)
+    own = [[topology.node_names[i] for i in topology.direct_nodes_of(j)] for j in domains]
+    return Shape(topology, own, [topology.children[j].tolist() for j in domains])
 
 
 def listed(what: str, names: Sequence[str]) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.model.labels import NODE_NAME_FIELD
 from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Problem, Topology
@@ -18,9 +17,10 @@ from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
-from workbench.objects.selectors import NameIndex, Selector
+from workbench.objects.selectors import NameIndex
 from workbench.topology.build import ResolvedTree, build_topology, resolve_tree
 from workbench.topology.lint.base import Place
+from workbench.topology.objects_of import hypernodes_in, nodes_in
 
 __all__ = ["Subject", "some"]
 
@@ -90,25 +90,15 @@ class Subject:
     def of_topology(cls, topology: Topology) -> Subject:
         """A topology whose HyperNodes are gone: members by exact name, as `problems` left them."""
         nodes = {name: Node(Metadata(name), {}) for name in topology.node_names}
-        return cls(_hypernodes(topology), nodes, given_problems=topology.problems)
+        return cls(_in_order(hypernodes_in(topology)), nodes, given_problems=topology.problems)
 
     @classmethod
     def of_snapshot(cls, snapshot: ClusterSnapshot) -> Subject:
         """The topology of a snapshot with what its nodes offer."""
         topology = snapshot.topology
-        labels = _label_rows(snapshot)
-        gpus = np.bitwise_count(snapshot.gpu_total).sum(axis=1)
-        nodes = {
-            name: Node(
-                Metadata(name, labels=labels[i]),
-                {"nvidia.com/gpu": int(gpus[i])} if gpus[i] else {},
-                snapshot.taints.sets[snapshot.taints.codes[i]],
-                bool(snapshot.unschedulable[i]),
-            )
-            for i, name in enumerate(topology.node_names)
-        }
+        nodes = {node.name: node for node in nodes_in(snapshot)}
         with_matrix = frozenset(topology.node_names[i] for i in np.flatnonzero(snapshot.node_matrix >= 0))
-        return cls(_hypernodes(topology), nodes, with_matrix=with_matrix, given_problems=topology.problems)
+        return cls(_in_order(hypernodes_in(topology)), nodes, with_matrix=with_matrix, given_problems=topology.problems)
 
     @cached_property
     def names(self) -> list[str]:
@@ -262,32 +252,3 @@ def some(kind: str, names: list[str]) -> str:
 
 def _in_order(hypernodes: Iterable[HyperNode]) -> dict[str, HyperNode]:
     return {h.name: h for h in sorted(hypernodes, key=lambda h: h.name.encode())}
-
-
-def _hypernodes(topology: Topology) -> dict[str, HyperNode]:
-    """HyperNodes by exact members: the children, and the nodes that are in none of them."""
-    members: list[list[Member]] = [[] for _ in topology.domain_names]
-    inside: list[list[Ints]] = [[] for _ in topology.domain_names]
-    for j, name in enumerate(topology.domain_names):
-        above = int(topology.parent[j])
-        if above >= 0:
-            members[above].append(Member("HyperNode", Selector(exact=name)))
-            inside[above].append(topology.nodes_of(j))
-    for j in range(topology.n_domains):
-        nodes = topology.nodes_of(j)
-        direct = np.setdiff1d(nodes, np.concatenate(inside[j])) if inside[j] else nodes
-        members[j] += [Member("Node", Selector(exact=topology.node_names[i])) for i in direct]
-    return _in_order(
-        HyperNode(Metadata(name), int(topology.tier[j]), topology.tier_names[j], tuple(members[j]))
-        for j, name in enumerate(topology.domain_names)
-    )
-
-
-def _label_rows(snapshot: ClusterSnapshot) -> list[dict[str, str]]:
-    """Labels of every node; a column at a time, because a row at a time sorts the keys for each."""
-    rows: list[dict[str, str]] = [{} for _ in range(snapshot.topology.n_nodes)]
-    for key, (codes, values) in sorted(snapshot.labels.columns.items()):
-        if key != NODE_NAME_FIELD:
-            for i in np.flatnonzero(codes >= 0):
-                rows[i][key] = values[codes[i]]
-    return rows

@@ -1,0 +1,40 @@
+"""A Node as the manifest that is read back to the same value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.model.resources import CPU
+from workbench.objects.node import Node
+
+__all__ = ["node_manifest"]
+
+
+def node_manifest(node: Node) -> dict[str, Any]:
+    """The object as Kubernetes takes it: labels by key, resources in their order; what is empty is left out."""
+    metadata: dict[str, Any] = {"name": node.name}
+    if node.metadata.labels:
+        metadata["labels"] = dict(sorted(node.metadata.labels.items()))
+    spec: dict[str, Any] = {}
+    if node.taints:
+        spec["taints"] = [
+            {"key": t.key, **({"value": t.value} if t.value else {}), **({"effect": t.effect} if t.effect else {})}
+            for t in node.taints
+        ]
+    if node.unschedulable:
+        spec["unschedulable"] = True
+    status: dict[str, Any] = {}
+    if node.internal_ip:
+        status["addresses"] = [{"type": "InternalIP", "address": node.internal_ip}]
+    if node.allocatable:
+        status["allocatable"] = {name: _quantity(name, amount) for name, amount in node.allocatable.items()}
+    manifest: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+    manifest |= {"spec": spec} if spec else {}
+    manifest |= {"status": status} if status else {}
+    return manifest
+
+
+def _quantity(resource: str, amount: int) -> str:
+    if resource != CPU:
+        return str(amount)
+    return f"{amount}m" if amount % 1000 else str(amount // 1000)

@@ -1,0 +1,59 @@
+"""A topology and the nodes of a snapshot as the Kubernetes objects that say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.model.resources import PODS, UNLIMITED
+from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.topology import Topology
+from workbench.objects.hypernode import HyperNode, make_hypernode
+from workbench.objects.metadata import Metadata
+from workbench.objects.node import Node
+
+__all__ = ["hypernodes_in", "nodes_in"]
+
+
+def hypernodes_in(topology: Topology, names: Sequence[str] | None = None) -> list[HyperNode]:
+    """The domains of a topology as HyperNodes with exact members: the children, then the nodes that none of them holds.
+
+    Parameters
+    ----------
+    topology : Topology
+    names : sequence of str, optional
+        Other names for its domains, by index.
+
+    Returns
+    -------
+    list of HyperNode
+        By domain index, which is the byte order of the domains' own names; members in byte order.
+    """
+    called = topology.domain_names if names is None else names
+    return [
+        make_hypernode(
+            called[j],
+            int(topology.tier[j]),
+            nodes=[topology.node_names[i] for i in topology.direct_nodes_of(j)],
+            children=[called[c] for c in topology.children[j]],
+            tier_name=topology.tier_names[j],
+        )
+        for j in range(topology.n_domains)
+    ]
+
+
+def nodes_in(snapshot: ClusterSnapshot) -> list[Node]:
+    """The nodes of a snapshot, in its order; what a node has none of, and an unlimited number of pods, is left out."""
+    nodes = []
+    labels = snapshot.labels.rows()
+    for i, name in enumerate(snapshot.topology.node_names):
+        amounts = zip(snapshot.resources, snapshot.allocatable[i].tolist(), strict=True)
+        nodes.append(
+            Node(
+                Metadata(name, labels=labels[i]),
+                {resource: n for resource, n in amounts if n and not (resource == PODS and n == UNLIMITED)},
+                snapshot.taints.sets[int(snapshot.taints.codes[i])],
+                bool(snapshot.unschedulable[i]),
+                internal_ip=snapshot.address_of(i),
+            )
+        )
+    return nodes
