@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError
-from workbench.formats.load import load
+from workbench.formats.load import load, load_to_draw
+from workbench.formats.snapshot_file import snapshot_text
 from workbench.model.resources import UNLIMITED
 from workbench.model.snapshot import Scenario
 
@@ -285,3 +286,16 @@ def test_pods_that_are_ending_hold_their_room_and_count_for_nobody(tmp_path: Pat
     assert s.snapshot.releasing is not None and s.snapshot.releasing[0, 0] == 1000
     after = s.snapshot.after_endings
     assert (after.used[0, 0], after.releasing, after.after_endings is after) == (1000, None, True)
+
+
+@pytest.mark.parametrize("path", ["datasets/demo", "datasets/use-case-2/small.yaml"])
+def test_what_is_drawn_is_the_snapshot_and_its_objects(path: str, tmp_path: Path) -> None:
+    snapshot = load(path).snapshot
+    saved = tmp_path / "snapshot.yaml"
+    saved.write_text(snapshot_text(snapshot), encoding="utf-8")
+    for source in (path, saved):
+        objects, drawn = load_to_draw(source)
+        assert set(objects.nodes) == set(snapshot.topology.node_names)
+        assert set(objects.hypernodes) == set(snapshot.topology.domain_names)
+        assert drawn.topology.node_names == snapshot.topology.node_names
+        assert drawn.used.tolist() == snapshot.used.tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,19 +13,19 @@ import re2
 
 from workbench.errors import InputError
 from workbench.formats.assemble import assemble, assign_matrices
-from workbench.formats.fabric.intake import FabricIntake
+from workbench.formats.fabric.intake import FabricIntake, Joined
 from workbench.formats.fabric.tor_node import nodes_by_address
 from workbench.formats.fabric.tor_tables import switch_table_of, with_share
 from workbench.formats.manifests import Manifests, read_bytes, read_manifests
 from workbench.formats.matrix import parse_matrix
 from workbench.jobs.gangs import read_workload
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.model.snapshot import Scenario
+from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.selectors import compile_pattern
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 
-__all__ = ["load", "load_objects", "no_collection", "read_objects"]
+__all__ = ["load", "load_objects", "load_to_draw", "no_collection", "read_objects"]
 
 
 def load(
@@ -64,33 +64,7 @@ def load(
         No such format.
     """
     with no_collection():
-        intake = FabricIntake.of(format)
-        manifests = read_manifests(paths, stdin, intake.claim)
-        given = _given_matrices(matrices or {}, manifests)
-        cluster = read_objects(manifests)
-        joined = intake.join(cluster)
-        source = ", ".join(str(path) for path in paths)
-        exact = [(f"^{re2.escape(name)}$", matrix) for name, matrix in joined.matrices.items()]
-        if joined.snapshot is not None:
-            workload = read_workload(cluster)
-            snapshot = assign_matrices(joined.snapshot, given)
-            snapshot = replace(snapshot, queues={**snapshot.queues, **cluster.queues})
-        else:
-            snapshot, workload = assemble(cluster, [*exact, *given], source=source)
-            snapshot = replace(snapshot, gaps=(*snapshot.gaps, *joined.notes))
-            if joined.tors is not None and joined.tors.tors:
-                bound = nodes_by_address(joined.tors, cluster.nodes)
-                snapshot = snapshot.with_switches(switch_table_of(joined.tors, bound, snapshot.topology))
-        for share in sorted(cluster.tor_shares.values(), key=lambda c: c.metadata.key.encode())[:1]:
-            snapshot, told = with_share(snapshot, share.switches)
-            snapshot = replace(snapshot, gaps=(*snapshot.gaps, *told))
-    return Scenario(
-        snapshot=snapshot,
-        gangs=workload.gangs,
-        refused=workload.refused,
-        ignored=dict(sorted((Counter(manifests.ignored) + cluster.ignored).items())),
-        inputs=dict(manifests.inputs),
-    )
+        return _scenario(paths, *_read(paths, stdin, format), matrices or {})
 
 
 def load_objects(*paths: str | Path, stdin: bytes | str | None = None, format: str | None = None) -> ClusterObjects:
@@ -100,13 +74,16 @@ def load_objects(*paths: str | Path, stdin: bytes | str | None = None, format: s
     not noted.
     """
     with no_collection():
-        intake = FabricIntake.of(format)
-        cluster = read_objects(read_manifests(paths, stdin, intake.claim))
-        snapshot = intake.join(cluster).snapshot
-        if snapshot is not None:
-            cluster.hypernodes.update((h.name, h) for h in hypernodes_in(snapshot.topology))
-            cluster.nodes.update((node.name, node) for node in nodes_in(snapshot))
-    return cluster
+        _, cluster, joined = _read(paths, stdin, format)
+        return _drawable(cluster, joined)
+
+
+def load_to_draw(path: str | Path) -> tuple[ClusterObjects, ClusterSnapshot]:
+    """The objects of a file or folder, as `load_objects`, and the snapshot that `load` makes of them; read once."""
+    with no_collection():
+        manifests, cluster, joined = _read([path], None, None)
+        snapshot = _scenario([path], manifests, cluster, joined, {}).snapshot
+        return _drawable(cluster, joined), snapshot
 
 
 def read_objects(manifests: Manifests) -> ClusterObjects:
@@ -117,6 +94,54 @@ def read_objects(manifests: Manifests) -> ClusterObjects:
             cluster.add(document.data)
         except InputError as error:
             raise document.error(error) from None
+    return cluster
+
+
+def _read(
+    paths: Sequence[str | Path], stdin: bytes | str | None, format: str | None
+) -> tuple[Manifests, ClusterObjects, Joined]:
+    intake = FabricIntake.of(format)
+    manifests = read_manifests(paths, stdin, intake.claim)
+    cluster = read_objects(manifests)
+    return manifests, cluster, intake.join(cluster)
+
+
+def _scenario(
+    paths: Sequence[str | Path],
+    manifests: Manifests,
+    cluster: ClusterObjects,
+    joined: Joined,
+    matrices: Mapping[str, str | Path],
+) -> Scenario:
+    given = _given_matrices(matrices, manifests)
+    source = ", ".join(str(path) for path in paths)
+    exact = [(f"^{re2.escape(name)}$", matrix) for name, matrix in joined.matrices.items()]
+    if joined.snapshot is not None:
+        workload = read_workload(cluster)
+        snapshot = assign_matrices(joined.snapshot, given)
+        snapshot = replace(snapshot, queues={**snapshot.queues, **cluster.queues})
+    else:
+        snapshot, workload = assemble(cluster, [*exact, *given], source=source)
+        snapshot = replace(snapshot, gaps=(*snapshot.gaps, *joined.notes))
+        if joined.tors is not None and joined.tors.tors:
+            bound = nodes_by_address(joined.tors, cluster.nodes)
+            snapshot = snapshot.with_switches(switch_table_of(joined.tors, bound, snapshot.topology))
+    for share in sorted(cluster.tor_shares.values(), key=lambda c: c.metadata.key.encode())[:1]:
+        snapshot, told = with_share(snapshot, share.switches)
+        snapshot = replace(snapshot, gaps=(*snapshot.gaps, *told))
+    return Scenario(
+        snapshot=snapshot,
+        gangs=workload.gangs,
+        refused=workload.refused,
+        ignored=dict(sorted((Counter(manifests.ignored) + cluster.ignored).items())),
+        inputs=dict(manifests.inputs),
+    )
+
+
+def _drawable(cluster: ClusterObjects, joined: Joined) -> ClusterObjects:
+    if joined.snapshot is not None:
+        cluster.hypernodes.update((h.name, h) for h in hypernodes_in(joined.snapshot.topology))
+        cluster.nodes.update((node.name, node) for node in nodes_in(joined.snapshot))
     return cluster
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from workbench.errors import InputError
 from workbench.formats.assemble import assemble
 from workbench.formats.fabric.registry import get_format, writable_formats
-from workbench.formats.load import load, load_objects
+from workbench.formats.load import load_objects, load_to_draw
 from workbench.formats.manifest_text import HyperNodeText, TextError
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.snapshot import ClusterSnapshot, Scenario
@@ -360,7 +360,7 @@ def _begin(
     if isinstance(source, ClusterObjects):
         return source, None
     if isinstance(source, str | Path):
-        return load_objects(source), load(source).snapshot
+        return load_to_draw(source)
     if isinstance(source, Scenario):
         source = source.snapshot
     if isinstance(source, ClusterSnapshot):
