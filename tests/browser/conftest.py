@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +11,10 @@ import pytest
 
 from tests.browser.chromium import launched, missing
 from tests.browser.lab import Server, start_lab
+from tests.browser.watched import Watched
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Request, Route
+    from playwright.sync_api import Browser
 
 
 def absent(reason: str) -> None:
@@ -33,37 +33,13 @@ def chromium() -> Iterator[Browser]:
         yield browser
 
 
-@dataclass
-class Offline:
-    """A page without a network, and what it complained about.
-
-    Attributes
-    ----------
-    asked : list of str
-        Addresses that the page asked for besides the file itself.
-    complaints : list of str
-        Console errors and exceptions.
-    """
-
-    page: Page
-    asked: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
+class Offline(Watched):
+    """A page without a network."""
 
     def open(self, path: Path) -> None:
         """Show a file."""
-        own = path.as_uri()
-
-        def only_the_file(route: Route, request: Request) -> None:
-            if request.url == own:
-                route.continue_()
-            else:
-                self.asked.append(request.url)
-                route.abort()
-
-        self.page.route("**/*", only_the_file)
-        self.page.on("console", lambda m: self.complaints.append(m.text) if m.type == "error" else None)
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.goto(own)
+        self.cut_off(path.as_uri())
+        self.page.goto(path.as_uri())
 
 
 @pytest.fixture(params=["light", "dark"])

@@ -11,12 +11,14 @@ import sys
 import time
 import urllib.request
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.browser.watched import Watched
+
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page, Request, Route
+    from playwright.sync_api import Browser, Locator
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -122,22 +124,11 @@ def start_lab(folder: Path) -> Server:
 
 
 @dataclass
-class Notebook:
-    """An open notebook page with the outside network cut.
+class Notebook(Watched):
+    """An open notebook page with the outside network cut."""
 
-    Attributes
-    ----------
-    outside : list of str
-        Addresses beyond the server that the page asked for.
-    complaints : list of str
-        Console errors and exceptions.
-    """
-
-    page: Page
     server: Server
     name: str
-    outside: list[str] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
 
     def run(self, index: int) -> None:
         """Select and run the cell with this number, and wait until the kernel is idle again."""
@@ -206,7 +197,7 @@ def open_notebook(browser: Browser, server: Server, name: str, cells: Sequence[s
     context = browser.new_context(viewport={"width": 1500, "height": 1000}, color_scheme=theme)  # type: ignore[arg-type]
     page = context.new_page()
     notebook = Notebook(page, server, name)
-    cut_off(notebook)
+    notebook.cut_off(server.url, "data:", "blob:")
     page.goto(f"{server.url}/doc/tree/{name}.ipynb?reset", timeout=PATIENCE_MS)
     page.wait_for_function("() => window.jupyterapp?.shell?.currentWidget?.sessionContext", timeout=PATIENCE_MS)
     page.evaluate(
@@ -223,19 +214,3 @@ def open_notebook(browser: Browser, server: Server, name: str, cells: Sequence[s
         "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", f"JupyterLab {theme.title()}"
     )
     return notebook
-
-
-def cut_off(notebook: Notebook) -> None:
-    """Let the page reach its own server only, and note what else it asks for and complains about."""
-    own = notebook.server.url
-
-    def only_the_server(route: Route, request: Request) -> None:
-        if request.url.startswith((own, "data:", "blob:")):
-            route.continue_()
-        else:
-            notebook.outside.append(request.url)
-            route.abort()
-
-    notebook.page.route("**/*", only_the_server)
-    notebook.page.on("console", lambda m: notebook.complaints.append(m.text) if m.type == "error" else None)
-    notebook.page.on("pageerror", lambda error: notebook.complaints.append(str(error)))

@@ -52,7 +52,7 @@ def test_the_report_shows_its_pictures_asks_for_nothing_and_has_no_error(offline
         assert box["width"] >= 180 and box["height"] >= 120
         assert 0.5 <= box["width"] / box["height"] <= 3
     assert all(min(box["width"], box["height"]) >= 4 for box in boxes(offline, ".tw-nodes > g > rect:first-of-type"))
-    assert offline.asked == []
+    assert offline.outside == []
     assert offline.complaints == []
     assert offline.page.evaluate("document.scripts.length") == 0
 
@@ -91,5 +91,5 @@ def test_the_pyvis_view_draws_without_asking_the_outside(offline: Offline, tmp_p
         " return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v) })()"
     )
     frame.wait_for_function(drawn)
-    assert offline.asked == []
+    assert offline.outside == []
     assert offline.complaints == []

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from tests.browser.lab import PATIENCE_MS, ROOT, Notebook, cut_off, start_server
+from tests.browser.lab import PATIENCE_MS, ROOT, Notebook, start_server
 
 pytestmark = pytest.mark.browser
 
@@ -30,7 +30,7 @@ def voila(tmp_path):
 def test_the_workbench_draws_and_compares_as_a_page(chromium, voila):
     context = chromium.new_context(viewport={"width": 1500, "height": 1000})
     notebook = Notebook(context.new_page(), voila, "workbench")
-    cut_off(notebook)
+    notebook.cut_off(voila.url, "data:", "blob:")
     notebook.page.goto(voila.url, timeout=PATIENCE_MS)
     editor, comparer = notebook.panel("editor"), notebook.panel("comparer")
     notebook.page.wait_for_function(

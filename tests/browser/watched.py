@@ -1,0 +1,43 @@
+"""A page that reaches nothing outside, and what it asks for and complains about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, Request, Route
+
+__all__ = ["Watched"]
+
+
+@dataclass
+class Watched:
+    """A page with the outside network cut.
+
+    Attributes
+    ----------
+    page : Page
+    outside : list of str
+        Addresses beyond its own that the page asked for.
+    complaints : list of str
+        Console errors and exceptions.
+    """
+
+    page: Page
+    outside: list[str] = field(default_factory=list, kw_only=True)
+    complaints: list[str] = field(default_factory=list, kw_only=True)
+
+    def cut_off(self, *own: str) -> None:
+        """Let through only what begins with one of these addresses; listen from now on."""
+
+        def only_its_own(route: Route, request: Request) -> None:
+            if request.url.startswith(own):
+                route.continue_()
+            else:
+                self.outside.append(request.url)
+                route.abort()
+
+        self.page.route("**/*", only_its_own)
+        self.page.on("console", lambda m: self.complaints.append(m.text) if m.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
