@@ -17,7 +17,7 @@ __all__ = ["app"]
 
 _HELP = """Where should the pods of an AI job go, given the network and the links between the GPUs?
 
-Exit status: 0 all placed or valid, 1 something pending, refused or found, 2 bad input or usage, 3 cluster unreachable.
+Exit status: 0 all placed or valid, 1 something pending, refused or found, 2 bad input or usage, 3 endpoint unreachable.
 
 Examples:
 
