@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench
+from tests.widgets.page import ask
 from workbench.policies import registry
 from workbench.widgets.comparer import PlacementComparer
 
@@ -16,31 +17,12 @@ def own_policies(monkeypatch):
 
 
 @pytest.fixture
-def said(monkeypatch):
-    messages = []
-    monkeypatch.setattr(PlacementComparer, "send", lambda self, content, buffers=None: messages.append(content))
-    return messages
-
-
-@pytest.fixture
 def comparer(said):
     panel = PlacementComparer(workbench.load("datasets/demo"), ["volcano-1.13", "gang"])
     yield panel
     panel.wait(20)
     panel.close()
     panel.wait()
-
-
-@pytest.fixture(autouse=True)
-def own_registry(monkeypatch):
-    """Policies of these tests are registered for one test only."""
-    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
-
-
-def ask(panel, type_, **body):
-    answer = panel.receive({"id": 1, "type": type_, "body": body})
-    assert answer["type"] == "answer", answer
-    return answer["body"]
 
 
 def last(said, kind):

@@ -5,14 +5,8 @@ from __future__ import annotations
 import pytest
 
 import workbench
+from tests.widgets.page import ask
 from workbench.widgets.editor import TopologyEditor
-
-
-@pytest.fixture
-def said(monkeypatch):
-    messages = []
-    monkeypatch.setattr(TopologyEditor, "send", lambda self, content, buffers=None: messages.append(content))
-    return messages
 
 
 @pytest.fixture
@@ -20,12 +14,6 @@ def editor(said):
     panel = TopologyEditor("datasets/three-level-tree")
     yield panel
     panel.close()
-
-
-def ask(panel, type_, **body):
-    answer = panel.receive({"id": 1, "type": type_, "body": body})
-    assert answer["type"] == "answer", answer
-    return answer["body"]
 
 
 def item(panel, name):

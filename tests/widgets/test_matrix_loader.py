@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.machines import koordinator_matrix_a
+from tests.widgets.page import ask, refused
 from workbench.errors import CapacityError, InputError
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.best_gpus import best_gpus
@@ -63,19 +64,6 @@ def empty():
     panel = MatrixLoader()
     yield panel
     panel.close()
-
-
-def ask(panel, kind, **body):
-    answer = panel.receive({"id": 1, "type": kind, "body": body})
-    json.dumps(answer, allow_nan=False)  # what the page gets is JSON
-    assert answer["type"] == "answer", answer["message"]
-    return answer["body"]
-
-
-def refused(panel, kind, **body):
-    answer = panel.receive({"id": 1, "type": kind, "body": body})
-    assert (answer["type"], answer["traceback"]) == ("failure", "")
-    return answer["message"]
 
 
 class TestBringing:

@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from workbench.widgets.panel import Panel
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What widgets say to their pages, in order."""
+    messages: list[dict[str, Any]] = []
+    monkeypatch.setattr(Panel, "send", lambda self, content, buffers=None: messages.append(content))
+    return messages
