@@ -23,6 +23,9 @@ def as_array(name: str, value: object, dtype: DTypeLike, ndim: int) -> NDArray[A
     InputError
         If ``value`` is no ndarray or has another dtype or number of dimensions.
     """
+    if type(value) is np.ndarray and value.dtype.type is dtype and value.ndim == ndim and value.dtype.isnative:
+        # The usual case first: to make a dtype to compare with takes longer than the rest.
+        return value if value.flags.c_contiguous else np.ascontiguousarray(value)
     expected = np.dtype(dtype)
     if not isinstance(value, np.ndarray):
         raise InputError("not a numpy array", source=name, got=type(value).__name__, expected=f"{expected} array")

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InternalError
+from workbench.kernels.ledger import add_pods
 from workbench.model.switch_book import JobPods, SwitchBook
 
 if TYPE_CHECKING:
@@ -22,10 +23,6 @@ Ints = npt.NDArray[np.int32]
 
 #: Steps up to which looking them through is cheaper than comparing every node.
 _SHORT_LOG = 64
-
-
-#: Fewer pods are added up faster than it takes to see whether their nodes differ.
-_WORTH_LOOKING = 64
 
 
 class Ledger:
@@ -109,8 +106,8 @@ class Ledger:
         gpu_words : ndarray of shape (p, w), uint64, optional
             GPUs of each pod; must be free and disjoint.
         """
-        rows = np.broadcast_to(requests, (len(nodes), self.used.shape[1]))
-        self._apply(nodes, rows, gpu_words)
+        rows = requests.reshape(-1, requests.shape[-1])
+        self._apply(1, nodes, rows, gpu_words)
         self._log.append((nodes, rows, gpu_words))
 
     def take_gpus(self, nodes: Ints, gpu_words: Words) -> None:
@@ -119,8 +116,8 @@ class Ledger:
 
     def give_back(self, nodes: Ints, requests: Longs, gpu_words: Words | None = None) -> None:
         """The opposite of `take`; can itself be rolled back."""
-        rows = -np.broadcast_to(requests, (len(nodes), self.used.shape[1]))
-        self._apply(nodes, rows, gpu_words)
+        rows = -requests.reshape(-1, requests.shape[-1])
+        self._apply(1, nodes, rows, gpu_words)
         self._log.append((nodes, rows, gpu_words))
 
     def checkpoint(self) -> int:
@@ -137,7 +134,7 @@ class Ledger:
                 self._switches.set_job(key, before)
             else:
                 nodes, rows, gpu_words = entry
-                self._apply(nodes, -rows, gpu_words)
+                self._apply(-1, nodes, rows, gpu_words)
 
     @property
     def switches(self) -> SwitchBook | None:
@@ -166,7 +163,10 @@ class Ledger:
         self.set_job(key, pods.only(left) if len(left) else None)
 
     def since(self, mark: int) -> list[tuple[Ints, Longs, Words | None]]:
-        """What was taken since a mark: nodes, rows and GPUs of each call, the rows negative where it was given back."""
+        """What was taken since a mark: nodes, rows and GPUs of each call, the rows negative where it was given back.
+
+        One row serves all pods of a call, or there is one for each.
+        """
         return [entry for entry in self._log[mark:] if len(entry) == 3]
 
     def commit(self) -> None:
@@ -174,26 +174,11 @@ class Ledger:
         self._log.clear()
         self._log_is_whole = False
 
-    def _apply(self, nodes: Ints, rows: Longs, gpu_words: Words | None) -> None:
-        # `at` adds up what comes several times; where no node does, plain indexing is several times faster.
-        if len(nodes) > _WORTH_LOOKING and int(np.bincount(nodes).max()) == 1:
-            # `take` copies whole rows, several times faster than indexing does.
-            self.used[nodes] = self.used.take(nodes, axis=0) + rows
-            self.idle[nodes] = self.idle.take(nodes, axis=0) - rows
-            if gpu_words is not None:
-                self.gpu_free[nodes] ^= gpu_words
-        else:
-            n_columns = self.used.shape[1]
-            # Cell by cell: `at` is far faster along one axis than row by row. Both arrays are in C order.
-            cells = (nodes[:, None].astype(np.int64) * n_columns + np.arange(n_columns)).reshape(-1)
-            amounts = rows.reshape(-1)
-            np.add.at(self.used.reshape(-1), cells, amounts)
-            np.subtract.at(self.idle.reshape(-1), cells, amounts)
-            if gpu_words is not None:
-                # Taking and giving back are the same flip: the sets of one call are disjoint.
-                np.bitwise_xor.at(self.gpu_free, nodes, gpu_words)
+    def _apply(self, sign: int, nodes: Ints, rows: Longs, gpu_words: Words | None) -> None:
+        add_pods(sign, nodes, rows, gpu_words, self.used, self.idle, self.gpu_free)
         if self._domain_idle is not None:
-            _add_to_ancestors(self._domain_idle, self.topology.node_domains, nodes, -rows)
+            each = np.broadcast_to(-sign * rows, (len(nodes), rows.shape[1]))
+            _add_to_ancestors(self._domain_idle, self.topology.node_domains, nodes, each)
 
     @property
     def changed(self) -> Ints:

@@ -294,12 +294,14 @@ class Composed(Policy):
                 answer = Declined((gpus_unserved(request, self.gpu.name, dealt.unserved),), warnings=answer.warnings)
         if isinstance(answer, Declined):
             return self.refusal(gang, answer)
-        taken = np.flatnonzero(answer.node >= 0)
+        taken = (answer.node >= 0).nonzero()[0]
+        rows = request.demand.rows
         if len(taken):
+            everyone = len(taken) == gang.n_pods
             ledger.take(
-                answer.node[taken],
-                request.demand.rows[gang.role_of_pod[taken]],
-                None if dealt.words is None else dealt.words[taken],
+                answer.node if everyone else answer.node[taken],
+                rows[0] if len(rows) == 1 else rows[gang.role_of_pod[taken]],
+                dealt.words if everyone or dealt.words is None else dealt.words[taken],
             )
         if answer.running is not None:
             ledger.set_job(gang.key, answer.running)

@@ -1,0 +1,12 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def add_pods(
+    sign: int,
+    nodes: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    words: NDArray[np.uint64] | None,
+    used: NDArray[np.int64],
+    idle: NDArray[np.int64],
+    gpu_free: NDArray[np.uint64],
+) -> int: ...

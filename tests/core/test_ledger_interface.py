@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from workbench.errors import InputError
+from workbench.kernels.ledger import add_pods
+
+
+def add(**other):
+    given = {
+        "sign": 1,
+        "nodes": np.array([0, 1], dtype=np.int32),
+        "rows": np.ones((1, 3), dtype=np.int64),
+        "words": None,
+        "used": np.zeros((2, 3), dtype=np.int64),
+        "idle": np.zeros((2, 3), dtype=np.int64),
+        "gpu_free": np.zeros((2, 1), dtype=np.uint64),
+    } | other
+    add_pods(**given)
+
+
+def test_read_only_rows_are_taken():
+    rows = np.ones((1, 3), dtype=np.int64)
+    rows.flags.writeable = False
+    add(rows=rows)
+
+
+def test_no_pods():
+    add(nodes=np.zeros(0, dtype=np.int32), rows=np.zeros((0, 3), dtype=np.int64))
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        pytest.param({"nodes": [0, 1]}, "not a numpy array", id="a list"),
+        pytest.param({"nodes": np.array([0, 1])}, "wrong dtype", id="int64 nodes"),
+        pytest.param({"nodes": np.array([0, 2], dtype=np.int32)}, "pod 1: no such node.*2", id="no such node"),
+        pytest.param({"nodes": np.array([0, -1], dtype=np.int32)}, "pod 1: no such node.*-1", id="a negative node"),
+        pytest.param({"rows": np.ones(3, dtype=np.int64)}, "number of dimensions", id="a bare row"),
+        pytest.param({"rows": np.ones((3, 3), dtype=np.int64)}, "wrong length", id="three rows for two pods"),
+        pytest.param({"rows": np.ones((1, 2), dtype=np.int64)}, "number of columns", id="two columns of three"),
+        pytest.param({"words": np.ones((2, 2), dtype=np.uint64)}, "number of columns", id="wider GPUs"),
+        pytest.param({"words": np.ones((1, 1), dtype=np.uint64)}, "wrong length", id="GPUs of one pod"),
+        pytest.param({"idle": np.zeros((3, 2), dtype=np.int64).T}, "not C-contiguous", id="the other order"),
+        pytest.param({"gpu_free": np.zeros((3, 1), dtype=np.uint64)}, "wrong length", id="another cluster's GPUs"),
+    ],
+)
+def test_wrong_input_is_refused_and_nothing_is_changed(other, message):
+    used = np.zeros((2, 3), dtype=np.int64)
+    with pytest.raises(InputError, match=message):
+        add(used=used, **other)
+    assert not used.any()

@@ -1,0 +1,14 @@
+"""Oracle of the ``ledger`` kernel: pod by pod."""
+
+from __future__ import annotations
+
+
+def add_pods(sign, nodes, rows, masks, used, idle, gpu_free):
+    """Used and idle as lists of rows and free GPUs as masks, afterwards."""
+    used, idle, gpu_free = [list(row) for row in used], [list(row) for row in idle], list(gpu_free)
+    for i, node in enumerate(nodes):
+        for k, amount in enumerate(rows[i if len(rows) > 1 else 0]):
+            used[node][k] += sign * amount
+            idle[node][k] -= sign * amount
+        gpu_free[node] ^= masks[i]
+    return used, idle, gpu_free

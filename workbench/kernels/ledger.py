@@ -1,0 +1,61 @@
+"""Face of the ``ledger`` kernel: what pods take of their nodes, for many pods at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench._core import ledger as kernel
+from workbench.errors import InputError
+from workbench.kernels.checks import as_array, check_length
+
+__all__ = ["add_pods"]
+
+
+def add_pods(
+    sign: int,
+    nodes: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    words: NDArray[np.uint64] | None,
+    used: NDArray[np.int64],
+    idle: NDArray[np.int64],
+    gpu_free: NDArray[np.uint64],
+) -> None:
+    """Add what pods hold to the sums of their nodes, or take it out.
+
+    Parameters
+    ----------
+    sign : {1, -1}
+    nodes : ndarray of shape (p,), int32
+        Node of each pod; a node may appear several times.
+    rows : ndarray of shape (1, r) or (p, r), int64
+        Request of every pod, or of each.
+    words : ndarray of shape (p, w), uint64, optional
+        GPUs that each pod takes or gives back, disjoint; None: no pod has any.
+    used, idle : ndarray of shape (n, r), int64
+        Changed: the one grows by what the other loses.
+    gpu_free : ndarray of shape (n, w), uint64
+        Changed.
+
+    Raises
+    ------
+    InputError
+        Wrong dtype or shape, a node out of range; nothing is changed then.
+    """
+    nodes = as_array("nodes", nodes, np.int32, 1)
+    rows = as_array("rows", rows, np.int64, 2)
+    for name, array, dtype in (("used", used, np.int64), ("idle", idle, np.int64), ("gpu_free", gpu_free, np.uint64)):
+        if as_array(name, array, dtype, 2) is not array:
+            raise InputError("not C-contiguous, and is to be changed", source=name)
+        check_length(name, array, used.shape[0])
+    if rows.shape[0] != 1:
+        check_length("rows", rows, nodes.shape[0])
+    if words is not None:
+        words = as_array("words", words, np.uint64, 2)
+        check_length("words", words, nodes.shape[0])
+    width = 0 if words is None else words.shape[1] - gpu_free.shape[1]
+    if rows.shape[1] != used.shape[1] or idle.shape[1] != used.shape[1] or width:
+        raise InputError("wrong number of columns", source="rows, words")
+    done = kernel.add_pods(sign, nodes, rows, words, used, idle, gpu_free)
+    if done < len(nodes):
+        raise InputError("no such node", source="nodes", where=f"pod {done}", got=str(int(nodes[done])))
