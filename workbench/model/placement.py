@@ -228,27 +228,40 @@ class Placement(Displayed):
         ranks = None if self.rank is None else self.rank.tolist()
         groups = None if self.annotation_group is None else self.annotation_group.tolist()
         seen = None if self.visible_words is None else [words_to_mask(row) for row in self.visible_words]
-        # Pods of one role with the same GPUs look alike: their GPUs are put into words once.
-        known: dict[tuple[int, int, int], tuple[tuple[int, ...], tuple[tuple[int, ...], ...], str]] = {}
+        # Pods of one role with the same GPUs and annotations look alike: but for name, node and rank made once.
+        known: dict[tuple[int, int, int, int], tuple[tuple[int, ...], tuple[tuple[int, ...], ...], dict[str, str]]] = {}
         made = []
         for i in positions:
             number, node, mask = numbers[i], nodes[i], masks[i]
             role = gang.roles[number]
-            written = dict(self.annotations[groups[i]]) if groups is not None and groups[i] >= 0 else {}
+            together = 0 if not mask else visible[node] if seen is None else seen[i]
+            key = (number, mask, together, -1 if groups is None else groups[i])
+            alike = known.get(key)
+            if alike is None:
+                alike = known[key] = self._alike(*key)
+            gpus, dealt, same = alike
+            written = same.copy()
+            rank = i
             if ranks is not None:
-                written[RANK_ANNOTATION] = str(ranks[i])
-            gpus: tuple[int, ...] = ()
-            dealt: tuple[tuple[int, ...], ...] = ()
-            if mask:
-                key = (number, mask, visible[node] if seen is None else seen[i])
-                if key not in known:
-                    gpus = indices_of(mask)
-                    dealt = _deal(gpus, role.container_gpus)
-                    known[key] = (gpus, dealt, gpu_annotation(dealt, indices_of(key[2])))
-                gpus, dealt, written[GPU_ANNOTATION] = known[key]
+                rank = ranks[i]
+                written[RANK_ANNOTATION] = str(rank)
             name = gang.pod_name(role, i - starts[number])
-            made.append(PlacedPod(name, names[node], gpus, dealt, i if ranks is None else ranks[i], written))
+            made.append(PlacedPod(name, names[node], gpus, dealt, rank, written))
         return made
+
+    def _alike(
+        self, role: int, mask: int, visible: int, group: int
+    ) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...], dict[str, str]]:
+        """GPUs, GPUs by container and annotations of a pod, which has no rank yet but a place for it."""
+        written = dict(self.annotations[group]) if group >= 0 else {}
+        if self.rank is not None:
+            written[RANK_ANNOTATION] = ""
+        if not mask:
+            return (), (), written
+        gpus = indices_of(mask)
+        dealt = _deal(gpus, self.gang.roles[role].container_gpus)
+        written[GPU_ANNOTATION] = gpu_annotation(dealt, indices_of(visible))
+        return gpus, dealt, written
 
 
 def gpu_annotation(container_gpus: tuple[tuple[int, ...], ...], visible: tuple[int, ...]) -> str:
