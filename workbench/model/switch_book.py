@@ -6,13 +6,15 @@ them anew in every session (reference/switch-affinity.md 2.1). So the end of a j
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.kernels.switches import SPOKEN, add_pods
 from workbench.model.switches import (
     EXCLUSIVE,
     IDLE,
@@ -113,6 +115,11 @@ class RunningPods:
     unhealthy: Mask
     holds: Mask
 
+    @cached_property
+    def number(self) -> Mapping[str, int]:
+        """Place of each job in `keys`."""
+        return {key: i for i, key in enumerate(self.keys)}
+
     @classmethod
     def read(cls, running: Iterable[RunningPod]) -> RunningPods:
         """From the pods of a snapshot; annotations that are no state count as none."""
@@ -166,15 +173,27 @@ class SwitchBook:
         self._running = running
         self._jobs: dict[str, JobPods | None] = {}
         counted = np.array([phase in _COUNTED for phase in running.phases], dtype=np.bool_)
-        speaking = counted[running.job] if len(running.job) else np.zeros(0, dtype=np.bool_)
-        switch = np.where(running.node >= 0, table.node_switch[running.node], -1) if len(running.node) else running.node
-        inside = speaking & (switch >= 0)
         s = table.n_switches
-        self._shared = np.bincount(switch[inside & (running.mark == SHARED)], minlength=s)
-        self._exclusive = np.bincount(switch[inside & (running.mark == EXCLUSIVE)], minlength=s)
-        self._unhealthy = np.bincount(switch[inside & running.unhealthy], minlength=s)
-        held = running.node[running.holds & (running.node >= 0)]
-        self.holders: Ints = np.bincount(held, minlength=table.n_nodes).astype(np.int32)
+        # A preset state speaks like one more pod, which never ends.
+        self._spoken = np.zeros((s, SPOKEN), dtype=np.int64)
+        self._spoken[np.arange(s), table.preset.state] = 1
+        self._spoken[:, -1] = table.preset.unhealthy
+        self.holders: Ints = np.zeros(table.n_nodes, dtype=np.int32)
+        speaking = counted[running.job] if len(running.job) else np.zeros(0, dtype=np.bool_)
+        for speak, some in ((True, speaking), (False, ~speaking)):
+            if some.any():
+                add_pods(
+                    1,
+                    speak,
+                    running.node[some],
+                    running.mark[some],
+                    running.unhealthy[some],
+                    running.holds[some],
+                    table.node_switch,
+                    self.holders,
+                    self._spoken,
+                )
+        switch = np.where(running.node >= 0, table.node_switch[running.node], -1) if len(running.node) else running.node
         pairs = np.unique(running.job.astype(np.int64) * (s + 1) + switch + 1)
         job, switch_of_pair = pairs // (s + 1), pairs % (s + 1) - 1
         elsewhere = np.bincount(job, minlength=len(running.keys)) > 1
@@ -200,20 +219,20 @@ class SwitchBook:
 
     def states(self) -> SwitchStates:
         """The preset states joined with what the pods say: shared over exclusive over idle, unhealthy sticky."""
-        preset = self.table.preset
-        shared = (preset.state == SHARED) | (self._shared > 0)
-        exclusive = (preset.state == EXCLUSIVE) | (self._exclusive > 0)
-        state = np.where(shared, SHARED, np.where(exclusive, EXCLUSIVE, IDLE)).astype(np.int8)
-        return SwitchStates(state, shared & (preset.unhealthy | (self._unhealthy > 0)))
+        said = self._spoken > 0
+        shared = said[:, SHARED]
+        state = said[:, EXCLUSIVE].view(np.int8) * EXCLUSIVE
+        np.putmask(state, shared, SHARED)
+        return SwitchStates(state, shared & said[:, -1])
 
     def job(self, key: str) -> JobPods | None:
         """The pods of one job; None where it has none."""
         if key in self._jobs:
             return self._jobs[key]
         running = self._running
-        if key not in running.keys:
+        number = running.number.get(key)
+        if number is None:
             return None
-        number = running.keys.index(key)
         mine = running.job == number
         return JobPods(
             running.labels[number],
@@ -242,26 +261,19 @@ class SwitchBook:
 
     def _add(self, pods: JobPods, sign: int) -> None:
         table = self.table
-        held = pods.node[pods.holds & (pods.node >= 0)]
-        # A node has one pod of such jobs; `at` is for clusters that were filled by somebody else.
-        if len(held) and int(np.bincount(held).max()) == 1:
-            self.holders[held] += sign
-        else:
-            np.add.at(self.holders, held, sign)
-        switch = np.where(pods.node >= 0, table.node_switch[pods.node], -1)
-        if pods.phase in _COUNTED:
-            inside = switch >= 0
-            for counter, wanted in (
-                (self._shared, pods.mark == SHARED),
-                (self._exclusive, pods.mark == EXCLUSIVE),
-                (self._unhealthy, pods.unhealthy),
-            ):
-                there = switch[wanted & inside]
-                if len(there):
-                    counter += sign * np.bincount(there, minlength=table.n_switches)
-        pods_of = np.bincount(switch + 1, minlength=table.n_switches + 1)
-        under = pods_of[1:].nonzero()[0]
-        crossing = len(under) + bool(pods_of[0]) > 1
+        pods_of = add_pods(
+            sign,
+            pods.phase in _COUNTED,
+            pods.node,
+            pods.mark,
+            pods.unhealthy,
+            pods.holds,
+            table.node_switch,
+            self.holders,
+            self._spoken,
+        )
+        under = pods_of[:-1].nonzero()[0]
+        crossing = len(under) + (pods_of[-1] > 0) > 1
         if crossing and pods.label == "large-model-schema" and pods.phase in _COUNTED:
             self.foundation[under] += sign
         if pods.phase in _RUNNING:
@@ -271,4 +283,4 @@ class SwitchBook:
                 self.uncommon[under] += sign
 
 
-_COUNTERS = ("_shared", "_exclusive", "_unhealthy", "holders", "foundation", "crossing", "uncommon")
+_COUNTERS = ("_spoken", "holders", "foundation", "crossing", "uncommon")

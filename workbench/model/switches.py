@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -250,6 +251,12 @@ class SwitchTable:
     @property
     def n_switches(self) -> int:
         return len(self.names)
+
+    @cached_property
+    def in_order(self) -> bool:
+        """Under every switch the nodes stand in the order of their positions."""
+        falls = self.position[1:] < self.position[:-1]
+        return not bool((falls & (self.entry_switch[1:] == self.entry_switch[:-1])).any())
 
     def with_preset(self, preset: SwitchStates) -> SwitchTable:
         """The same switches with other preset states."""

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tests.conformance.registry import NotUnderstood, Runner, Runners
 from tests.conformance.runners.switch_affinity_checks import CHECKS, After, accepts, check, check_invariants
 from tests.switch_fabric import LABEL_OF, Switch, fabric, job, running_pod, states, with_running
@@ -302,7 +304,9 @@ def _view(snapshot: ClusterSnapshot) -> Switches:
     book = snapshot.ledger().switches
     assert book is not None
     found = book.states()
-    return Switches(book.table, ~snapshot.unschedulable, found.state, found.unhealthy, book.foundation == 0)
+    free = ~snapshot.unschedulable
+    counts = np.array([free[book.table.nodes_of(i)].sum() for i in range(book.table.n_switches)])
+    return Switches(book.table, free, found.state, found.unhealthy, book.foundation == 0, counts)
 
 
 @everywhere("annotate", ("placement",), ("pod_annotations",))

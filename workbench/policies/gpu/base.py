@@ -231,11 +231,10 @@ class GpuQuestions:
         n_gpus = gang.roles[0].n_gpus
         if n_gpus == 0:
             return None
-        words = self.ledger.gpu_free[node]
-        in_order = np.sort(node)
-        if (_counts(words) != n_gpus).any() or (in_order[1:] == in_order[:-1]).any():
+        words = self.ledger.gpu_free.take(node, axis=0)
+        if (_counts(words) != n_gpus).any() or int(np.bincount(node).max()) > 1:
             return None
-        counts = np.bincount(self.ledger.snapshot.node_matrix[node] + 1)
+        counts = np.bincount(self.ledger.snapshot.node_matrix.take(node) + 1)
         asked = [(self._node_gpus(0, int(i) - 1), (1,), int(counts[i])) for i in counts.nonzero()[0]]
         return Dealt(words, tuple(self.policy.warnings(asked)))
 

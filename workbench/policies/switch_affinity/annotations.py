@@ -30,15 +30,11 @@ def marks_of(plan: Plan, marked: bool = False) -> tuple[npt.NDArray[np.int8], np
     marked : bool
         The job crossed switches, or had one for itself, already before it got these shares.
     """
-    shares = plan.shares
-    crossing = marked or len(shares) > 1
-    states = [share.state if crossing or share.whole else IDLE for share in shares]
-    return (
-        np.array(states, dtype=np.int8),
-        np.array(
-            [share.unhealthy and state == SHARED for share, state in zip(shares, states, strict=True)], dtype=np.bool_
-        ),
-    )
+    _, _, states, unhealthy, whole = zip(*plan.shares, strict=True)
+    found = np.array(states, dtype=np.int8)
+    if not marked and len(found) == 1 and not whole[0]:
+        found[0] = IDLE
+    return found, np.array(unhealthy, dtype=np.bool_) & (found == SHARED)
 
 
 def states_by_definition(before: SwitchStates, switches: Sequence[int], max_shared: int) -> dict[int, tuple[int, bool]]:

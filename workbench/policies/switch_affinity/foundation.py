@@ -45,8 +45,10 @@ def place_foundation(switches: Switches, n_pods: int, max_shared: int) -> Plan |
 
 def whole_switches(switches: Switches, order: Longs, n_pods: int) -> list[Share]:
     """Idle switches taken whole, in the given order, up to the first that holds more than what is left."""
-    filled = int(np.searchsorted(np.cumsum(switches.free[order]), n_pods, side="right"))
-    shares = [Share(i, int(switches.free[i]), EXCLUSIVE, whole=True) for i in order[:filled].tolist()]
+    free = switches.free[order]
+    filled = int(free.cumsum().searchsorted(n_pods, side="right"))
+    wholes = zip(order[:filled].tolist(), free[:filled].tolist(), strict=True)
+    shares = [Share(i, n, EXCLUSIVE, False, True) for i, n in wholes]
     if switches.steps is not None:
         for share in shares:
             switches.say(f"idle rule: {share.n_pods} pods fill {switches.describe(share.switch)}, now exclusive")

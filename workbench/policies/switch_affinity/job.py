@@ -43,6 +43,8 @@ class SwitchJob:
         That node is in order: the pod goes back.
     marked : bool
         Some pod of it says that its switch is not idle.
+    started : bool
+        Some of its pods run, or ran before a fault on nodes that are in the snapshot.
     """
 
     label: str
@@ -53,19 +55,21 @@ class SwitchJob:
     former: Ints
     returns: Mask
     marked: bool
-
-    @property
-    def started(self) -> bool:
-        """Some of its pods run, or ran before a fault."""
-        return len(self.running) > 0 or bool((self.former >= 0).any())
+    started: bool
 
     @classmethod
     def of(cls, request: Request, default_label: str) -> SwitchJob:
         """Read the job of a request; the snapshot's pods are looked at only where the gang says that some run."""
         gang, topology = request.gang, request.ledger.topology
-        asking = np.ones(len(gang.roles), dtype=np.bool_)
-        asking[list(request.demand.best_effort)] = False
-        pending = np.flatnonzero(asking[gang.role_of_pod])
+        pending = np.arange(gang.n_pods)
+        if request.demand.best_effort:
+            pending = np.flatnonzero(~np.isin(gang.role_of_pod, request.demand.best_effort))
+        label = gang.job_class or default_label
+        if not gang.ready and not gang.former:
+            n = len(pending)
+            none, nothing = np.full(n, -1, dtype=np.int32), np.zeros(n, dtype=np.bool_)
+            rank = np.arange(n, dtype=np.int32)
+            return cls(label, job_kind(label, n), pending, rank, none[:0], none, nothing, False, False)
         mine = [pod for pod in request.snapshot.running if pod.gang == gang.key and pod.requests] if gang.ready else []
         rank = _named_first(request.gang, pending, _free_ranks(mine, len(pending)))
         former = np.full(len(pending), -1, dtype=np.int32)
@@ -77,7 +81,6 @@ class SwitchJob:
                 if pod is not None and topology.has_node(pod.node):
                     former[i] = topology.node(pod.node)
                     returns[i] = not pod.faulty
-        label = gang.job_class or default_label
         idle = str(IDLE)
         marked = any(pod.annotations.get(IS_SHARED, idle) != idle for pod in mine) or any(
             pod.mark != IDLE for pod in gang.former
@@ -91,6 +94,7 @@ class SwitchJob:
             former=former,
             returns=returns,
             marked=marked,
+            started=len(mine) > 0 or bool((former >= 0).any()),
         )
 
     def damage(self, table: SwitchTable, back: Mask) -> Damage:

@@ -7,16 +7,18 @@ nodes, ranks and annotations.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.errors import InternalError
+from workbench.kernels.switches import free_under_switches
 from workbench.model.placement import NearestMiss, Reason
 from workbench.model.switch_book import JobPods, SwitchBook
-from workbench.model.switches import LABELS, SwitchTable
+from workbench.model.switches import LABELS, SHARED, SwitchTable
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.baselines import GangFirstFit
 from workbench.policies.demand import node_reasons
@@ -71,13 +73,25 @@ class _Found:
     Attributes
     ----------
     node : ndarray of shape (p,), int32
-    mark : ndarray of shape (p,), int8
-    unhealthy : ndarray of shape (p,), bool
+    group : ndarray of shape (p,), int64
+        Pods of one group are under one switch, or under none, and are marked alike.
+    switch : sequence of int
+        Of each group; -1: none.
+    mark : ndarray of shape (g,), int8
+    unhealthy : ndarray of shape (g,), bool
     """
 
     node: Ints
+    group: npt.NDArray[np.int64]
+    switch: Sequence[int]
     mark: npt.NDArray[np.int8]
     unhealthy: Mask
+
+    @classmethod
+    def unmarked(cls, node: Ints) -> _Found:
+        """Nodes about which nothing is said."""
+        together = np.zeros(len(node), dtype=np.int64)
+        return cls(node, together, (-1,), np.zeros(1, dtype=np.int8), np.zeros(1, dtype=np.bool_))
 
 
 class _Affinity(NodePolicy):
@@ -138,18 +152,20 @@ class _Affinity(NodePolicy):
         self, request: Request, job: SwitchJob, table: SwitchTable, found: _Found, warnings: tuple[str, ...]
     ) -> Assignment:
         n = request.gang.n_pods
-        node, rank = np.full((2, n), -1, dtype=np.int32)
-        node[job.pending] = found.node
-        rank[job.pending] = job.rank
+        node, rank = found.node, job.rank
         # Pods that ask for nothing have no part in the job's ranks: they are numbered after it.
         if len(job.pending) < n:
+            node, rank = np.full((2, n), -1, dtype=np.int32)
+            node[job.pending] = found.node
+            rank[job.pending] = job.rank
             rest = (rank < 0).nonzero()[0]
             rank[rest] = len(job.pending) + len(job.running) + np.arange(len(rest))
         answer = Assignment(node, warnings=warnings, rank=rank, job_class=job.label)
         if self.writes_states:
             answer.annotations, answer.annotation_group = _written(table, job.pending, found, n)
         holds = np.ones(len(found.node), dtype=np.bool_)
-        pods = JobPods(job.label, found.node, found.mark, found.unhealthy, holds)
+        mark, unhealthy = found.mark.take(found.group), found.unhealthy.take(found.group)
+        pods = JobPods(job.label, found.node, mark, unhealthy, holds)
         answer.running = _joined(request, pods)
         return answer
 
@@ -163,17 +179,26 @@ def _joined(request: Request, pods: JobPods) -> JobPods:
 
 def _look(request: Request, table: SwitchTable, book: SwitchBook) -> Switches:
     """The switches of a ledger; a node is free where every pod of the job fits and no other job of this kind is."""
-    demand = request.demand
+    demand, ledger = request.demand, request.ledger
     free = book.holders == 0
+    columns = list(request.snapshot.gpu_columns)
+    counts: npt.NDArray[np.int64] | None = None
     seen: set[tuple[bytes, int]] = set()
     for role in demand.order:
-        shape = (demand.rows[role].tobytes(), id(request.gang.roles[role].filter))
+        row = demand.rows[role]
+        shape = (row.tobytes(), id(request.gang.roles[role].filter))
         if shape not in seen:
             seen.add(shape)
-            free = free & (demand.capacity(role, demand.idle, 1) > 0)
+            # GPUs are idle when no pod counts them and when they are free by number (`Demand.idle`).
+            n_gpus = max(row[columns].tolist(), default=0)
+            free, counts = free_under_switches(
+                free, ledger.idle, row, demand.feasible(role), ledger.gpu_free, n_gpus, table.start, table.nodes
+            )
+    if counts is None:
+        raise InternalError("switch affinity: asked about a gang without a request")
     states = book.states()
     steps: list[str] | None = None if request.recorder is None else []
-    return Switches(table, free, states.state, states.unhealthy, book.foundation == 0, steps)
+    return Switches(table, free, states.state, states.unhealthy, book.foundation == 0, counts, steps)
 
 
 def _lacking(request: Request, switches: Switches, book: SwitchBook) -> tuple[Reason, ...]:
@@ -203,25 +228,19 @@ def _framework_warning(framework: str) -> tuple[str, ...]:
 def _written(
     table: SwitchTable, pending: npt.NDArray[np.int64], found: _Found, n_pods: int
 ) -> tuple[tuple[Mapping[str, str], ...], Ints]:
-    """Annotations per switch, and which pod gets which."""
-    switch = table.node_switch[found.node]
-    # One pod of each switch stands for all of them, which are marked alike; the last place is that of no switch.
-    first = np.full(table.n_switches + 1, -1, dtype=np.int64)
-    first[switch] = np.arange(len(switch))
-    first[-1] = -1
-    distinct = (first >= 0).nonzero()[0]
-    number = np.full(len(first), -1, dtype=np.int32)
-    number[distinct] = np.arange(len(distinct))
-    group = np.full(n_pods, -1, dtype=np.int32)
-    group[pending] = number[switch]
-    marks, sick = found.mark[first[distinct]].tolist(), found.unhealthy[first[distinct]].tolist()
-    return (
-        tuple(
-            annotations_of(mark, unhealthy, table.addresses[s])
-            for s, mark, unhealthy in zip(distinct.tolist(), marks, sick, strict=True)
-        ),
-        group,
-    )
+    """Annotations that differ, and which pod gets which; a pod under no switch gets none."""
+    number: list[int] = []
+    known: dict[tuple[int, bool, str], int] = {}
+    for switch, mark, unhealthy in zip(found.switch, found.mark.tolist(), found.unhealthy.tolist(), strict=True):
+        # Only the annotations of a shared switch name it.
+        key = (mark, unhealthy, table.addresses[switch] if mark == SHARED else "")
+        number.append(known.setdefault(key, len(known)) if switch >= 0 else -1)
+    group = np.array(number, dtype=np.int32).take(found.group)
+    if len(pending) < n_pods:
+        everybody = np.full(n_pods, -1, dtype=np.int32)
+        everybody[pending] = group
+        group = everybody
+    return tuple(annotations_of(*key) for key in known), group
 
 
 class SwitchAffinity(_Affinity):
@@ -237,20 +256,14 @@ class SwitchAffinity(_Affinity):
     def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _Found | NoPlan:
         if switches.table.level == "single_layer":
             return _find_single_layer(switches, job)
-        back = _going_back(switches, job)
-        plan: Plan | NoPlan | None = None
-        damage = None
         if job.started:
+            back = _going_back(switches, job)
             damage = job.damage(switches.table, back)
-            switches = _without_nodes(switches, job.former[back])
-            plan = reschedule(switches, damage, self._max_shared)
-        if plan is None:
-            damage = None
-            back = np.zeros(len(job.pending), dtype=np.bool_)
-            plan = self._place_new(switches, job)
-        if isinstance(plan, NoPlan):
-            return plan
-        return _merge(switches, job, back, plan, damage is not None and damage.crossing)
+            switches = switches.without(job.former[back])
+            again = reschedule(switches, damage, self._max_shared)
+            if again is not None:
+                return _merge(switches, job, back, again, damage.crossing)
+        return _new(switches, self._place_new(switches, job))
 
     def _place_new(self, switches: Switches, job: SwitchJob) -> Plan | NoPlan:
         n_pods = len(job.pending)
@@ -273,44 +286,42 @@ def _going_back(switches: Switches, job: SwitchJob) -> Mask:
     return back
 
 
-def _without_nodes(switches: Switches, nodes: Ints) -> Switches:
-    if len(nodes) == 0:
-        return switches
-    free = switches.free_node.copy()
-    free[nodes] = False
-    return replace(switches, free_node=free)
+def _new(switches: Switches, plan: Plan | NoPlan) -> _Found | NoPlan:
+    """Nodes of a plan for every pending pod."""
+    if isinstance(plan, NoPlan):
+        return plan
+    return _Found(*nodes_by_rank(switches, plan), [share.switch for share in plan.shares], *marks_of(plan))
 
 
-def _merge(switches: Switches, job: SwitchJob, back: Mask, plan: Plan, marked: bool) -> _Found:
+def _merge(switches: Switches, job: SwitchJob, back: Mask, plan: Plan | NoPlan, marked: bool) -> _Found | NoPlan:
     """Nodes of a plan for the pods that do not go back, former nodes for those that do."""
-    moved, share = nodes_by_rank(switches, plan)
-    marks, sick = marks_of(plan, marked)
-    if len(moved) == len(back):
-        return _Found(moved, marks[share], sick[share])
+    if isinstance(plan, NoPlan):
+        return plan
     node = job.former.copy()
     mark = np.zeros(len(node), dtype=np.int8)
     unhealthy = np.zeros(len(node), dtype=np.bool_)
-    node[~back], mark[~back], unhealthy[~back] = moved, marks[share], sick[share]
-    if marked and back.any():
-        switch = switches.table.node_switch[node[back]]
-        known = switch >= 0
-        mark[back] = np.where(known, switches.state[switch], 0)
-        unhealthy[back] = known & switches.unhealthy[switch]
-    return _Found(node, mark, unhealthy)
+    if plan.shares:
+        moved, share = nodes_by_rank(switches, plan)
+        marks, sick = marks_of(plan, marked)
+        node[~back], mark[~back], unhealthy[~back] = moved, marks[share], sick[share]
+    switch = switches.table.node_switch[node]
+    if marked:
+        kept = back & (switch >= 0)
+        mark[kept] = switches.state[switch[kept]]
+        unhealthy[kept] = switches.unhealthy[switch[kept]]
+    return _Found(node, np.arange(len(node)), switch.tolist(), mark, unhealthy)
 
 
 def _find_single_layer(switches: Switches, job: SwitchJob) -> _Found | NoPlan:
     """One switch; after a fault the same one."""
-    back = _going_back(switches, job)
-    plan: Plan | NoPlan | None = None
     if job.started:
+        back = _going_back(switches, job)
         damage = replace(job.damage(switches.table, back), kind="padding", crossing=False)
-        switches = _without_nodes(switches, job.former[back])
-        plan = reschedule(switches, damage, 0)
-    if plan is None:
-        back = np.zeros(len(job.pending), dtype=np.bool_)
-        plan = place_single_layer(switches, len(job.pending))
-    return plan if isinstance(plan, NoPlan) else _merge(switches, job, back, plan, False)
+        switches = switches.without(job.former[back])
+        again = reschedule(switches, damage, 0)
+        if again is not None:
+            return _merge(switches, job, back, again, False)
+    return _new(switches, place_single_layer(switches, len(job.pending)))
 
 
 class SingleLayer(_Affinity):
@@ -335,7 +346,7 @@ class SwitchAffinity10(_Affinity):
         who = OpenSwitches(others.crossing > 0, others.uncommon == 0)
         back = _going_back(switches, job)
         if job.started and (len(job.running) or back.any()):
-            switches = _without_nodes(switches, job.former[back])
+            switches = switches.without(job.former[back])
             stay = np.concatenate([job.running[job.running >= 0], job.former[back]])
             moved = replace_1_0(switches, job.kind, int((~back).sum()), stay, who)
         else:
@@ -345,4 +356,4 @@ class SwitchAffinity10(_Affinity):
             return moved
         node = job.former.copy()
         node[~back] = moved
-        return _Found(node, np.zeros(len(node), dtype=np.int8), np.zeros(len(node), dtype=np.bool_))
+        return _Found.unmarked(node)

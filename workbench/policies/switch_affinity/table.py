@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,10 +75,10 @@ class Switches:
     unhealthy : ndarray of shape (s,), bool
     common_only : ndarray of shape (s,), bool
         No foundation-model job has pods both under the switch and elsewhere.
-    steps : list of str, optional
-        Receives what the rules did, in words; None: nobody wants to know.
     free : ndarray of shape (s,), int64
         Free nodes of each switch.
+    steps : list of str, optional
+        Receives what the rules did, in words; None: nobody wants to know.
     """
 
     table: SwitchTable
@@ -86,12 +86,17 @@ class Switches:
     state: npt.NDArray[np.int8]
     unhealthy: Mask
     common_only: Mask
+    free: Longs
     steps: list[str] | None = None
-    free: Longs = field(init=False)
 
-    def __post_init__(self) -> None:
-        table = self.table
-        self.free = domain_counts(self.free_node.astype(np.int64), table.start, table.nodes)
+    def without(self, nodes: Ints) -> Switches:
+        """The same switches when these nodes are not free."""
+        if len(nodes) == 0:
+            return self
+        free_node = self.free_node.copy()
+        free_node[nodes] = False
+        free = domain_counts(free_node.astype(np.int64), self.table.start, self.table.nodes)
+        return replace(self, free_node=free_node, free=free)
 
     def say(self, step: str) -> None:
         """Note a step. Ask `steps` first where making the text costs something."""

@@ -1,0 +1,36 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def free_under_switches(
+    before: NDArray[np.uint8],
+    idle: NDArray[np.int64],
+    request: NDArray[np.int64],
+    feasible: NDArray[np.uint8],
+    gpu_free: NDArray[np.uint64],
+    n_gpus: int,
+    start: NDArray[np.int64],
+    nodes: NDArray[np.int32],
+    free: NDArray[np.uint8],
+    counts: NDArray[np.int64],
+) -> int: ...
+def first_free(
+    chosen: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+    free: NDArray[np.uint8],
+    start: NDArray[np.int64],
+    nodes: NDArray[np.int32],
+    entry: NDArray[np.int64],
+    share: NDArray[np.int64],
+) -> int: ...
+def add_pods(
+    sign: int,
+    speak: bool,
+    node: NDArray[np.int32],
+    mark: NDArray[np.int8],
+    unhealthy: NDArray[np.uint8],
+    holds: NDArray[np.uint8],
+    node_switch: NDArray[np.int32],
+    holders: NDArray[np.int32],
+    spoken: NDArray[np.int64],
+    pods: NDArray[np.int64],
+) -> int: ...

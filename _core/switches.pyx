@@ -1,0 +1,147 @@
+"""Nodes under leaf switches: which are free and how many under each switch, which of them a job takes, and the sums
+that running pods leave on their switches.
+
+Errors in words are ``workbench.kernels.switches``' part; numbers are looked at here, in the loops that need them anyway:
+a function that meets one out of range answers with less than it was asked for. The rules of choice are ``policies``'.
+"""
+
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
+
+import numpy as np
+
+from workbench._core.bits cimport popcount
+
+
+def free_under_switches(
+    const uint8_t[::1] before not None,
+    const int64_t[:, ::1] idle not None,
+    const int64_t[::1] request not None,
+    const uint8_t[::1] feasible not None,
+    const uint64_t[:, ::1] gpu_free not None,
+    int64_t n_gpus,
+    const int64_t[::1] start not None,
+    const int32_t[::1] nodes not None,
+    uint8_t[::1] free not None,
+    int64_t[::1] counts not None,
+):
+    """Fills ``free`` and ``counts``; answers how many switches it counted."""
+    cdef int64_t n = idle.shape[0], words = gpu_free.shape[1], s = counts.shape[0], m = nodes.shape[0]
+    cdef int64_t i, k, w, found, r = idle.shape[1], asked = 0
+    cdef uint8_t fits
+    column_array = np.empty(r, dtype=np.int64)
+    least_array = np.empty(r, dtype=np.int64)
+    cdef int64_t[::1] column = column_array, least = least_array
+    cdef const int64_t* row
+    for k in range(r):
+        # A resource that is not asked for may be overdrawn.
+        if request[k] > 0:
+            column[asked] = k
+            least[asked] = request[k]
+            asked += 1
+    with nogil:
+        for i in range(n):
+            # A taken node costs nothing more; in a busy cluster that is most of them, and jobs take neighbours.
+            fits = before[i] & feasible[i]
+            if fits:
+                row = &idle[i, 0]
+                for k in range(asked):
+                    fits &= row[column[k]] >= least[k]
+                if fits and n_gpus > 0:
+                    found = 0
+                    for w in range(words):
+                        found += popcount(gpu_free[i, w])
+                    fits = found >= n_gpus
+            free[i] = fits
+        for i in range(s):
+            if start[i] < 0 or start[i + 1] > m:
+                break
+            found = 0
+            for k in range(start[i], start[i + 1]):
+                if nodes[k] < 0 or nodes[k] >= n:
+                    break
+                found += free[nodes[k]]
+            else:
+                counts[i] = found
+                continue
+            break
+        else:
+            i = s
+    return i
+
+
+def first_free(
+    const int64_t[::1] chosen not None,
+    const int64_t[::1] wanted not None,
+    const uint8_t[::1] free not None,
+    const int64_t[::1] start not None,
+    const int32_t[::1] nodes not None,
+    int64_t[::1] entry not None,
+    int64_t[::1] share not None,
+):
+    """Fills ``entry`` and ``share``, a place per pod; answers how many switches gave what was wanted of them."""
+    cdef int64_t n = free.shape[0], m = nodes.shape[0], places = entry.shape[0]
+    cdef int64_t i, k, left, found = 0
+    with nogil:
+        for i in range(chosen.shape[0]):
+            left = wanted[i]
+            if left < 0 or left > places - found or chosen[i] < 0 or chosen[i] + 1 >= start.shape[0]:
+                break
+            if start[chosen[i]] < 0 or start[chosen[i] + 1] > m:
+                break
+            for k in range(start[chosen[i]], start[chosen[i] + 1]):
+                if left == 0:
+                    break
+                if 0 <= nodes[k] < n and free[nodes[k]]:
+                    entry[found] = k
+                    share[found] = i
+                    found += 1
+                    left -= 1
+            if left:
+                break
+        else:
+            i = chosen.shape[0]
+    return i
+
+
+def add_pods(
+    int64_t sign,
+    bint speak,
+    const int32_t[::1] node not None,
+    const int8_t[::1] mark not None,
+    const uint8_t[::1] unhealthy not None,
+    const uint8_t[::1] holds not None,
+    const int32_t[::1] node_switch not None,
+    int32_t[::1] holders not None,
+    int64_t[:, ::1] spoken not None,
+    int64_t[::1] pods not None,
+):
+    """Changes ``holders`` and ``spoken`` and fills ``pods``, whose last place is that of no switch.
+
+    Answers how many pods it looked at: fewer than there are where one has a number out of range, and then nothing is
+    changed.
+    """
+    cdef int64_t n = node_switch.shape[0], s = pods.shape[0] - 1, p = node.shape[0], i
+    cdef int32_t under
+    with nogil:
+        pods[:] = 0
+        for i in range(p):
+            if node[i] >= n or mark[i] < 0 or mark[i] > 2:
+                break
+            if node[i] >= 0 and node_switch[node[i]] >= s:
+                break
+        else:
+            i = p
+            for i in range(p):
+                under = -1
+                if node[i] >= 0:
+                    under = node_switch[node[i]]
+                    holders[node[i]] += <int32_t>(sign * holds[i])
+                if under < 0:
+                    pods[s] += 1
+                    continue
+                pods[under] += 1
+                if speak:
+                    spoken[under, mark[i]] += sign
+                    spoken[under, 3] += sign * unhealthy[i]
+            i = p
+    return i

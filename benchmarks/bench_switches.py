@@ -1,0 +1,92 @@
+"""What placing pods under switches is made of: the ``switches`` and ``ledger`` kernels beside numpy.
+
+A busy cluster, 25 nodes under each switch, half of the nodes taken by jobs of neighbouring nodes; a job of a fifth of
+the nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from measure import microseconds, row
+
+from workbench.kernels import ledger
+from workbench.kernels.switches import SPOKEN, add_pods, first_free, free_under_switches
+
+SIZES = (1_000, 10_000, 100_000)
+PER_SWITCH = 25
+REQUEST = np.array([0, 0, 1, 8], dtype=np.int64)
+REPEATS = 200
+
+
+def rows() -> Iterator[dict[str, object]]:
+    """One row per part and size."""
+    for n in SIZES:
+        for part, (ours, numpy) in _parts(n).items():
+            ours()
+            size = f"{n:,} nodes under {n // PER_SWITCH:,} switches"
+            baseline = float(np.percentile(microseconds(numpy, REPEATS), 50))
+            yield row(f"switches, {part}", size, microseconds(ours, REPEATS), "numpy", baseline, None, "")
+
+
+def _parts(n: int) -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
+    """Per part the kernel and numpy, on the same arrays."""
+    s = n // PER_SWITCH
+    before = np.random.default_rng(0).random(n // 10).repeat(10) < 0.5
+    idle = np.tile(np.array([64_000, 1 << 40, 110, 8], dtype=np.int64), (n, 1))
+    feasible = np.ones(n, dtype=np.uint8)
+    gpu_free = np.full((n, 1), 255, dtype=np.uint64)
+    start, nodes = np.arange(0, n + 1, PER_SWITCH), np.arange(n, dtype=np.int32)
+    free, counts = free_under_switches(before, idle, REQUEST, feasible, gpu_free, 8, start, nodes)
+    chosen = np.argsort(-counts, kind="stable")
+    wanted = np.diff(np.minimum(np.cumsum(counts[chosen]), n // 5), prepend=0)
+    entry, _ = first_free(chosen, wanted, free, start, nodes)
+    taken = nodes[entry]
+    mark, no = np.full(len(taken), 2, dtype=np.int8), np.zeros(len(taken), dtype=np.bool_)
+    node_switch = (nodes // PER_SWITCH).astype(np.int32)
+    holders, spoken = np.zeros(n, dtype=np.int32), np.zeros((s, SPOKEN), dtype=np.int64)
+    used, words = np.zeros_like(idle), np.full((len(taken), 1), 255, dtype=np.uint64)
+    each = np.broadcast_to(REQUEST, (len(taken), 4))
+
+    def free_by_numpy() -> object:
+        fits = (
+            before & feasible.view(np.bool_) & (idle >= REQUEST).all(axis=1) & (np.bitwise_count(gpu_free)[:, 0] >= 8)
+        )
+        return np.add.reduceat(fits[nodes].astype(np.int64), start[:-1])
+
+    def first_by_numpy() -> object:
+        found = np.flatnonzero(free[nodes])
+        place = np.arange(len(found)) - np.searchsorted(found, start)[node_switch[found]]
+        limit = np.zeros(s, dtype=np.int64)
+        limit[chosen] = wanted
+        found = found[place < limit[node_switch[found]]]
+        order = np.empty(s, dtype=np.int64)
+        order[chosen] = np.arange(s)
+        return found[np.argsort(order[node_switch[found]], kind="stable")]
+
+    def add_by_numpy() -> object:
+        holders[taken] += 1
+        spoken[:, 2] += np.bincount(node_switch[taken], minlength=s)
+        return np.bincount(node_switch[taken], minlength=s)
+
+    def take_by_numpy() -> None:
+        used[taken] = used.take(taken, axis=0) + each
+        idle[taken] = idle.take(taken, axis=0) - each
+        gpu_free[taken] ^= words
+
+    def take() -> None:
+        ledger.add_pods(1, taken, REQUEST[None], words, used, idle, gpu_free)
+
+    return {
+        "free nodes of each": (
+            lambda: free_under_switches(before, idle, REQUEST, feasible, gpu_free, 8, start, nodes),
+            free_by_numpy,
+        ),
+        "nodes for a job": (lambda: first_free(chosen, wanted, free, start, nodes), first_by_numpy),
+        "sums over its pods": (
+            lambda: add_pods(1, True, taken, mark, no, ~no, node_switch, holders, spoken),
+            add_by_numpy,
+        ),
+        "taking its nodes": (take, take_by_numpy),
+    }

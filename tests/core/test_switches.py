@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.reference import switches as oracle
+from workbench.kernels.switches import SPOKEN, add_pods, first_free, free_under_switches
+
+
+@st.composite
+def fabrics(draw):
+    """Nodes under switches, some under none, in any order: the members of each switch and the number of nodes."""
+    owner = draw(st.lists(st.integers(-1, 3), min_size=1, max_size=12))
+    order = draw(st.permutations(range(len(owner))))
+    return [[node for node in order if owner[node] == switch] for switch in range(4)], len(owner)
+
+
+def csr(members):
+    start = np.cumsum([0, *(len(nodes) for nodes in members)]).astype(np.int64)
+    return start, np.array([node for nodes in members for node in nodes], dtype=np.int32)
+
+
+@given(fabrics(), st.data())
+def test_free_nodes_are_those_that_hold_one_more_pod(fabric, data):
+    members, n = fabric
+    columns = data.draw(st.integers(0, 3))
+    small = st.integers(-2, 3)
+    idle = data.draw(st.lists(st.lists(small, min_size=columns, max_size=columns), min_size=n, max_size=n))
+    request = data.draw(st.lists(st.integers(0, 3), min_size=columns, max_size=columns))
+    before, feasible = (data.draw(st.lists(st.booleans(), min_size=n, max_size=n)) for _ in range(2))
+    words = data.draw(st.integers(1, 2))
+    masks = data.draw(st.lists(st.sampled_from((0, 1, 3, 7, 1 << 63)), min_size=n * words, max_size=n * words))
+    gpu_free = np.array(masks, dtype=np.uint64).reshape(n, words)
+    n_gpus = data.draw(st.integers(0, 4))
+    free, counts = free_under_switches(
+        np.array(before),
+        np.array(idle, dtype=np.int64).reshape(n, columns),
+        np.array(request, dtype=np.int64),
+        np.array(feasible, dtype=np.uint8),
+        gpu_free,
+        n_gpus,
+        *csr(members),
+    )
+    gpus = [sum(int(word).bit_count() for word in row) for row in gpu_free]
+    assert (free.tolist(), counts.tolist()) == oracle.free_under_switches(
+        before, idle, request, feasible, gpus, n_gpus, members
+    )
+
+
+@given(fabrics(), st.data())
+def test_the_first_free_nodes_of_each_switch(fabric, data):
+    members, n = fabric
+    free = data.draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    room = [sum(free[node] for node in nodes) for nodes in members]
+    chosen = data.draw(st.permutations(range(len(members))))[: data.draw(st.integers(0, len(members)))]
+    wanted = [(switch, data.draw(st.integers(0, room[switch]))) for switch in chosen]
+    start, nodes = csr(members)
+    columns = np.array(wanted, dtype=np.int64).reshape(-1, 2).T.copy()
+    entry, share = first_free(columns[0], columns[1], np.array(free), start, nodes)
+    assert list(zip(share.tolist(), entry.tolist(), strict=True)) == [
+        (i, int(start[switch]) + place) for i, switch, place in oracle.first_free(wanted, free, members)
+    ]
+
+
+@given(fabrics(), st.data())
+def test_sums_over_pods_and_taking_them_out_again(fabric, data):
+    members, n = fabric
+    node_switch = [-1] * n
+    for switch, nodes in enumerate(members):
+        for node in nodes:
+            node_switch[node] = switch
+    pod = st.tuples(st.integers(-1, n - 1), st.integers(0, 2), st.booleans(), st.booleans())
+    pods = data.draw(st.lists(pod, max_size=10))
+    columns = list(zip(*pods, strict=True)) or [()] * 4
+    node, mark, unhealthy, holds = (
+        np.array(column, dtype=kind)
+        for column, kind in zip(columns, (np.int32, np.int8, np.bool_, np.bool_), strict=True)
+    )
+    spoken, holders = np.zeros((4, SPOKEN), dtype=np.int64), np.zeros(n, dtype=np.int32)
+    sums = (np.array(node_switch, dtype=np.int32), holders, spoken)
+    under = add_pods(1, True, node, mark, unhealthy, holds, *sums)
+    assert (spoken.tolist(), holders.tolist(), under.tolist()) == oracle.spoken(pods, node_switch, 4)
+    assert add_pods(-1, True, node, mark, unhealthy, holds, *sums).tolist() == under.tolist()
+    assert not spoken.any() and not holders.any()
+
+
+def test_pods_that_do_not_speak_hold_their_nodes_all_the_same():
+    spoken, holders = np.zeros((1, SPOKEN), dtype=np.int64), np.zeros(2, dtype=np.int32)
+    one = np.ones(1, dtype=np.bool_)
+    node, mark = np.array([1], dtype=np.int32), np.array([2], dtype=np.int8)
+    under = add_pods(1, False, node, mark, one, one, np.zeros(2, dtype=np.int32), holders, spoken)
+    assert (under.tolist(), holders.tolist(), spoken.any()) == ([1, 0], [0, 1], False)

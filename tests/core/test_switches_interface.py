@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from workbench.errors import InputError
+from workbench.kernels.switches import SPOKEN, add_pods, first_free, free_under_switches
+
+START, NODES = np.array([0, 1, 2]), np.array([0, 1], dtype=np.int32)
+
+
+def free(**other):
+    given = {
+        "before": np.ones(2, dtype=np.bool_),
+        "idle": np.ones((2, 1), dtype=np.int64),
+        "request": np.ones(1, dtype=np.int64),
+        "feasible": np.ones(2, dtype=np.uint8),
+        "gpu_free": np.zeros((2, 1), dtype=np.uint64),
+        "n_gpus": 0,
+        "start": START,
+        "nodes": NODES,
+    } | other
+    return free_under_switches(**given)
+
+
+def pods(**other):
+    given = {
+        "sign": 1,
+        "speak": True,
+        "node": NODES,
+        "mark": np.zeros(2, dtype=np.int8),
+        "unhealthy": np.zeros(2, dtype=np.bool_),
+        "holds": np.ones(2, dtype=np.bool_),
+        "node_switch": np.zeros(2, dtype=np.int32),
+        "holders": np.zeros(2, dtype=np.int32),
+        "spoken": np.zeros((1, SPOKEN), dtype=np.int64),
+    } | other
+    return add_pods(**given)
+
+
+def test_read_only_input_is_taken_and_results_are_fresh():
+    before = np.ones(2, dtype=np.bool_)
+    before.flags.writeable = False
+    first, _ = free(before=before)
+    first[:] = False
+    assert free(before=before)[0].all()
+
+
+def test_nothing_at_all():
+    found, counts = free(
+        before=np.zeros(0, dtype=np.bool_),
+        idle=np.zeros((0, 1), dtype=np.int64),
+        feasible=np.zeros(0, dtype=np.uint8),
+        gpu_free=np.zeros((0, 1), dtype=np.uint64),
+        start=np.zeros(1, dtype=np.int64),
+        nodes=np.zeros(0, dtype=np.int32),
+    )
+    assert len(found) == len(counts) == 0
+    nobody = np.zeros(0, dtype=np.int64)
+    entry, share = first_free(nobody, nobody, np.ones(2, dtype=np.bool_), START, NODES)
+    assert len(entry) == len(share) == 0
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        pytest.param({"before": [True, True]}, "not a numpy array", id="a list"),
+        pytest.param({"before": np.ones(2)}, "wrong dtype", id="floats"),
+        pytest.param({"feasible": np.ones(3, dtype=np.uint8)}, "wrong length", id="too many"),
+        pytest.param({"request": np.ones(2, dtype=np.int64)}, "wrong length", id="another request"),
+        pytest.param({"start": np.zeros(0, dtype=np.int64)}, "empty", id="no offsets"),
+        pytest.param({"start": np.array([0, 1, 3])}, "out of range", id="offsets beyond the nodes"),
+        pytest.param({"start": np.array([-1, 1, 2])}, "out of range", id="negative offset"),
+        pytest.param({"nodes": np.array([0, 2], dtype=np.int32)}, "out of range", id="no such node"),
+        pytest.param({"nodes": np.array([-1, 1], dtype=np.int32)}, "out of range", id="negative node"),
+    ],
+)
+def test_wrong_nodes_are_refused(other, message):
+    with pytest.raises(InputError, match=message):
+        free(**other)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "wanted"),
+    [
+        pytest.param([2], [1], id="no such switch"),
+        pytest.param([-1], [1], id="negative switch"),
+        pytest.param([0], [2], id="more than there are"),
+        pytest.param([1], [1], id="taken"),
+        pytest.param([0], [-1], id="a negative number"),
+        pytest.param([0, 0], [2, -1], id="a negative number that hides"),
+    ],
+)
+def test_nodes_that_there_are_not_are_refused(chosen, wanted):
+    with pytest.raises(InputError, match="no such switch, or fewer"):
+        first_free(np.array(chosen), np.array(wanted), np.array([True, False]), START, NODES)
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        pytest.param({"mark": np.array([0, 3], dtype=np.int8)}, "pod 1: .*out of range", id="no such mark"),
+        pytest.param({"mark": np.array([0, -1], dtype=np.int8)}, "pod 1: .*out of range", id="negative mark"),
+        pytest.param({"node": np.array([0, 2], dtype=np.int32)}, "pod 1: .*out of range", id="no such node"),
+        pytest.param({"node_switch": np.array([0, 1], dtype=np.int32)}, "pod 1: .*out of range", id="no such switch"),
+        pytest.param({"holds": np.ones(3, dtype=np.bool_)}, "wrong length", id="too many"),
+        pytest.param({"spoken": np.zeros((1, 3), dtype=np.int64)}, "wrong number of columns", id="three columns"),
+        pytest.param({"spoken": np.zeros((SPOKEN, 2), dtype=np.int64).T}, "not C-contiguous", id="the other order"),
+    ],
+)
+def test_wrong_pods_are_refused_and_nothing_is_changed(other, message):
+    holders = np.zeros(2, dtype=np.int32)
+    with pytest.raises(InputError, match=message):
+        pods(**{"holders": holders} | other)
+    assert not holders.any()
+
+
+def test_sums_that_may_not_be_written_are_refused():
+    holders = np.zeros(2, dtype=np.int32)
+    holders.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        pods(holders=holders)

@@ -1,0 +1,200 @@
+"""Face of the ``switches`` kernel: free nodes under leaf switches, those that a job takes, sums over running pods."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench._core import switches as kernel
+from workbench.errors import InputError
+from workbench.kernels.checks import as_array, check_length
+
+__all__ = ["SPOKEN", "add_pods", "first_free", "free_under_switches"]
+
+#: Columns of what pods say of their switch: idle, shared, exclusive, unhealthy.
+SPOKEN = 4
+
+
+def free_under_switches(
+    before: NDArray[np.bool_],
+    idle: NDArray[np.int64],
+    request: NDArray[np.int64],
+    feasible: NDArray[np.uint8],
+    gpu_free: NDArray[np.uint64],
+    n_gpus: int,
+    start: NDArray[np.int64],
+    nodes: NDArray[np.int32],
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Nodes that hold one more pod of a shape, and how many of them are under each switch.
+
+    Parameters
+    ----------
+    before : ndarray of shape (n,), bool
+        Nodes to look at; False stays False.
+    idle : ndarray of shape (n, r), int64
+        Idle amounts in base units; negative is less than any request.
+    request : ndarray of shape (r,), int64
+        What one pod asks for; a resource of which it asks for 0 is not looked at.
+    feasible : ndarray of shape (n,), uint8
+        0 where the pod may not run.
+    gpu_free : ndarray of shape (n, w), uint64
+        Free GPUs as little-endian words.
+    n_gpus : int
+        GPUs that must be free beside what `idle` says; 0: they are not counted.
+    start : ndarray of shape (s + 1,), int64
+        Switch i owns ``nodes[start[i]:start[i + 1]]``.
+    nodes : ndarray of shape (m,), int32
+
+    Returns
+    -------
+    free : ndarray of shape (n,), bool
+    counts : ndarray of shape (s,), int64
+
+    Raises
+    ------
+    InputError
+        Wrong dtype or shape, no CSR offsets, a node out of range.
+    """
+    idle = as_array("idle", idle, np.int64, 2)
+    n = idle.shape[0]
+    rows = {"before": as_array("before", before, np.bool_, 1), "feasible": as_array("feasible", feasible, np.uint8, 1)}
+    gpu_free = as_array("gpu_free", gpu_free, np.uint64, 2)
+    for name, array in (*rows.items(), ("gpu_free", gpu_free)):
+        check_length(name, array, n)
+    request = as_array("request", request, np.int64, 1)
+    check_length("request", request, idle.shape[1])
+    start, nodes = _csr(start, nodes)
+    free = np.empty(n, dtype=np.bool_)
+    counts = np.empty(start.shape[0] - 1, dtype=np.int64)
+    done = kernel.free_under_switches(
+        rows["before"].view(np.uint8),
+        idle,
+        request,
+        rows["feasible"],
+        gpu_free,
+        n_gpus,
+        start,
+        nodes,
+        free.view(np.uint8),
+        counts,
+    )
+    if done < len(counts):
+        raise InputError("offsets or nodes out of range", source="nodes", where=f"switch {done}")
+    return free, counts
+
+
+def first_free(
+    chosen: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+    free: NDArray[np.bool_],
+    start: NDArray[np.int64],
+    nodes: NDArray[np.int32],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first free nodes of some switches in configuration order.
+
+    Parameters
+    ----------
+    chosen : ndarray of shape (c,), int64
+        Switches, in the order of the answer.
+    wanted : ndarray of shape (c,), int64
+        Nodes of each.
+    free : ndarray of shape (n,), bool
+    start, nodes
+        As in `free_under_switches`.
+
+    Returns
+    -------
+    entry : ndarray of shape (sum of wanted,), int64
+        Positions in `nodes`.
+    share : ndarray of the same shape, int64
+        Which of `chosen` each belongs to.
+
+    Raises
+    ------
+    InputError
+        Wrong dtype or shape, a number out of range, a switch with fewer free nodes than wanted.
+    """
+    chosen = as_array("chosen", chosen, np.int64, 1)
+    wanted = as_array("wanted", wanted, np.int64, 1)
+    check_length("wanted", wanted, chosen.shape[0])
+    free = as_array("free", free, np.bool_, 1)
+    start, nodes = _csr(start, nodes)
+    total = max(0, int(wanted.sum()))
+    entry = np.empty(total, dtype=np.int64)
+    share = np.empty(total, dtype=np.int64)
+    done = kernel.first_free(chosen, wanted, free.view(np.uint8), start, nodes, entry, share)
+    if done < len(chosen):
+        raise InputError("no such switch, or fewer free nodes than wanted", source="chosen", where=f"entry {done}")
+    return entry, share
+
+
+def add_pods(
+    sign: int,
+    speak: bool,
+    node: NDArray[np.int32],
+    mark: NDArray[np.int8],
+    unhealthy: NDArray[np.bool_],
+    holds: NDArray[np.bool_],
+    node_switch: NDArray[np.int32],
+    holders: NDArray[np.int32],
+    spoken: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Add some pods to the sums over running pods, or take them out.
+
+    Parameters
+    ----------
+    sign : {1, -1}
+    speak : bool
+        Whether what they say of their switches counts.
+    node : ndarray of shape (p,), int32
+        -1: a node that is not known.
+    mark : ndarray of shape (p,), int8
+        State that each pod says its switch has, 0 to 2.
+    unhealthy, holds : ndarray of shape (p,), bool
+        It says that the switch is unhealthy; it has its node to itself.
+    node_switch : ndarray of shape (n,), int32
+        -1: under none.
+    holders : ndarray of shape (n,), int32
+        Pods that hold each node; changed.
+    spoken : ndarray of shape (s, 4), int64
+        Pods that say idle, shared, exclusive and unhealthy of each switch; changed.
+
+    Returns
+    -------
+    ndarray of shape (s + 1,), int64
+        Pods under each switch, and last those under none.
+
+    Raises
+    ------
+    InputError
+        Wrong dtype or shape, a number out of range; nothing is changed then.
+    """
+    node = as_array("node", node, np.int32, 1)
+    columns = []
+    for name, array, dtype in (("mark", mark, np.int8), ("unhealthy", unhealthy, np.bool_), ("holds", holds, np.bool_)):
+        columns.append(as_array(name, array, dtype, 1))
+        check_length(name, array, node.shape[0])
+    node_switch = as_array("node_switch", node_switch, np.int32, 1)
+    if (
+        as_array("holders", holders, np.int32, 1) is not holders
+        or as_array("spoken", spoken, np.int64, 2) is not spoken
+    ):
+        raise InputError("not C-contiguous, and are to be changed", source="holders, spoken")
+    check_length("holders", holders, node_switch.shape[0])
+    if spoken.shape[1] != SPOKEN:
+        raise InputError("wrong number of columns", source="spoken", got=str(spoken.shape[1]), expected=str(SPOKEN))
+    pods = np.empty(spoken.shape[0] + 1, dtype=np.int64)
+    marks, sick, held = columns
+    done = kernel.add_pods(
+        sign, speak, node, marks, sick.view(np.uint8), held.view(np.uint8), node_switch, holders, spoken, pods
+    )
+    if done < len(node):
+        raise InputError("node, switch or mark out of range", source="node", where=f"pod {done}")
+    return pods
+
+
+def _csr(start: NDArray[np.int64], nodes: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    start = as_array("start", start, np.int64, 1)
+    if start.shape[0] == 0:
+        raise InputError("empty", source="start", expected="s + 1 entries")
+    return start, as_array("nodes", nodes, np.int32, 1)
