@@ -31,8 +31,8 @@ from workbench.policies.switch_affinity.annotations import (
 )
 from workbench.policies.switch_affinity.common import place_common
 from workbench.policies.switch_affinity.foundation import place_foundation
-from workbench.policies.switch_affinity.padding import place_padding
 from workbench.policies.switch_affinity.settings import handler_of, invalid_label, max_shared_of, version_of
+from workbench.policies.switch_affinity.small import place_on_one
 from workbench.policies.switch_affinity.table import Plan, Share, Switches
 from workbench.simulate.timeline import Timeline
 
@@ -203,7 +203,8 @@ def sequence(given: dict[str, Any], want: dict[str, Any]) -> None:
                 moment = timeline.retry(name)
             gang, kind = gangs[name]
             outcome = After(before, timeline.snapshot, gang.key, kind, moment.decisions[0].result, "scheduled")
-            check_invariants(outcome, given["max_shared_switches"])
+            if given["version"] == "2.0":
+                check_invariants(outcome, given["max_shared_switches"])
             check(outcome, step["expected"])
         last = timeline.moments[-1].states
         assert last is not None
@@ -289,7 +290,8 @@ def _enters(entering: Mapping[str, Any], target: Mapping[str, Any]) -> bool:
     jobs = tuple((f"other-{i}", kind, True) for i, kind in enumerate(target["jobs"]))
     asked = Switch("T", 4, 4, target["state"], jobs=jobs)
     if entering["by"] == "single-switch":
-        return isinstance(place_padding(_view(fabric([asked], 4)), 3), Plan)
+        healthy_only = entering["kind"] == "foundation"
+        return place_on_one(_view(fabric([asked], 4)), 3, unhealthy_too=not healthy_only) is not None
     if entering["by"] == "foundation-logic":
         return isinstance(place_foundation(_view(fabric([Switch("I", 4, 4), asked], 4)), 8, 2), Plan)
     if entering["by"] != "fallback":

@@ -162,7 +162,9 @@ def _pods_on(step: After, want: Mapping[str, Any]) -> None:
 
 def _shares_switches_with(step: After, want: Mapping[str, Any]) -> None:
     names = step.after.topology.node_names
-    other = {step.switch(names[pod.node]) for pod in step.after.running if pod.gang == f"default/{want['job']}"}
+    # A job of the case, or one of other people's, which stand under a namespace of their own.
+    theirs = (f"default/{want['job']}", f"others/{want['job']}")
+    other = {step.switch(names[pod.node]) for pod in step.after.running if pod.gang in theirs and pod.node >= 0}
     assert len(other & set(step.pods_per_switch)) == want["count"]
 
 
