@@ -40,6 +40,11 @@ def test_states_and_jobs_are_read_and_written_alike() -> None:
         ('{"a": {"IsSharedTor": 3, "IsHealthy": 0}}', "IsSharedTor"),
         ('{"a": {"IsSharedTor": 1}}', "IsHealthy: the field is missing"),
         ('{"a": {"IsSharedTor": 1, "IsHealthy": 0, "nodes": [{"JobName": [1]}]}}', r"nodes\[0\].JobName"),
+        (
+            '{"a": {"IsSharedTor": 1, "IsHealthy": 0, "nodes": [{"NodeIp": "1.1"}]},'
+            ' "b": {"IsSharedTor": 1, "IsHealthy": 0, "nodes": [{"NodeIp": "1.1"}]}}',
+            r"\['b'\].nodes\[0\]: the node 1.1 is listed twice \(found the same node as .*\['a'\].nodes\[0\]",
+        ),
         ("", "data.global-tor-info"),
     ],
 )

@@ -135,6 +135,13 @@ class SwitchStates:
             np.array([unhealthy for _, unhealthy in codes], dtype=np.bool_),
         )
 
+    def joined(self, other: SwitchStates) -> SwitchStates:
+        """What both say of the same switches: shared over exclusive over idle, unhealthy sticky."""
+        shared = (self.state == SHARED) | (other.state == SHARED)
+        state = np.maximum(self.state, other.state)
+        state[shared] = SHARED
+        return SwitchStates(state, shared & (self.unhealthy | other.unhealthy))
+
     def name(self, switch: int) -> str:
         """``idle``, ``exclusive``, ``shared/healthy`` or ``shared/unhealthy``."""
         return state_name(int(self.state[switch]), bool(self.unhealthy[switch]))

@@ -81,7 +81,7 @@ def parse_tor_share(text: str, where: str = "") -> dict[str, TorShare]:
     Raises
     ------
     InputError
-        No JSON, a field that is missing or of the wrong type, or no state.
+        No JSON, a field that is missing or of the wrong type, no state, or a node under two switches.
     """
     try:
         payload = json.loads(text)
@@ -90,11 +90,19 @@ def parse_tor_share(text: str, where: str = "") -> dict[str, TorShare]:
     if type(payload) is not dict:
         raise InputError("not the state of switches", where=where, got=shown(payload), expected="an object by tor_ip")
     found = {}
+    home: dict[str, str] = {}
     for address, item in payload.items():
         path = f"{where}[{address!r}]"
         if type(item) is not dict:
             raise wrong(path, item, "an object")
-        nodes = tuple(_node(node, place) for place, node in get_maps(item, "nodes", path))
+        rows = [(place, _node(node, place)) for place, node in get_maps(item, "nodes", path)]
+        for place, node in rows:
+            identity = node.address or node.name
+            first = home.setdefault(identity, place) if identity else place
+            if first != place:
+                got, expected = f"the same node as {first}", "each node under one switch"
+                raise InputError(f"the node {identity} is listed twice", where=place, got=got, expected=expected)
+        nodes = tuple(node for _, node in rows)
         found[address] = TorShare(_code(item, "IsSharedTor", path, 2), _code(item, "IsHealthy", path, 1), nodes)
     return found
 

@@ -93,6 +93,18 @@ def test_without_pods_the_published_states_are_preset(tmp_path):
     assert any("states of the switches are those of tor-share-cm" in gap for gap in snapshot.gaps)
 
 
+def test_preset_states_stay_and_a_switch_that_is_not_here_is_told(tmp_path):
+    second = payload()["server_list"][1]["tor_ip"]
+    files = [
+        write(tmp_path, "cm.yaml", config_map(preset((1, 1), (2, 0)))),
+        write(tmp_path, "share.yaml", shared({second: (1, 0), "9.9.9.9": (1, 0)})),
+    ]
+    snapshot = load(*files).snapshot
+    assert snapshot.switches is not None
+    assert snapshot.switches.preset.names() == ("shared/unhealthy", "shared/healthy")
+    assert "tor-share-cm tells of 1 switches that are not here: 9.9.9.9" in snapshot.gaps
+
+
 def test_with_pods_a_difference_is_told(tmp_path):
     first = payload()["server_list"][0]["tor_ip"]
     pod = {

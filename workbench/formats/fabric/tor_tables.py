@@ -130,8 +130,9 @@ def states_of_share(share: Mapping[str, TorShare], table: SwitchTable) -> Switch
 def with_share(snapshot: ClusterSnapshot, share: Mapping[str, TorShare]) -> tuple[ClusterSnapshot, Sequence[str]]:
     """A snapshot beside what tor-share-cm tells about it.
 
-    Without a running pod in the input nothing else tells the states, and those of the ConfigMap are preset; else the
-    pods' annotations decide, as in the plugin, and what differs is said.
+    Without a running pod in the input nothing else tells the states, and those of the ConfigMap are preset beside those
+    of the switch table, which never go away; else the pods' annotations decide, as in the plugin, and what differs is
+    said. So is a switch that the cluster does not have.
 
     Returns
     -------
@@ -142,17 +143,21 @@ def with_share(snapshot: ClusterSnapshot, share: Mapping[str, TorShare]) -> tupl
     if book is None:
         return snapshot, ["tor-share-cm is of no use without switches"]
     table, told = book.table, states_of_share(share, book.table)
+    known = {table.addresses[i] or name for i, name in enumerate(table.names)}
+    unknown = [address for address in share if address not in known]
+    gaps = [f"tor-share-cm tells of {len(unknown)} switches that are not here: {unknown[0]}"] if unknown else []
     if not snapshot.running:
         note = "no running pod in the input: the states of the switches are those of tor-share-cm"
-        return snapshot.with_switches(table.with_preset(told)), [note]
+        return snapshot.with_switches(table.with_preset(table.preset.joined(told))), [*gaps, note]
     found = book.states()
     differing = [name for i, name in enumerate(table.names) if told.name(i) != found.name(i)]
     if not differing:
-        return snapshot, []
+        return snapshot, gaps
     first = table.names.index(differing[0])
     return snapshot, [
+        *gaps,
         f"tor-share-cm and the annotations of running pods differ on {len(differing)} switches, the pods count: "
-        f"{differing[0]} is {told.name(first)} there, {found.name(first)} by the pods"
+        f"{differing[0]} is {told.name(first)} there, {found.name(first)} by the pods",
     ]
 
 
