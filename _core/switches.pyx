@@ -31,7 +31,6 @@ def free_under_switches(
     column_array = np.empty(r, dtype=np.int64)
     least_array = np.empty(r, dtype=np.int64)
     cdef int64_t[::1] column = column_array, least = least_array
-    cdef const int64_t* row
     for k in range(r):
         # A resource that is not asked for may be overdrawn.
         if request[k] > 0:
@@ -41,11 +40,10 @@ def free_under_switches(
     with nogil:
         for i in range(n):
             # A taken node costs nothing more; in a busy cluster that is most of them, and jobs take neighbours.
-            fits = before[i] & feasible[i]
+            fits = before[i] != 0 and feasible[i] != 0
             if fits:
-                row = &idle[i, 0]
                 for k in range(asked):
-                    fits &= row[column[k]] >= least[k]
+                    fits &= idle[i, column[k]] >= least[k]
                 if fits and n_gpus > 0:
                     found = 0
                     for w in range(words):

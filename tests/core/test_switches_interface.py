@@ -46,6 +46,10 @@ def test_read_only_input_is_taken_and_results_are_fresh():
     assert free(before=before)[0].all()
 
 
+def test_whatever_is_not_0_is_feasible():
+    assert free(feasible=np.array([2, 0], dtype=np.uint8))[0].tolist() == [True, False]
+
+
 def test_nothing_at_all():
     found, counts = free(
         before=np.zeros(0, dtype=np.bool_),
