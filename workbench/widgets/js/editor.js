@@ -29,6 +29,7 @@ function render(context) {
     leaves: h("input", { type: "number", min: 1, value: 32, class: "wb-small", "aria-label": "switches" }),
     nodes: h("input", { type: "number", min: 0, value: 16, class: "wb-small", "aria-label": "nodes of each" }),
     gpus: h("input", { type: "number", min: 0, value: 8, class: "wb-small", "aria-label": "GPUs of each node" }),
+    model: h("input", { size: 5, placeholder: "H100", title: "model of the GPUs, kept as a label of the nodes", "aria-label": "GPU model" }),
   };
   const drawing = h("div", { class: "wb-canvas", tabindex: "0", role: "application", "aria-label": "drawing of the topology" });
   const form = h("div", { class: "wb-inspector" });
@@ -41,7 +42,7 @@ function render(context) {
   root.append(
     h("div", { class: "wb-bar" },
       palette("switch", "+ switch"), palette("node", "+ node"),
-      h("span", {}, range.leaves, " switches × ", range.nodes, " nodes × ", range.gpus, " GPUs ",
+      h("span", {}, range.leaves, " switches × ", range.nodes, " nodes × ", range.gpus, " GPUs ", range.model, " ",
         button("Add", "under the selected switch", addRange)),
       undo, redo,
       button("Group", "put a switch above what is selected (G)", () => edit({ op: "group", ids: selected })),
@@ -162,7 +163,7 @@ function render(context) {
       title: finding.what_to_do, onclick: () => finding.id && show([finding.id], true),
       onkeydown: (event) => event.key === "Enter" && finding.id && show([finding.id], true) },
       h("strong", {}, finding.rule), ` ${finding.message}`));
-    findings.replaceChildren(h("h4", {}, listed.length ? `${listed.length + answer.more} findings` : "no findings"),
+    findings.replaceChildren(h("h4", {}, ["no findings", "1 finding"][listed.length] ?? `${listed.length + answer.more} findings`),
       h("ul", {}, ...listed));
     root.dataset.findings = String(listed.length);
   });
@@ -171,7 +172,9 @@ function render(context) {
 
   async function importText(content, name) {
     const made = await attempt("import", { text: content, name });
-    if (made !== undefined) say(`${name}: ${made.made} changes; Ctrl+Z takes them back`, "note");
+    if (made === undefined) return;
+    canvas.fit();
+    say(`${name}: ${made.made} changes; Ctrl+Z takes them back`, "note");
   }
 
   async function exportText() {
@@ -190,7 +193,7 @@ function render(context) {
 
   async function add(kind, parent = parentForNew()) {
     const made = await edit(kind === "switch" ? { op: "add_switches", parent, tier: parent === ROOT ? newTop() : undefined }
-      : { op: "add_nodes", parent, gpus: Number(range.gpus.value) });
+      : { op: "add_nodes", parent, ...gpus() });
     if (made?.made.length) show(made.made);
   }
 
@@ -200,9 +203,11 @@ function render(context) {
     return roots.length > 0 ? Math.max(...roots.map((item) => item.tier ?? 1)) : 3;
   }
 
+  const gpus = () => ({ gpus: Number(range.gpus.value), gpu_model: range.model.value });
+
   async function addRange() {
     const made = await edit({ op: "add_switches", parent: parentForNew(), count: Number(range.leaves.value),
-      nodes_each: Number(range.nodes.value), gpus: Number(range.gpus.value), prefix: "leaf-" });
+      nodes_each: Number(range.nodes.value), ...gpus(), prefix: "leaf-" });
     if (made?.made.length) canvas.fit();
   }
 
