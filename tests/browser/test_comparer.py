@@ -24,6 +24,14 @@ def last_nodes(gang, ledger):
 """
 
 
+LARGE = """
+from workbench.topology.generate import Fabric, JobShape, scenario_of
+fabric = Fabric({sizes})
+scenario = scenario_of(fabric, [JobShape("train", fabric.n_nodes // 4, mode="soft")])
+PlacementComparer(scenario, ["gang", "spread", "binpack"])
+"""
+
+
 def results(panel, at_least):
     panel.page.wait_for_function(
         "([root, n]) => Number(root.dataset.results ?? 0) >= n && root.dataset.running === '0'",
@@ -33,7 +41,8 @@ def results(panel, at_least):
 
 
 def test_three_policies_a_reason_and_a_policy_from_a_cell(chromium, lab: Server):
-    notebook = open_notebook(chromium, lab, "comparer", [CELL, OWN_POLICY])
+    large = [LARGE.format(sizes=sizes) for sizes in ((10, 10, 10), (25, 20, 40))]
+    notebook = open_notebook(chromium, lab, "comparer", [CELL, OWN_POLICY, *large])
     notebook.run(0)
     panel = notebook.panel("comparer")
     results(panel, 1)
@@ -67,6 +76,19 @@ def test_three_policies_a_reason_and_a_policy_from_a_cell(chromium, lab: Server)
     results(panel, before + 1)
     assert notebook.kernel("[row.policy for row in comparer.comparison.rows][-1]").startswith("last-nodes")
     assert panel.locator(".wb-picture").count() == 4
+
+    # Three pictures beside each other can still be seen at 1,000 and at 20,000 nodes.
+    for nth in (1, 2):
+        notebook.run(1 + nth)
+        panel = notebook.panel("comparer", nth)
+        results(panel, 1)
+        for picture in panel.locator("svg.tw-topology").all():
+            box = picture.bounding_box()
+            assert box["width"] >= 400 and 0.5 <= box["width"] / box["height"] <= 3
+        sizes = (
+            "all => all.map(e => e.querySelector('rect').getBoundingClientRect()).map(b => Math.min(b.width, b.height))"
+        )
+        assert min(panel.locator("[data-cell]").evaluate_all(sizes)) >= 4
     assert notebook.outside == [] and notebook.complaints == []
 
 

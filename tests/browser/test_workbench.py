@@ -59,4 +59,22 @@ def test_a_matrix_goes_to_what_is_selected_and_an_edit_is_placed_on(chromium, la
     compared_again(comparer, results)
     assert comparer.locator("table").inner_text() == placed
     notebook.screenshot(comparer, "workbench-comparer")
+
+    # Kept as a file by the page, and shown again from it after everything was deleted.
+    bar = notebook.panel("scenario")
+    with notebook.page.expect_download() as saved:
+        bar.get_by_role("button", name="Save scenario").click()
+    editor.locator(".wb-canvas").focus()
+    notebook.page.keyboard.press("Control+a")
+    notebook.page.keyboard.press("Delete")
+    notebook.settle(editor)
+    assert notebook.kernel("len(bench.editor.draft)") == 0
+    with notebook.page.expect_file_chooser() as chooser:
+        bar.get_by_role("button", name="Open …").click()
+    chooser.value.set_files(saved.value.path())
+    bar.locator(".wb-message").get_by_text("is shown").wait_for(timeout=PATIENCE_MS)
+    comparer = notebook.panel("comparer")
+    compared_again(comparer, 0)
+    assert comparer.locator("table").inner_text() == placed
+    assert [notebook.page.locator(f".wb-{name}").count() for name in ("editor", "matrix", "comparer")] == [1, 1, 1]
     assert notebook.outside == [] and notebook.complaints == []

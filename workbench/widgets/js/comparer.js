@@ -211,7 +211,7 @@ function render(context) {
           link(marked);
         } });
       const said = h("output", { class: "wb-quiet" }, `${policy.steps.length} decisions, ${policy.milliseconds.toFixed(1)} ms`);
-      picture.append(drawing, h("div", { class: "wb-bar" }, slider, said));
+      picture.append(h("strong", { class: "wb-title" }, policy.name), drawing, h("div", { class: "wb-bar" }, slider, said));
       return picture;
     }));
     table.replaceChildren(resultTable());

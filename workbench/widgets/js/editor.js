@@ -22,7 +22,8 @@ function render(context) {
   const button = (text, title, run, more = {}) => h("button", { title, onclick: run, ...more }, text);
   const undo = button("↶ Undo", "Ctrl+Z", () => attempt("undo"));
   const redo = button("↷ Redo", "Ctrl+Shift+Z", () => attempt("redo"));
-  const search = h("input", { type: "search", size: 22, placeholder: "name (RE2) or label:key=value", "aria-label": "search",
+  const search = h("input", { type: "search", size: 24, placeholder: "name or label:key=value", "aria-label": "search",
+    title: "part of a name, a regular expression (RE2), or label:key=value",
     onchange: find });
   const count = h("output", { class: "wb-quiet" });
   const range = {
