@@ -46,7 +46,7 @@ function render(context) {
       h("span", {}, range.leaves, " switches × ", range.nodes, " nodes × ", range.gpus, " GPUs ", range.model, " ",
         button("Add", "under the selected switch", addRange)),
       undo, redo,
-      button("Group", "put a switch above what is selected (G)", () => edit({ op: "group", ids: selected })),
+      button("Group", "put a switch above what is selected (G)", group),
       button("Delete", "Delete", remove),
       search,
       button("Fit", "zoom to the selection, or to everything (F)", () => canvas.fit(selected)),
@@ -256,6 +256,10 @@ function render(context) {
     if (made?.made.length) show(made.made.slice(0, 1));
   }
 
+  function group() {
+    return selected.length > 0 ? edit({ op: "group", ids: selected }) : say("select what the new switch shall hold", "note");
+  }
+
   function remove() {
     if (selected.length > 0) edit({ op: "delete", ids: selected });
   }
@@ -348,7 +352,7 @@ function render(context) {
   // ---- keys ----
 
   const KEYS = {
-    Delete: remove, Backspace: remove, f: () => canvas.fit(selected), g: () => edit({ op: "group", ids: selected }),
+    Delete: remove, Backspace: remove, f: () => canvas.fit(selected), g: group,
     s: () => add("switch"), n: () => add("node"), "/": () => search.focus(), u: unfold, "?": () => help.toggle(drawing),
     c: () => toggle("cordoned"), x: () => toggle("failed"),
     F2: () => form.querySelector("input")?.select(), Escape: () => show([]),
