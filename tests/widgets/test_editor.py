@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import workbench
-from tests.widgets.page import ask
+from tests.widgets.page import ask, refused
 from workbench.formats.fabric.registry import writable_formats
 from workbench.topology.edits import GPU_MODEL
 from workbench.widgets.editor import TopologyEditor
@@ -123,8 +123,7 @@ def leaves(panel):
 
 
 def test_what_cannot_be_read_is_refused_by_its_own_name(editor):
-    answer = editor.receive({"id": 6, "type": "import", "body": {"text": "a: b: c", "name": "notes.txt"}})
-    assert answer["type"] == "failure" and answer["message"].startswith("notes.txt: line 1")
+    assert refused(editor, "import", text="a: b: c", name="notes.txt").startswith("notes.txt: line 1")
     assert editor.history.revision == 0
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import workbench
+from tests.widgets.page import ask, refused
 from workbench.errors import InputError
 from workbench.formats.scenario_file import read_scenario, scenario_text
 from workbench.widgets.workbench import Workbench
@@ -57,18 +58,14 @@ def test_a_saved_scenario_is_the_same_again(bench, tmp_path):
     again.end()
 
 
-def ask(panel, type_, **body):
-    return panel.receive({"id": 1, "type": type_, "body": body})
-
-
 def test_the_page_saves_and_opens_the_same_file(bench, tmp_path):
     bench.editor.edit(op="add_switches", parent=0, count=1, prefix="new-", nodes_each=2)
     bench.save(tmp_path / "s.json")
-    text = ask(bench._bar, "save")["body"]["text"]
+    text = ask(bench._bar, "save")["text"]
     assert text == (tmp_path / "s.json").read_text()
     bare = Workbench()
     empty = bare.editor
-    assert ask(bare._bar, "open", text=text, name="s.json")["type"] == "answer"
+    ask(bare._bar, "open", text=text, name="s.json")
     assert bare.editor is not empty and bare.editor.draft == bench.editor.draft
     assert outcomes(bare.comparer) == outcomes(bench.comparer)
     # What is drawn from now on is placed on by the new comparer.
@@ -81,10 +78,10 @@ def test_the_page_saves_and_opens_the_same_file(bench, tmp_path):
 def test_manifests_are_opened_too_and_a_bad_file_changes_nothing(bench):
     before = bench.children
     for text in ("a: b: c", '{"workbench_scenario":2}', '{"workbench_scenario":1,"policies":[{"name":"nobody"}]}'):
-        answer = ask(bench._bar, "open", text=text, name="bad.json")
-        assert (answer["type"], answer["traceback"]) == ("failure", "") and bench.children is before
+        assert refused(bench._bar, "open", text=text, name="bad.json")
+        assert bench.children is before
     manifests = "\n---\n".join(Path(f"datasets/demo/{name}.yaml").read_text() for name in ("cluster", "jobs"))
-    assert ask(bench._bar, "open", text=manifests, name="all.yaml")["type"] == "answer"
+    ask(bench._bar, "open", text=manifests, name="all.yaml")
     assert len(bench.editor.snapshot.topology.node_names) == 8 and len(bench.comparer.gangs) == 4
 
 
