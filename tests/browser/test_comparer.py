@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.browser.lab import PATIENCE_MS, ROOT, Server, open_notebook
@@ -22,6 +24,14 @@ def last_nodes(gang, ledger):
 """
 
 
+LARGE = """
+from workbench.topology.generate import Fabric, JobShape, scenario_of
+fabric = Fabric({sizes})
+scenario = scenario_of(fabric, [JobShape("train", fabric.n_nodes // 4, mode="soft")])
+PlacementComparer(scenario, ["gang", "spread", "binpack"])
+"""
+
+
 def results(panel, at_least):
     panel.page.wait_for_function(
         "([root, n]) => Number(root.dataset.results ?? 0) >= n && root.dataset.running === '0'",
@@ -31,7 +41,8 @@ def results(panel, at_least):
 
 
 def test_three_policies_a_reason_and_a_policy_from_a_cell(chromium, lab: Server):
-    notebook = open_notebook(chromium, lab, "comparer", [CELL, OWN_POLICY])
+    large = [LARGE.format(sizes=sizes) for sizes in ((10, 10, 10), (25, 20, 40))]
+    notebook = open_notebook(chromium, lab, "comparer", [CELL, OWN_POLICY, *large])
     notebook.run(0)
     panel = notebook.panel("comparer")
     results(panel, 1)
@@ -65,6 +76,19 @@ def test_three_policies_a_reason_and_a_policy_from_a_cell(chromium, lab: Server)
     results(panel, before + 1)
     assert notebook.kernel("[row.policy for row in comparer.comparison.rows][-1]").startswith("last-nodes")
     assert panel.locator(".wb-picture").count() == 4
+
+    # Three pictures beside each other can still be seen at 1,000 and at 20,000 nodes.
+    for nth in (1, 2):
+        notebook.run(1 + nth)
+        panel = notebook.panel("comparer", nth)
+        results(panel, 1)
+        for picture in panel.locator("svg.tw-topology").all():
+            box = picture.bounding_box()
+            assert box["width"] >= 400 and 0.5 <= box["width"] / box["height"] <= 3
+        sizes = (
+            "all => all.map(e => e.querySelector('rect').getBoundingClientRect()).map(b => Math.min(b.width, b.height))"
+        )
+        assert min(panel.locator("[data-cell]").evaluate_all(sizes)) >= 4
     assert notebook.outside == [] and notebook.complaints == []
 
 
@@ -137,4 +161,108 @@ def test_an_exception_is_shown_a_step_and_a_link_and_nothing_survives_a_restart(
     results(panel, 1)
     assert panel.locator(".wb-picture").count() == 3
     assert "mine" not in panel.get_by_label("add a policy").inner_text()
+    assert notebook.outside == [] and notebook.complaints == []
+
+
+SLOW = """
+import time
+@workbench.policy("slow")
+def slow(gang, ledger):
+    while True:
+        time.sleep(0.01)
+"""
+
+
+def saved_by(panel, button, count):
+    """What a button saves: the bytes by file name."""
+    came = []
+
+    def keep(one):
+        came.append(one)
+
+    panel.page.on("download", keep)
+    panel.get_by_role("button", name=button, exact=True).click()
+    for _ in range(100):
+        if len(came) >= count:
+            break
+        panel.page.wait_for_timeout(100)
+    panel.page.remove_listener("download", keep)
+    return {one.suggested_filename: Path(one.path()).read_bytes() for one in came}
+
+
+def test_links_charts_exports_errors_parameters_and_a_run_that_is_cancelled(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "comparer-parts", [CELL, SLOW], "dark")
+    notebook.run(0)
+    panel, page = notebook.panel("comparer"), notebook.page
+    results(panel, 1)
+
+    # A job that is clicked in one picture stays marked in all of them and in the table, until it is clicked again.
+    cell = panel.locator(".wb-picture").first.locator("[data-cell='node0']")
+    cell.click()
+    page.mouse.move(5, 5)
+    job = panel.locator("tr.wb-linked").get_attribute("data-job")
+    clear = panel.locator("[data-cell]:not(.wb-faded)")
+    assert all(job in (jobs or "").split() for jobs in clear.evaluate_all("all => all.map(e => e.dataset.jobs)"))
+    pictures = clear.evaluate_all("all => new Set(all.map(e => e.closest('.wb-picture'))).size")
+    assert pictures == 3 and panel.locator(".wb-faded").count() > 0
+    cell.click()
+    page.mouse.move(5, 5)
+    assert panel.locator(".wb-faded").count() == panel.locator("tr.wb-linked").count() == 0
+    charts = panel.locator(".wb-columns svg, .wb-columns .tw-chart").all_inner_texts()
+    assert len(charts) >= 2
+
+    # Everything can be taken away as a file.
+    assert saved_by(panel, "Report", 1)["comparison.html"].startswith(b"<!DOCTYPE html>")
+    rows = saved_by(panel, "CSV", 1)["comparison.csv"].splitlines()
+    assert len(rows) == 1 + 3 * len(notebook.kernel("[gang.key for gang in comparer.gangs]"))
+    for kind, begins in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
+        pictures = saved_by(panel, kind, 3)
+        assert sorted(pictures) == [f"{name}.{kind.lower()}" for name in ("gang", "volcano-1.13", "volcano-1.15")]
+        assert all(content.startswith(begins) for content in pictures.values())
+
+    # A field of the wrong type is marked at its line; the jobs from before stay.
+    panel.get_by_role("button", name="Jobs …").click()
+    panel.get_by_label("job name").fill("mine-1")
+    panel.get_by_role("button", name="Add job").click()
+    results(panel, 2)
+    text = panel.locator(".wb-job-text .cm-content")
+    text.get_by_text("minAvailable").click()
+    page.keyboard.press("End")
+    page.keyboard.type("x")
+    panel.locator(".cm-lint-marker-error").wait_for(timeout=PATIENCE_MS)
+    assert "minAvailable" in panel.locator(".wb-message").first.inner_text()
+    assert "default/mine-1" in notebook.kernel("[gang.key for gang in comparer.gangs]")
+    page.keyboard.press("Backspace")
+    panel.locator(".cm-lint-marker-error").wait_for(state="hidden", timeout=PATIENCE_MS)
+    results(panel, 3)
+
+    # A parameter is set in place, and the form stays open for the next.
+    policy = panel.locator("details.wb-policy").first
+    policy.locator("summary").click()
+    weight = policy.get_by_label("binpack_weight")
+    weight.fill("5")
+    weight.press("Enter")
+    results(panel, 4)
+    assert notebook.kernel("comparer.comparison.rows[0].parameters['binpack_weight']") == 5
+    assert policy.get_by_label("binpack_weight").input_value() == "5"
+    assert policy.get_by_label("binpack_resources", exact=True).get_attribute("placeholder") != "[object Object]"
+    notebook.screenshot(panel, "comparer-parameters")
+    policy.locator("summary").click()
+
+    # A run that takes long says how far it is, leaves the kernel free, and can be given up.
+    notebook.run(1)
+    more = panel.get_by_label("add a policy")
+    offered = "select => [...select.options].some(o => o.value === 'slow')"
+    page.wait_for_function(offered, arg=more.element_handle(), timeout=PATIENCE_MS)
+    more.select_option("slow")
+    page.wait_for_function(
+        "bar => !bar.hidden && bar.value === 3 && bar.max === 4",
+        arg=panel.get_by_label("progress").element_handle(),
+        timeout=PATIENCE_MS,
+    )
+    assert notebook.kernel("1 + 1") == 2
+    panel.get_by_role("button", name="Cancel").click()
+    panel.get_by_label("progress").wait_for(state="hidden", timeout=PATIENCE_MS)
+    assert panel.get_attribute("data-running") == "0"
+    assert len(notebook.kernel("[row.policy for row in comparer.comparison.rows]")) == 3
     assert notebook.outside == [] and notebook.complaints == []

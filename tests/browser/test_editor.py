@@ -163,7 +163,10 @@ def test_text_findings_flags_folding_and_the_clipboard(chromium, lab: Server):
     notebook.settle(panel)
     assert notebook.kernel("editor.selection") == ["node0", "node1"]
 
-    # A sub-tree is copied under another switch.
+    # A sub-tree is copied under another switch; what was found had been zoomed to.
+    panel.locator(".wb-canvas").focus()
+    page.keyboard.press("Escape")
+    page.keyboard.press("f")
     click(panel, "s3")
     wait_selected(panel, "s3")
     page.keyboard.press("Control+c")
@@ -234,18 +237,105 @@ def test_yaml_with_an_error_is_kept_marked_and_mended(chromium, lab: Server):
     assert notebook.outside == [] and notebook.complaints == []
 
 
-@pytest.mark.parametrize(("sizes", "label"), [((2, 2, 2), "s6"), ((10, 10, 10), "s110"), ((25, 20, 40), "s840")])
-def test_what_is_drawn_can_be_seen(chromium, lab: Server, sizes, label):
-    cell = (
-        "from workbench.topology.generate import Fabric\nfrom workbench.widgets.editor import TopologyEditor\n"
-        f"editor = TopologyEditor(Fabric({sizes}).snapshot())\neditor"
-    )
-    notebook = open_notebook(chromium, lab, f"editor-{len(sizes)}-{sizes[2]}", [cell])
+def test_files_ranges_boxes_and_zoom_and_no_ghost_after_a_restart(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "editor-files", [EMPTY])
     notebook.run(0)
+    panel, page = notebook.panel("editor"), notebook.page
+    canvas = panel.locator(".wb-canvas")
+
+    # A file by the button, then another as text from the clipboard: the drawing becomes what was brought last.
+    with page.expect_file_chooser() as chooser:
+        panel.get_by_role("button", name="Import …").click()
+    chooser.value.set_files(ROOT / "datasets" / "one-fabric" / "topology.conf")
+    panel.locator(".wb-message").get_by_text("topology.conf: 19 changes").wait_for(timeout=PATIENCE_MS)
+    assert "gpu-12" in names(notebook)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    text = (ROOT / "datasets" / "three-level-tree" / "hypernodes.yaml").read_text()
+    page.evaluate("text => navigator.clipboard.writeText(text)", text)
+    canvas.focus()
+    page.keyboard.press("Control+v")
+    panel.locator(".wb-message").get_by_text("pasted text").wait_for(timeout=PATIENCE_MS)
+    assert names(notebook) == [*(f"node{i}" for i in range(8)), *(f"s{i}" for i in range(7))]
+
+    # A box and one more; what is set, renamed and dragged is all of them.
+    first, last = where(panel, "node0"), where(panel, "node1")
+    page.keyboard.down("Shift")
+    page.mouse.move(first["x"] - first["width"], first["y"] - first["width"])
+    page.mouse.down()
+    page.mouse.move(last["x"] + last["width"], last["y"] + last["width"], steps=5)
+    page.mouse.up()
+    panel.locator(".wb-inspector h4").get_by_text("2 nodes").wait_for(timeout=PATIENCE_MS)
+    click(panel, "node3")
+    page.keyboard.up("Shift")
+    panel.locator(".wb-inspector h4").get_by_text("3 nodes").wait_for(timeout=PATIENCE_MS)
+    notebook.settle(panel)
+    assert notebook.kernel("sorted(editor.selection)") == ["node0", "node1", "node3"]
+    for field, value in (("link, Gbit/s", "400"), ("GPUs", "4"), ("name", "gpu-")):
+        panel.get_by_label(field, exact=True).fill(value)
+        panel.get_by_label(field, exact=True).press("Enter")
+        notebook.settle(panel)
+    found = "[[i.name, i.gpus, i.link_gbit_s] for i in editor.draft if i.name.startswith('gpu-')]"
+    assert sorted(notebook.kernel(found)) == [["gpu-0", 4, 400], ["gpu-1", 4, 400], ["gpu-2", 4, 400]]
+    drag(panel, "gpu-0", "s3")
+    notebook.settle(panel)
+    under = "sorted(i.name for i in editor.draft.children(editor.draft.find('switch', 's3').id))"
+    assert notebook.kernel(under) == ["gpu-0", "gpu-1", "gpu-2", "node6", "node7"]
+    notebook.screenshot(panel, "editor-range")
+
+    # "32 switches of 16 nodes of 8 H100" under a switch, in one step of the history.
+    click(panel, "s6")
+    wait_selected(panel, "s6")
+    panel.get_by_label("GPU model").fill("H100")
+    panel.get_by_role("button", name="Add", exact=True).click()
+    notebook.settle(panel)
+    models = "[i.labels.get('nvidia.com/gpu.product') for i in editor.draft if i.gpus == 8]"
+    assert notebook.kernel(models) == ["H100"] * 32 * 16
+    assert panel.evaluate("root => root.pictureBox().smallest") >= 4
+
+    # The selection fills the drawing, then everything does.
+    whole = where(panel, "leaf-07")["width"]
+    click(panel, "leaf-07")
+    wait_selected(panel, "leaf-07")
+    page.keyboard.press("f")
+    near = where(panel, "leaf-07")
+    box = canvas.bounding_box()
+    assert near["width"] > 1.3 * whole
+    assert near["x"] == pytest.approx(box["x"] + box["width"] / 2, abs=3)
+    page.keyboard.press("Escape")
+    page.keyboard.press("f")
+    assert where(panel, "leaf-07")["width"] == pytest.approx(whole, rel=0.05)
+
+    panel.get_by_role("button", name="Undo").click()
+    notebook.settle(panel)
+    assert len(names(notebook)) == 15
+
+    # Without its kernel the drawing says so; the same cell then makes one that answers.
+    notebook.restart()
+    canvas.focus()
+    page.keyboard.press("Control+z")
+    panel.locator(".wb-message").get_by_text("run the cell again").wait_for(timeout=PATIENCE_MS)
+    notebook.run(0)
+    page.wait_for_function("() => document.querySelectorAll('.wb-editor').length === 1", timeout=PATIENCE_MS)
     panel = notebook.panel("editor")
-    top = where(panel, label)
-    assert min(top["width"], top["height"]) >= 4
-    box = panel.evaluate("root => root.pictureBox()")
-    assert box["smallest"] >= 4
-    assert 0.4 <= box["width"] / box["height"] <= 4
+    panel.locator(".wb-canvas").focus()
+    page.keyboard.press("s")
+    notebook.settle(panel)
+    assert names(notebook) == ["s0"] and panel.get_attribute("data-drawn") == "1"
+    assert page.locator(".jp-Cell").count() == 1, "a key reached the notebook"
+    assert notebook.outside == [] and notebook.complaints == []
+
+
+def test_what_is_drawn_can_be_seen(chromium, lab: Server):
+    begin = "from workbench.topology.generate import Fabric\nfrom workbench.widgets.editor import TopologyEditor\n"
+    drawings = [((2, 2, 2), "s6"), ((10, 10, 10), "s110"), ((25, 20, 40), "s840")]
+    cells = [f"{begin}TopologyEditor(Fabric({sizes}).snapshot())" for sizes, _ in drawings]
+    notebook = open_notebook(chromium, lab, "editor-sizes", cells)
+    for index, (_, label) in enumerate(drawings):
+        notebook.run(index)
+        panel = notebook.panel("editor", index)
+        top = where(panel, label)
+        assert min(top["width"], top["height"]) >= 4
+        box = panel.evaluate("root => root.pictureBox()")
+        assert box["smallest"] >= 4
+        assert 0.4 <= box["width"] / box["height"] <= 4
     assert notebook.outside == [] and notebook.complaints == []

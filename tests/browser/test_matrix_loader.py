@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.lab import Notebook, Server, open_notebook
+from tests.browser.lab import PATIENCE_MS, ROOT, Notebook, Server, open_notebook
 
 pytestmark = pytest.mark.browser
 
@@ -121,6 +121,20 @@ def test_a_dropped_printout_is_chosen_from_and_an_error_keeps_the_text(chromium,
     notebook.settle(panel)
     assert notebook.kernel("loader.best.gpus") == [1, 2]
     assert panel.locator(".wb-message").is_hidden()
+
+    # A file by the button; then the clipboard, which needs no button.
+    page = panel.page
+    with page.expect_file_chooser() as chooser:
+        panel.get_by_role("button", name="Open file …").click()
+    chooser.value.set_files(ROOT / "datasets" / "koordinator-matrices" / "matrix-a.txt")
+    panel.locator(".wb-notes").get_by_text("8 GPUs from matrix-a.txt").wait_for(timeout=PATIENCE_MS)
+    assert "1 → 4 has 4.64 GB/s" in panel.locator(".wb-suspicious").inner_text()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.evaluate("text => navigator.clipboard.writeText(text)", TOPO)
+    paste.fill("")
+    page.keyboard.press("Control+v")
+    panel.locator(".wb-notes").get_by_text("4 GPUs from pasted text").wait_for(timeout=PATIENCE_MS)
+    assert notebook.kernel("loader.best.gpus") == [0, 2]
     assert quiet(notebook)
 
 

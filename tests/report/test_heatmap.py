@@ -106,3 +106,10 @@ def test_suspicious_links_are_said_below_the_picture() -> None:
     written = " ".join(texts(draw_heatmap(dgx_like())))
     assert "suspicious: one slow direction: 1 → 4 has 4.64 GB/s, 4 → 1 15" in written
     assert "suspicious" not in " ".join(texts(draw_heatmap(grid(8))))
+
+
+def test_the_key_of_a_wide_class_has_both_of_its_colours() -> None:
+    near = np.where(np.arange(16)[:, None] // 8 == np.arange(16)[None, :] // 8, 392.0, 380.0)
+    key = draw_heatmap(BandwidthMatrix(near)).split("1 link class")[0]
+    assert "fill='#440154'/>" in key and "fill='#fde725'/>" in key
+    assert "fill='#440154'/>" not in draw_heatmap(BandwidthMatrix(np.full((16, 16), 392.0)))

@@ -101,3 +101,11 @@ def test_the_slowest_pair_is_a_line_of_its_own():
     texts = [e.text for e in elements(svg, "text")]
     assert "filled: 3 chosen GPUs" in texts and "dashed: slowest pair 1 – 4" in texts
     assert elements(draw_machine(MACHINES["1 GPU"], [0]), "line", "tw-bottleneck") == []
+
+
+def test_marks_are_named_unless_a_table_beside_does():
+    matrix, others = BandwidthMatrix(koordinator_matrix_a()), {"gpu-simple": (0, 1)}
+    named, bare = (draw_machine(matrix, others=others, named=named) for named in (True, False))
+    assert "gpu-simple" in [e.text for e in elements(named, "text")]
+    assert "gpu-simple" not in [e.text for e in elements(bare, "text")]
+    assert elements(bare, "rect", "tw-mark")

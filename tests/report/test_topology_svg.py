@@ -115,3 +115,8 @@ def test_the_problems_of_a_topology_are_said_below_it() -> None:
 
 def test_a_cluster_without_nodes_can_be_drawn() -> None:
     ET.fromstring(draw_topology(Topology.build([], [])))
+
+
+def test_pictures_too_wide_for_a_third_of_a_page_say_so() -> None:
+    assert "class='tw-topology'" in draw_topology(document_tree())
+    assert "class='tw-topology tw-wide'" in draw_topology(tree((10, 10, 10)))

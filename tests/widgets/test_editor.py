@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import workbench
-from tests.widgets.page import ask
+from tests.widgets.page import ask, refused
+from workbench.formats.fabric.registry import writable_formats
+from workbench.topology.edits import GPU_MODEL
 from workbench.widgets.editor import TopologyEditor
+
+#: What these say of nodes is a pattern, or only how switches are shared.
+HOLD_NO_NODES = {"hypernodes-regex", "tor-share"}
 
 
 @pytest.fixture
@@ -87,6 +94,68 @@ def test_what_is_exported_is_imported_equal(editor):
     ask(other, "import", text=text, name="fabric.graphml")
     assert {(i.kind, i.name, i.tier) for i in other.draft} == {(i.kind, i.name, i.tier) for i in drawn}
     other.close()
+
+
+@pytest.mark.parametrize("format", [name for name in writable_formats() if name not in HOLD_NO_NODES])
+def test_every_format_is_brought_back_with_its_nodes(editor, format):
+    written = ask(editor, "export", format=format)
+    other = TopologyEditor()
+    ask(other, "import", text=written["text"], name=written["name"])
+    assert sorted(other.draft.names("node")) == sorted(editor.draft.names("node"))
+    leaf = {n: other.draft[other.draft.find("node", n).parent] for n in ("node0", "node1", "node2")}
+    assert leaf["node0"] == leaf["node1"] != leaf["node2"] and leaf["node0"].tier == 1
+    other.close()
+
+
+@pytest.mark.parametrize("name", ["hosts.csv", "ibnetdiscover.out", "model.yaml", "topology.conf"])
+def test_one_fabric_is_the_same_drawing_whatever_it_is_read_from(editor, name):
+    folder = Path("datasets/one-fabric")
+    hypernodes = TopologyEditor(folder / "hypernodes.yaml")
+    ask(editor, "import", text=(folder / name).read_text(), name=name)
+    assert leaves(editor) == leaves(hypernodes)
+    ask(editor, "undo")
+    assert "node0" in editor.draft.names("node")
+    hypernodes.close()
+
+
+def leaves(panel):
+    return {frozenset(node.name for node in panel.draft.children(item.id)) for item in panel.draft if item.tier == 1}
+
+
+def test_what_cannot_be_read_is_refused_by_its_own_name(editor):
+    assert refused(editor, "import", text="a: b: c", name="notes.txt").startswith("notes.txt: line 1")
+    assert editor.history.revision == 0
+
+
+def test_a_range_has_its_gpus_with_their_model(editor):
+    ask(
+        editor,
+        "edit",
+        op="add_switches",
+        parent=item(editor, "s6").id,
+        count=32,
+        nodes_each=16,
+        gpus=8,
+        gpu_model=" H100 80GB ",
+        prefix="leaf-",
+        tier=1,
+    )
+    added = [i for i in editor.draft if GPU_MODEL in i.labels]
+    assert len(added) == 32 * 16 and {(i.gpus, i.labels[GPU_MODEL]) for i in added} == {(8, "H100-80GB")}
+    ask(editor, "undo")
+    ask(editor, "edit", op="add_nodes", parent=item(editor, "s0").id)
+    assert item(editor, "node-0").labels == {}
+
+
+def test_a_range_is_renamed_by_prefix_and_number(editor):
+    ids = [item(editor, f"node{i}").id for i in (0, 1, 7)]
+    ask(editor, "edit", op="rename", ids=ids, name="gpu-")
+    assert [editor.draft[i].name for i in ids] == ["gpu-0", "gpu-1", "gpu-2"]
+    # Its own numbers are free for it, those of others are not.
+    ask(editor, "edit", op="rename", ids=ids[:2], name="gpu-")
+    assert [editor.draft[i].name for i in ids] == ["gpu-3", "gpu-4", "gpu-2"]
+    ask(editor, "edit", op="rename", ids=[*ids, item(editor, "s0").id], name="x")
+    assert [editor.draft[i].name for i in ids] == ["x0", "x1", "x2"] and item(editor, "x0") is not None
 
 
 def test_a_snapshot_keeps_its_pods_and_takes_a_matrix(said):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import workbench
+from tests.widgets.page import ask, refused
 from workbench.errors import InputError
 from workbench.formats.scenario_file import read_scenario, scenario_text
 from workbench.widgets.workbench import Workbench
@@ -53,6 +56,33 @@ def test_a_saved_scenario_is_the_same_again(bench, tmp_path):
     again.save(tmp_path / "t.json")
     assert (tmp_path / "t.json").read_text() == (tmp_path / "s.json").read_text()
     again.end()
+
+
+def test_the_page_saves_and_opens_the_same_file(bench, tmp_path):
+    bench.editor.edit(op="add_switches", parent=0, count=1, prefix="new-", nodes_each=2)
+    bench.save(tmp_path / "s.json")
+    text = ask(bench._bar, "save")["text"]
+    assert text == (tmp_path / "s.json").read_text()
+    bare = Workbench()
+    empty = bare.editor
+    ask(bare._bar, "open", text=text, name="s.json")
+    assert bare.editor is not empty and bare.editor.draft == bench.editor.draft
+    assert outcomes(bare.comparer) == outcomes(bench.comparer)
+    # What is drawn from now on is placed on by the new comparer.
+    nodes = [item.id for item in bare.editor.draft if item.kind == "node"]
+    bare.editor.edit(op="set", ids=nodes, fields={"cordoned": True})
+    assert set(outcomes(bare.comparer).values()) == {"Refusal"}
+    bare.end()
+
+
+def test_manifests_are_opened_too_and_a_bad_file_changes_nothing(bench):
+    before = bench.children
+    for text in ("a: b: c", '{"workbench_scenario":2}', '{"workbench_scenario":1,"policies":[{"name":"nobody"}]}'):
+        assert refused(bench._bar, "open", text=text, name="bad.json")
+        assert bench.children is before
+    manifests = "\n---\n".join(Path(f"datasets/demo/{name}.yaml").read_text() for name in ("cluster", "jobs"))
+    ask(bench._bar, "open", text=manifests, name="all.yaml")
+    assert len(bench.editor.snapshot.topology.node_names) == 8 and len(bench.comparer.gangs) == 4
 
 
 def test_from_nothing_it_says_what_is_missing():

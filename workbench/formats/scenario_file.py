@@ -16,7 +16,7 @@ from workbench.formats.write_manifests import to_yaml
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.fields import get_map, get_maps, get_text, shown
 
-__all__ = ["MARK", "ScenarioFile", "job_text", "read_scenario", "scenario_text"]
+__all__ = ["MARK", "ScenarioFile", "job_text", "parse_scenario", "read_scenario", "scenario_text"]
 
 #: The key that tells a scenario from other files; its value is the version of this layout.
 MARK = "workbench_scenario"
@@ -63,36 +63,38 @@ def read_scenario(path: str | Path) -> ScenarioFile | None:
     InputError
         A scenario of another version, or with a field of the wrong type.
     """
-    if Path(path).is_dir():
-        return None
-    content = read_bytes(path)
+    return None if Path(path).is_dir() else parse_scenario(read_bytes(path), str(path))
+
+
+def parse_scenario(content: bytes, source: str) -> ScenarioFile | None:
+    """The scenario in the bytes of a file with this name; errors as in `read_scenario`."""
     if MARK.encode() not in content[:200]:
         return None
     try:
         data = orjson.loads(content)
     except orjson.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise InputError(f"not JSON: {error.msg}", source=str(path), where=where, expected="a scenario") from None
+        raise InputError(f"not JSON: {error.msg}", source=source, where=where, expected="a scenario") from None
     if not isinstance(data, dict) or data.get(MARK) != VERSION:
         got = shown(data.get(MARK) if isinstance(data, dict) else data)
-        raise InputError("not a scenario", source=str(path), got=got, expected=f"{MARK}: {VERSION}")
+        raise InputError("not a scenario", source=source, got=got, expected=f"{MARK}: {VERSION}")
     try:
         policies = tuple(
             (get_text(item, "name", where), get_map(item, "parameters", where))
             for where, item in get_maps(data, "policies", "")
         )
-        snapshot = parse_snapshot(_json(get_map(data, "snapshot", "")), str(path)) if "snapshot" in data else None
+        snapshot = parse_snapshot(_json(get_map(data, "snapshot", "")), source) if "snapshot" in data else None
         return ScenarioFile(snapshot, get_text(data, "jobs", ""), policies)
     except InputError as error:
-        raise error.at(source=str(path)) from None
+        raise error.at(source=source) from None
 
 
-def job_text(*paths: str | Path) -> str:
+def job_text(*paths: str | Path, stdin: str | None = None) -> str:
     """The manifests of what wants to run, out of files that may hold a whole cluster; errors as in `workbench.load`.
 
     Of a job that runs in part this is the whole job: what runs of it is in the snapshot, and counts there.
     """
-    manifests = read_manifests(paths, claim=lambda content, source: MARK.encode() in content[:200])
+    manifests = read_manifests(paths, stdin, claim=lambda content, source: MARK.encode() in content[:200])
     wanted = [document.data for document in manifests.documents if _wants_to_run(document.data)]
     return to_yaml(wanted)
 

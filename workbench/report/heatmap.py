@@ -258,8 +258,10 @@ def _class_keys(classes: Sequence[LinkClass]) -> tuple[list[str], float]:
     low, high = float(np.log(speeds[0].low_gb_s)), float(np.log(speeds[-1].high_gb_s))
     x, y = 0.0, 0.0
     for c in classes:
-        shade = (float(np.log(c.low_gb_s)) - low) / (high - low) if c.low_gb_s > 0 and high > low else 1.0
-        paint = f"fill='{heat(shade)}'" if c.low_gb_s > 0 else "fill-opacity='.15'"
+        ends = [
+            (float(np.log(v)) - low) / (high - low) if v > 0 and high > low else 1.0 for v in (c.low_gb_s, c.high_gb_s)
+        ]
+        paint = f"fill='{heat(ends[0])}'" if c.low_gb_s > 0 else "fill-opacity='.15'"
         speed = "no link" if c.high_gb_s == 0 else _range(c.low_gb_s, c.high_gb_s)
         noise = f" ±{100 * c.noise:.2g} %" if c.noise else ""
         text = fit_text(f"{c.name} {speed}{noise}" if c.name and c.high_gb_s else f"{speed}{noise}", 380.0, 11.0)
@@ -270,10 +272,18 @@ def _class_keys(classes: Sequence[LinkClass]) -> tuple[list[str], float]:
         parts.append(
             f"<g><title>{escape(about)}</title><rect x='{x + 0.5:.1f}' y='{y + 3:.1f}' width='12' height='12' "
             f"stroke='currentColor' stroke-opacity='.4' {paint}/>"
+            f"{_second_half(x, y, ends)}"
             f"<text x='{x + 17:.1f}' y='{y + 13:.1f}'>{escape(text)}</text></g>"
         )
         x += span
     return parts, y + 18.0
+
+
+def _second_half(x: float, y: float, ends: Sequence[float]) -> str:
+    """The other colour of a key whose class is wide enough to be seen in two."""
+    if ends[1] - ends[0] < 0.2:
+        return ""
+    return f"<rect x='{x + 7:.1f}' y='{y + 3.5:.1f}' width='5' height='11' fill='{heat(ends[1])}'/>"
 
 
 def _range(low: float, high: float) -> str:

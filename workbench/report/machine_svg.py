@@ -37,6 +37,7 @@ def draw_machine(
     symmetric: Symmetric = "min",
     taken: Collection[int] = (),
     title: str = "",
+    named: bool = True,
 ) -> str:
     """Draw a machine.
 
@@ -55,6 +56,8 @@ def draw_machine(
         GPUs that are not free: drawn faint.
     title : str
         Heading; also the accessible name.
+    named : bool
+        Whether the marks of `others` are named beneath; False where a table beside the picture does.
 
     Returns
     -------
@@ -72,7 +75,7 @@ def draw_machine(
     width = max(layout.width + 2.0, 300.0)
     words = _words(matrix, layout, classes, chosen, pair)
     lines = [part for line in words for part in textwrap.wrap(line, int(width / 6.2))]
-    legend, legend_height = _legend(lines, [name for name, _ in sets], width)
+    legend, legend_height = _legend(lines, [name for name, _ in sets] if named else [], width)
     height = head + layout.height + 6.0 + legend_height
     parts = [
         f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-machine' role='img' aria-labelledby='{key}t {key}d' "
@@ -249,8 +252,9 @@ def _legend(lines: Sequence[str], names: Sequence[str], width: float) -> tuple[s
     for line in lines:
         parts.append(f"<text x='0' y='{y + 12:.1f}'>{escape(line)}</text>")
         y += _LINE
+    # Columns: names of different lengths would stand ragged.
+    span = 26.0 + 6.4 * max(map(len, names), default=0)
     for at, name in enumerate(names):
-        span = 14.0 + 6.4 * len(name) + 12.0
         if x and x + span > width:
             x, y = 0.0, y + _LINE
         parts.append(

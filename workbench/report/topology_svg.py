@@ -31,6 +31,8 @@ _GPUS_SHOWN = 16
 #: Narrower squares have room for no name that one could read.
 _NAMED_CELL = 36.0
 _MIN_WIDTH = 260.0
+#: Wider pictures have the class ``tw-wide``: a page that shows them small leaves their labels out.
+_WIDE = 800.0
 #: In a narrow place a picture shrinks to this part of its size, where labels are still readable, and scrolls below it.
 SHRINK = 0.7
 
@@ -65,8 +67,9 @@ def draw_topology(
     width = drawing_width(layout)
     legend, legend_height = _legend(topology, layout, who, colours, key, width)
     height = head + layout.height + 6.0 + legend_height
+    classes = "tw-topology tw-wide" if width > _WIDE else "tw-topology"
     parts = [
-        f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-topology' role='img' aria-labelledby='{key}t {key}d' "
+        f"<svg xmlns='http://www.w3.org/2000/svg' class='{classes}' role='img' aria-labelledby='{key}t {key}d' "
         f"width='{width:.0f}' height='{height:.0f}' viewBox='0 0 {_n(width)} {_n(height)}' "
         f"style='max-width:100%;height:auto;min-width:{width * SHRINK:.0f}px' "
         f"font-family='system-ui, sans-serif' font-size='{_n(_LABEL_PX)}' fill='currentColor'>",

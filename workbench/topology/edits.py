@@ -13,6 +13,7 @@ from workbench.objects.selectors import compile_pattern
 from workbench.topology.draft import ROOT, Change, Draft, Item, changed
 
 __all__ = [
+    "GPU_MODEL",
     "MAX_ITEMS",
     "add_nodes",
     "add_switches",
@@ -21,6 +22,7 @@ __all__ = [
     "move",
     "paste",
     "rename",
+    "rename_all",
     "select",
     "set_fields",
     "sub_tree",
@@ -28,6 +30,9 @@ __all__ = [
 
 #: Largest drawing; above, a fabric is generated or loaded rather than drawn.
 MAX_ITEMS = 200_000
+
+#: Label that names the model of a node's GPUs, as NVIDIA's GPU feature discovery sets it.
+GPU_MODEL = "nvidia.com/gpu.product"
 
 _NUMBERED = re.compile(r"(.*?)(\d+)\Z", re.DOTALL)
 
@@ -62,8 +67,9 @@ def add_switches(
     node_prefix: str = "node-",
     gpus: int = 8,
     link_gbit_s: float = 0.0,
+    gpu_model: str = "",
 ) -> list[Change]:
-    """Hang `count` switches under a switch, each with its nodes: "32 leaves of 16 nodes of 8 GPUs" is one call.
+    """Hang `count` switches under a switch, each with its nodes: "32 leaves of 16 nodes of 8 H100" is one call.
 
     Parameters
     ----------
@@ -75,6 +81,8 @@ def add_switches(
         By default one below the parent's, at least 1; under `ROOT` 1.
     nodes_each, gpus, link_gbit_s : number
         Nodes under each switch, GPUs of each node, bandwidth of every link that is added.
+    gpu_model : str
+        What GPU feature discovery says of each node, in the label `GPU_MODEL`; empty: no label.
     """
     _check_parent(draft, parent)
     _check_count("count", count, 1)
@@ -90,16 +98,22 @@ def add_switches(
         for item_id, name in zip(draft.new_ids(count), _free_names(draft, "switch", prefix, count))
     ]
     names = iter(_free_names(draft, "node", node_prefix, count * nodes_each))
+    node = _new_node(gpus, link_gbit_s, gpu_model)
     for switch in list(added):
         added += [
-            Item(item_id, "node", next(names), switch.id, gpus=gpus, link_gbit_s=float(link_gbit_s))
-            for item_id in draft.new_ids(nodes_each)
+            replace(node, id=item_id, name=next(names), parent=switch.id) for item_id in draft.new_ids(nodes_each)
         ]
     return [Change(None, item) for item in added]
 
 
 def add_nodes(
-    draft: Draft, parent: int, count: int = 1, prefix: str = "node-", gpus: int = 8, link_gbit_s: float = 0.0
+    draft: Draft,
+    parent: int,
+    count: int = 1,
+    prefix: str = "node-",
+    gpus: int = 8,
+    link_gbit_s: float = 0.0,
+    gpu_model: str = "",
 ) -> list[Change]:
     """Hang `count` nodes under a switch (or under none, with `ROOT`); names as in `add_switches`."""
     _check_parent(draft, parent)
@@ -107,10 +121,10 @@ def add_nodes(
     _check_size(draft, count)
     _check_field("gpus", gpus)
     _check_field("link_gbit_s", link_gbit_s)
-    names = _free_names(draft, "node", prefix, count)
+    node = _new_node(gpus, link_gbit_s, gpu_model)
     return [
-        Change(None, Item(item_id, "node", name, parent, gpus=gpus, link_gbit_s=float(link_gbit_s)))
-        for item_id, name in zip(draft.new_ids(count), names)
+        Change(None, replace(node, id=item_id, name=name, parent=parent))
+        for item_id, name in zip(draft.new_ids(count), _free_names(draft, "node", prefix, count))
     ]
 
 
@@ -138,6 +152,17 @@ def group(draft: Draft, ids: Iterable[int], name: str = "") -> list[Change]:
 def rename(draft: Draft, item_id: int, name: str) -> list[Change]:
     """Give an item another name."""
     return [changed(draft[item_id], name=name)]
+
+
+def rename_all(draft: Draft, ids: Iterable[int], prefix: str) -> list[Change]:
+    """Give items the prefix and the next free numbers, in the order given and padded as in `add_switches`."""
+    items = [draft[item_id] for item_id in dict.fromkeys(ids)]
+    changes = []
+    for kind in dict.fromkeys(item.kind for item in items):
+        chosen = [item for item in items if item.kind == kind]
+        others = set(draft.names(kind)) - {item.name for item in chosen}
+        changes += [changed(item, name=name) for item, name in zip(chosen, _next_names(others, prefix, len(chosen)))]
+    return changes
 
 
 def delete(draft: Draft, ids: Iterable[int], keep_children: bool = False) -> list[Change]:
@@ -244,14 +269,25 @@ def _topmost(draft: Draft, ids: Iterable[int]) -> list[Item]:
 
 
 def _free_names(draft: Draft, kind: Literal["switch", "node"], prefix: str, count: int, pad: bool = True) -> list[str]:
+    return _next_names(draft.names(kind), prefix, count, pad)
+
+
+def _next_names(names: Iterable[str], prefix: str, count: int, pad: bool = True) -> list[str]:
+    """The prefix with the numbers after the largest that any of the names has behind it."""
     taken = [
         int(rest)
-        for name in draft.names(kind)
+        for name in names
         if name.startswith(prefix) and (rest := name[len(prefix) :]).isascii() and rest.isdigit()
     ]
     first = max(taken, default=-1) + 1
     width = len(str(first + count - 1)) if pad and count > 1 else 1
     return [f"{prefix}{number:0{width}d}" for number in range(first, first + count)]
+
+
+def _new_node(gpus: int, link_gbit_s: float, gpu_model: str) -> Item:
+    """What new nodes have in common; a label's value has no blanks, as GPU feature discovery writes it."""
+    labels = {GPU_MODEL: "-".join(gpu_model.split())} if gpu_model.strip() else {}
+    return Item(ROOT, "node", "", gpus=gpus, link_gbit_s=float(link_gbit_s), labels=labels)
 
 
 def _check_parent(draft: Draft, parent: int) -> None:

@@ -149,12 +149,15 @@ class PlacementComparer(Panel):
 
     def cancel(self) -> bool:
         """Give up the comparison that runs; False when none does."""
-        return self._worker.cancel()
+        stopped = self._worker.cancel()
+        if stopped:
+            self.tell("cancelled", {})
+        return stopped
 
     def close(self) -> None:
         """Give up what runs, and take the widget away from the page."""
         self._forget()
-        self.cancel()
+        self._worker.cancel()
         super().close()
 
     def wait(self, seconds: float | None = None) -> None:

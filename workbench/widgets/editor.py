@@ -237,11 +237,16 @@ class TopologyEditor(Panel):
         return {}
 
     def _import(self, body: dict[str, Any]) -> dict[str, Any]:
-        cluster = load_objects("-", stdin=str(body.get("text", "")), format=body.get("format") or None)
+        name = str(body.get("name", "text"))
+        try:
+            cluster = load_objects("-", stdin=str(body.get("text", "")), format=body.get("format") or None)
+        except InputError as error:
+            place = {"where": error.where, "got": error.got, "expected": error.expected}
+            raise InputError(error.message, source=name, **place) from None
         wanted = draft_of(cluster.hypernodes.values(), cluster.nodes.values())
         if not len(wanted):
-            raise InputError("no HyperNode and no Node", source=str(body.get("name", "text")), expected="a topology")
-        made = self.history.do(f"import {body.get('name', 'text')}", differences(self.draft, wanted))
+            raise InputError("no HyperNode and no Node", source=name, expected="a topology")
+        made = self.history.do(f"import {name}", differences(self.draft, wanted))
         self._spread(made)
         return {"made": len(made)}
 

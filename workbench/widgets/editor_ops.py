@@ -47,6 +47,7 @@ def _add_switches(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[
         node_prefix=_get(op, "node_prefix", str, "node-"),
         gpus=_get(op, "gpus", int, 8),
         link_gbit_s=_get(op, "link_gbit_s", (int, float), 0),
+        gpu_model=_get(op, "gpu_model", str, ""),
     )
     return _added(changes), changes
 
@@ -59,6 +60,7 @@ def _add_nodes(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str
         _get(op, "prefix", str, "node-"),
         gpus=_get(op, "gpus", int, 8),
         link_gbit_s=_get(op, "link_gbit_s", (int, float), 0),
+        gpu_model=_get(op, "gpu_model", str, ""),
     )
     return _added(changes), changes
 
@@ -72,9 +74,9 @@ def _group(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str, li
 
 
 def _rename(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str, list[Change]]:
-    return f"rename {_named(draft, op)}", [
-        change for item_id in _ids(op) for change in edits.rename(draft, item_id, _get(op, "name", str, ""))
-    ]
+    ids, name = _ids(op), _get(op, "name", str, "")
+    changes = edits.rename(draft, ids[0], name) if len(ids) == 1 else edits.rename_all(draft, ids, name)
+    return f"rename {_named(draft, op)}", changes
 
 
 def _delete(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str, list[Change]]:

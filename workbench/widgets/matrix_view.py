@@ -231,7 +231,7 @@ def matrix_view(
         "sentence": _sentence(question, name, best, gpus, value, pair),
         "suspicious": [doubt.message for doubt in suspicious_links(matrix)],
         "heatmap": draw_heatmap(matrix, gpus, pair, others=others, asymmetry=question.asymmetry, words=False),
-        "machine": draw_machine(matrix, gpus, pair, others, question.symmetric, taken),
+        "machine": draw_machine(matrix, gpus, pair, others, question.symmetric, taken, named=False),
     }
 
 

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import ipywidgets
 
+from workbench.evaluate.choices import make_policy
 from workbench.formats.load import load
-from workbench.formats.scenario_file import ScenarioFile, job_text, read_scenario, scenario_text
+from workbench.formats.scenario_file import ScenarioFile, job_text, parse_scenario, read_scenario, scenario_text
 from workbench.formats.whole_file import write_whole
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.editor import TopologyEditor
 from workbench.widgets.matrix_loader import MatrixLoader
+from workbench.widgets.scenario_bar import ScenarioBar
 
 __all__ = ["Workbench"]
 
@@ -44,21 +46,9 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         source: str | Path | Scenario | ClusterSnapshot | None = None,
         policies: Sequence[str] | None = None,
     ) -> None:
-        begun, given = _begin(source)
-        names = [(name, {}) for name in policies] if policies is not None else list(begun.policies)
-        self.editor = TopologyEditor(begun.snapshot)
-        self.matrices = MatrixLoader(assign=self.editor.assign)
-        self.comparer = PlacementComparer(given, [name for name, _ in names] or _DEFAULT)
-        if names:
-            self.comparer.choose(names)
-        if begun.jobs:
-            self.comparer.take_jobs(begun.jobs)
-        self.editor.changed.append(self._drawn)
-        parts = {"Topology": self.editor, "GPU bandwidth": self.matrices, "Placements": self.comparer}
-        # Everything is seen at once, and each part can be closed.
-        super().__init__(
-            [ipywidgets.Accordion([part], titles=(title,), selected_index=0) for title, part in parts.items()]
-        )
+        self._bar = ScenarioBar(self._text, self.open_text)
+        super().__init__([self._bar])
+        self._show(*_begin(source), policies)
 
     @property
     def snapshot(self) -> ClusterSnapshot:
@@ -73,15 +63,58 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         InputError
             The file cannot be written.
         """
-        scenario = ScenarioFile(self.snapshot, self.comparer.text, tuple(self.comparer.policies))
-        write_whole(path, scenario_text(scenario))
+        write_whole(path, self._text())
+
+    def open_text(self, text: str, name: str = "text") -> None:
+        """Show another scenario instead: the text of a file that `save` wrote, or of manifests.
+
+        The three widgets are new ones; what was drawn before is gone with its history.
+
+        Raises
+        ------
+        InputError
+            As `workbench.load`; nothing has changed then.
+        """
+        begun = parse_scenario(text.encode(), name)
+        given = Scenario(begun.snapshot, ()) if begun is not None and begun.snapshot is not None else None
+        if begun is None:
+            given = Scenario(load("-", stdin=text).snapshot, ())
+            begun = ScenarioFile(given.snapshot, job_text("-", stdin=text))
+        before = (self.editor, self.matrices, self.comparer)
+        self._show(begun, given)
+        for panel in before:
+            panel.close()
 
     def end(self) -> None:
         """Stop what runs, and take the three panels away from the page."""
         self.comparer.cancel()
-        for panel in (self.editor, self.matrices, self.comparer):
+        for panel in (self._bar, self.editor, self.matrices, self.comparer):
             panel.close()
         self.close()
+
+    def _text(self) -> str:
+        return scenario_text(ScenarioFile(self.snapshot, self.comparer.text, tuple(self.comparer.policies)))
+
+    def _show(self, begun: ScenarioFile, given: Scenario | None, policies: Sequence[str] | None = None) -> None:
+        """Make the three widgets and put them on the page."""
+        names = [(name, {}) for name in policies] if policies is not None else list(begun.policies)
+        for name, parameters in names:
+            make_policy(name, parameters)
+        editor = TopologyEditor(begun.snapshot)
+        comparer = PlacementComparer(given, [name for name, _ in names] or _DEFAULT)
+        if names:
+            comparer.choose(names)
+        if begun.jobs:
+            comparer.take_jobs(begun.jobs)
+        self.editor, self.comparer = editor, comparer
+        self.matrices = MatrixLoader(assign=editor.assign)
+        editor.changed.append(self._drawn)
+        parts = {"Topology": editor, "GPU bandwidth": self.matrices, "Placements": comparer}
+        # Everything is seen at once, and each part can be closed.
+        self.children = [
+            self._bar,
+            *(ipywidgets.Accordion([part], titles=(title,), selected_index=0) for title, part in parts.items()),
+        ]
 
     def _drawn(self) -> None:
         self.comparer.use(self.editor.snapshot_later())

@@ -53,7 +53,8 @@ class GpuBestEffort(PerPodGpuPolicy):
         if blind:
             found.append(f"{self.name}: {blind} nodes have no bandwidth matrix, lowest indices taken")
         if large:
-            found.append(f"{self.name}: {large} nodes have more than {MAX_DEVICES} GPUs, lowest indices taken")
+            what = "node has" if large == 1 else "nodes have"
+            found.append(f"{self.name}: {large} {what} more than {MAX_DEVICES} GPUs, lowest indices taken")
         return found
 
 

@@ -41,7 +41,8 @@ function stylesheet(c) {
     { selector: "node.target", style: { "underlay-color": c.accent, "underlay-opacity": 0.4, "underlay-padding": 10 } },
     { selector: "edge", style: { width: 1, "line-color": c.edge, "line-opacity": 0.45, "curve-style": "haystack", "haystack-radius": 0 } },
     { selector: "edge[?cut]", style: { width: 2, "line-color": c.bad, "line-style": "dashed" } },
-    { selector: "edge[?gbits]", style: { label: "data(gbits)", color: c.ink, "font-size": 8, "min-zoomed-font-size": 9 } },
+    { selector: "edge[?gbits]", style: { label: "data(gbits)", color: c.ink, "font-size": 8, "min-zoomed-font-size": 9,
+      "text-background-color": c.ground, "text-background-opacity": 0.8 } },
   ];
 }
 
@@ -67,6 +68,13 @@ export class Canvas {
     });
     this.resizing = new ResizeObserver(() => this.cy.resize());
     this.resizing.observe(element);
+    // Cytoscape remembers where on the page it stands; an output that grows above it moves it without an event.
+    let at = "";
+    element.addEventListener("pointerdown", () => {
+      const { left, top } = element.getBoundingClientRect();
+      if (at !== `${left},${top}`) this.cy.resize();
+      at = `${left},${top}`;
+    }, true);
     // The theme's own style sheet arrives some time after the page says which theme it is.
     const restyle = () => this.cy.destroyed() || this.cy.style(stylesheet(themeColours(root)));
     this.theme = new MutationObserver(() => [0, 200, 1000].forEach((wait) => setTimeout(restyle, wait)));
@@ -189,7 +197,8 @@ export class Canvas {
         const edge = cy.$id(`e${id}`);
         const link = {
           id: `e${id}`, source: String(item.parent), target: String(id), cut: item.link_failed ?? false,
-          gbits: item.link_gbit_s ? `${item.link_gbit_s} Gbit/s` : "",
+          // As it stands on the cable: brothers are too close for "400 Gbit/s" on each link.
+          gbits: item.link_gbit_s ? `${item.link_gbit_s}G` : "",
         };
         if (edge.nonempty() && edge.data("source") !== link.source) cy.remove(edge);
         if (item.parent === ROOT) continue;

@@ -56,12 +56,14 @@ function render(context) {
   }
 
   function showPolicies() {
+    // Whoever sets one parameter after another keeps the form open.
+    const open = [...policies.children].findIndex((form) => form.open);
     policies.replaceChildren(...chosen.map((one, i) => {
       const [node, gpu = ""] = one.name.split("+");
       const about = choices.find((choice) => choice.name === node);
       const gpus = choices.filter((choice) => choice.kind === "gpu");
       const rename = (name) => choose(chosen.map((other, j) => (j === i ? { ...other, name } : other)));
-      return h("details", { class: "wb-policy" },
+      return h("details", { class: "wb-policy", name: "wb-policy", open: i === open },
         h("summary", { title: about?.meaning ?? "" }, one.name,
           h("button", { title: `take ${one.name} away`, "aria-label": `remove ${one.name}`, onclick: (event) => {
             event.preventDefault();
@@ -84,9 +86,14 @@ function render(context) {
       choose(chosen.map((other, j) => (j === i ? { ...other, parameters } : other)));
     };
     const value = one.parameters[about.name] ?? "";
-    const input = h("input", { value, placeholder: String(about.default ?? ""), title: about.meaning, "aria-label": about.name,
+    const input = h("input", { value, placeholder: written(about.default), title: about.meaning, "aria-label": about.name,
       onchange: (event) => set(event.target.value.trim()) });
     return h("label", { class: "wb-row" }, h("span", { title: about.meaning }, about.name), input);
+  }
+
+  /** A default as it would be typed: tables as name=number,… */
+  function written(value) {
+    return value !== null && typeof value === "object" ? Object.entries(value).map((pair) => pair.join("=")).join(",") : String(value ?? "");
   }
 
   // ---- jobs ----
@@ -161,6 +168,7 @@ function render(context) {
     status.textContent = text;
     root.dataset.running = "0";
   }
+  panel.on("cancelled", () => ended("cancelled; what is shown was compared before"));
   panel.on("failed", (_, content) => {
     ended("");
     say({ message: content.body.message, traceback: content.body.traceback });
@@ -203,7 +211,7 @@ function render(context) {
           link(marked);
         } });
       const said = h("output", { class: "wb-quiet" }, `${policy.steps.length} decisions, ${policy.milliseconds.toFixed(1)} ms`);
-      picture.append(drawing, h("div", { class: "wb-bar" }, slider, said));
+      picture.append(h("strong", { class: "wb-title" }, policy.name), drawing, h("div", { class: "wb-bar" }, slider, said));
       return picture;
     }));
     table.replaceChildren(resultTable());

@@ -22,13 +22,15 @@ function render(context) {
   const button = (text, title, run, more = {}) => h("button", { title, onclick: run, ...more }, text);
   const undo = button("↶ Undo", "Ctrl+Z", () => attempt("undo"));
   const redo = button("↷ Redo", "Ctrl+Shift+Z", () => attempt("redo"));
-  const search = h("input", { type: "search", size: 22, placeholder: "name (RE2) or label:key=value", "aria-label": "search",
+  const search = h("input", { type: "search", size: 24, placeholder: "name or label:key=value", "aria-label": "search",
+    title: "part of a name, a regular expression (RE2), or label:key=value",
     onchange: find });
   const count = h("output", { class: "wb-quiet" });
   const range = {
     leaves: h("input", { type: "number", min: 1, value: 32, class: "wb-small", "aria-label": "switches" }),
     nodes: h("input", { type: "number", min: 0, value: 16, class: "wb-small", "aria-label": "nodes of each" }),
     gpus: h("input", { type: "number", min: 0, value: 8, class: "wb-small", "aria-label": "GPUs of each node" }),
+    model: h("input", { size: 5, placeholder: "H100", title: "model of the GPUs, kept as a label of the nodes", "aria-label": "GPU model" }),
   };
   const drawing = h("div", { class: "wb-canvas", tabindex: "0", role: "application", "aria-label": "drawing of the topology" });
   const form = h("div", { class: "wb-inspector" });
@@ -41,10 +43,10 @@ function render(context) {
   root.append(
     h("div", { class: "wb-bar" },
       palette("switch", "+ switch"), palette("node", "+ node"),
-      h("span", {}, range.leaves, " switches × ", range.nodes, " nodes × ", range.gpus, " GPUs ",
+      h("span", {}, range.leaves, " switches × ", range.nodes, " nodes × ", range.gpus, " GPUs ", range.model, " ",
         button("Add", "under the selected switch", addRange)),
       undo, redo,
-      button("Group", "put a switch above what is selected (G)", () => edit({ op: "group", ids: selected })),
+      button("Group", "put a switch above what is selected (G)", group),
       button("Delete", "Delete", remove),
       search,
       button("Fit", "zoom to the selection, or to everything (F)", () => canvas.fit(selected)),
@@ -162,7 +164,7 @@ function render(context) {
       title: finding.what_to_do, onclick: () => finding.id && show([finding.id], true),
       onkeydown: (event) => event.key === "Enter" && finding.id && show([finding.id], true) },
       h("strong", {}, finding.rule), ` ${finding.message}`));
-    findings.replaceChildren(h("h4", {}, listed.length ? `${listed.length + answer.more} findings` : "no findings"),
+    findings.replaceChildren(h("h4", {}, ["no findings", "1 finding"][listed.length] ?? `${listed.length + answer.more} findings`),
       h("ul", {}, ...listed));
     root.dataset.findings = String(listed.length);
   });
@@ -171,7 +173,9 @@ function render(context) {
 
   async function importText(content, name) {
     const made = await attempt("import", { text: content, name });
-    if (made !== undefined) say(`${name}: ${made.made} changes; Ctrl+Z takes them back`, "note");
+    if (made === undefined) return;
+    canvas.fit();
+    say(`${name}: ${made.made} changes; Ctrl+Z takes them back`, "note");
   }
 
   async function exportText() {
@@ -190,7 +194,7 @@ function render(context) {
 
   async function add(kind, parent = parentForNew()) {
     const made = await edit(kind === "switch" ? { op: "add_switches", parent, tier: parent === ROOT ? newTop() : undefined }
-      : { op: "add_nodes", parent, gpus: Number(range.gpus.value) });
+      : { op: "add_nodes", parent, ...gpus() });
     if (made?.made.length) show(made.made);
   }
 
@@ -200,9 +204,11 @@ function render(context) {
     return roots.length > 0 ? Math.max(...roots.map((item) => item.tier ?? 1)) : 3;
   }
 
+  const gpus = () => ({ gpus: Number(range.gpus.value), gpu_model: range.model.value });
+
   async function addRange() {
     const made = await edit({ op: "add_switches", parent: parentForNew(), count: Number(range.leaves.value),
-      nodes_each: Number(range.nodes.value), gpus: Number(range.gpus.value), prefix: "leaf-" });
+      nodes_each: Number(range.nodes.value), ...gpus(), prefix: "leaf-" });
     if (made?.made.length) canvas.fit();
   }
 
@@ -248,6 +254,10 @@ function render(context) {
     event.preventDefault();
     const made = await edit({ op: "paste", parent: parentForNew() });
     if (made?.made.length) show(made.made.slice(0, 1));
+  }
+
+  function group() {
+    return selected.length > 0 ? edit({ op: "group", ids: selected }) : say("select what the new switch shall hold", "note");
   }
 
   function remove() {
@@ -342,7 +352,7 @@ function render(context) {
   // ---- keys ----
 
   const KEYS = {
-    Delete: remove, Backspace: remove, f: () => canvas.fit(selected), g: () => edit({ op: "group", ids: selected }),
+    Delete: remove, Backspace: remove, f: () => canvas.fit(selected), g: group,
     s: () => add("switch"), n: () => add("node"), "/": () => search.focus(), u: unfold, "?": () => help.toggle(drawing),
     c: () => toggle("cordoned"), x: () => toggle("failed"),
     F2: () => form.querySelector("input")?.select(), Escape: () => show([]),

@@ -4,10 +4,10 @@ import { h } from "./panel.js";
 const ROWS = [
   ["Draw", [
     ["S, N", "a switch, a node under the selected switch; or drag the buttons onto the drawing"],
-    ["Add", "many switches with their nodes at once: “32 switches × 16 nodes × 8 GPUs”"],
+    ["Add", "many switches with their nodes at once: “32 switches × 16 nodes × 8 GPUs, H100”"],
     ["G", "put a switch above what is selected"],
     ["drag", "hang an item, or all that are selected, under another switch"],
-    ["F2", "rename; other fields stand in the form at the right"],
+    ["F2", "rename, several by prefix and number; other fields stand in the form at the right"],
     ["C, X", "cordon a node; mark what is selected as failed; again to take it back"],
     ["Delete", "delete what is selected, with everything under it"],
     ["Ctrl+C, Ctrl+X, Ctrl+V", "copy, cut, paste under the selected switch"],

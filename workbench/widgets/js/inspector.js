@@ -1,4 +1,5 @@
 // The form beside the drawing: what is selected, and its fields.
+import { compareNames } from "./items.js";
 import { h } from "./panel.js";
 
 const FIELDS = {
@@ -28,10 +29,11 @@ export function inspect(element, selected, edit) {
   }
   const kinds = [...new Set(selected.map((item) => item.kind))];
   const rows = [];
-  if (selected.length === 1) {
-    rows.push(row("name", h("input", { value: selected[0].name, "aria-label": "name", onchange: (event) =>
-      edit({ op: "rename", ids, name: event.target.value }) })));
-  }
+  // Several get the text with numbers behind it, in the order of their names.
+  const one = selected.length === 1;
+  const inOrder = [...selected].sort((a, b) => compareNames(a.name, b.name)).map((item) => item.id);
+  rows.push(row("name", h("input", { value: one ? selected[0].name : "", "aria-label": "name", placeholder: one ? "" : "gpu- → gpu-0, gpu-1 …",
+    onchange: (event) => (one || event.target.value) && edit({ op: "rename", ids: inOrder, name: event.target.value }) })));
   const shared = kinds.length === 1 ? FIELDS[kinds[0]] : FIELDS.switch.filter(([field]) => FIELDS.node.some(([f]) => f === field));
   for (const [field, label, type] of shared) {
     const values = new Set(selected.map((item) => item[field] ?? (type === "checkbox" ? false : type === "number" ? 0 : "")));
@@ -53,7 +55,7 @@ export function inspect(element, selected, edit) {
   if (texts.size > 1) labels.placeholder = "various";
   labels.addEventListener("change", () => edit({ op: "set", ids, fields: { labels: readLabels(labels.value) } }));
   rows.push(row("labels", labels));
-  const what = selected.length === 1 ? selected[0].kind : `${selected.length} ${kinds.length === 1 ? `${kinds[0]}${kinds[0] === "switch" ? "es" : "s"}` : "items"}`;
+  const what = one ? selected[0].kind : `${selected.length} ${kinds.length === 1 ? `${kinds[0]}${kinds[0] === "switch" ? "es" : "s"}` : "items"}`;
   element.replaceChildren(h("h4", {}, what), ...rows);
 }
 

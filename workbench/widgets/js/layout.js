@@ -9,8 +9,10 @@ const LETTER = 6.6;
 const WIDEST = 130;
 const HEAD = 58;
 const PAD = 12;
-// Width over height that rows aim at: that of the usual panel.
+// Width over height that a block aims at: that of the usual panel.
 const ASPECT = 1.7;
+// Row widths that are tried, over that of an ideal filling: whole items seldom fill it.
+const WIDER = [1, 1.1, 1.25, 1.5];
 
 /**
  * Places of all drawn items.
@@ -42,8 +44,8 @@ function measure(items, id, blocks) {
   const column = single.reduce((most, i) => (i < 0 ? most : Math.max(most, labelWidth(items, children[i]))), 0);
   for (const i of single) if (i >= 0) blocks.get(children[i].id).w = column;
   const sizes = children.map((child) => blocks.get(child.id));
-  const rows = pack(sizes);
   const head = id === ROOT ? 0 : HEAD;
+  const rows = pack(sizes, head);
   blocks.set(id, { w: Math.max(rows.w, CELL) + 2 * PAD, h: head + rows.h + PAD, offsets: rows.offsets });
 }
 
@@ -52,11 +54,17 @@ export function labelWidth(items, item) {
   return Math.min(Math.max(items.label(item).length * LETTER + 8, CELL), WIDEST);
 }
 
-/** Fill rows from left to right, at the width that comes closest to the wanted proportion. */
-function pack(sizes) {
+/** Rows from left to right whose block, with its head, comes closest to the wanted proportion. */
+function pack(sizes, head) {
   const area = sizes.reduce((sum, size) => sum + size.w * size.h, 0);
   const widest = sizes.reduce((most, size) => Math.max(most, size.w), 0);
-  const limit = Math.max(widest, Math.sqrt(area * ASPECT));
+  const off = ({ w, h }) => Math.abs(Math.log((w + 2 * PAD) / (head + h + PAD) / ASPECT));
+  const tried = WIDER.map((factor) => fill(sizes, Math.max(widest, factor * Math.sqrt(area * ASPECT))));
+  return tried.reduce((best, rows) => (off(rows) < off(best) ? rows : best));
+}
+
+/** Fill rows up to a width. */
+function fill(sizes, limit) {
   const offsets = [];
   let x = 0;
   let y = 0;

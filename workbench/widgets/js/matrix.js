@@ -52,6 +52,8 @@ function render(context) {
     result,
     h("div", { class: "wb-columns" }, h("div", {}, picture, pointed), h("div", { class: "wb-side" }, machine, table)),
     suspicious, assigning);
+  // What was pasted is in the text area after the event, where it can be mended.
+  paste.addEventListener("paste", () => setTimeout(() => load({ text: paste.value, name: "pasted text" })));
   const files = acceptFiles(root, take);
   root.append(
     h("div", { class: "wb-bring" }, paste,
@@ -73,6 +75,7 @@ function render(context) {
     const bytes = new Uint8Array(await file.arrayBuffer());
     // The text area is for reading and mending: not for bytes, and not for megabytes.
     paste.value = bytes.includes(0) || text.length > MOST_TEXT ? "" : text;
+    paste.scrollTop = 0;
     await load(bytes.includes(0) ? { data: base64(bytes), name } : { text, name });
   }
   async function load(body) {

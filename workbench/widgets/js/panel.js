@@ -65,7 +65,13 @@ export function openPanel({ model, el }, name) {
     slow ??= setTimeout(() => (busy.hidden = false), 500);
     return new Promise((resolve, reject) => {
       waiting.set(id, { resolve, reject });
-      model.send({ id, type, body });
+      try {
+        model.send({ id, type, body });
+      } catch {
+        waiting.delete(id);
+        reject(new Error("the kernel that made this is gone: run the cell again"));
+        settle();
+      }
     });
   }
 

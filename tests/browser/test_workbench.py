@@ -1,0 +1,80 @@
+"""The three widgets beside each other: what is done in one is seen in the next."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.gestures import click
+from tests.browser.lab import PATIENCE_MS, ROOT, Server, open_notebook
+
+pytestmark = pytest.mark.browser
+
+CELL = f"""
+from workbench.widgets.workbench import Workbench
+bench = Workbench({str(ROOT / "datasets" / "demo")!r})
+bench
+"""
+
+
+def compared_again(panel, before):
+    panel.page.wait_for_function(
+        "([root, n]) => Number(root.dataset.results ?? 0) > n && root.dataset.running === '0'",
+        arg=[panel.element_handle(), before],
+        timeout=PATIENCE_MS,
+    )
+    return int(panel.get_attribute("data-results"))
+
+
+def test_a_matrix_goes_to_what_is_selected_and_an_edit_is_placed_on(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "workbench-parts", [CELL])
+    notebook.page.set_viewport_size({"width": 1500, "height": 2600})
+    notebook.run(0)
+    editor, matrices, comparer = (notebook.panel(name) for name in ("editor", "matrix", "comparer"))
+    results = compared_again(comparer, 0)
+
+    with notebook.page.expect_file_chooser() as chooser:
+        matrices.get_by_role("button", name="Open file …").click()
+    chooser.value.set_files(ROOT / "datasets" / "koordinator-matrices" / "matrix-b.txt")
+    matrices.locator(".wb-notes").get_by_text("matrix-b.txt").wait_for(timeout=PATIENCE_MS)
+    click(editor, "s4")
+    editor.locator(".wb-inspector h4").get_by_text("switch").wait_for(timeout=PATIENCE_MS)
+    notebook.settle(editor)
+    matrices.get_by_role("button", name="Assign").click()
+    note = "assigned to 4 nodes: node0, node1, node2, node3"
+    matrices.locator(".wb-message").get_by_text(note).wait_for(timeout=PATIENCE_MS)
+    results = compared_again(comparer, results)
+    have = "[bench.snapshot.matrix_of(i) == bench.matrices.matrix for i in range(8)]"
+    assert notebook.kernel(have) == [True] * 4 + [False] * 4
+
+    # What fails in the drawing takes no pod, and undoing it gives the placements of before.
+    placed = comparer.locator("table").inner_text()
+    editor.locator(".wb-canvas").focus()
+    notebook.page.keyboard.press("x")
+    results = compared_again(comparer, results)
+    decisions = "(d.result for row in bench.comparer.comparison.rows for d in row.decisions)"
+    used = notebook.kernel(f"sorted({{int(n) for result in {decisions} for n in getattr(result, 'node', ())}})")
+    assert set(used) - {-1} == {4, 5, 6, 7}
+    assert comparer.locator("table").inner_text() != placed
+    notebook.page.keyboard.press("Control+z")
+    compared_again(comparer, results)
+    assert comparer.locator("table").inner_text() == placed
+    notebook.screenshot(comparer, "workbench-comparer")
+
+    # Kept as a file by the page, and shown again from it after everything was deleted.
+    bar = notebook.panel("scenario")
+    with notebook.page.expect_download() as saved:
+        bar.get_by_role("button", name="Save scenario").click()
+    editor.locator(".wb-canvas").focus()
+    notebook.page.keyboard.press("Control+a")
+    notebook.page.keyboard.press("Delete")
+    notebook.settle(editor)
+    assert notebook.kernel("len(bench.editor.draft)") == 0
+    with notebook.page.expect_file_chooser() as chooser:
+        bar.get_by_role("button", name="Open …").click()
+    chooser.value.set_files(saved.value.path())
+    bar.locator(".wb-message").get_by_text("is shown").wait_for(timeout=PATIENCE_MS)
+    comparer = notebook.panel("comparer")
+    compared_again(comparer, 0)
+    assert comparer.locator("table").inner_text() == placed
+    assert [notebook.page.locator(f".wb-{name}").count() for name in ("editor", "matrix", "comparer")] == [1, 1, 1]
+    assert notebook.outside == [] and notebook.complaints == []

@@ -1,0 +1,36 @@
+"""`ScenarioBar`: save and open what a `Workbench` holds, from the page itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from workbench.widgets.panel import STATIC, Panel
+
+__all__ = ["ScenarioBar"]
+
+
+class ScenarioBar(Panel):
+    """Two buttons: one saves a file, the other opens one; a page without cells has no other way.
+
+    Parameters
+    ----------
+    save : callable
+        Gives the text of the file.
+    open_text : callable
+        Takes the text of a file and its name; what it raises is said, and nothing has changed then.
+    """
+
+    _esm = STATIC / "scenario.js"
+    handlers = {"save": "_save", "open": "_open"}
+
+    def __init__(self, save: Callable[[], str], open_text: Callable[[str, str], None]) -> None:
+        super().__init__()
+        self._text, self._open_text = save, open_text
+
+    def _save(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {"name": "scenario.json", "text": self._text()}
+
+    def _open(self, body: dict[str, Any]) -> dict[str, Any]:
+        self._open_text(str(body.get("text", "")), str(body.get("name") or "text"))
+        return {}
