@@ -188,12 +188,21 @@ class TestPodGroup:
 
     def test_pods_of_one_role_that_differ_become_two_roles(self) -> None:
         found = gang(
+            pod_group("g", minTaskMember={"w": 2}),
+            pod("a", annotations=GROUP, labels={"volcano.sh/task-spec": "w"}),
+            pod("b", annotations=GROUP, labels={"volcano.sh/task-spec": "w"}, nodeSelector={"x": "y"}),
+        )
+        assert [(r.name, r.count, r.min_available) for r in found.roles] == [("w", 1, None), ("w#2", 1, None)]
+        assert any("differ" in note for note in found.notes)
+
+    def test_pods_that_name_no_role_share_nothing(self) -> None:
+        found = gang(
             pod_group("g", minTaskMember={"pod": 2}),
             pod("a", annotations=GROUP),
             pod("b", annotations=GROUP, nodeSelector={"x": "y"}),
         )
-        assert [(r.name, r.count, r.min_available) for r in found.roles] == [("pod", 1, None), ("pod#2", 1, None)]
-        assert any("differ" in note for note in found.notes)
+        assert [(r.name, r.count, r.min_available) for r in found.roles] == [("pod", 1, None), ("pod-2", 1, None)]
+        assert not found.notes
 
     def test_a_group_that_is_not_there(self) -> None:
         found = gang(pod("a", annotations=GROUP))

@@ -170,10 +170,13 @@ def _annotations(pods: Sequence[Pod]) -> list[Mapping[str, str]]:
 def _roles(
     pods: Sequence[Pod], minimums: Mapping[str, int], priorities: Priorities, notes: list[str]
 ) -> tuple[Role, ...]:
-    """Pods of one role and one shape together; a second shape of the same role is called ``role#2``."""
+    """Pods of one role and one shape together; a second shape of the same role is called ``role#2``.
+
+    Shapes of pods that name no role are roles of their own, ``pod``, ``pod-2``: nothing holds for them together.
+    """
     shapes: dict[str, list[list[Pod]]] = {}
     for pod in pods:
-        of_role = shapes.setdefault(role_of(pod) or UNNAMED_ROLE, [])
+        of_role = shapes.setdefault(role_of(pod), [])
         alike = next((s for s in of_role if s[0].spec == pod.spec), None)
         if alike is None:
             of_role.append([pod])
@@ -189,7 +192,7 @@ def _roles(
             first = alike[0]
             roles.append(
                 make_role(
-                    name if number == 1 else f"{name}#{number}",
+                    (name or UNNAMED_ROLE) + (f"{'#' if name else '-'}{number}" if number > 1 else ""),
                     first.spec,
                     len(alike),
                     priorities,
