@@ -106,8 +106,8 @@ def test_what_is_not_modelled_is_named(given, want):
 
 
 def test_the_newest_release_names_the_switches_of_its_search():
-    given = config(PluginOption(TOPOLOGY, {"HyperNodeGradient": False}))
+    given = config(PluginOption(TOPOLOGY, {"HyperNodeOrder": False}))
     assert config_warnings(given, Release.NEWEST) == (
-        "enabledHyperNodeGradient: false of plugin network-topology-aware is not modelled",
+        "enabledHyperNodeOrder: false of plugin network-topology-aware is not modelled",
     )
     assert config_warnings(given, Release.V1_13) == ()

@@ -28,7 +28,7 @@ from workbench.model.resources import request_vector
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.base import Assignment, Composed, Declined, Request, place_best_effort
 from workbench.policies.gpu.base import GpuQuestions
-from workbench.policies.progress import invalid_gang
+from workbench.policies.progress import invalid_gang, invalid_sub_groups
 from workbench.policies.reasons import gpus_unserved, not_enough_pods
 from workbench.policies.volcano.enqueue import Admission, min_resources
 from workbench.policies.volcano.job_order import job_key
@@ -208,7 +208,8 @@ class Session:
             request = self._request(job)
             progress = request.progress()
             job.ready = progress.counted >= progress.min_available
-            if text := invalid_gang(progress):
+            groups = invalid_sub_groups(request.gang) if self._policy.sub_groups else ""
+            if text := invalid_gang(progress) or groups:
                 job.declined = Declined((not_enough_pods(text, progress),))
                 continue
             if not request.demand.order:
