@@ -197,12 +197,21 @@ class TestPodGroup:
 
     def test_pods_that_name_no_role_share_nothing(self) -> None:
         found = gang(
-            pod_group("g", minTaskMember={"pod": 2}),
+            pod_group("g"),
             pod("a", annotations=GROUP),
             pod("b", annotations=GROUP, nodeSelector={"x": "y"}),
         )
         assert [(r.name, r.count, r.min_available) for r in found.roles] == [("pod", 1, None), ("pod-2", 1, None)]
         assert not found.notes
+
+    @pytest.mark.parametrize(("phase", "want"), [("Inqueue", True), ("Pending", False), ("", False)])
+    def test_a_group_that_the_scheduler_admitted(self, phase: str, want: bool) -> None:
+        group = {**pod_group("g"), "status": {"phase": phase}}
+        assert gang(group, pod("a", annotations=GROUP)).inqueue is want
+
+    def test_a_role_without_pending_pods_keeps_its_minimum(self) -> None:
+        found = gang(pod_group("g", minTaskMember={"m": 1, "v": 0}), pod("a", annotations=GROUP))
+        assert [(r.name, r.count, r.min_available) for r in found.roles] == [("pod", 1, None), ("m", 0, 1)]
 
     def test_a_group_that_is_not_there(self) -> None:
         found = gang(pod("a", annotations=GROUP))

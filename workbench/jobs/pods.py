@@ -62,6 +62,7 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
         min_subgroups=min_sub_groups(policies),
         sub_grouped=bool(policies),
         min_resources=group.min_resources if group else None,
+        inqueue=group is not None and group.inqueue,
         notes=tuple(notes),
         gather=gather,
     )
@@ -203,6 +204,12 @@ def _roles(
                     pod_names=tuple(pod.metadata.name for pod in alike),
                 )
             )
+    # A role without pending pods still has its minimum: running pods meet it, or nobody does.
+    roles += [
+        Role(name, 0, {}, min_available=minimum)
+        for name, minimum in minimums.items()
+        if name not in shapes and minimum > 0
+    ]
     return tuple(roles)
 
 

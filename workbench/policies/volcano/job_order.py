@@ -38,8 +38,8 @@ def job_key(config: SchedulerConfig, gang: Gang, ready: bool, allocated: Floats,
 def seen_by(config: SchedulerConfig, gang: Gang) -> Gang:
     """The gang as the configured plugins see it.
 
-    Without the plugin gang, or with its job readiness off, no minimum of the job holds a pod back; without the order of tasks of
-    the plugin priority the roles come in their own order.
+    Without the plugin gang, or with its job readiness off, no minimum of the job holds a pod back; without the order of
+    tasks of the plugin priority the roles come in their own order.
     """
     together, order = config.plugin("gang"), config.plugin("priority")
     if together is None or not together.enabled("JobReady"):

@@ -51,7 +51,7 @@ class Turns(ABC):
 
     def __init__(self, request: Request) -> None:
         self.node: Ints = np.full(request.gang.n_pods, -1, dtype=np.int32)
-        self.progress = JobProgress.start(request.gang, request.snapshot)
+        self.progress: Progress = JobProgress.start(request.gang, request.snapshot)
         self.declined: Declined | None = None
         self.over = not sum(self.progress.left)
         self.blocks_queue = False

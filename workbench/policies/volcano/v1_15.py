@@ -286,7 +286,6 @@ class _FlatTurns(_NewestTurns):
 
     def __init__(self, request: Request, policy: Volcano115, limits: Limits) -> None:
         super().__init__(request, policy, limits)
-        self.progress = JobProgress.start(request.gang, request.snapshot)
         self._record = NO_RECORD
 
     def take(self, request: Request, room: Room | None, *, every: bool) -> None:
