@@ -160,7 +160,7 @@ def ufm(given: dict[str, Any], want: dict[str, Any]) -> None:
     if want["start_error"]:
         with pytest.raises(InputError) as start:
             UfmServer(given["endpoint"], access)
-        assert want["error_contains"] in str(start.value)
+        assert (want["error_contains"] or "") in str(start.value)
         return
     server = UfmServer(given["endpoint"], access)
     if not want["sent"]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.conformance.registry import NotUnderstood, Runners, assert_pinned
+from tests.conformance.runners.volcano_sessions import domains
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.gang import TopologyConstraint
 from workbench.model.release import Release
@@ -34,6 +35,14 @@ def register(runners: Runners) -> None:
     runners.op("allocated-hypernode", "session-open-record", asked, ("allocated_after",))(opened)
     asked = ("topology", "node_allocatable", "node_used")
     runners.op("score-cache", "resource-cache", asked, ("every_hypernode_of_tier",))(totals)
+
+
+def topology_of(given: Json) -> Topology:
+    """The topology of a case without pods: generated from rules, or written down as for a session."""
+    if "generated" in given:
+        return generated(given["generated"])
+    names = sorted({node for nodes in given["real_nodes"].values() for node in nodes})
+    return Topology.build(names, domains(given, dict.fromkeys(names), Release.NEWEST))
 
 
 def generated(rules: Json) -> Topology:
@@ -87,7 +96,7 @@ def record_of(name: str, topology: Topology) -> int:
 
 
 def gradients(given: dict[str, Any], want: dict[str, Any]) -> None:
-    topology = generated(given["topology"]["generated"])
+    topology = topology_of(given["topology"])
     override = given["cache_override"] or {}
     rows = [given["node_allocatable"], given["min_resource"]]
     rows += [amount for one in override.values() for amount in (one["idle"], one["future_idle"])]
@@ -156,7 +165,7 @@ def opened(given: dict[str, Any], want: dict[str, Any]) -> None:
 
 
 def totals(given: dict[str, Any], want: dict[str, Any]) -> None:
-    topology = generated(given["topology"]["generated"])
+    topology = topology_of(given["topology"])
     for kind in ("allocatable", "used"):
         for wanted in want["every_hypernode_of_tier"]:
             if wanted[kind] is None:

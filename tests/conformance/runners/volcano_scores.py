@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tests.conformance.registry import NotUnderstood, Runners
-from tests.conformance.runners.volcano_gradients import amounts, generated
+from tests.conformance.runners.volcano_gradients import amounts, topology_of
 from tests.conformance.runners.volcano_sessions import session
 from workbench.kernels.domains import NO_RECORD, Fill, ScoreWeights, TopologyScores
 from workbench.model.gang import Gang
@@ -130,7 +130,7 @@ def normal(snapshot: ClusterSnapshot, parameters: HyperNodeParameters) -> Normal
 
 
 def normal_pod(given: dict[str, Any], want: dict[str, Any]) -> None:
-    topology = generated(given["topology"]["generated"])
+    topology = topology_of(given["topology"])
     rows = [
         {RESOURCE.get(name, name): amount for name, amount in given[key].items()}
         for key in ("node_allocatable", "node_used", "task_request")
