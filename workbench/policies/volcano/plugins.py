@@ -156,3 +156,5 @@ def _about(option: PluginOption, release: Release) -> Iterator[str]:
         for switch in ("HyperNodeOrder", "SubJobOrder"):
             if not option.enabled(switch):
                 yield f"enabled{switch}: false of plugin {option.name} is not modelled"
+        if option.name == TOPOLOGY and not option.enabled("NodeOrder"):
+            yield f"enableNodeOrder: false of plugin {option.name} takes its order of HyperNodes away, too, here"
