@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.model.release import Release
 
-__all__ = ["Case", "NotUnderstood", "Runner", "Runners"]
+__all__ = ["Case", "NotUnderstood", "Runner", "Runners", "assert_pinned"]
 
 Case = Mapping[str, Any]
 Runner = Callable[..., None]
@@ -26,6 +26,21 @@ _RELEASES = {
 
 class NotUnderstood(AssertionError):
     """The case asks something that its runner does not know: a failure, never a skip."""
+
+
+def assert_pinned(found: Mapping[str, Any], want: Mapping[str, Any], answers: Collection[str] = ()) -> None:
+    """Compare answers by key with what a case expects; null there means that nothing is said about the key.
+
+    Parameters
+    ----------
+    found : mapping
+        Every key that the case may pin.
+    want : mapping
+    answers : collection of str
+        Keys whose null is an answer itself.
+    """
+    pinned = {key: value for key, value in want.items() if key in found and (value is not None or key in answers)}
+    assert {key: found[key] for key in pinned} == pinned
 
 
 class Runners:

@@ -188,12 +188,44 @@ class TestPodGroup:
 
     def test_pods_of_one_role_that_differ_become_two_roles(self) -> None:
         found = gang(
-            pod_group("g", minTaskMember={"pod": 2}),
+            pod_group("g", minTaskMember={"w": 1}),
+            pod("a", annotations=GROUP, labels={"volcano.sh/task-spec": "w"}),
+            pod("b", annotations=GROUP, labels={"volcano.sh/task-spec": "w"}, nodeSelector={"x": "y"}),
+        )
+        assert [(r.name, r.count, r.min_available) for r in found.roles] == [("w", 1, None), ("w#2", 1, None)]
+        assert any("differ" in note for note in found.notes)
+
+    @pytest.mark.parametrize(("minimum", "want"), [(1, [1, None]), (3, [2, 1]), (4, [3, 1]), (2, [None, None])])
+    def test_the_minimum_of_a_role_that_says_which_of_its_pods_are_needed(
+        self, minimum: int, want: list[int | None]
+    ) -> None:
+        role = {"volcano.sh/task-spec": "w"}
+        found = gang(
+            pod_group("g", minTaskMember={"w": minimum}),
+            pod("a", "n0", annotations=GROUP, labels=role),
+            pod("b", annotations=GROUP, labels=role),
+            pod("c", annotations=GROUP, labels=role, nodeSelector={"x": "y"}),
+        )
+        assert [r.min_available for r in found.roles] == want
+        assert bool(found.notes) == (minimum == 2)
+
+    def test_pods_that_name_no_role_share_nothing(self) -> None:
+        found = gang(
+            pod_group("g"),
             pod("a", annotations=GROUP),
             pod("b", annotations=GROUP, nodeSelector={"x": "y"}),
         )
-        assert [(r.name, r.count, r.min_available) for r in found.roles] == [("pod", 1, None), ("pod#2", 1, None)]
-        assert any("differ" in note for note in found.notes)
+        assert [(r.name, r.count, r.min_available) for r in found.roles] == [("pod", 1, None), ("pod-2", 1, None)]
+        assert not found.notes
+
+    @pytest.mark.parametrize(("phase", "want"), [("Inqueue", True), ("Pending", False), ("", False)])
+    def test_a_group_that_the_scheduler_admitted(self, phase: str, want: bool) -> None:
+        group = {**pod_group("g"), "status": {"phase": phase}}
+        assert gang(group, pod("a", annotations=GROUP)).inqueue is want
+
+    def test_a_role_without_pending_pods_keeps_its_minimum(self) -> None:
+        found = gang(pod_group("g", minTaskMember={"m": 1, "v": 0}), pod("a", annotations=GROUP))
+        assert [(r.name, r.count, r.min_available) for r in found.roles] == [("pod", 1, None), ("m", 0, 1)]
 
     def test_a_group_that_is_not_there(self) -> None:
         found = gang(pod("a", annotations=GROUP))

@@ -22,6 +22,7 @@ def test_the_policy_of_a_task_captures_its_pods_by_partition() -> None:
     labels = {"volcano.sh/task-spec": "t", "volcano.sh/partition-id": partition_id(4, 3)}
     assert match_values(policy, labels) == ("1",)
     assert match_values(policy, {**labels, "volcano.sh/task-spec": "other"}) is None
+    assert partition_id(4, 0) == "0"
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,8 @@ def test_long_values_become_a_short_code() -> None:
     assert code != sub_job_id("j", "p", [longer, ""]).removeprefix("j/p-")
 
 
-@pytest.mark.parametrize(("values", "want"), [(["3", "x"], 3), (["x"], 0), ([], 0), (["1.5"], 0), (["-2"], -2)])
+@pytest.mark.parametrize(
+    ("values", "want"), [(["3", "x"], 3), (["x"], 0), ([], 0), (["1.5"], 0), (["-2"], -2), (["9" * 19], 0)]
+)
 def test_the_order_of_sub_groups(values: list[str], want: int) -> None:
     assert match_index(values) == want

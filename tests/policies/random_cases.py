@@ -72,10 +72,11 @@ def random_cluster(rng):
 
 def random_gang(rng, cluster):
     roles = []
-    for name in rng.choice(["a", "a", "ab", "abc"]):
+    for name in rng.choice(["a", "a", "ab", "abc", ("a", "a#2", "b")]):
         count = rng.randint(1, 5)
         cpu, memory, gpus = rng.choice([(0, 0, 1), (500, 0, 0), (1000, 1, 0), (1500, 2, 1), (500, 1, 2), (0, 0, 0)])
-        minimum = rng.choice([None, None, rng.randint(0, count)])
+        # A role of several shapes has no minimum: see `workbench.jobs.pods`.
+        minimum = rng.choice([None, None, rng.randint(0, count)]) if "#" not in name else None
         requests = {"cpu": cpu, "memory": memory << 29, "nvidia.com/gpu": gpus}
         roles.append(Role(name, count, requests, (gpus,), minimum, priority=rng.choice([0, 0, 1])))
     n = sum(role.count for role in roles)

@@ -104,9 +104,14 @@ class Job:
         if self.gang.min_available == self.total:
             return False
         if self.gang.min_available < sum(self.minimums()):
-            rest = sum(self.role_of[i] not in failed for i in pending)
+            rest = sum(self.cache_name(i) not in failed for i in pending)
             return self.counted() + rest >= self.gang.min_available
-        return all(self.present(r) >= self.minimums()[r] for r in failed)
+        names = [role.name.partition("#")[0] for role in self.gang.roles]
+        return all(self.present(r) >= m for r, m in enumerate(self.minimums()) if names[r] in failed)
+
+    def cache_name(self, pod):
+        """Pods of one role fail together, also where it is numbered because its pods are of several shapes."""
+        return self.gang.roles[self.role_of[pod]].name.partition("#")[0]
 
 
 def node_score(cluster, job, pod, node, w):
@@ -180,7 +185,7 @@ def one_turn(cluster, job, tasks, nodes, record, soft, w, topology_weight):
     while tasks:
         pod = tasks.pop(0)
         role = job.role_of[pod]
-        if role in failed:
+        if job.cache_name(pod) in failed:
             continue
         request = job.request[role]
         feasible = [
@@ -191,7 +196,7 @@ def one_turn(cluster, job, tasks, nodes, record, soft, w, topology_weight):
             and all(q == 0 or q <= i for q, i in zip(request, cluster.idle[n]))
         ]
         if not feasible:
-            failed.add(role)
+            failed.add(job.cache_name(pod))
             if job.goes_on(failed, tasks):
                 continue
             break

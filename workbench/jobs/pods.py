@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from workbench.jobs.group_pods import SubGroups, min_sub_groups
@@ -43,7 +44,8 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
         notes.append(f"PodGroup {key} is not in the input: min_available 1, no topology constraint, queue default")
     minimums = group.min_task_member if group else {}
     policies = group.sub_group_policies if group else ()
-    roles = _roles(pending, minimums, priorities, notes)
+    started = [pod for pod in pods if (pod.holds_resources and not pod.ending) or pod.phase == "Succeeded"]
+    roles = _roles(pending, minimums, priorities, notes, Counter(map(role_of, started)))
     gather = first_gather([*([group.metadata.annotations] if group else []), *_annotations(pending)], notes)
     return Gang(
         namespace=namespace,
@@ -57,11 +59,12 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
         job_class=_job_class(pending),
         gpu_group=_common_gpu_group(pending, notes),
         kind="PodGroup",
-        ready=sum((pod.holds_resources and not pod.ending) or pod.phase == "Succeeded" for pod in pods),
+        ready=len(started),
         sub_groups=_sub_groups(policies, roles, pods),
         min_subgroups=min_sub_groups(policies),
         sub_grouped=bool(policies),
         min_resources=group.min_resources if group else None,
+        inqueue=group is not None and group.inqueue,
         notes=tuple(notes),
         gather=gather,
     )
@@ -168,12 +171,20 @@ def _annotations(pods: Sequence[Pod]) -> list[Mapping[str, str]]:
 
 
 def _roles(
-    pods: Sequence[Pod], minimums: Mapping[str, int], priorities: Priorities, notes: list[str]
+    pods: Sequence[Pod],
+    minimums: Mapping[str, int],
+    priorities: Priorities,
+    notes: list[str],
+    started: Mapping[str, int] | None = None,
 ) -> tuple[Role, ...]:
-    """Pods of one role and one shape together; a second shape of the same role is called ``role#2``."""
+    """Pods of one role and one shape together; a second shape of the same role is called ``role#2``.
+
+    Shapes of pods that name no role are roles of their own, ``pod``, ``pod-2``: nothing holds for them together.
+    `started` says how many pods of each role count already.
+    """
     shapes: dict[str, list[list[Pod]]] = {}
     for pod in pods:
-        of_role = shapes.setdefault(role_of(pod) or UNNAMED_ROLE, [])
+        of_role = shapes.setdefault(role_of(pod), [])
         alike = next((s for s in of_role if s[0].spec == pod.spec), None)
         if alike is None:
             of_role.append([pod])
@@ -181,26 +192,43 @@ def _roles(
             alike.append(pod)
     roles = []
     for name, groups in shapes.items():
-        minimum = minimums.get(name)
-        if minimum is not None and len(groups) > 1:
-            notes.append(f"the pods of role {name} differ: its minimum of {minimum} is not kept role by role")
-            minimum = None
+        of_shapes = _minimums(minimums.get(name), (started or {}).get(name, 0), [len(alike) for alike in groups])
+        if of_shapes is None:
+            notes.append(f"the pods of role {name} differ: its minimum of {minimums[name]} is not kept role by role")
         for number, alike in enumerate(groups, 1):
             first = alike[0]
             roles.append(
                 make_role(
-                    name if number == 1 else f"{name}#{number}",
+                    (name or UNNAMED_ROLE) + (f"{'#' if name else '-'}{number}" if number > 1 else ""),
                     first.spec,
                     len(alike),
                     priorities,
                     notes,
                     labels=first.metadata.labels,
                     annotations=first.metadata.annotations,
-                    min_available=minimum,
+                    min_available=of_shapes[number - 1] if of_shapes else None,
                     pod_names=tuple(pod.metadata.name for pod in alike),
                 )
             )
+    # A role without pending pods still has its minimum: running pods meet it, or nobody does.
+    roles += [
+        Role(name, 0, {}, min_available=minimum)
+        for name, minimum in minimums.items()
+        if name not in shapes and minimum > 0
+    ]
     return tuple(roles)
+
+
+def _minimums(minimum: int | None, started: int, counts: Sequence[int]) -> list[int | None] | None:
+    """What the minimum of a role asks of each of its shapes; pods that started count for the first.
+
+    None where no such numbers exist: some of the pending pods are needed, no matter which.
+    """
+    if minimum is None or len(counts) == 1 or minimum <= started:
+        return [minimum, *[None] * (len(counts) - 1)]
+    if minimum >= started + sum(counts):
+        return [minimum - sum(counts[1:]), *counts[1:]]
+    return None
 
 
 def _sub_groups(policies: Sequence[SubGroupPolicy], roles: Sequence[Role], pods: Sequence[Pod]) -> tuple[SubGroup, ...]:

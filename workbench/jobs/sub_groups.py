@@ -19,14 +19,14 @@ __all__ = ["PARTITION_LABEL", "match_index", "match_values", "partition_id", "su
 PARTITION_LABEL = "volcano.sh/partition-id"
 
 _LONGEST_ID = 128
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_INTEGER = re.compile(r"[+-]?[0-9]{1,1000}", re.ASCII)
 # Kubernetes' alphabet for codes that must spell no word.
 _SAFE = "bcdfghjklmnpqrstvwxz2456789"
 
 
 def partition_id(pod_index: int, partition_size: int) -> str:
-    """Value of `PARTITION_LABEL` of the pod with this index in its task."""
-    return str(pod_index // partition_size)
+    """Value of `PARTITION_LABEL` of the pod with this index in its task; a size that is none makes one partition."""
+    return str(pod_index // partition_size if partition_size > 0 else 0)
 
 
 def sub_group_policy(task: Task) -> SubGroupPolicy | None:
@@ -67,8 +67,9 @@ def sub_job_id(job: str, policy: str, values: Sequence[str]) -> str:
 
 
 def match_index(values: Sequence[str]) -> int:
-    """The first value as a number, 0 where it is none: upstream's order among sub-groups of one policy."""
-    return int(values[0]) if values and _INTEGER.fullmatch(values[0]) else 0
+    """The first value as a number of 64 bits, 0 where it is none: upstream's order among sub-groups of one policy."""
+    number = int(values[0]) if values and _INTEGER.fullmatch(values[0]) else 0
+    return number if -(2**63) <= number < 2**63 else 0
 
 
 def _fnv32a(data: bytes) -> int:

@@ -67,6 +67,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         min_subgroups=min_sub_groups(policies),
         sub_grouped=bool(policies),
         min_resources=group.min_resources if group else min_resources_of_job(job, priorities),
+        inqueue=group is not None and group.inqueue,
         notes=tuple(notes),
         gather=gather,
     )

@@ -248,6 +248,8 @@ class Gang:
         Pods of the gang that are placed already and count towards `min_available`.
     min_resources : mapping of str to int, optional
         minResources of the PodGroup that it has or that the controller makes for it, base units; None: absent.
+    inqueue : bool
+        The scheduler admitted it in a session before: its PodGroup is in the phase Inqueue.
     notes : tuple of str
         What the reader of the object wants the user to know; shown as warnings of every decision.
     """
@@ -268,6 +270,7 @@ class Gang:
     kind: str = "Job"
     ready: int = 0
     min_resources: Mapping[str, int] | None = None
+    inqueue: bool = False
     notes: tuple[str, ...] = ()
     framework: str = ""
     former: tuple[FormerPod, ...] = ()

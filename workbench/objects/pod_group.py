@@ -36,6 +36,11 @@ class PodGroup:
     phase: str = ""
 
     @property
+    def inqueue(self) -> bool:
+        """The scheduler's action enqueue admitted it."""
+        return self.phase == "Inqueue"
+
+    @property
     def record(self) -> str:
         """HyperNode it was allocated in before; empty: none."""
         return self.metadata.annotations.get(ALLOCATED_HYPERNODE_ANNOTATION, "")

@@ -274,7 +274,7 @@ class Composed(Policy):
         request = self.node.request(gang, ledger, gpus, recorder)
         progress = request.progress()
         answer: Assignment | Declined
-        text = invalid_gang(progress) or (invalid_sub_groups(gang) if self.node.sub_groups else "")
+        text = invalid_gang(progress) or (invalid_sub_groups(request.gang) if self.node.sub_groups else "")
         if text:
             answer = Declined((not_enough_pods(text, progress),))
         elif self.node.reads_topology and not ledger.topology.ready:

@@ -38,7 +38,7 @@ def register(runners: Runners) -> None:
 def policy_of(plugins: list[str], action: str, release: Release) -> Policy:
     """The policy with the action and the plugins of a case in one tier, at their default arguments."""
     config = SchedulerConfig((action,), (tuple(PluginOption(name) for name in plugins),))
-    policy = get_policy(POLICY[release] if "network-topology-aware" in plugins else "allocate", config=config)
+    policy = get_policy(POLICY[release], config=config)
     unknown = config_warnings(config, release)
     if unknown:
         raise NotUnderstood("; ".join(unknown))
@@ -63,5 +63,6 @@ def per_leaf(topology: dict[str, Any], bound: dict[str, str]) -> list[int]:
     """Bound pods per HyperNode of tier 1, ascending; leaves without any are left out."""
     counts: Counter[str] = Counter()
     for node in bound.values():
-        counts.update(leaf for leaf in topology["tiers"]["1"] if node in topology["real_nodes"][leaf])
+        leaves = topology["tiers"].get("1", ())
+        counts.update(leaf for leaf in leaves if node in topology["real_nodes"].get(leaf, ()))
     return sorted(counts.values())

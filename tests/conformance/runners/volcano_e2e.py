@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,6 +40,8 @@ class Cluster:
     def __init__(self, given: Json) -> None:
         self.given = given
         self.running: dict[str, Json] = {}
+        # What the scheduler remembers from one session to the next.
+        self.records: Mapping[str, str] = {}
         self.snapshot: ClusterSnapshot
         self.placed = True
 
@@ -48,20 +51,23 @@ class Cluster:
         for entry in self.given["topology"]["hypernodes"]:
             cluster.hypernodes[entry["name"]] = hypernode_of(entry)
         for node in self.given["nodes"]:
-            cluster.add({"kind": "Node", "apiVersion": "v1", "metadata": {"name": node["name"]}, "status": node})
+            metadata = {"name": node["name"], "labels": node.get("labels") or {}}
+            cluster.add({"kind": "Node", "apiVersion": "v1", "metadata": metadata, "status": node})
             cluster.add(pod_manifest(f"kindnet-{node['name']}", NETWORK_POD, node["name"], {}))
         for pod in self.given["filler_pods"]:
             cluster.add(pod_manifest(pod["name"], pod["requests"], pod["node"], {}))
         for manifest in self.running.values():
             cluster.add(manifest)
         cluster.add(job_manifest(self.given["job"]))
-        self.snapshot, workload = assemble(cluster)
+        snapshot, workload = assemble(cluster)
+        self.snapshot = dataclasses.replace(snapshot, records=self.records)
         assert not workload.refused
         config = parse_config(self.given["scheduler_config"].encode(), "scheduler_config")
         for decision in get_policy("volcano-1.15", config=config).schedule(workload.gangs, self.snapshot):
             self.placed = decision.placed
             if decision.placed:
                 assert decision.result.warnings == config_warnings(config, Release.NEWEST)
+                self.records = {**self.records, **decision.result.records}
                 for position, pod in enumerate(decision.result.pods()):
                     ref = decision.gang.pod(position)
                     assert ref.name == pod.name
@@ -70,7 +76,7 @@ class Cluster:
     def start(self, name: str, node: str, role: str, index: int) -> None:
         (task,) = [task for task in self.given["job"]["tasks"] if task["name"] == role]
         labels = {JOB_LABEL: self.given["job"]["name"], ROLE_LABEL: role}
-        if task["partitionPolicy"]:
+        if task.get("partitionPolicy"):
             labels[PARTITION_LABEL] = str(index // task["partitionPolicy"]["partitionSize"])
         self.running[name] = pod_manifest(name, task["requests"], node, labels)
 
@@ -96,10 +102,12 @@ def job_manifest(job: Json) -> Json:
     for task in job["tasks"]:
         containers = [{"name": "c", "resources": {"requests": task["requests"]}}]
         entry = {
-            key: task[key] for key in ("name", "replicas", "minAvailable", "partitionPolicy") if task[key] is not None
+            key: task[key]
+            for key in ("name", "replicas", "minAvailable", "partitionPolicy")
+            if task.get(key) is not None
         }
         tasks.append({**entry, "template": {"spec": {"containers": containers}}})
-    spec = {"minAvailable": job["minAvailable"], "networkTopology": job["networkTopology"], "tasks": tasks}
+    spec = {"minAvailable": job["minAvailable"], "networkTopology": job.get("networkTopology"), "tasks": tasks}
     return {
         "kind": "Job",
         "apiVersion": "batch.volcano.sh/v1alpha1",

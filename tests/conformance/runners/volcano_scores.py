@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from tests.conformance.registry import NotUnderstood, Runners
-from tests.conformance.runners.volcano_gradients import amounts, generated
+from tests.conformance.runners.volcano_gradients import amounts, topology_of
 from tests.conformance.runners.volcano_sessions import session
 from workbench.kernels.domains import NO_RECORD, Fill, ScoreWeights, TopologyScores
 from workbench.model.gang import Gang
 from workbench.model.release import Release
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig, TopologyArguments
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.model.topology import DomainSpec, Topology
+from workbench.model.topology import VIRTUAL_TOP, DomainSpec, Topology
 from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
@@ -33,6 +33,7 @@ from workbench.policies.volcano.hypernode_scores import (
 )
 from workbench.policies.volcano.normal_pods import NormalPods, normal_scores
 from workbench.policies.volcano.plugins import score_parameters
+from workbench.policies.volcano.record import read_record
 from workbench.policies.volcano.scores import topology_scores_1_13
 from workbench.policies.volcano.splitting import SubJobs, split
 
@@ -87,9 +88,12 @@ def score_nodes(given: dict[str, Any], want: dict[str, Any], release: Release) -
     if sub.topology:
         if release is Release.V1_13:
             scores, total = topology_scores_1_13(topology, parameters.weight), gang.n_pods + gang.ready
+            record = read_record(gang.record, topology)
         else:
             scores, total = topology_scores_newest(topology, parameters.weight), sub.total
-        record = topology.domain(gang.record) if gang.record else NO_RECORD
+            # A session drops a record that is no HyperNode.
+            known = gang.record == VIRTUAL_TOP or topology.has_domain(gang.record)
+            record = topology.domain(gang.record) if known else NO_RECORD
         found = by_record(snapshot, nodes, scores, record, sub.running_nodes, total)
     elif release is Release.V1_13 or not parameters.normal_pod_enable:
         found = None
@@ -126,7 +130,7 @@ def normal(snapshot: ClusterSnapshot, parameters: HyperNodeParameters) -> Normal
 
 
 def normal_pod(given: dict[str, Any], want: dict[str, Any]) -> None:
-    topology = generated(given["topology"]["generated"])
+    topology = topology_of(given["topology"])
     rows = [
         {RESOURCE.get(name, name): amount for name, amount in given[key].items()}
         for key in ("node_allocatable", "node_used", "task_request")
@@ -150,9 +154,9 @@ def normal_pod(given: dict[str, Any], want: dict[str, Any]) -> None:
 
 def score_hypernodes(given: dict[str, Any], want: dict[str, Any]) -> None:
     snapshot, gangs = session(given, Release.NEWEST)
-    (gang,) = [gang for gang in gangs if given["sub_job"].startswith(f"{gang.key}/")]
-    name = given["sub_job"].removeprefix(f"{gang.key}/")
-    (sub,) = [sub for sub in sub_jobs(gang, snapshot) if sub.name == name]
+    # The default sub-job has the id of its job.
+    ids = {f"{gang.key}/{sub.name}".rstrip("/"): sub for gang in gangs for sub in sub_jobs(gang, snapshot)}
+    sub = ids[given["sub_job"]]
     topology = snapshot.topology
     domains = np.array([topology.domain(one) for one in given["candidates"]], dtype=np.int32)
     parameters = parameters_of(given["plugin_arguments"])

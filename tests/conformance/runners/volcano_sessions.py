@@ -30,7 +30,7 @@ def session(given: Json, release: Release) -> tuple[ClusterSnapshot, tuple[Gang,
         metadata = {"name": node["name"], "labels": node.get("labels") or {}}
         cluster.add({"kind": "Node", "apiVersion": "v1", "metadata": metadata, "status": allocatable(node)})
     for queue in given["queues"]:
-        spec = {key: queue[key] for key in ("weight", "capability") if queue[key] is not None}
+        spec = {key: queue[key] for key in ("weight", "capability") if queue.get(key) is not None}
         cluster.add(thing("scheduling.volcano.sh/v1beta1", "Queue", {"name": queue["name"]}, spec))
     for group in given["podgroups"]:
         cluster.add(pod_group(group))
@@ -60,7 +60,8 @@ def pod_group(group: Json) -> dict[str, Any]:
     }
     keys = ("queue", "minMember", "minTaskMember", "networkTopology", "subGroupPolicy")
     spec = {key: group[key] for key in keys if group.get(key) is not None}
-    return thing("scheduling.volcano.sh/v1beta1", "PodGroup", metadata, spec)
+    made = thing("scheduling.volcano.sh/v1beta1", "PodGroup", metadata, spec)
+    return {**made, "status": {"phase": group.get("phase") or ""}}
 
 
 def pod_manifest(pod: Json) -> dict[str, Any]:

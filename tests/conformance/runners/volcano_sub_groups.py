@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.conformance.registry import Runners
+from tests.conformance.registry import Runners, assert_pinned
 from workbench.jobs.sub_groups import (
     PARTITION_LABEL,
     match_index,
@@ -63,14 +63,15 @@ def register(runners: Runners) -> None:
 
 def translate(given: dict[str, Any], want: dict[str, Any]) -> None:
     job, names = given["job"], given["tier_names"]
-    assert written(translate_tier_name(constraint(job["network_topology"]), names)) == want["job_network_topology"]
-    found = {name: written(translate_tier_name(constraint(one), names)) for name, one in job["sub_jobs"].items()}
-    assert found == want["sub_jobs"]
+    found = written(translate_tier_name(constraint(job["network_topology"]), names))
+    assert found == plain(want["job_network_topology"])
+    subs = {name: written(translate_tier_name(constraint(one), names)) for name, one in job["sub_jobs"].items()}
+    assert subs == {name: plain(topology) for name, topology in want["sub_jobs"].items()}
 
 
 def adjust(given: dict[str, Any], want: dict[str, Any]) -> None:
     job = given["job"]
-    sub_groups = [constraint(one) for one in job["sub_group_topologies"]]
+    sub_groups = [constraint(one) for one in job["sub_group_topologies"] or ()]
     found, _ = adjust_constraints(
         constraint(job["network_topology"]), sub_groups, given["tier_names"], given["cluster_top_tier"]
     )
@@ -111,7 +112,7 @@ def new_sub_job(given: dict[str, Any], want: dict[str, Any]) -> None:
     policy = policy_of(given["policy"] or {})
     assert policy.size == want["min_available"]
     assert match_index(given["match_values"]) == want["match_index"]
-    assert written(policy.constraint) == want["network_topology"]
+    assert written(policy.constraint) == plain(want["network_topology"])
 
 
 def identifier(given: dict[str, Any], want: dict[str, Any]) -> None:
@@ -138,12 +139,12 @@ def policy_of_task(given: dict[str, Any], want: dict[str, Any]) -> None:
 
 
 def partition_ids(given: dict[str, Any], want: dict[str, Any]) -> None:
-    assert want["label"] == PARTITION_LABEL
-    assert [partition_id(i, given["partitionSize"]) for i in given["pod_indexes"]] == want["partition_ids"]
+    found = [partition_id(i, given["partitionSize"]) for i in given["pod_indexes"]]
+    assert_pinned({"label": PARTITION_LABEL, "partition_ids": found}, want)
 
 
 def annotations(given: dict[str, Any], want: dict[str, Any]) -> None:
-    assert written(constraint_from_annotations(given["pod_annotations"])) == want["networkTopology"]
+    assert written(constraint_from_annotations(given["pod_annotations"])) == plain(want["networkTopology"])
 
 
 def constraint(topology: Mapping[str, Any] | None) -> TopologyConstraint | None:
@@ -158,8 +159,14 @@ def written(found: TopologyConstraint | None) -> dict[str, Any] | None:
     """A constraint as the cases write it: without keys that say nothing."""
     if found is None:
         return None
-    keys = {"mode": found.mode, "highestTierAllowed": found.highest_tier, "highestTierName": found.highest_tier_name}
-    return {key: value for key, value in keys.items() if value not in ("", None)}
+    return plain(
+        {"mode": found.mode, "highestTierAllowed": found.highest_tier, "highestTierName": found.highest_tier_name}
+    )
+
+
+def plain(topology: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """A case's constraint without keys that say nothing."""
+    return None if topology is None else {key: value for key, value in topology.items() if value not in ("", None)}
 
 
 def mode_of(found: TopologyConstraint | None) -> str | None:

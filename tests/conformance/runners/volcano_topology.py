@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.conformance.registry import Runners
+from tests.conformance.registry import Runners, assert_pinned
 from tests.conformance.runners import (
     volcano_admission,
     volcano_allocate,
@@ -17,7 +17,8 @@ from tests.conformance.runners import (
     volcano_tree,
 )
 from tests.conformance.runners.volcano_tree import hypernode_of
-from workbench.model.topology import DomainSpec, Topology
+from workbench.model.release import Release
+from workbench.model.topology import VIRTUAL_TOP, DomainSpec, Topology
 from workbench.objects.selectors import NameIndex, Selector, read_label_selector, resolve_selector
 from workbench.topology.build import build_topology
 
@@ -32,24 +33,27 @@ volcano_scores.register(RUNNERS)
 volcano_discovery.register(RUNNERS)
 
 
-@RUNNERS.op("lca", "lca", given=("hypernodes", "a", "b"), want=("lca",))
-def lca(given: dict[str, Any], want: dict[str, Any]) -> None:
+@RUNNERS.op("lca", "lca", given=("hypernodes", "a", "b"), want=("lca",), per_release=True)
+def lca(given: dict[str, Any], want: dict[str, Any], release: Release) -> None:
     """Ours meets in the virtual top where Volcano's answer (both releases, without the top) is empty.
 
     A name that no HyperNode has is its own only ancestor upstream; ours has no index for it, so it is added to the
     forest as a root, which says the same.
     """
-    known = {entry["name"]: entry for entry in given["hypernodes"]}
-    for name in (given["a"], given["b"]):
-        if name:
-            known.setdefault(name, {"name": name, "tier": 1, "parent": ""})
-    topology = Topology.build(
-        (), [DomainSpec(name, entry["tier"], (), parent=entry["parent"]) for name, entry in known.items()]
-    )
-    # An empty partner means "no record yet": the newest release then keeps the other one.
-    a, b = given["a"] or given["b"], given["b"] or given["a"]
-    found = topology.lca(topology.domain(a), topology.domain(b)) if a else -1
-    assert ("" if found < 0 else topology.domain_name(found)) == want["lca"]
+    a, b = given["a"], given["b"]
+    if not (a and b):
+        # An empty partner means "no record yet": the newest release then keeps the other one.
+        assert want["lca"] == ("" if release is Release.V1_13 else a or b)
+        return
+    parent = {entry["name"]: entry["parent"] for entry in given["hypernodes"] if entry["name"] != VIRTUAL_TOP}
+    has_top = len(parent) < len(given["hypernodes"])
+    for name in (a, b, *parent.values()):
+        if name and name != VIRTUAL_TOP:
+            parent = {**parent, name: parent.get(name, "")}
+    specs = [DomainSpec(n, 1, (), parent="" if above == VIRTUAL_TOP else above) for n, above in parent.items()]
+    topology = Topology.build((), specs)
+    found = topology.lca(topology.domain(a), topology.domain(b))
+    assert ("" if found < 0 and not has_top else topology.domain_name(found)) == want["lca"]
 
 
 @RUNNERS.op("selector", "resolve-selector", given=("selector", "nodes"), want=("members",))
@@ -84,10 +88,14 @@ def cluster_top(given: dict[str, Any], want: dict[str, Any]) -> None:
     topology = Topology.build(
         given["nodes"], [DomainSpec(h["name"], h["tier"], (), parent=h["parent"]) for h in given["hypernodes"]]
     )
-    assert topology.domain_name(-1) == want["name"]
-    assert topology.top_tier == want["tier"]
-    assert {topology.domain_name(j) for j in topology.children[-1]} == set(want["children"])
-    assert names_under(topology, -1) == set(want["real_nodes"])
+    found = {
+        "name": topology.domain_name(-1),
+        "tier": topology.top_tier,
+        "children": [topology.domain_name(j) for j in topology.children[-1]],
+        "real_nodes": sorted(names_under(topology, -1)),
+    }
+    sets = {key: sorted(want[key]) for key in ("children", "real_nodes") if want.get(key) is not None}
+    assert_pinned(found, {**want, **sets})
 
 
 @RUNNERS.op(
@@ -104,6 +112,8 @@ def leaf_of_node(given: dict[str, Any], want: dict[str, Any]) -> None:
         for tier in given["hyperNodesTiers"]
         for name in given["hyperNodesSetByTier"].get(str(tier), ())
     ]
+    # Upstream looks at the first tier of the list, even if it is empty.
+    specs += [DomainSpec("no-node", tier, ()) for tier in given["hyperNodesTiers"][:1]]
     topology = Topology.build(names, specs)
     leaf = int(topology.leaf_of_node[topology.node(given["nodeName"])])
     assert ("" if leaf < 0 else topology.domain_name(leaf)) == want["hypernode"]

@@ -33,6 +33,16 @@ def test_soft_becomes_hard_within_the_job(job, part, want):
     assert len(limits.warnings) == (job is HARD)
 
 
+def test_without_gradients_no_tier_restricts_anything():
+    groups = (SubGroup("w-0", (0,), HARD_2, 1, policy="w"),)
+    gang = Gang("d", "j", (Role("w", 1, {"cpu": 1}),), 1, SOFT, sub_groups=groups, sub_grouped=True)
+    limits = limits_of(gang, document_tree().topology, gradients=False)
+    assert (limits.job, limits.sub_groups) == (None, (None,))
+    assert limits.warnings == (
+        "the plugin network-topology-aware gives no gradients: networkTopology restricts nothing",
+    )
+
+
 def test_of_hypernodes_that_disagree_about_a_tier_name_the_smallest_counts():
     specs = [DomainSpec("b", 2, (), tier_name="rack"), DomainSpec("a", 1, (), tier_name="rack"), DomainSpec("c", 3, ())]
     assert tiers_by_name(Topology.build((), specs)) == {"rack": 1}

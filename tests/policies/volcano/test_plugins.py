@@ -62,7 +62,8 @@ def test_a_configuration_that_is_modelled_whole_warns_of_nothing():
         *known,
         PluginOption("overcommit", {}, arguments),
         PluginOption("binpack", {}, {"binpack.weight": 1, "binpack.resources": "a", "binpack.resources.a": 2}),
-        PluginOption("network-topology-aware", {"NodeOrder": False}, {"weight": 2}),
+        PluginOption("nodeorder", {"NodeOrder": False}),
+        PluginOption("network-topology-aware", {}, {"weight": 2}),
         actions=("enqueue", "allocate", "backfill"),
     )
     assert config_warnings(whole, Release.V1_13) == config_warnings(whole, Release.NEWEST) == ()
@@ -105,9 +106,16 @@ def test_what_is_not_modelled_is_named(given, want):
     assert config_warnings(given, Release.V1_13) == (want,)
 
 
+def test_in_the_newest_release_one_weight_serves_nodes_and_hypernodes():
+    given = config(PluginOption(TOPOLOGY, {"NodeOrder": False}))
+    assert config_warnings(given, Release.V1_13) == ()
+    (text,) = config_warnings(given, Release.NEWEST)
+    assert text.startswith("enableNodeOrder: false of plugin network-topology-aware takes its order")
+
+
 def test_the_newest_release_names_the_switches_of_its_search():
-    given = config(PluginOption(TOPOLOGY, {"HyperNodeGradient": False}))
+    given = config(PluginOption(TOPOLOGY, {"HyperNodeOrder": False}))
     assert config_warnings(given, Release.NEWEST) == (
-        "enabledHyperNodeGradient: false of plugin network-topology-aware is not modelled",
+        "enabledHyperNodeOrder: false of plugin network-topology-aware is not modelled",
     )
     assert config_warnings(given, Release.V1_13) == ()

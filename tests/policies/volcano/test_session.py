@@ -253,6 +253,15 @@ def test_a_job_that_runs_was_admitted_before():
     assert results[1].reasons[0].code == "not-admitted"
 
 
+def test_a_job_admitted_before_is_not_asked_again_and_counts():
+    # 2.4 times a node's CPU may be asked for.
+    before = dataclasses.replace(wanting(job("b", 2), 2000), inqueue=True)
+    gangs = [wanting(job("a", 1), 1000), before]
+    results = run(gangs, nodes(2), "gang", "overcommit", actions=("enqueue", "allocate"))
+    assert placed(results) == {"a": 0, "b": 2}
+    assert results[0].reasons[0].code == "not-admitted"
+
+
 @pytest.mark.parametrize("actions", [("enqueue",), ("backfill",), (), ("allocate", "enqueue")])
 def test_without_allocate_after_admission_nothing_is_placed(actions):
     (result,) = run([job("a", 1)], nodes(2), "gang", actions=actions)

@@ -12,6 +12,7 @@ from tests.policies.newest_cases import WEIGHTS, assert_same_newest_at_random, r
 from tests.policies.random_cases import seeds
 from tests.profiles import max_examples
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
+from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.model.snapshot import RunningPod
 from workbench.model.topology import Problem
 from workbench.policies import get_policy
@@ -67,6 +68,29 @@ def parts(n, size, mode="hard", tier=1, *, minimum=None):
 
 def grouped(n, size, mode="hard", tier=3, sub_mode="hard", sub_tier=1, **options):
     return job(n, mode, tier, sub_groups=parts(n, size, sub_mode, sub_tier), sub_grouped=True, **options)
+
+
+# Hard jobs that their tier holds back: three pods of a node each, of which a leaf has two; two such pairs in one leaf.
+HELD_BACK = {"a job": job(3, "hard", 1), "its sub-groups": grouped(4, 2, "hard", 1)}
+
+
+@pytest.mark.parametrize("plugin", [None, PluginOption("network-topology-aware", {"HyperNodeGradient": False})])
+@pytest.mark.parametrize("gang", HELD_BACK.values(), ids=HELD_BACK.keys())
+def test_without_the_gradients_of_the_plugin_no_tier_restricts_a_job(gang, plugin):
+    rest = (PluginOption("gang"), PluginOption("predicates"))
+    config = SchedulerConfig(("allocate",), ((*rest, plugin) if plugin else rest,))
+    assert not hasattr(get_policy("volcano-1.15").place(gang, document_tree().ledger()), "node")
+    placement = get_policy("volcano-1.15", config=config).place(gang, document_tree().ledger())
+    assert (placement.node >= 0).all()
+    assert any("gives no gradients" in warning for warning in placement.warnings)
+
+
+def test_too_few_sub_groups_are_told_alike_by_place_and_by_a_session():
+    gang = grouped(4, 2, min_available=2, min_subgroups={"w": 3})
+    policy, cluster = get_policy("volcano-1.15"), document_tree()
+    (decision,) = policy.schedule([gang], cluster)
+    for refusal in (policy.place(gang, cluster.ledger()), decision.result):
+        assert refusal.reasons[0].message == "Not enough valid subGroups of each task for gang-scheduling"
 
 
 def answer(gang, cluster, **parameters):

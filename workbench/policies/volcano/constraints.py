@@ -38,8 +38,17 @@ def tiers_by_name(topology: Topology) -> dict[str, int]:
     return found
 
 
-def limits_of(gang: Gang, topology: Topology) -> Limits:
-    """The highest tiers of a gang; a soft sub-group never leaves the limit of its job."""
+def limits_of(gang: Gang, topology: Topology, *, gradients: bool = True) -> Limits:
+    """The highest tiers of a gang; a soft sub-group never leaves the limit of its job.
+
+    Parameters
+    ----------
+    gang : Gang
+    topology : Topology
+    gradients : bool
+        Whether the plugin network-topology-aware says which HyperNodes are tried. Without it only the virtual top is,
+        and no tier restricts anything (volcano-topology.md 5.6).
+    """
     tiers = tiers_by_name(topology) if _names_a_tier(gang) else {}
     # Sub-groups of one policy wish for the same: each wish is looked at once.
     numbers: dict[TopologyConstraint | None, int] = {}
@@ -50,6 +59,9 @@ def limits_of(gang: Gang, topology: Topology) -> Limits:
     if None in limits:
         for group, number in zip(gang.sub_groups, number_of, strict=True):
             warnings[_no_limit(wishes[number], f"sub-group policy {group.policy or group.name}")] = None
+    if not gradients and any(limit is not None for limit in (hard_tier(job), *limits)):
+        job, limits = None, [None] * len(limits)
+        warnings["the plugin network-topology-aware gives no gradients: networkTopology restricts nothing"] = None
     return Limits(hard_tier(job), tuple(limits[number] for number in number_of), tuple(filter(None, warnings)))
 
 

@@ -73,9 +73,13 @@ class Admission:
                     return f"queue {gang.queue} resource quota insufficient"
                 if by_cluster or by_queue:
                     break
-            self._inqueue += minimum
-            self.queues.admitted(gang.queue, minimum)
+            self.count(gang, minimum)
         return ""
+
+    def count(self, gang: Gang, minimum: Floats) -> None:
+        """Count a job as admitted, now or in a session before."""
+        self._inqueue += minimum
+        self.queues.admitted(gang.queue, minimum)
 
     def run(
         self,

@@ -1,4 +1,4 @@
-"""How far a job and its sub-jobs are, by the rules of the newest Volcano (volcano-topology.md 3.1)."""
+"""How far a job and its sub-jobs are: pods of one role fail together (volcano-topology.md 3.1 and 5.1, step 2)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["JobProgress", "SubProgress", "cache_names"]
 
 
 class JobProgress(Progress):
-    """Progress of a job without sub-groups, with the newest rules: pods of one role fail together."""
+    """Progress of a job without sub-groups in Volcano: pods of one role fail together, whatever their shapes."""
 
     names: list[str]
 
@@ -79,5 +79,8 @@ class SubProgress(Progress):
 
 
 def cache_names(gang: Gang) -> list[str]:
-    """Name of each role as the pods carry it: roles of several shapes are numbered here (``worker#2``)."""
+    """Name of each role as the pods carry it: roles of several shapes are numbered here (``worker#2``).
+
+    Pods that name no role do not fail together: `workbench.jobs.pods` gives each of their shapes a name of its own.
+    """
     return [role.name.partition("#")[0] for role in gang.roles]

@@ -153,6 +153,8 @@ def _about(option: PluginOption, release: Release) -> Iterator[str]:
     if option.enabled("Hierarchy"):
         yield f"enableHierarchy of plugin {option.name} is not modelled: its queues stand side by side"
     if release is Release.NEWEST:
-        for switch in ("HyperNodeOrder", "HyperNodeGradient", "SubJobOrder"):
+        for switch in ("HyperNodeOrder", "SubJobOrder"):
             if not option.enabled(switch):
                 yield f"enabled{switch}: false of plugin {option.name} is not modelled"
+        if option.name == TOPOLOGY and not option.enabled("NodeOrder"):
+            yield f"enableNodeOrder: false of plugin {option.name} takes its order of HyperNodes away, too, here"

@@ -25,7 +25,7 @@ from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.volcano.allocate import Workplace
 from workbench.policies.volcano.job_order import seen_by
 from workbench.policies.volcano.pipelined import assign_beside_endings
-from workbench.policies.volcano.plugins import DEFAULT_CONFIG, config_warnings, score_parameters
+from workbench.policies.volcano.plugins import DEFAULT_CONFIG, TOPOLOGY, config_warnings, score_parameters
 from workbench.policies.volcano.scores import NodeOrderParameters, score_weights
 from workbench.policies.volcano.session import Session
 from workbench.policies.volcano.turns import Turns
@@ -44,6 +44,8 @@ class VolcanoPolicy(NodePolicy):
         Whose defaults and arguments apply.
     config : SchedulerConfig
         The one given, else `DEFAULT_CONFIG`.
+    gradients : bool
+        Its plugin network-topology-aware says which HyperNodes are tried (newest releases).
     waits_for_closer : bool
         A job waits for pods that are ending rather than start in a wider HyperNode now.
     """
@@ -54,6 +56,8 @@ class VolcanoPolicy(NodePolicy):
     def __init__(self, parameters: NodeOrderParameters) -> None:
         given = parameters.config
         self.config = DEFAULT_CONFIG if given is None else given
+        option = self.config.plugin(TOPOLOGY)
+        self.gradients = option is not None and option.enabled("HyperNodeGradient")
         self.warnings = () if given is None else config_warnings(given, self.release)
         self._parameters = parameters if given is None else _configured(self.name, parameters, given, self.release)
 

@@ -17,6 +17,7 @@ from workbench.model.placement import NearestMiss
 from workbench.policies.progress import Progress
 from workbench.policies.volcano.allocate import Pass, Workplace
 from workbench.policies.volcano.explaining import above_text, pods_text, room_text, up_to_text
+from workbench.policies.volcano.job_parts import cache_names
 from workbench.policies.volcano.record import NO_RECORD
 
 __all__ = ["HardSearch", "Turn"]
@@ -74,6 +75,10 @@ class HardSearch:
         # Roles in the order of their pods; those without a request have no pods left and count for the minimums alone.
         demand = workplace.request.demand
         self._roles = (*demand.order, *demand.best_effort)
+        # Roles of one name fail together.
+        cached = cache_names(workplace.request.gang)
+        numbers = {name: i for i, name in enumerate(dict.fromkeys(cached))}
+        self._names: Ints = np.array([numbers[cached[role]] for role in self._roles], dtype=np.int32)
         self._runs = workplace.dry_runs(self._roles, scores)
 
     def look_again(self, workplace: Workplace) -> None:
@@ -160,6 +165,7 @@ class HardSearch:
             left=np.array(progress.left, dtype=np.int64)[roles],
             present=np.array(progress.present, dtype=np.int64)[roles],
             minimums=np.array(progress.minimums, dtype=np.int64)[roles],
+            names=self._names,
             min_available=progress.min_available,
             counted=progress.counted,
             after_failure="stop" if progress.min_available == progress.total else "by-minimums",

@@ -28,7 +28,7 @@ from workbench.model.resources import request_vector
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.base import Assignment, Composed, Declined, Request, place_best_effort
 from workbench.policies.gpu.base import GpuQuestions
-from workbench.policies.progress import invalid_gang
+from workbench.policies.progress import invalid_gang, invalid_sub_groups
 from workbench.policies.reasons import gpus_unserved, not_enough_pods
 from workbench.policies.volcano.enqueue import Admission, min_resources
 from workbench.policies.volcano.job_order import job_key
@@ -141,7 +141,7 @@ class Session:
         """
         admitted = set(range(len(self._jobs)))
         if "enqueue" in self._config.actions:
-            admitted = {i for i in admitted if self._jobs[i].gang.ready}
+            admitted = {i for i in admitted if self._jobs[i].gang.ready or self._jobs[i].gang.inqueue}
         for action in self._config.actions:
             if action == "enqueue":
                 admitted |= self._enqueue([i for i in range(len(self._jobs)) if i not in admitted])
@@ -191,6 +191,10 @@ class Session:
             found = min_resources(self._jobs[i].gang, self._snapshot.resources)
             return None if found is None else self._queues.counted(found)
 
+        for i, job in enumerate(self._jobs):
+            # What a job that runs in part still lacks is not counted.
+            if job.gang.inqueue and not job.gang.ready and (asked := minimum(i)) is not None:
+                admission.count(job.gang, asked)
         refused = admission.run(waiting, [job.gang for job in self._jobs], minimum, self._key)
         for i, why in refused.items():
             self._jobs[i].declined = Declined((Reason("not-admitted", f"not admitted by enqueue: {why}"),))
@@ -208,7 +212,8 @@ class Session:
             request = self._request(job)
             progress = request.progress()
             job.ready = progress.counted >= progress.min_available
-            if text := invalid_gang(progress):
+            groups = invalid_sub_groups(request.gang) if self._policy.sub_groups else ""
+            if text := invalid_gang(progress) or groups:
                 job.declined = Declined((not_enough_pods(text, progress),))
                 continue
             if not request.demand.order:

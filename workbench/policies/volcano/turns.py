@@ -19,6 +19,7 @@ from workbench.policies.progress import Progress
 from workbench.policies.reasons import fit_reason, gang_text
 from workbench.policies.volcano.allocate import Pass, Workplace
 from workbench.policies.volcano.explaining import pods_text, record_nodes
+from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.misses import nearest_misses
 from workbench.policies.volcano.queues import Room
 
@@ -50,7 +51,7 @@ class Turns(ABC):
 
     def __init__(self, request: Request) -> None:
         self.node: Ints = np.full(request.gang.n_pods, -1, dtype=np.int32)
-        self.progress = request.progress()
+        self.progress: Progress = JobProgress.start(request.gang, request.snapshot)
         self.declined: Declined | None = None
         self.over = not sum(self.progress.left)
         self.blocks_queue = False

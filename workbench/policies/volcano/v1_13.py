@@ -18,6 +18,7 @@ from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.volcano.allocate import Pass, Workplace
 from workbench.policies.volcano.explaining import pods_text, record_nodes
+from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.misses import best_of, nearest_misses
 from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.queues import Room
@@ -285,7 +286,7 @@ def _record_warnings(request: Request, record: int) -> tuple[str, ...]:
 def _declined(request: Request, search: HardSearch, highest: int, record: int, warnings: tuple[str, ...]) -> Declined:
     """Why no domain will do: which came closest, and the texts that Volcano would write."""
     topology, demand = request.snapshot.topology, request.demand
-    progress = request.progress()
+    progress = JobProgress.start(request.gang, request.snapshot)
     needs = max(progress.missing, 1)
     pods = pods_text(needs)
     # A pod that fits on no node at all is the plainest reason there is.

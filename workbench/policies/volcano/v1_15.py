@@ -67,7 +67,7 @@ class Volcano115(VolcanoPolicy):
         super().__init__(parameters)
 
     def turns(self, request: Request) -> Turns:
-        limits = limits_of(request.gang, request.snapshot.topology)
+        limits = limits_of(request.gang, request.snapshot.topology, gradients=self.gradients)
         if limits.job is None and not request.gang.sub_grouped:
             return _FlatTurns(request, self, limits)
         return _SearchTurns(request, self, limits)
@@ -76,7 +76,7 @@ class Volcano115(VolcanoPolicy):
         gang, topology = request.gang, request.snapshot.topology
         if _has_topology(gang) and not topology.ready:
             return Declined((topology_not_ready(topology),))
-        limits = limits_of(gang, topology)
+        limits = limits_of(gang, topology, gradients=self.gradients)
         subs = split(gang, request.snapshot, request.demand, limits)
         records, record = records_at_open(gang.key, subs, request.snapshot)
         if limits.job is None and not gang.sub_grouped:
@@ -180,7 +180,7 @@ class Volcano115(VolcanoPolicy):
     def _repeatable(self, request: Request) -> Prepared | None:
         """The search of a gang without running pods, if it is the kernel's and depends on the nodes' amounts alone."""
         gang, topology = request.gang, request.snapshot.topology
-        limits = limits_of(gang, topology)
+        limits = limits_of(gang, topology, gradients=self.gradients)
         if not topology.ready or (limits.job is None and not gang.sub_grouped):
             return None
         if request.ledger.releasing is not None:
@@ -286,7 +286,6 @@ class _FlatTurns(_NewestTurns):
 
     def __init__(self, request: Request, policy: Volcano115, limits: Limits) -> None:
         super().__init__(request, policy, limits)
-        self.progress = JobProgress.start(request.gang, request.snapshot)
         self._record = NO_RECORD
 
     def take(self, request: Request, room: Room | None, *, every: bool) -> None:

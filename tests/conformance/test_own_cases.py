@@ -1,0 +1,28 @@
+"""Cases of our own through the same runners: see `own/README.md`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.collect import items
+from tests.conformance.own_sessions import SESSIONS
+from tests.conformance.runners import AREAS
+
+OWN = list(items(Path(__file__).parent / "own", AREAS))
+
+
+@pytest.mark.parametrize("item", OWN, ids=[item.id for item in OWN])
+def test_case(item):
+    assert not item.problem and not item.skip
+    AREAS[item.area].run(item.file, item.case)
+
+
+@pytest.mark.parametrize(
+    ("file", "case"),
+    [(file, case) for file, _, case in SESSIONS],
+    ids=[f"{file}: {name}" for file, name, _ in SESSIONS],
+)
+def test_session(file, case):
+    AREAS["volcano-topology"].run(file, case)
