@@ -15,13 +15,13 @@ What makes an exhaustive search cheap:
 
 cimport cython
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 from libc.stdlib cimport qsort
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 from workbench._core.contest cimport meet
 from workbench._core.dry_runs cimport (
-    NO_RECORD, DryRuns, Entry, Progress, is_ready, missing_of, note_placed, until_ready
+    GO_ON, NO_RECORD, STOP, DryRuns, Entry, Progress, is_ready, missing_of, note_placed, until_ready
 )
 from workbench._core.memory cimport claim, free, grab
 
