@@ -447,6 +447,29 @@ cdef class TwoLevel(SubJobSearch):
             nodes[i] = self.log_node[first + i]
         return subs_array, shapes_array, nodes_array
 
+    def enter_nodes(
+        self,
+        const int64_t[::1] start not None,
+        const int32_t[::1] shapes not None,
+        const int64_t[::1] first not None,
+        const int64_t[::1] positions not None,
+        int32_t[::1] node not None,
+    ):
+        """Write the node of each pod placed at its position: entry e of a sub-job has those from ``first[e]`` on.
+
+        Pods beyond the positions of their entry are left out.
+        """
+        cdef int64_t i, e
+        given_array = np.zeros(shapes.shape[0], dtype=np.int64)
+        cdef int64_t[::1] given = given_array
+        for i in range(self.log_settled):
+            for e in range(start[self.log_sub[i]], start[self.log_sub[i] + 1]):
+                if shapes[e] == self.log_shape[i]:
+                    if first[e] + given[e] < first[e + 1]:
+                        node[positions[first[e] + given[e]]] = self.log_node[i]
+                        given[e] += 1
+                    break
+
     def rows(self):
         """Of the last turn: domain, pods held at most, whether kept, score, sub-job that found no place."""
         cdef int64_t i, n = self.n_rows

@@ -329,7 +329,7 @@ class TwoLevel:
         scale: float = 1.0,
     ) -> None:
         n, d, r = tree.n, len(tree.forest), _columns(nodes.idle)
-        self._d = d
+        self._d, self._s, self._n_shapes = d, len(subs.rank), len(shapes)
         idle = _amounts("idle", nodes.idle, (n, r), -MAX_QUANTITY)
         used = _amounts("used", nodes.used, (n, r), 0)
         allocatable = _amounts("allocatable", nodes.allocatable, (n, r), 0)
@@ -533,6 +533,31 @@ class TwoLevel:
         """Sub-job, shape and node of each pod from the ``first``-th on, in the order of placement."""
         return self._c.placed(check_number("first", first, 0, self.n_placed))
 
+    def enter_nodes(
+        self,
+        start: NDArray[np.int64],
+        shapes: NDArray[np.int32],
+        first: NDArray[np.int64],
+        positions: NDArray[np.int64],
+        node: NDArray[np.int32],
+    ) -> None:
+        """Enter the node of every pod placed at its position.
+
+        Parameters
+        ----------
+        start : ndarray of shape (s + 1,), int64
+        shapes : ndarray of int32
+            Sub-job i has the entries ``start[i]`` to ``start[i + 1]``, one per shape.
+        first : ndarray of int64
+            Entry e has the positions ``positions[first[e]:first[e + 1]]``, which its pods take in the order of placement.
+        positions : ndarray of int64
+        node : ndarray of int32
+            Written; where no pod was placed it stays as it is.
+        """
+        start, shapes = _csr("", start, shapes, self._s, self._n_shapes)
+        first, positions = _csr("position", first, positions, len(shapes), len(node), dtype=np.int64)
+        self._c.enter_nodes(start, shapes, first, positions, as_array("node", node, np.int32, 1))
+
     def tried(self) -> Tried:
         """What the last turn looked at."""
         return Tried(*self._c.rows())
@@ -578,12 +603,18 @@ def _amounts(
 
 
 def _csr(
-    name: str, start: NDArray[np.int64], entries: NDArray[np.int32], rows: int, size: int, lowest: int = 0
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    name: str,
+    start: NDArray[np.int64],
+    entries: NDArray[Any],
+    rows: int,
+    size: int,
+    lowest: int = 0,
+    dtype: DTypeLike = np.int32,
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
     source = f"{name}_start".lstrip("_")
     start = as_array(source, start, np.int64, 1)
     check_length(source, start, rows + 1)
-    entries = as_array(source.replace("start", "entries"), entries, np.int32, 1)
+    entries = as_array(source.replace("start", "entries"), entries, dtype, 1)
     if not is_offsets(start, entries.shape[0]):
         raise InputError("no CSR offsets", source=source, expected=f"ascending from 0 to {entries.shape[0]}")
     check_range(source.replace("start", "entries"), entries, lowest, size - 1)
