@@ -549,7 +549,7 @@ class TwoLevel:
         shapes : ndarray of int32
             Sub-job i has the entries ``start[i]`` to ``start[i + 1]``, one per shape.
         first : ndarray of int64
-            Entry e has the positions ``positions[first[e]:first[e + 1]]``, which its pods take in the order of placement.
+            Entry e has the positions ``positions[first[e]:first[e + 1]]``, which its pods take in their order.
         positions : ndarray of int64
         node : ndarray of int32
             Written; where no pod was placed it stays as it is.
