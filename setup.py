@@ -15,7 +15,18 @@ import sys
 from Cython.Build import cythonize
 from setuptools import Extension, find_packages, setup
 
-KERNELS = ("subsets", "bottleneck", "tiers", "domains", "dry_runs", "two_level", "states", "switches", "ledger")
+KERNELS = (
+    "subsets",
+    "bottleneck",
+    "tiers",
+    "domains",
+    "dry_runs",
+    "two_level",
+    "states",
+    "switches",
+    "ledger",
+    "ranges",
+)
 
 sanitize = os.environ.get("WORKBENCH_SANITIZE") == "1"
 debug = sanitize or os.environ.get("WORKBENCH_CYTHON_DEBUG") == "1"

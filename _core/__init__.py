@@ -10,11 +10,33 @@ if __name__ == "_core":
     )
 
 try:
-    from workbench._core import bottleneck, domains, dry_runs, ledger, states, subsets, switches, tiers, two_level
+    from workbench._core import (
+        bottleneck,
+        domains,
+        dry_runs,
+        ledger,
+        ranges,
+        states,
+        subsets,
+        switches,
+        tiers,
+        two_level,
+    )
 except ImportError as error:
     raise ImportError(
         f"the compiled kernels of Topology Workbench are missing or out of date ({error}); "
         "build them with 'make build', or 'pip install --no-build-isolation -e .' in your own environment"
     ) from error
 
-__all__ = ["bottleneck", "domains", "dry_runs", "ledger", "states", "subsets", "switches", "tiers", "two_level"]
+__all__ = [
+    "bottleneck",
+    "domains",
+    "dry_runs",
+    "ledger",
+    "ranges",
+    "states",
+    "subsets",
+    "switches",
+    "tiers",
+    "two_level",
+]

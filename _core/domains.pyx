@@ -11,12 +11,12 @@ which is why the node part is the second key). Other shapes learn of the change 
 cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
-from libc.stdlib cimport free, realloc
 
 from workbench._core.contest cimport (
     Closeness, Contest, Groups, Inner, Outer, base_of, find_best, lift, lift_inner, meet, offset, play_inner, play_outer
 )
-from workbench._core.node_score cimport Weights, binpack_sum, fits, grab, node_score
+from workbench._core.memory cimport free, grab, regrow
+from workbench._core.node_score cimport Weights, binpack_sum, fits, node_score
 
 import numpy as np
 
@@ -277,10 +277,7 @@ cdef class Fill:
     def add_shape(self, const int64_t[::1] request not None, const uint8_t[::1] feasible, const double[::1] extra):
         """Number of the new shape; ``feasible`` and ``extra`` are by node of the cluster."""
         cdef int64_t s, k
-        cdef Shape* grown = <Shape*>realloc(self.shapes, (self.n_shapes + 1) * sizeof(Shape))
-        if grown == NULL:
-            raise MemoryError
-        self.shapes = grown
+        self.shapes = <Shape*>regrow(self.shapes, (self.n_shapes + 1) * sizeof(Shape))
         # Zeroed and counted first: if an allocation below fails, __dealloc__ frees what is there.
         cdef Shape* new = &self.shapes[self.n_shapes]
         new[0] = Shape(NULL, NULL, NULL, Contest(NULL, NULL, NULL, 0, 0.0, 0), 0.0, -1, -1)
@@ -511,22 +508,12 @@ cdef class Fill:
 
     cdef int reserve(self, int64_t wanted) except -1:
         cdef int64_t capacity
-        cdef int32_t* grown
         if wanted <= self.capacity:
             return 0
         capacity = max(wanted, 2 * self.capacity)
-        grown = <int32_t*>realloc(self.undo_slot, capacity * sizeof(int32_t))
-        if grown == NULL:
-            raise MemoryError
-        self.undo_slot = grown
-        grown = <int32_t*>realloc(self.undo_shape, capacity * sizeof(int32_t))
-        if grown == NULL:
-            raise MemoryError
-        self.undo_shape = grown
-        grown = <int32_t*>realloc(self.undo_record, capacity * sizeof(int32_t))
-        if grown == NULL:
-            raise MemoryError
-        self.undo_record = grown
+        self.undo_slot = <int32_t*>regrow(self.undo_slot, capacity * sizeof(int32_t))
+        self.undo_shape = <int32_t*>regrow(self.undo_shape, capacity * sizeof(int32_t))
+        self.undo_record = <int32_t*>regrow(self.undo_record, capacity * sizeof(int32_t))
         self.capacity = capacity
         return 0
 
@@ -597,7 +584,7 @@ cdef class Fill:
         return out_array
 
 
-cdef void free_shape(Shape* shape) noexcept nogil:
+cdef void free_shape(Shape* shape) noexcept:
     free(shape.request)
     free(shape.feasible)
     free(shape.extra)

@@ -10,11 +10,12 @@ changes: those inside the HyperNode to which the record widened, and those with 
 cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t, uint8_t
-from libc.stdlib cimport free, qsort, realloc
+from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memcpy, memset
 
 from workbench._core.contest cimport Inner, Outer, base_of, lift, lift_inner, meet, play_inner, play_outer
-from workbench._core.node_score cimport binpack_sum, claim, fits, grab, node_score
+from workbench._core.memory cimport claim, free, grab, regrow
+from workbench._core.node_score cimport binpack_sum, fits, node_score
 
 import numpy as np
 
@@ -137,10 +138,7 @@ cdef class DryRuns:
     def add_shape(self, const int64_t[::1] request not None, const uint8_t[::1] feasible, const double[::1] extra):
         """Number of the new shape; ``feasible`` and ``extra`` are by node and kept, not copied."""
         cdef int64_t k
-        cdef Shape* grown = <Shape*>realloc(self.shapes, (self.n_shapes + 1) * sizeof(Shape))
-        if grown == NULL:
-            raise MemoryError
-        self.shapes = grown
+        self.shapes = <Shape*>regrow(self.shapes, (self.n_shapes + 1) * sizeof(Shape))
         # Zeroed and counted first: if the allocation below fails, __dealloc__ frees what is there.
         cdef Shape* new = &self.shapes[self.n_shapes]
         new[0] = Shape(NULL, NULL, NULL, 0.0, NULL, NULL, NULL)
@@ -180,21 +178,11 @@ cdef class DryRuns:
         self.update_record = update_record
 
     cdef int make_room(self, int64_t pods) except -1:
-        cdef void* grown
         if pods <= self.run_capacity:
             return 0
-        grown = realloc(self.run_node, pods * sizeof(int32_t))
-        if grown == NULL:
-            raise MemoryError
-        self.run_node = <int32_t*>grown
-        grown = realloc(self.run_entry, pods * sizeof(int32_t))
-        if grown == NULL:
-            raise MemoryError
-        self.run_entry = <int32_t*>grown
-        grown = realloc(self.run_score, pods * sizeof(double))
-        if grown == NULL:
-            raise MemoryError
-        self.run_score = <double*>grown
+        self.run_node = <int32_t*>regrow(self.run_node, pods * sizeof(int32_t))
+        self.run_entry = <int32_t*>regrow(self.run_entry, pods * sizeof(int32_t))
+        self.run_score = <double*>regrow(self.run_score, pods * sizeof(double))
         self.run_capacity = pods
         return 0
 
@@ -646,10 +634,7 @@ cdef class DryRuns:
         """What the next trials place: ``counts`` has left, present, minimum of each entry."""
         cdef int32_t n = <int32_t>shapes.shape[0], e
         cdef Progress* fresh = &self.question
-        cdef void* grown = realloc(fresh.entries, (2 * n + 1) * sizeof(Entry))
-        if grown == NULL:
-            raise MemoryError
-        fresh.entries = <Entry*>grown
+        fresh.entries = <Entry*>regrow(fresh.entries, (2 * n + 1) * sizeof(Entry))
         fresh.n = n
         fresh.rule = rule
         fresh.minimums_count = minimums_count

@@ -5,7 +5,6 @@ The formula stands in ``workbench.kernels.domains.Fill``.
 
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint8_t
-from libc.stdlib cimport calloc, malloc
 
 
 cdef struct Weights:
@@ -106,19 +105,3 @@ cdef inline double imbalance(
 
 cdef inline double fraction(int64_t after, int64_t allocatable) noexcept nogil:
     return 1.0 if after >= allocatable else <double>after / <double>allocatable
-
-
-cdef inline void* claim(size_t size) except NULL:
-    """As `grab`, for what is written before it is read: pages that nobody touches cost nothing."""
-    cdef void* memory = malloc(size if size else 1)
-    if memory == NULL:
-        raise MemoryError
-    return memory
-
-
-cdef inline void* grab(size_t size) except NULL:
-    # calloc(0) may answer NULL, which would read as a failure.
-    cdef void* memory = calloc(size if size else 1, 1)
-    if memory == NULL:
-        raise MemoryError
-    return memory

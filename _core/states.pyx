@@ -1,11 +1,11 @@
 """Every availability state of one machine at once: the best bottleneck of each, and the bottleneck of given sets.
 
-Owns the values only, for tables over many states; which set is chosen, ties and certificates are ``bottleneck``'s part.
+Besides, which nodes of a cluster are alike in state and question. Owns the values only, for tables over many states; which set is chosen, ties and certificates are ``bottleneck``'s part.
 Validation and errors in words are ``workbench.kernels.states``' part.
 """
 
 from libc.math cimport INFINITY, NAN
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 import numpy as np
 
@@ -111,3 +111,79 @@ def bottlenecks(const double[:, ::1] pair_weight, const uint64_t[:, ::1] sets):
                         value = pair_weight[member[i], member[j]]
             out[row] = value
     return values
+
+
+cdef bint same_question(
+    int64_t a, int64_t b, const int32_t* matrix, const uint64_t* free, int64_t words, const int64_t* wanted,
+    const int64_t* first, const int64_t* count,
+) noexcept nogil:
+    cdef int64_t k
+    if matrix[a] != matrix[b] or count[a] != count[b]:
+        return False
+    for k in range(words):
+        if free[a * words + k] != free[b * words + k]:
+            return False
+    for k in range(count[a]):
+        if wanted[first[a] + k] != wanted[first[b] + k]:
+            return False
+    return True
+
+
+def kinds_of_nodes(
+    const int32_t[::1] matrix not None,
+    const uint64_t[:, ::1] free not None,
+    const int64_t[::1] wanted not None,
+    const int64_t[::1] first not None,
+    const int64_t[::1] count not None,
+):
+    """Nodes in the same state that hold pods with the same requests in the same order, by hashing.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (m,), int32
+        Matrix of each node.
+    free : ndarray of shape (m, words), uint64
+        Free devices of each node.
+    wanted : ndarray of int64
+        ``wanted[first[i]:first[i] + count[i]]`` are the requests of the pods of node i.
+    first, count : ndarray of shape (m,), int64
+
+    Returns
+    -------
+    kinds : ndarray of shape (m,), int32
+        Number of each node's kind, in the order in which kinds come first.
+    n_kinds : int
+    """
+    cdef int64_t m = matrix.shape[0], words = free.shape[1], i, k, n_slots = 8
+    cdef int32_t n_kinds = 0
+    cdef uint64_t hashed, slot
+    kinds_array = np.empty(m, dtype=np.int32)
+    if m == 0:
+        return kinds_array, 0
+    while n_slots < 2 * m:
+        n_slots *= 2
+    slots_array = np.full(n_slots, -1, dtype=np.int64)
+    cdef int64_t[::1] slots = slots_array
+    cdef int32_t[::1] kinds = kinds_array
+    with nogil:
+        for i in range(m):
+            hashed = <uint64_t>matrix[i]
+            for k in range(words):
+                hashed = (hashed ^ free[i, k]) * <uint64_t>0x9E3779B97F4A7C15
+                hashed ^= hashed >> 29
+            for k in range(first[i], first[i] + count[i]):
+                hashed = (hashed ^ <uint64_t>wanted[k]) * <uint64_t>0x9E3779B97F4A7C15
+                hashed ^= hashed >> 29
+            slot = hashed & <uint64_t>(n_slots - 1)
+            # A slot holds the first node of its kind.
+            while slots[slot] >= 0 and not same_question(
+                i, slots[slot], &matrix[0], &free[0, 0] if words else NULL, words, &wanted[0], &first[0], &count[0]
+            ):
+                slot = (slot + 1) & <uint64_t>(n_slots - 1)
+            if slots[slot] < 0:
+                slots[slot] = i
+                kinds[i] = n_kinds
+                n_kinds += 1
+            else:
+                kinds[i] = kinds[slots[slot]]
+    return kinds_array, n_kinds

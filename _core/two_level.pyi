@@ -58,9 +58,18 @@ class JobState(DomainCounts):
         entry_start: NDArray[np.int64],
         shapes: NDArray[np.int32],
         left: NDArray[np.int64],
-        fixed: NDArray[np.int32],
-        numbers: NDArray[np.int64],
-        amounts: NDArray[np.int64],
+        min_available: NDArray[np.int64],
+        counted: NDArray[np.int64],
+        total: NDArray[np.int64],
+        stop: NDArray[np.uint8],
+        limit: NDArray[np.int64],
+        limited: NDArray[np.uint8],
+        scored: NDArray[np.uint8],
+        policy: NDArray[np.int32],
+        rank: NDArray[np.int32],
+        record: NDArray[np.int32],
+        request: NDArray[np.int64],
+        pending: NDArray[np.int64],
         running_start: NDArray[np.int64],
         running: NDArray[np.int32],
     ) -> None: ...
@@ -83,6 +92,14 @@ class TwoLevel(SubJobSearch):
     def takes_one(self) -> NDArray[np.bool_]: ...
     def records(self) -> NDArray[np.int32]: ...
     def placed(self, first: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]: ...
+    def enter_nodes(
+        self,
+        start: NDArray[np.int64],
+        shapes: NDArray[np.int32],
+        first: NDArray[np.int64],
+        positions: NDArray[np.int64],
+        node: NDArray[np.int32],
+    ) -> None: ...
     def rows(
         self,
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.bool_], NDArray[np.float64], NDArray[np.int32]]: ...

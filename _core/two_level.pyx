@@ -15,15 +15,15 @@ What makes an exhaustive search cheap:
 
 cimport cython
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free, qsort
-from libc.string cimport memcpy
+from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
+from libc.stdlib cimport qsort
+from libc.string cimport memcmp, memcpy
 
 from workbench._core.contest cimport meet
 from workbench._core.dry_runs cimport (
-    NO_RECORD, DryRuns, Entry, Progress, is_ready, missing_of, note_placed, until_ready
+    GO_ON, NO_RECORD, STOP, DryRuns, Entry, Progress, is_ready, missing_of, note_placed, until_ready
 )
-from workbench._core.node_score cimport claim, grab
+from workbench._core.memory cimport claim, free, grab
 
 import numpy as np
 
@@ -237,12 +237,23 @@ cdef class TwoLevel(SubJobSearch):
         self.changed_settled = self.n_changed
         self.states_settled = self.n_states
 
+    cdef bint only_one(self, Sub* only) noexcept nogil:
+        """Whether one sub-job alone has pods and is placed at one stroke, scored by the HyperNode alone; its copy."""
+        cdef int32_t number
+        if self.n_queue != 1 or self.scale < 0.0:
+            return False
+        number = self.by_rank[<int32_t>self.queue[0]]
+        only[0] = self.subs[number]
+        only.progress.entries = self.entries_settled + only.first_entry
+        return only.n_running == 0 and only.placed == 0 and missing_of(&only.progress) >= only.progress.rest
+
     def turn(self):
         """One turn; whether a HyperNode had a solution. Without one everything is as before."""
         cdef int64_t s, i, t, needs, most, first, end
         cdef int32_t domain, start, best = NOWHERE, last = NOWHERE
-        cdef double best_score = 0.0
-        cdef bint kept, plan
+        cdef double best_score = 0.0, bound
+        cdef bint kept, plan, alone
+        cdef Sub only
         left_array = np.zeros(self.n_shapes + 1, dtype=np.int64)
         cdef int64_t[::1] left = left_array
         self.open_rows()
@@ -251,6 +262,7 @@ cdef class TwoLevel(SubJobSearch):
             self.reset()
             self.line_up()
             plan = self.may_plan()
+            alone = self.only_one(&only)
             for i in range(self.n_entries):
                 if self.entries[i].shape < self.n_shapes:
                     left[self.entries[i].shape] += self.entries[i].left
@@ -281,6 +293,10 @@ cdef class TwoLevel(SubJobSearch):
                     if last != NOWHERE:
                         self.take_back(self.log_settled, self.changed_settled)
                         last = NOWHERE
+                    if alone and best != NOWHERE:
+                        bound = self.most_of(&only, domain) * 100.0 * self.scale
+                        if bound < best_score or (bound == best_score and domain > best):
+                            continue
                     most = self.holds_of_job(domain, &left[0])
                     self.row_domain[self.n_rows] = domain
                     self.row_holds[self.n_rows] = most
@@ -430,6 +446,29 @@ cdef class TwoLevel(SubJobSearch):
             shapes[i] = self.log_shape[first + i]
             nodes[i] = self.log_node[first + i]
         return subs_array, shapes_array, nodes_array
+
+    def enter_nodes(
+        self,
+        const int64_t[::1] start not None,
+        const int32_t[::1] shapes not None,
+        const int64_t[::1] first not None,
+        const int64_t[::1] positions not None,
+        int32_t[::1] node not None,
+    ):
+        """Write the node of each pod placed at its position: entry e of a sub-job has those from ``first[e]`` on.
+
+        Pods beyond the positions of their entry are left out.
+        """
+        cdef int64_t i, e
+        given_array = np.zeros(shapes.shape[0], dtype=np.int64)
+        cdef int64_t[::1] given = given_array
+        for i in range(self.log_settled):
+            for e in range(start[self.log_sub[i]], start[self.log_sub[i] + 1]):
+                if shapes[e] == self.log_shape[i]:
+                    if first[e] + given[e] < first[e + 1]:
+                        node[positions[first[e] + given[e]]] = self.log_node[i]
+                        given[e] += 1
+                    break
 
     def rows(self):
         """Of the last turn: domain, pods held at most, whether kept, score, sub-job that found no place."""

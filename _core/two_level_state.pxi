@@ -48,6 +48,8 @@ cdef class JobState(DomainCounts):
     cdef int64_t n_subs, n_entries, n_kinds
     cdef Sub* subs
     cdef Sub* settled
+    cdef int64_t* sub_rows             # request and pending of each
+    cdef int32_t* sub_running
     cdef Entry* entries
     cdef Entry* entries_settled
     cdef Entry* held               # of one sub-job, during a trial
@@ -78,11 +80,9 @@ cdef class JobState(DomainCounts):
 
     def __dealloc__(self):
         cdef int64_t i
-        if self.settled != NULL:
-            for i in range(self.n_subs):
-                free(self.settled[i].request)
-                free(self.settled[i].running)
         free(self.settled)
+        free(self.sub_rows)
+        free(self.sub_running)
         if self.trees != NULL:
             for i in range(self.n_kinds * (self.n_tiers + 1)):
                 free(self.trees[i].key)
@@ -156,15 +156,23 @@ cdef class JobState(DomainCounts):
         const int64_t[::1] entry_start not None,
         const int32_t[::1] shapes not None,
         const int64_t[::1] left not None,
-        const int32_t[:, ::1] fixed not None,
-        const int64_t[:, ::1] numbers not None,
-        const int64_t[:, :, ::1] amounts not None,
+        const int64_t[::1] min_available not None,
+        const int64_t[::1] counted not None,
+        const int64_t[::1] total not None,
+        const uint8_t[::1] stop not None,
+        const int64_t[::1] limit not None,
+        const uint8_t[::1] limited not None,
+        const uint8_t[::1] scored not None,
+        const int32_t[::1] policy not None,
+        const int32_t[::1] rank not None,
+        const int32_t[::1] record not None,
+        const int64_t[:, ::1] request not None,
+        const int64_t[:, ::1] pending not None,
         const int64_t[::1] running_start not None,
         const int32_t[::1] running not None,
     ):
-        """``fixed``: policy, kind, rank, scored, limited, record, rule; ``numbers``: limit, total, min_available,
-        counted; ``amounts``: request and pending. Not grouped: one sub-job, whose progress is the job's."""
-        cdef int64_t s = fixed.shape[0], i, k, t, e, kinds = 0, size
+        """The columns of the sub-jobs. Not grouped: one sub-job, whose progress is the job's."""
+        cdef int64_t s = rank.shape[0], i, k, t, e, kinds, size
         cdef Sub* sub
         cdef Tree* tree
         self.n_entries = entry_start[s] if self.grouped else self.job_settled.n
@@ -178,37 +186,33 @@ cdef class JobState(DomainCounts):
         self.queue = <int64_t*>grab(s * sizeof(int64_t))
         self.heap = <int64_t*>grab((s + 1) * sizeof(int64_t))
         self.is_first = <uint8_t*>grab(s)
-        for i in range(s):
-            kinds = max(kinds, fixed[i, 1] + 1)
-        self.kind_size = <int64_t*>grab(kinds * sizeof(int64_t))
-        self.kind_failed = <int64_t*>grab(kinds * sizeof(int64_t))
+        self.sub_rows = <int64_t*>claim(2 * s * self.r * sizeof(int64_t))
+        self.sub_running = <int32_t*>claim(running.shape[0] * sizeof(int32_t))
+        for i in range(running.shape[0]):
+            self.sub_running[i] = running[i]
         for i in range(s):
             sub = &self.settled[i]
-            sub.request = <int64_t*>grab(2 * self.r * sizeof(int64_t))
+            sub.request = self.sub_rows + 2 * i * self.r
             for k in range(self.r):
-                sub.request[k] = amounts[i, 0, k]
-                sub.request[self.r + k] = amounts[i, 1, k]
-                if amounts[i, 0, k] > 0 and self.packing[k] > 0.0:
+                sub.request[k] = request[i, k]
+                sub.request[self.r + k] = pending[i, k]
+                if request[i, k] > 0 and self.packing[k] > 0.0:
                     sub.weights += self.packing[k]
-            sub.policy = fixed[i, 0]
-            sub.kind = fixed[i, 1]
-            sub.rank = fixed[i, 2]
-            sub.scored = fixed[i, 3]
-            sub.limited = fixed[i, 4]
-            sub.record = fixed[i, 5]
-            sub.limit = numbers[i, 0]
-            sub.total = numbers[i, 1]
+            sub.policy = policy[i]
+            sub.rank = rank[i]
+            sub.scored = scored[i]
+            sub.limited = limited[i]
+            sub.record = record[i]
+            sub.limit = limit[i]
+            sub.total = total[i]
             self.by_rank[sub.rank] = <int32_t>i
-            self.kind_size[sub.kind] += 1
             sub.n_running = running_start[i + 1] - running_start[i]
-            sub.running = <int32_t*>grab(sub.n_running * sizeof(int32_t))
-            for k in range(sub.n_running):
-                sub.running[k] = running[running_start[i] + k]
+            sub.running = self.sub_running + running_start[i]
             if self.grouped:
                 sub.first_entry = entry_start[i]
                 sub.progress = Progress(
-                    NULL, <int32_t>(entry_start[i + 1] - entry_start[i]), fixed[i, 6], True,
-                    numbers[i, 2], numbers[i, 3], 0, 0,
+                    NULL, <int32_t>(entry_start[i + 1] - entry_start[i]), STOP if stop[i] else GO_ON, True,
+                    min_available[i], counted[i], 0, 0,
                 )
                 for e in range(entry_start[i], entry_start[i + 1]):
                     self.entries_settled[e] = Entry(shapes[e], self.job_entries[shapes[e]].name, left[e], 0, 0)
@@ -219,6 +223,11 @@ cdef class JobState(DomainCounts):
                 for e in range(self.n_entries):
                     self.entries_settled[e] = self.job_entries[e]
                     sub.n_roles += self.job_entries[e].left > 0
+        kinds = self.find_kinds()
+        self.kind_size = <int64_t*>grab(kinds * sizeof(int64_t))
+        self.kind_failed = <int64_t*>grab(kinds * sizeof(int64_t))
+        for i in range(s):
+            self.kind_size[self.settled[i].kind] += 1
         self.trees = <Tree*>grab(kinds * (self.n_tiers + 1) * sizeof(Tree))
         self.n_kinds = kinds
         for k in range(kinds):
@@ -252,6 +261,59 @@ cdef class JobState(DomainCounts):
                 self.counts[i].most = 0
                 for k in range(self.n_states):
                     self.counts[i].most = max(self.counts[i].most, self.fit_in_state(i, <int32_t>k))
+
+    cdef bint alike(self, const Sub* a, const Sub* b) noexcept nogil:
+        """Whether two sub-jobs agree in every number that the search reads, rank and policy apart."""
+        cdef int64_t e
+        cdef const Entry* x = self.entries_settled + a.first_entry
+        cdef const Entry* y = self.entries_settled + b.first_entry
+        if (
+            a.limit != b.limit or a.total != b.total or a.record != b.record
+            or a.scored != b.scored or a.limited != b.limited
+            or a.progress.n != b.progress.n or a.progress.rule != b.progress.rule
+            or a.progress.min_available != b.progress.min_available or a.progress.counted != b.progress.counted
+            or (self.r and memcmp(a.request, b.request, 2 * self.r * sizeof(int64_t)) != 0)
+        ):
+            return False
+        for e in range(a.progress.n):
+            if x[e].shape != y[e].shape or x[e].left != y[e].left:
+                return False
+        return True
+
+    cdef uint64_t hash_sub(self, const Sub* sub) noexcept nogil:
+        """Equal for sub-jobs that are alike."""
+        cdef uint64_t h = <uint64_t>sub.limit * 31 + <uint64_t>sub.progress.min_available
+        cdef int64_t k
+        for k in range(2 * self.r):
+            h = (h ^ <uint64_t>sub.request[k]) * <uint64_t>0x9E3779B97F4A7C15
+            h ^= h >> 29
+        for k in range(sub.first_entry, sub.first_entry + sub.progress.n):
+            h = (h ^ (<uint64_t>self.entries_settled[k].left << 32 | <uint64_t>self.entries_settled[k].shape))
+            h = h * <uint64_t>0x9E3779B97F4A7C15
+            h ^= h >> 29
+        return h
+
+    cdef int64_t find_kinds(self) except -1:
+        """Number the kinds of the sub-jobs; answers how many there are."""
+        cdef int64_t i, kinds = 0, n_slots = 4
+        cdef uint64_t slot
+        cdef int32_t* slots
+        while n_slots < 2 * self.n_subs:
+            n_slots *= 2
+        slots = <int32_t*>grab(n_slots * sizeof(int32_t))
+        for i in range(self.n_subs):
+            slot = self.hash_sub(&self.settled[i]) & <uint64_t>(n_slots - 1)
+            # One more than the number of the first sub-job of a kind; 0: free.
+            while slots[slot] and not self.alike(&self.settled[slots[slot] - 1], &self.settled[i]):
+                slot = (slot + 1) & <uint64_t>(n_slots - 1)
+            if slots[slot]:
+                self.settled[i].kind = self.settled[slots[slot] - 1].kind
+            else:
+                self.settled[i].kind = <int32_t>kinds
+                slots[slot] = <int32_t>i + 1
+                kinds += 1
+        free(slots)
+        return kinds
 
     cdef int make_room_for_states(self, int64_t more) except -1:
         """So many further states; more than one attempt needs, so that not every one begins by forgetting."""

@@ -395,6 +395,43 @@ cdef class SubJobSearch(JobState):
             return 0
         return self.pick(number, &self.scratch, &domain)
 
+    cdef double most_of(self, const Sub* sub, int32_t given) noexcept nogil:
+        """What the score of a sub-job inside a HyperNode cannot exceed; -inf: it has no place there."""
+        cdef int64_t t, i, end
+        cdef int32_t start = given
+        cdef double most = -INFINITY, key
+        if not sub.limited:
+            self.count_for(sub, self.tier_of[given] if given >= 0 else self.n_tiers)
+            return self.key_of(sub, given)
+        start = self.start_of(given, sub.record, sub.limit)
+        if start == NOWHERE:
+            return most
+        for t in range(self.n_tiers):
+            if self.tiers[t] > sub.limit or (self.proper and start >= 0 and t > self.tier_of[start]):
+                break
+            if self.proper and start >= 0 and t == self.tier_of[start]:
+                # In a proper tree no other domain of its tier is below it.
+                i = self.place_in_tier[start]
+                end = i + 1
+            else:
+                i = self.tier_start[t] if start < 0 else self.first_of(t, self.place_of[start])
+                end = self.tier_start[t + 1] if start < 0 else self.first_of(t, self.end_of[start])
+            if i == end:
+                continue
+            self.count_for(sub, t)
+            while i < end:
+                key = self.key_of(sub, self.tier_domains[i])
+                most = key if key > most else most
+                i += 1
+            # Of one role the counts are exact: it goes to this tier.
+            if sub.n_roles == 1 and most > -INFINITY:
+                return most
+        if start < 0 and self.top_tier <= sub.limit:
+            self.count_for(sub, self.n_tiers)
+            key = self.key_of(sub, -1)
+            most = key if key > most else most
+        return most
+
     cdef bint place_sub(self, int32_t number, int32_t given) noexcept nogil:
         """Place one sub-job inside a HyperNode: in the best of the closest tier that has a solution."""
         cdef Sub* sub = &self.subs[number]

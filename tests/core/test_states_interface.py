@@ -5,7 +5,7 @@ import pytest
 
 from workbench._core import states as kernel
 from workbench.errors import CapacityError, InputError
-from workbench.kernels.states import best_bottlenecks, bottlenecks
+from workbench.kernels.states import alike, best_bottlenecks, bottlenecks
 
 FLAT = np.ones((3, 3))
 
@@ -67,3 +67,27 @@ def test_the_kernel_itself_keeps_inside_its_arrays():
         kernel.bottlenecks(FLAT, np.array([[8]], dtype=np.uint64))
     with pytest.raises(ValueError, match="words"):
         kernel.bottlenecks(FLAT, np.zeros((1, 2), dtype=np.uint64))
+
+
+def test_nodes_are_alike_when_state_and_requests_in_their_order_are():
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        m = int(rng.integers(0, 30))
+        count = rng.integers(0, 3, m)
+        first = np.concatenate([[0], np.cumsum(count)])[:-1][:m].astype(np.int64)
+        wanted = rng.integers(1, 3, int(count.sum()) + 1)
+        matrix = rng.integers(-1, 1, m).astype(np.int32)
+        free = rng.integers(0, 2, (m, 2)).astype(np.uint64)
+        want: dict[object, list[int]] = {}
+        for i in range(m):
+            requests = tuple(wanted[first[i] : first[i] + count[i]].tolist())
+            want.setdefault((int(matrix[i]), tuple(free[i].tolist()), requests), []).append(i)
+        found = [group.tolist() for group in alike(matrix, free, wanted, first, count)]
+        assert found == list(want.values())
+
+
+@pytest.mark.parametrize(("first", "count"), [([0, 1], [1, 2]), ([0], [1]), ([-1, 0], [1, 1]), ([0, 3], [1, -1])])
+def test_pods_that_are_not_there_are_refused(first, count):
+    arrays = np.array(first, dtype=np.int64), np.array(count, dtype=np.int64)
+    with pytest.raises(InputError):
+        alike(np.zeros(2, dtype=np.int32), np.zeros((2, 1), dtype=np.uint64), np.ones(2, dtype=np.int64), *arrays)

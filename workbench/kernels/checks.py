@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from workbench._core.ranges import first_outside
 from workbench.errors import InputError
 
 __all__ = ["as_array", "check_length", "check_number", "check_range"]
@@ -27,6 +28,9 @@ def as_array(name: str, value: object, dtype: DTypeLike, ndim: int) -> NDArray[A
         # The usual case first: to make a dtype to compare with takes longer than the rest.
         return value if value.flags.c_contiguous else np.ascontiguousarray(value)
     expected = np.dtype(dtype)
+    # What is right is let through at once: an array of another byte order is no equal dtype.
+    if type(value) is np.ndarray and value.dtype == expected and value.ndim == ndim and value.flags.c_contiguous:
+        return value
     if not isinstance(value, np.ndarray):
         raise InputError("not a numpy array", source=name, got=type(value).__name__, expected=f"{expected} array")
     if value.dtype != expected or not value.dtype.isnative:
@@ -43,13 +47,11 @@ def check_length(name: str, array: NDArray[Any], length: int) -> None:
 
 
 def check_range(name: str, array: NDArray[Any], low: int, high: int) -> None:
-    """Refuse an array with an entry outside ``low .. high`` (both included)."""
-    if array.size == 0:
-        return
-    if int(array.min()) < low or int(array.max()) > high:
-        flat = array.reshape(-1)
-        at = int(np.argmax((flat < low) | (flat > high)))
-        raise InputError("out of range", source=name, where=f"entry {at}", got=str(flat[at]), expected=f"{low}..{high}")
+    """Refuse a C-contiguous array of numbers with an entry outside ``low .. high`` (both included)."""
+    at = first_outside(array, low, high)
+    if at >= 0:
+        found = str(array.reshape(-1)[at])
+        raise InputError("out of range", source=name, where=f"entry {at}", got=found, expected=f"{low}..{high}")
 
 
 def check_number(name: str, value: int, low: int, high: int) -> int:

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from workbench._core import states as kernel
 from workbench.errors import CapacityError, InputError
-from workbench.kernels.checks import as_array
+from workbench.kernels.checks import as_array, check_length, check_range
 
-__all__ = ["MAX_TABLE_DEVICES", "best_bottlenecks", "bottlenecks"]
+__all__ = ["MAX_TABLE_DEVICES", "alike", "best_bottlenecks", "bottlenecks"]
 
 MAX_TABLE_DEVICES = 16
 
@@ -74,6 +74,52 @@ def bottlenecks(pair_weight_gb_s: NDArray[np.float64], sets: NDArray[np.uint64])
     if n % 64 and len(masks) and int(masks[:, -1].max()) >> n % 64:
         raise InputError("device outside the machine", source="sets", expected=f"bits 0 to {n - 1}")
     return kernel.bottlenecks(weights, masks)
+
+
+def alike(
+    matrix: NDArray[np.int32],
+    free: NDArray[np.uint64],
+    wanted: NDArray[np.int64],
+    first: NDArray[np.int64],
+    count: NDArray[np.int64],
+) -> list[NDArray[np.intp]]:
+    """Groups of nodes in the same state that hold pods with the same requests in the same order.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (m,), int32
+        Which bandwidth matrix each node has.
+    free : ndarray of shape (m, w), uint64
+        Its free GPUs.
+    wanted : ndarray of int64
+        GPUs of each pod; those of node i are ``wanted[first[i]:first[i] + count[i]]``.
+    first, count : ndarray of shape (m,), int64
+
+    Returns
+    -------
+    list of ndarray of intp
+        Nodes of each group, ascending; groups in the order of their first nodes.
+
+    Raises
+    ------
+    InputError
+        Wrong dtype or shape, pods outside of `wanted`.
+    """
+    matrix, free = as_array("matrix", matrix, np.int32, 1), as_array("free", free, np.uint64, 2)
+    first, count = as_array("first", first, np.int64, 1), as_array("count", count, np.int64, 1)
+    wanted = as_array("wanted", wanted, np.int64, 1)
+    for name, array in (("free", free), ("first", first), ("count", count)):
+        check_length(name, array, len(matrix))
+    check_range("first", first, 0, len(wanted))
+    check_range("count", count, 0, len(wanted))
+    if len(matrix) and int((first + count).max()) > len(wanted):
+        raise InputError("pods that are not there", source="count", expected=f"first + count <= {len(wanted)}")
+    kinds, n_kinds = kernel.kinds_of_nodes(matrix, free, wanted, first, count)
+    if n_kinds < 2:
+        return [np.arange(len(kinds))] if n_kinds else []
+    order = np.argsort(kinds, kind="stable")
+    ends = np.bincount(kinds).cumsum().tolist()
+    return [order[begin:end] for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
 def _checked(given: NDArray[np.float64]) -> NDArray[np.float64]:

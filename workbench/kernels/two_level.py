@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from workbench._core import two_level as _core
+from workbench._core.ranges import first_outside, is_offsets, is_order
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.checks import as_array, check_length, check_number, check_range
 from workbench.kernels.domains import (
@@ -75,7 +77,7 @@ class DomainTree:
         self.forest = forest
         self.walk = as_array("walk", walk, np.int32, 1)
         check_length("walk", walk, d)
-        if not np.array_equal(np.sort(walk), np.arange(d)):
+        if not is_order(self.walk, np.zeros(d, dtype=np.uint8)):
             raise InputError("no order", source="walk", expected=f"each of 0..{d - 1} once")
         self.end = as_array("end", end, np.int32, 1)
         check_length("end", end, d)
@@ -254,7 +256,10 @@ class SubJobs:
 
 
 class Tried(NamedTuple):
-    """The HyperNodes of the last turn's gradients in the order of tier and walk, up to the tier that decided."""
+    """The HyperNodes of the last turn's gradients in the order of tier and walk, up to the tier that decided.
+
+    After a turn with a solution some that could not win are left out.
+    """
 
     domains: NDArray[np.int32]
     holds: NDArray[np.int64]
@@ -324,7 +329,7 @@ class TwoLevel:
         scale: float = 1.0,
     ) -> None:
         n, d, r = tree.n, len(tree.forest), _columns(nodes.idle)
-        self._d = d
+        self._d, self._s, self._n_shapes = d, len(subs.rank), len(shapes)
         idle = _amounts("idle", nodes.idle, (n, r), -MAX_QUANTITY)
         used = _amounts("used", nodes.used, (n, r), 0)
         allocatable = _amounts("allocatable", nodes.allocatable, (n, r), 0)
@@ -382,9 +387,9 @@ class TwoLevel:
 
     def _add(self, shapes: Sequence[Shape], n: int, r: int) -> None:
         for shape in shapes:
-            check_length("request", as_array("request", shape.request, np.int64, 1), r)
-        rows = np.array([shape.request for shape in shapes], dtype=np.int64).reshape(len(shapes), r)
-        check_range("request", rows, 0, MAX_QUANTITY)
+            request = as_array("request", shape.request, np.int64, 1)
+            check_length("request", request, r)
+            check_range("request", request, 0, MAX_QUANTITY)
         # Shapes share these arrays as a rule.
         for feasible in {id(shape.feasible): shape.feasible for shape in shapes}.values():
             if feasible is not None:
@@ -392,25 +397,24 @@ class TwoLevel:
         for extra in {id(shape.extra): shape.extra for shape in shapes}.values():
             if extra is not None:
                 check_length("extra", as_array("extra", extra, np.float64, 1), n)
-                if not bool((np.abs(extra) <= MAX_SCORE).all()):
+                if first_outside(np.ascontiguousarray(extra), -MAX_SCORE, MAX_SCORE) >= 0:
                     limits = f"-{MAX_SCORE:g}..{MAX_SCORE:g}"
                     raise InputError("not finite or too large", source="extra", expected=limits)
-        for row, shape in zip(rows, shapes, strict=True):
-            self._c.add_shape(row, shape.feasible, shape.extra)
+        for shape in shapes:
+            self._c.add_shape(*shape)
 
     def _job_counts(self, job: Job, n_shapes: int) -> NDArray[np.int64]:
         m = as_array("left", job.left, np.int64, 1).shape[0]
         if m < n_shapes:
             raise InputError("fewer roles than shapes", source="left", got=str(m), expected=f">= {n_shapes}")
-        columns = [
-            _amounts(name, array, (m,), 0)
-            for name, array in (("left", job.left), ("present", job.present), ("minimums", job.minimums))
-        ]
-        counts = np.stack(columns, axis=1)
-        if counts[n_shapes:, 0].any():
+        counts = np.empty((m, 3), dtype=np.int64)
+        counts[:, 0] = left = _amounts("left", job.left, (m,), 0)
+        counts[:, 1] = _amounts("present", job.present, (m,), 0)
+        counts[:, 2] = _amounts("minimums", job.minimums, (m,), 0)
+        if m > n_shapes and left[n_shapes:].any():
             raise InputError("a role without a shape has pods left", source="left", expected="0")
-        if int(counts[:, 0].sum()) > MAX_PODS_PER_CALL:
-            raise CapacityError(f"left: {int(counts[:, 0].sum())} pods, at most {MAX_PODS_PER_CALL}")
+        if int(left.sum()) > MAX_PODS_PER_CALL:
+            raise CapacityError(f"left: {int(left.sum())} pods, at most {MAX_PODS_PER_CALL}")
         return counts
 
     def _set_job(self, job: Job, counts: NDArray[np.int64], d: int, r: int) -> None:
@@ -436,8 +440,9 @@ class TwoLevel:
         )
 
     def _set_subs(self, subs: SubJobs, job: Job, n_shapes: int, d: int, r: int, n: int) -> None:
-        s = as_array("rank", subs.rank, np.int32, 1).shape[0]
-        if not np.array_equal(np.sort(subs.rank), np.arange(s)):
+        rank = as_array("rank", subs.rank, np.int32, 1)
+        s = rank.shape[0]
+        if not is_order(rank, np.zeros(s, dtype=np.uint8)):
             raise InputError("no order", source="rank", expected=f"each of 0..{s - 1} once")
         if not job.grouped and s != 1:
             raise InputError("a job that is not grouped has one sub-job", source="rank", got=str(s), expected="1")
@@ -446,28 +451,25 @@ class TwoLevel:
         if job.grouped and int(left.sum()) > MAX_PODS_PER_CALL:
             raise CapacityError(f"left: {int(left.sum())} pods, at most {MAX_PODS_PER_CALL}")
         running_start, running = _csr("running", subs.running_start, subs.running, s, n, lowest=-1)
-        check_range("policy", as_array("policy", subs.policy, np.int32, 1), -1, len(job.wanted) - 1)
-        check_range("record", as_array("record", subs.record, np.int32, 1), NO_RECORD, d - 1)
-        numbers = np.stack(
-            [
-                as_array("limit", subs.limit, np.int64, 1),
-                _amounts("total", subs.total, (s,), 1),
-                _amounts("min_available", subs.min_available, (s,), 0),
-                _amounts("counted", subs.counted, (s,), 0),
-            ],
-            axis=1,
+        self._c.set_subs(
+            start,
+            shapes,
+            left,
+            _amounts("min_available", subs.min_available, (s,), 0),
+            _amounts("counted", subs.counted, (s,), 0),
+            _amounts("total", subs.total, (s,), 1),
+            _flags("stop_after_failure", subs.stop_after_failure, s),
+            _column("limit", subs.limit, np.int64, s),
+            _flags("limited", subs.limited, s),
+            _flags("scored", subs.scored, s),
+            _numbers("policy", subs.policy, s, -1, len(job.wanted) - 1),
+            rank,
+            _numbers("record", subs.record, s, NO_RECORD, d - 1),
+            _amounts("request", subs.request, (s, r), 0),
+            _amounts("pending", subs.pending, (s, r), 0),
+            running_start,
+            running,
         )
-        amounts = np.stack(
-            [_amounts("request", subs.request, (s, r), 0), _amounts("pending", subs.pending, (s, r), 0)], axis=1
-        )
-        rule = np.where(subs.stop_after_failure, _RULES["stop"], _RULES["go-on"])
-        fixed = np.stack(
-            [subs.policy, np.zeros(s), subs.rank, subs.scored, subs.limited, subs.record, rule], axis=1
-        ).astype(np.int32)
-        fixed[:, 1] = _kinds(
-            np.concatenate([fixed[:, 3:], numbers, amounts.reshape(s, -1)], axis=1), start, shapes, left
-        )
-        self._c.set_subs(start, shapes, left, fixed, numbers, amounts, running_start, running)
 
     def turn(self) -> bool:
         """One turn; False: no HyperNode has a solution, and everything is as before."""
@@ -531,30 +533,58 @@ class TwoLevel:
         """Sub-job, shape and node of each pod from the ``first``-th on, in the order of placement."""
         return self._c.placed(check_number("first", first, 0, self.n_placed))
 
+    def enter_nodes(
+        self,
+        start: NDArray[np.int64],
+        shapes: NDArray[np.int32],
+        first: NDArray[np.int64],
+        positions: NDArray[np.int64],
+        node: NDArray[np.int32],
+    ) -> None:
+        """Enter the node of every pod placed at its position.
+
+        Parameters
+        ----------
+        start : ndarray of shape (s + 1,), int64
+        shapes : ndarray of int32
+            Sub-job i has the entries ``start[i]`` to ``start[i + 1]``, one per shape.
+        first : ndarray of int64
+            Entry e has the positions ``positions[first[e]:first[e + 1]]``, which its pods take in their order.
+        positions : ndarray of int64
+        node : ndarray of int32
+            Written; where no pod was placed it stays as it is.
+        """
+        start, shapes = _csr("", start, shapes, self._s, self._n_shapes)
+        first, positions = _csr("position", first, positions, len(shapes), len(node), dtype=np.int64)
+        self._c.enter_nodes(start, shapes, first, positions, as_array("node", node, np.int32, 1))
+
     def tried(self) -> Tried:
         """What the last turn looked at."""
         return Tried(*self._c.rows())
 
 
-def _kinds(
-    numbers: NDArray[np.int64], start: NDArray[np.int64], shapes: NDArray[np.int32], left: NDArray[np.int64]
-) -> list[int]:
-    """Number of each sub-job's kind: alike in every number that a search reads, rank and policy apart."""
-    lengths = np.diff(start)
-    found: list[int] = [0] * len(lengths)
-    kinds: dict[bytes, int] = {}
-    for length in np.unique(lengths).tolist():
-        subs = np.flatnonzero(lengths == length)
-        entries = start[subs][:, None] + np.arange(length)
-        table = np.concatenate([lengths[subs, None], numbers[subs], shapes[entries], left[entries]], axis=1)
-        keys = table.view(np.dtype((np.void, table.strides[0])))[:, 0].tolist()
-        for i, key in zip(subs.tolist(), keys, strict=True):
-            found[i] = kinds.setdefault(key, len(kinds))
-    return found
+def _column(name: str, value: NDArray[Any], dtype: DTypeLike, s: int) -> NDArray[Any]:
+    array = as_array(name, value, dtype, 1)
+    check_length(name, array, s)
+    return array
+
+
+def _numbers(name: str, value: NDArray[np.int32], s: int, low: int, high: int) -> NDArray[np.int32]:
+    array: NDArray[np.int32] = _column(name, value, np.int32, s)
+    check_range(name, array, low, high)
+    return array
+
+
+def _flags(name: str, value: NDArray[np.bool_], s: int) -> NDArray[np.uint8]:
+    return _column(name, value, np.bool_, s).view(np.uint8)
 
 
 def _columns(array: NDArray[np.int64]) -> int:
     return int(as_array("idle", array, np.int64, 2).shape[1])
+
+
+#: Read-only arrays, such as a snapshot's, by what they were checked for: every search hands them over again.
+_CHECKED: WeakValueDictionary[tuple[int, int, int], NDArray[np.int64]] = WeakValueDictionary()
 
 
 def _amounts(
@@ -563,18 +593,29 @@ def _amounts(
     array: NDArray[np.int64] = as_array(name, value, np.int64, len(shape))
     if array.shape != shape:
         raise InputError("wrong shape", source=name, got=str(array.shape), expected=str(shape))
+    lasting = not array.flags.writeable and array.flags.owndata
+    if lasting and _CHECKED.get((id(array), low, high)) is array:
+        return array
     check_range(name, array, low, high)
+    if lasting:
+        _CHECKED[id(array), low, high] = array
     return array
 
 
 def _csr(
-    name: str, start: NDArray[np.int64], entries: NDArray[np.int32], rows: int, size: int, lowest: int = 0
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    name: str,
+    start: NDArray[np.int64],
+    entries: NDArray[Any],
+    rows: int,
+    size: int,
+    lowest: int = 0,
+    dtype: DTypeLike = np.int32,
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
     source = f"{name}_start".lstrip("_")
     start = as_array(source, start, np.int64, 1)
     check_length(source, start, rows + 1)
-    entries = as_array(source.replace("start", "entries"), entries, np.int32, 1)
-    if int(start[0]) != 0 or int(start[-1]) != entries.shape[0] or bool((start[1:] < start[:-1]).any()):
+    entries = as_array(source.replace("start", "entries"), entries, dtype, 1)
+    if not is_offsets(start, entries.shape[0]):
         raise InputError("no CSR offsets", source=source, expected=f"ascending from 0 to {entries.shape[0]}")
     check_range(source.replace("start", "entries"), entries, lowest, size - 1)
     return start, entries

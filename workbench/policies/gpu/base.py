@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InternalError
+from workbench.kernels.states import alike
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
@@ -185,18 +186,19 @@ class GpuQuestions:
         if whole is not None:
             return whole
         wanted = np.array([role.n_gpus for role in gang.roles], dtype=np.int64)[gang.role_of_pod]
-        pods = np.flatnonzero((node >= 0) & (wanted > 0))
+        pods = ((node >= 0) & (wanted > 0)).nonzero()[0]
         if len(pods) == 0:
             return Dealt(None)
         gpu_free = self.ledger.gpu_free
         words = np.zeros((gang.n_pods, gpu_free.shape[1]), dtype=np.uint64)
         pods = pods[np.argsort(node[pods], kind="stable")]
         node_of_pod = node[pods]
-        first = np.flatnonzero(np.diff(node_of_pod, prepend=-1))
-        nodes, count = node_of_pod[first], np.diff(first, append=len(pods))
+        bounds = np.concatenate([[0], (node_of_pod[1:] != node_of_pod[:-1]).nonzero()[0] + 1, [len(pods)]])
+        first = bounds[:-1]
+        nodes, count = node_of_pod[first], bounds[1:] - first
         sums = np.add.reduceat(wanted[pods], first)
         free = gpu_free[nodes]
-        n_free = np.bitwise_count(free).sum(axis=1, dtype=np.int64)
+        n_free = _counts(free)
         if (sums > n_free).any():
             raise InternalError("a node policy gave a node more GPU pods than it has free GPUs")
         everything = (count == 1) & (sums == n_free)
@@ -207,13 +209,14 @@ class GpuQuestions:
         else:
             done = np.zeros(len(nodes), dtype=np.bool_)
         asked: list[tuple[NodeGpus, Sequence[int], int]] = []
-        for number in np.unique(matrix[done]):
-            asked.append((self._node_gpus(0, int(number)), (1,), int((matrix[done] == number).sum())))
-        if words.shape[1] == 1:
+        asked += self._of_matrices(matrix[done])
+        if words.shape[1] == 1 and self.ledger.snapshot.matrices:
             done |= self._deal_singles(words, pods[first], sums, free, matrix, ~done & (count == 1), asked)
-        rest = np.flatnonzero(~done)
-        for same, requests in _alike(matrix[rest], free[rest], wanted[pods], first[rest], count[rest]):
+        rest = (~done).nonzero()[0]
+        sorted_wanted = wanted[pods]
+        for same in alike(matrix[rest], free[rest], sorted_wanted, first[rest], count[rest]) if len(rest) else ():
             at = rest[same]
+            requests = tuple(sorted_wanted[first[at[0]] : bounds[at[0] + 1]].tolist())
             gpus = self._node_gpus(words_to_mask(free[at[0]]), int(matrix[at[0]]))
             masks = self.policy.choose(gpus, requests)
             if masks is None:
@@ -234,9 +237,13 @@ class GpuQuestions:
         words = self.ledger.gpu_free.take(node, axis=0)
         if (_counts(words) != n_gpus).any() or int(np.bincount(node).max()) > 1:
             return None
-        counts = np.bincount(self.ledger.snapshot.node_matrix.take(node) + 1)
-        asked = [(self._node_gpus(0, int(i) - 1), (1,), int(counts[i])) for i in counts.nonzero()[0]]
+        asked = self._of_matrices(self.ledger.snapshot.node_matrix.take(node))
         return Dealt(words, tuple(self.policy.warnings(asked)))
+
+    def _of_matrices(self, matrix: Ints) -> list[tuple[NodeGpus, Sequence[int], int]]:
+        """The question of a node whose only pod takes everything, with the number of nodes of each matrix."""
+        counts = np.bincount(matrix + 1)
+        return [(self._node_gpus(0, int(i) - 1), (1,), int(counts[i])) for i in counts.nonzero()[0]]
 
     def _deal_singles(
         self,
@@ -277,26 +284,3 @@ def _check_masks(policy: str, gpus: NodeGpus, requests: Sequence[int], masks: Se
         if mask & ~gpus.free or mask & given or mask.bit_count() != count:
             raise InternalError(f"{policy} chose GPUs {mask:b} for a pod of {count}, free are {gpus.free & ~given:b}")
         given |= mask
-
-
-#: Odd, and its powers look random.
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
-
-
-def _alike(
-    matrix: Ints, free: Words, wanted: Longs, first: npt.NDArray[np.intp], count: npt.NDArray[np.intp]
-) -> list[tuple[npt.NDArray[np.intp], tuple[int, ...]]]:
-    """Groups of nodes in the same state that hold pods with the same requests in the same order."""
-    groups: list[tuple[npt.NDArray[np.intp], tuple[int, ...]]] = []
-    for size in np.unique(count).tolist():
-        nodes = np.flatnonzero(count == size)
-        requests = wanted[first[nodes][:, None] + np.arange(size)]
-        table = np.concatenate([matrix[nodes, None], free[nodes].view(np.int64), requests], axis=1, dtype=np.int64)
-        # Any sort that brings equal rows together: one number of a row sorts faster than the row. Should two kinds of
-        # rows share a number, a kind may be cut in several groups, which get the same answer.
-        digest = table.view(np.uint64) @ _FACTOR ** np.arange(1, table.shape[1] + 1, dtype=np.uint64)
-        order = np.argsort(digest, kind="stable")
-        cuts = np.flatnonzero((table[order[1:]] != table[order[:-1]]).any(axis=1)) + 1
-        for same in np.split(order, cuts):
-            groups.append((nodes[same], tuple(requests[same[0]].tolist())))
-    return sorted(groups, key=lambda group: int(group[0][0]))

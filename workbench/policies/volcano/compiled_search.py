@@ -38,8 +38,7 @@ def compiled_search(
     gang, snapshot, demand = request.gang, request.snapshot, request.demand
     topology = snapshot.topology
     roles = np.array([*demand.order, *demand.best_effort], dtype=np.int64)
-    place = np.empty(len(gang.roles), dtype=np.int32)
-    place[roles] = np.arange(len(roles), dtype=np.int32)
+    place = _places(request)
     progress = JobProgress.start(gang, snapshot)
     cached = cache_names(gang)
     numbers = {name: i for i, name in enumerate(dict.fromkeys(cached))}
@@ -62,8 +61,9 @@ def compiled_search(
         record=record,
         wanted=np.array([gang.min_subgroups[name] for name in policies], dtype=np.int64),
     )
-    rank = np.empty(len(subs), dtype=np.int32)
-    rank[_order(gang.key, subs)] = np.arange(len(subs), dtype=np.int32)
+    rank = np.arange(len(subs), dtype=np.int32)
+    if len(subs) > 1:
+        rank[_order(gang.key, subs)] = rank.copy()
     numbers_of_policies = {name: i for i, name in enumerate(policies)}
     columns = SubJobColumns(
         start=subs.start,
@@ -81,8 +81,8 @@ def compiled_search(
         record=np.array(records, dtype=np.int32),
         request=subs.request,
         pending=subs.pending,
-        running_start=_starts([len(nodes) for nodes in subs.running_nodes]),
-        running=np.concatenate(subs.running_nodes).astype(np.int32),
+        running_start=_starts(subs.running_nodes),
+        running=np.concatenate(subs.running_nodes).astype(np.int32) if gang.ready else _NONE,
     )
     shapes = []
     for role in demand.order:
@@ -133,18 +133,17 @@ def last_fit(request: Request, search: TwoLevel, last_tried: int | None) -> tupl
 def nodes_of_pods(request: Request, subs: SubJobs, search: TwoLevel) -> Ints:
     """Node of each pod of the gang, -1 for none; the pods of a role in a sub-job are taken in their order."""
     node = np.full(request.gang.n_pods, -1, dtype=np.int32)
-    owner, shape, nodes = search.placed()
-    n_roles = len(request.gang.roles)
-    place = np.zeros(n_roles, dtype=np.int64)
-    place[list(request.demand.order)] = np.arange(len(request.demand.order))
-    # Entries are sorted by sub-job and by the order of roles, which is the kernel's.
-    entries = np.repeat(np.arange(len(subs)), np.diff(subs.start)) * n_roles + place[subs.roles]
-    entry = np.searchsorted(entries, owner.astype(np.int64) * n_roles + shape)
-    by_entry = np.argsort(entry, kind="stable")
-    entry = entry[by_entry]
-    before = np.searchsorted(entry, entry)
-    node[subs.positions[subs.first[entry] + np.arange(len(entry)) - before]] = nodes[by_entry]
+    place = _places(request)
+    search.enter_nodes(subs.start, place[subs.roles], subs.first, subs.positions, node)
     return node
+
+
+def _places(request: Request) -> Ints:
+    """Of each role its number among the kernel's."""
+    demand = request.demand
+    place = np.empty(len(request.gang.roles), dtype=np.int32)
+    place[[*demand.order, *demand.best_effort]] = np.arange(len(place), dtype=np.int32)
+    return place
 
 
 def _order(key: str, subs: SubJobs) -> npt.NDArray[np.intp]:
@@ -159,5 +158,10 @@ def _order(key: str, subs: SubJobs) -> npt.NDArray[np.intp]:
     return order
 
 
-def _starts(lengths: Sequence[int]) -> Longs:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+_NONE = np.zeros(0, dtype=np.int32)
+
+
+def _starts(arrays: Sequence[Ints]) -> Longs:
+    start = np.zeros(len(arrays) + 1, dtype=np.int64)
+    np.cumsum([len(array) for array in arrays], out=start[1:])
+    return start

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.model.gang import Gang, TopologyConstraint
@@ -49,11 +50,20 @@ def limits_of(gang: Gang, topology: Topology, *, gradients: bool = True) -> Limi
         Whether the plugin network-topology-aware says which HyperNodes are tried. Without it only the virtual top is,
         and no tier restricts anything (volcano-topology.md 5.6).
     """
-    tiers = tiers_by_name(topology) if _names_a_tier(gang) else {}
     # Sub-groups of one policy wish for the same: each wish is looked at once.
-    numbers: dict[TopologyConstraint | None, int] = {}
-    number_of = [numbers.setdefault(group.constraint, len(numbers)) for group in gang.sub_groups]
-    job, wishes = adjust_constraints(gang.constraint, list(numbers), tiers, topology.top_tier)
+    numbers: dict[tuple[object, ...] | None, int] = {}
+    constraints: list[TopologyConstraint | None] = []
+    number_of = []
+    for group in gang.sub_groups:
+        wish = group.constraint
+        # Its fields are hashed faster than the value itself.
+        key = None if wish is None else (wish.mode, wish.highest_tier, wish.highest_tier_name)
+        number = numbers.setdefault(key, len(constraints))
+        if number == len(constraints):
+            constraints.append(wish)
+        number_of.append(number)
+    tiers = tiers_by_name(topology) if _name_a_tier([gang.constraint, *constraints]) else {}
+    job, wishes = adjust_constraints(gang.constraint, constraints, tiers, topology.top_tier)
     limits = [hard_tier(wish) for wish in wishes]
     warnings = {_no_limit(job, "the job"): None}
     if None in limits:
@@ -77,6 +87,5 @@ def _no_limit(constraint: TopologyConstraint | None, who: str) -> str:
     return f"{who} is hard without highestTierAllowed: it restricts nothing"
 
 
-def _names_a_tier(gang: Gang) -> bool:
-    constraints = [gang.constraint, *(group.constraint for group in gang.sub_groups)]
+def _name_a_tier(constraints: Sequence[TopologyConstraint | None]) -> bool:
     return any(constraint is not None and constraint.highest_tier_name for constraint in constraints)

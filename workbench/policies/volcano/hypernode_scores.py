@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -125,17 +126,24 @@ def best(scores: Floats) -> int:
     return int(np.argmax(scores)) if len(scores) else -1
 
 
+#: By topology and weight: checking 10,000 HyperNodes takes as long as a small search.
+_SCORES: WeakKeyDictionary[Topology, dict[float, TopologyScores]] = WeakKeyDictionary()
+
+
 def topology_scores_newest(topology: Topology, weight: float) -> TopologyScores:
     """What each HyperNode is worth as LCA of a leaf and the record: the virtual top counts as the highest tier."""
-    lowest = topology.tiers[0] if topology.tiers else topology.top_tier
-    return TopologyScores(
-        topology.forest,
-        tier_scores(topology.tier, lowest, topology.top_tier, flat=1.0),
-        own=1.0,
-        top=0.0,
-        weight=weight,
-        roots_meet=True,
-    )
+    known = _SCORES.setdefault(topology, {})
+    if weight not in known:
+        lowest = topology.tiers[0] if topology.tiers else topology.top_tier
+        known[weight] = TopologyScores(
+            topology.forest,
+            tier_scores(topology.tier, lowest, topology.top_tier, flat=1.0),
+            own=1.0,
+            top=0.0,
+            weight=weight,
+            roots_meet=True,
+        )
+    return known[weight]
 
 
 def fading_weights(topology: Topology, fading: float) -> list[tuple[int, float]]:

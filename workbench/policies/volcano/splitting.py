@@ -161,53 +161,56 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
     by_name = {pod.name: pod for pod in running}
     groups, role_of = gang.sub_groups, gang.role_of_pod
     lengths = [len(group.pods) for group in groups]
-    grouped = np.fromiter(chain.from_iterable(group.pods for group in groups), np.int64, sum(lengths))
+    positions = np.fromiter(chain.from_iterable(group.pods for group in groups), np.int64, sum(lengths))
     taken = np.zeros(gang.n_pods, dtype=np.bool_)
-    taken[grouped] = True
-    rest = np.flatnonzero(~taken)
-    runs = [[by_name.pop(name) for name in group.running if name in by_name] for group in groups]
+    taken[positions] = True
+    rest = (~taken).nonzero()[0]
+    runs: list[list[RunningPod]] = [[] for _ in groups]
+    if running:
+        runs = [[by_name.pop(name) for name in group.running if name in by_name] for group in groups]
     default = bool(len(rest) or by_name or not gang.sub_grouped)
     if default:
         lengths.append(len(rest))
         runs.append(list(by_name.values()))
+        positions = np.concatenate([positions, rest])
     s, sizes = len(lengths), np.array(lengths, dtype=np.int64)
-    positions = np.concatenate([grouped, rest])
-    owner = np.repeat(np.arange(s), sizes)
+    owner = np.arange(s).repeat(sizes)
     # Entries: the pods of one role in one sub-job, roles in the order in which they are tried.
     place = np.empty(max(len(gang.roles), 1), dtype=np.int64)
     place[[*demand.order, *demand.best_effort]] = np.arange(len(gang.roles))
     key = owner * len(place) + place[role_of[positions]]
-    if bool((key[1:] < key[:-1]).any()):
+    if (key[1:] < key[:-1]).any():
         order = np.argsort(key, kind="stable")
         positions, key = positions[order], key[order]
-    first = np.flatnonzero(np.diff(key, prepend=-1))
-    counts = np.diff(first, append=len(key))
-    roles, owners = role_of[positions[first]], key[first] // len(place)
+    # First pod of each entry, and one past the last of all.
+    first = np.concatenate([_ONE_ZERO[: len(key)], (key[1:] != key[:-1]).nonzero()[0] + 1, [len(key)]])
+    counts = first[1:] - first[:-1]
+    roles, owners = role_of[positions[first[:-1]]], key[first[:-1]] // len(place)
     pending = np.zeros((s, len(snapshot.resources)), dtype=np.int64)
     np.add.at(pending, owners, counts[:, None] * demand.rows[roles])
-    lowest = np.iinfo(np.int64).min
-    priority = np.full(s, lowest, dtype=np.int64)
-    np.maximum.at(priority, owners, np.array([role.priority for role in gang.roles], dtype=np.int64)[roles])
     n_running = np.array([len(mine) for mine in runs], dtype=np.int64)
     counted = n_running.copy()
-    best_effort = np.isin(roles, demand.best_effort)
-    if best_effort.any():
-        np.add.at(counted, owners[best_effort], counts[best_effort])
     minimum = [group.min_available for group in groups]
     total = sizes + n_running
     if default:
         minimum.append(1 if gang.sub_grouped else gang.min_available)
         if not gang.sub_grouped:
             total[-1] = gang.n_pods + max(gang.ready, len(runs[-1]))
-    # Best-effort entries have no pods to place: they stand between others only in the numbers above.
-    kept = ~best_effort
-    ends = (first + counts)[kept]
-    if best_effort.any():
-        positions = np.concatenate([positions[:0], *(positions[a:b] for a, b in zip(first[kept], ends, strict=True))])
+    if demand.best_effort:
+        # They have no pods to place: they stand between others only in the numbers above.
+        best_effort = np.isin(roles, demand.best_effort)
+        np.add.at(counted, owners[best_effort], counts[best_effort])
+        positions = positions[np.repeat(~best_effort, counts)]
+    priority = _priorities(gang, s, owners, roles)
+    if demand.best_effort:
+        owners, roles, counts = owners[~best_effort], roles[~best_effort], counts[~best_effort]
+        first = np.concatenate([[0], np.cumsum(counts)])
+    start = np.zeros(s + 1, dtype=np.int64)
+    np.cumsum(np.bincount(owners, minlength=s), out=start[1:])
     none = [""] * default
     return SubJobs(
-        names=(*(group.name for group in groups), *none),
-        policies=(*(group.policy for group in groups), *none),
+        names=(*[group.name for group in groups], *none),
+        policies=(*[group.policy for group in groups], *none),
         topology=np.array(
             [group.constraint is not None for group in groups] + [gang.constraint is not None] * default, dtype=np.bool_
         ),
@@ -215,16 +218,30 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
         min_available=np.array(minimum, dtype=np.int64),
         total=total,
         counted=counted,
-        priority=np.where(priority == lowest, 0, priority),
+        priority=priority,
         match_index=np.array([group.match_index for group in groups] + [0] * default, dtype=np.int64),
         pending=pending,
-        request=_with_running(pending, runs, snapshot),
+        request=_with_running(pending, runs, snapshot) if running else pending,
         running_nodes=tuple(map(_nodes, runs)),
-        start=np.searchsorted(owners[kept], np.arange(s + 1)).astype(np.int64),
-        roles=roles[kept],
-        first=np.concatenate([[0], np.cumsum(counts[kept])]).astype(np.int64),
+        start=start,
+        roles=roles,
+        first=first,
         positions=positions,
     )
+
+
+_ONE_ZERO = np.zeros(1, dtype=np.int64)
+
+
+def _priorities(gang: Gang, s: int, owners: Longs, roles: Ints) -> Longs:
+    """The highest priority among the pending pods of each of s sub-jobs; 0 where it has none."""
+    by_role = [role.priority for role in gang.roles]
+    if not any(by_role):
+        return np.zeros(s, dtype=np.int64)
+    lowest = np.iinfo(np.int64).min
+    found = np.full(s, lowest, dtype=np.int64)
+    np.maximum.at(found, owners, np.array(by_role, dtype=np.int64)[roles])
+    return np.where(found == lowest, 0, found)
 
 
 def _with_running(pending: Longs, runs: Sequence[Sequence[RunningPod]], snapshot: ClusterSnapshot) -> Longs:

@@ -122,6 +122,8 @@ def idle_after(request: Request, node: Ints, idle: Longs | None) -> Longs:
 
 def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Reason, ...]]:
     """Per role with a pod that has no node, why no node takes one more; `idle` as for `idle_after`."""
+    if len(node) == 0 or node.min() >= 0:
+        return {}
     demand, role_of = request.demand, request.gang.role_of_pod
     without = set(np.unique(role_of[node < 0]).tolist())
     short = [role for role in demand.order if role in without]

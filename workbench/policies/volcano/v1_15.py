@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import NO_RECORD, Fill, TopologyScores
+from workbench.kernels.domains import NO_RECORD, Fill, ScoreWeights, TopologyScores
 from workbench.kernels.two_level import TwoLevel
 from workbench.model.gang import Gang
 from workbench.model.placement import NearestMiss, Reason
@@ -41,6 +41,7 @@ __all__ = ["Volcano115"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 class Volcano115(VolcanoPolicy):
@@ -65,6 +66,7 @@ class Volcano115(VolcanoPolicy):
 
     def __init__(self, parameters: HyperNodeParameters) -> None:
         super().__init__(parameters)
+        self._weights: dict[tuple[str, ...], tuple[ScoreWeights, Floats]] = {}
 
     def turns(self, request: Request) -> Turns:
         limits = limits_of(request.gang, request.snapshot.topology, gradients=self.gradients)
@@ -161,15 +163,19 @@ class Volcano115(VolcanoPolicy):
         scores: TopologyScores,
     ) -> TwoLevel:
         p, snapshot = self._parameters, request.snapshot
+        columns = snapshot.resources
+        if columns not in self._weights:
+            self._weights[columns] = score_weights(p, columns), weights_of_resources(p, columns)
+        weights, packing = self._weights[columns]
         return compiled_search(
             request,
             subs,
             records,
             record,
             limits.job,
-            weights=score_weights(p, snapshot.resources),
+            weights=weights,
             scores=scores,
-            packing=weights_of_resources(p, snapshot.resources),
+            packing=packing,
             scale=float(p.weight),
             gpu_weight=p.gpu_weight,
         )

@@ -1,0 +1,108 @@
+"""The questions of a face about an array, each one pass without an array in between.
+
+Owns no message: which argument is wrong, and what was expected, is said by ``workbench.kernels.checks``.
+"""
+
+from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
+
+
+cdef int64_t outside_32(const int32_t* x, int64_t n, int64_t low, int64_t high) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        if x[i] < low or x[i] > high:
+            return i
+    return -1
+
+
+cdef int64_t outside_8(const uint8_t* x, int64_t n, int64_t low, int64_t high) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        if x[i] < low or x[i] > high:
+            return i
+    return -1
+
+
+cdef int64_t outside_64(const int64_t* x, int64_t n, int64_t low, int64_t high) noexcept nogil:
+    cdef int64_t i, j, end
+    cdef uint64_t wrong, width
+    if low > high:
+        return 0 if n else -1
+    width = <uint64_t>high - <uint64_t>low
+    # Eight comparisons to one branch: what lies below `low` wraps around to beyond `high`.
+    for i in range(0, n - 7, 8):
+        wrong = 0
+        for j in range(i, i + 8):
+            wrong |= <uint64_t>x[j] - <uint64_t>low > width
+        if wrong:
+            break
+    else:
+        i = n & ~<int64_t>7
+    for j in range(i, n):
+        if x[j] < low or x[j] > high:
+            return j
+    return -1
+
+
+cdef int64_t outside_real(const double* x, int64_t n, double low, double high) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        if not low <= x[i] <= high:
+            return i
+    return -1
+
+
+def first_outside(array, low, high):
+    """Where an array first leaves a range.
+
+    Parameters
+    ----------
+    array : ndarray of uint8, int32, int64 or float64, C-contiguous
+        Of any shape.
+    low, high : int or float
+        Both included; int64 for integers.
+
+    Returns
+    -------
+    int
+        Position in the flat array; -1: nowhere. A NaN is outside of every range.
+    """
+    cdef Py_buffer view
+    cdef int64_t n, at
+    PyObject_GetBuffer(array, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+    try:
+        n = view.len // view.itemsize
+        if view.format[0] == c"d":
+            at = outside_real(<const double*>view.buf, n, low, high)
+        elif view.format[0] == c"B":
+            at = outside_8(<const uint8_t*>view.buf, n, low, high)
+        elif view.format[0] != c"i" and view.format[0] != c"l" and view.format[0] != c"q":
+            raise TypeError(f"uint8, int32, int64 or float64 expected, not format {view.format}")
+        elif view.itemsize == 4:
+            at = outside_32(<const int32_t*>view.buf, n, low, high)
+        else:
+            at = outside_64(<const int64_t*>view.buf, n, low, high)
+    finally:
+        PyBuffer_Release(&view)
+    return at
+
+
+def is_offsets(const int64_t[::1] start not None, int64_t end):
+    """Whether numbers ascend (two may be equal) from 0 to ``end``."""
+    cdef int64_t i, n = start.shape[0]
+    if n == 0 or start[0] != 0 or start[n - 1] != end:
+        return False
+    for i in range(1, n):
+        if start[i] < start[i - 1]:
+            return False
+    return True
+
+
+def is_order(const int32_t[::1] rank not None, uint8_t[::1] seen not None):
+    """Whether each of 0..n-1 occurs once among n numbers; ``seen``: n zeros, written."""
+    cdef int64_t i, n = rank.shape[0]
+    for i in range(n):
+        if not 0 <= rank[i] < n or seen[rank[i]]:
+            return False
+        seen[rank[i]] = True
+    return True

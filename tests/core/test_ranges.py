@@ -1,0 +1,70 @@
+"""One pass over an array against the same question asked of a list."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from workbench._core import ranges
+
+DTYPES = [np.uint8, np.int32, np.int64, np.float64]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 50])
+def test_the_first_entry_outside_is_found_wherever_it_is(dtype: type, length: int) -> None:
+    rng = random.Random(length)
+    for _ in range(50):
+        values = [rng.choice([3, 4, 5, 5, 6]) for _ in range(length)]
+        for at in [i for i in range(length) if rng.random() < 0.05]:
+            values[at] = rng.choice([1, 2, 7, 200])
+        array = np.array(values, dtype=dtype)
+        want = next((i for i, value in enumerate(values) if not 3 <= value <= 6), -1)
+        assert ranges.first_outside(array, 3, 6) == want
+
+
+@pytest.mark.parametrize(("low", "high"), [(-(2**63), 2**63 - 1), (-(2**62), 2**62), (0, 2**53), (5, 4)])
+def test_limits_of_any_size(low: int, high: int) -> None:
+    values = [0, -1, 1, 2**53, 2**53 + 1, 2**62, 2**62 + 1, 2**63 - 1, -(2**62), -(2**62) - 1, -(2**63)]
+    for value in values:
+        array = np.array([max(min(low, high), low)] * 8 + [value] + [low] * 9, dtype=np.int64)
+        want = next((i for i, x in enumerate(array.tolist()) if not low <= x <= high), -1)
+        assert ranges.first_outside(array, low, high) == want
+
+
+def test_nan_is_outside() -> None:
+    assert ranges.first_outside(np.array([0.0, np.nan]), -np.inf, np.inf) == 1
+
+
+def test_any_shape_and_read_only_arrays_are_taken_others_refused() -> None:
+    array = np.array([[0, 1], [2, 9]])
+    array.flags.writeable = False
+    assert ranges.first_outside(array, 0, 8) == 3
+    with pytest.raises(TypeError):
+        ranges.first_outside(array.astype(np.float32), 0, 8)
+    with pytest.raises(ValueError):
+        ranges.first_outside(array.T[:1], 0, 8)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "want"),
+    [
+        ([0], 0, True),
+        ([], 0, False),
+        ([0, 2, 2, 5], 5, True),
+        ([0, 2, 1, 5], 5, False),
+        ([1, 5], 5, False),
+        ([0, 5], 6, False),
+    ],
+)
+def test_offsets_ascend_from_0_to_the_end(start: list[int], end: int, want: bool) -> None:
+    assert ranges.is_offsets(np.array(start, dtype=np.int64), end) == want
+
+
+@pytest.mark.parametrize(
+    ("rank", "want"), [([], True), ([0], True), ([2, 0, 1], True), ([0, 0], False), ([1, 2], False), ([-1, 0], False)]
+)
+def test_an_order_has_each_number_once(rank: list[int], want: bool) -> None:
+    assert ranges.is_order(np.array(rank, dtype=np.int32), np.zeros(len(rank), dtype=np.uint8)) == want
