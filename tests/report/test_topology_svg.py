@@ -9,7 +9,7 @@ from tests.hand_made import document_tree, gang_of, placement_of, snapshot_of, t
 from workbench.model.topology import DomainSpec, Problem, Topology
 from workbench.report.blocks import MIN_CELL
 from workbench.report.occupancy import occupancy
-from workbench.report.topology_svg import SHRINK, draw_topology, fit_text
+from workbench.report.topology_svg import SHRINK, draw_parts, draw_topology, fit_text
 
 SVG = "{http://www.w3.org/2000/svg}"
 TOPOLOGY = document_tree()
@@ -115,3 +115,14 @@ def test_the_problems_of_a_topology_are_said_below_it() -> None:
 
 def test_a_cluster_without_nodes_can_be_drawn() -> None:
     ET.fromstring(draw_topology(Topology.build([], [])))
+
+
+def test_a_picture_falls_into_elements_that_say_what_they_are_of() -> None:
+    topology = tree((4, 3))
+    parts = draw_parts(topology, title="a title")
+    assert str(parts) == draw_topology(topology, title="a title")
+    boxes, labels, squares = parts.groups
+    assert {name for name, _ in boxes} == set(topology.domain_names) >= {name for name, _ in labels}
+    assert sorted(name for name, _ in squares) == sorted(topology.node_names)
+    for group_of, tag in ((boxes, "rect"), (labels, "text"), (squares, "g")):
+        assert {ET.fromstring(markup).tag for _, markup in group_of} == {tag}
