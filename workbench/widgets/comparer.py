@@ -240,7 +240,7 @@ class PlacementComparer(Panel):
         row, steps = self._row(body), body.get("steps", 0)
         if type(steps) is not int or steps < 0:
             raise InputError("no number of decisions", source="comparer", got=shown(steps), expected="0 or more")
-        return {"picture": picture_after(self._compared(), row, steps)}
+        return {"picture": picture_after(self._compared(), row, steps).parts()}
 
     def _explain(self, body: dict[str, Any]) -> dict[str, Any]:
         comparison, row = self._compared(), self._row(body)

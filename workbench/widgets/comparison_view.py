@@ -10,7 +10,7 @@ from workbench.report.blocks import Layout, pack
 from workbench.report.charts import bottleneck_chart, switch_chart, tier_chart
 from workbench.report.colours import job_colours
 from workbench.report.occupancy import occupancy
-from workbench.report.topology_svg import draw_topology
+from workbench.report.topology_svg import Drawing, draw_parts
 
 __all__ = ["comparison_view", "picture_after"]
 
@@ -39,14 +39,14 @@ def comparison_view(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def picture_after(comparison: Comparison, policy: int, steps: int, layout: Layout | None = None) -> str:
-    """The topology after a policy's first decisions, as SVG; jobs have the colours of the whole run."""
+def picture_after(comparison: Comparison, policy: int, steps: int, layout: Layout | None = None) -> Drawing:
+    """The topology after a policy's first decisions; jobs have the colours of the whole run."""
     row = comparison.rows[policy]
     placed = [d.result for d in row.decisions[:steps] if isinstance(d.result, Placement)]
     jobs = [gang.key for gang in comparison.gangs]
     snapshot = comparison.snapshot
     title = row.policy if steps >= len(row.decisions) else f"{row.policy}, after {steps} of {len(row.decisions)}"
-    return draw_topology(snapshot.topology, occupancy(placed, snapshot, jobs), title, layout)
+    return draw_parts(snapshot.topology, occupancy(placed, snapshot, jobs), title, layout)
 
 
 def _row_view(comparison: Comparison, row: ComparisonRow, layout: Layout) -> dict[str, Any]:
@@ -56,7 +56,9 @@ def _row_view(comparison: Comparison, row: ComparisonRow, layout: Layout) -> dic
         "name": row.policy,
         "parameters": {name: str(value) for name, value in row.parameters.items()},
         "error": None if row.error is None else {"message": row.error.message, "traceback": row.error.traceback},
-        "picture": picture_after(comparison, index, len(row.decisions), layout) if row.error is None else "",
+        "picture": None
+        if row.error is not None
+        else picture_after(comparison, index, len(row.decisions), layout).parts(),
         "steps": [decision.gang.key for decision in row.decisions],
         "milliseconds": row.decision_s * 1e3,
         "placed": None if metrics is None else len(metrics.placed),
