@@ -53,9 +53,10 @@ class Drawing:
     frame: tuple[str, ...]
     groups: tuple[tuple[tuple[str, str], ...], ...]
 
-    def parts(self) -> dict[str, object]:
-        """JSON-ready."""
-        return {"frame": self.frame, "groups": self.groups}
+    def parts(self, shown: Drawing | None = None) -> dict[str, object]:
+        """JSON-ready; elements that `shown` has too as runs: where they begin there, and how many they are."""
+        before = shown.groups if shown is not None else ((),) * len(self.groups)
+        return {"frame": self.frame, "groups": [_since(old, new) for old, new in zip(before, self.groups)]}
 
     def __str__(self) -> str:
         """One ``<svg>`` element."""
@@ -64,6 +65,24 @@ class Drawing:
             parts.extend(markup for _, markup in group)
             parts.append(after)
         return "".join(parts)
+
+
+def _since(before: tuple[tuple[str, str], ...], now: tuple[tuple[str, str], ...]) -> list[list[int] | tuple[str, str]]:
+    where = {element: i for i, element in enumerate(before)}
+    parts: list[list[int] | tuple[str, str]] = []
+    run: list[int] = [-1, 0]
+    for element in now:
+        # Each old element is used once, also where two are alike.
+        at = where.pop(element, None)
+        if at is None:
+            parts.append(element)
+            run = [-1, 0]
+        elif at == sum(run):
+            run[1] += 1
+        else:
+            run = [at, 1]
+            parts.append(run)
+    return parts
 
 
 def draw_topology(

@@ -12,18 +12,17 @@ from workbench.report.colours import job_colours
 from workbench.report.occupancy import occupancy
 from workbench.report.topology_svg import Drawing, draw_parts
 
-__all__ = ["comparison_view", "picture_after"]
+__all__ = ["comparison_view", "picture_after", "pictures"]
 
 #: Pods of one job that a cell of the table tells apart.
 _NODES_NAMED = 3
 
 
 def comparison_view(comparison: Comparison) -> dict[str, Any]:
-    """Everything that the page shows, JSON-ready."""
-    layout = pack(comparison.snapshot.topology)
+    """Everything that the page shows beside the pictures, JSON-ready."""
     return {
         "nodes": comparison.snapshot.n_nodes,
-        "policies": [_row_view(comparison, row, layout) for row in comparison.rows],
+        "policies": [_row_view(row) for row in comparison.rows],
         "jobs": [
             {
                 "key": gang.key,
@@ -39,6 +38,15 @@ def comparison_view(comparison: Comparison) -> dict[str, Any]:
     }
 
 
+def pictures(comparison: Comparison) -> list[Drawing | None]:
+    """One per policy, after all its decisions; None where it raised."""
+    layout = pack(comparison.snapshot.topology)
+    return [
+        None if row.error is not None else picture_after(comparison, i, len(row.decisions), layout)
+        for i, row in enumerate(comparison.rows)
+    ]
+
+
 def picture_after(comparison: Comparison, policy: int, steps: int, layout: Layout | None = None) -> Drawing:
     """The topology after a policy's first decisions; jobs have the colours of the whole run."""
     row = comparison.rows[policy]
@@ -49,16 +57,12 @@ def picture_after(comparison: Comparison, policy: int, steps: int, layout: Layou
     return draw_parts(snapshot.topology, occupancy(placed, snapshot, jobs), title, layout)
 
 
-def _row_view(comparison: Comparison, row: ComparisonRow, layout: Layout) -> dict[str, Any]:
-    index = comparison.rows.index(row)
+def _row_view(row: ComparisonRow) -> dict[str, Any]:
     metrics = row.metrics
     return {
         "name": row.policy,
         "parameters": {name: str(value) for name, value in row.parameters.items()},
         "error": None if row.error is None else {"message": row.error.message, "traceback": row.error.traceback},
-        "picture": None
-        if row.error is not None
-        else picture_after(comparison, index, len(row.decisions), layout).parts(),
         "steps": [decision.gang.key for decision in row.decisions],
         "milliseconds": row.decision_s * 1e3,
         "placed": None if metrics is None else len(metrics.placed),

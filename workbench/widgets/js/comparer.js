@@ -1,6 +1,6 @@
 // The placement comparer: jobs, policies with parameters, and what became of each job, side by side.
 import { acceptFiles, download, drawn, h, openPanel } from "./panel.js";
-import { Picture } from "./picture.js";
+import { Picture, grown } from "./picture.js";
 import { yamlPane } from "./yaml_pane.js";
 
 function render(context) {
@@ -205,7 +205,7 @@ function render(context) {
     }
     const before = frames;
     frames = view.policies.map((policy, i) => (policy.error ? failed(policy) : before[i]?.draw ? before[i] : framed(i)));
-    view.policies.forEach((policy, i) => policy.error || frames[i].draw(policy));
+    view.policies.forEach((policy, i) => policy.error || frames[i].draw(policy, view.pictures[i]));
     if (frames.length !== before.length || frames.some((frame, i) => frame !== before[i])) {
       pictures.replaceChildren(...frames.map((frame) => frame.element));
     }
@@ -234,12 +234,22 @@ function render(context) {
       picture.draw(answer.picture);
       link(marked);
     } });
-    function draw(policy) {
-      picture.draw(policy.picture);
+    // The last result's picture, whatever the slider shows: the next result's is told by what it adds to it.
+    let last = { number: 0, groups: [] };
+    async function draw(policy, told) {
+      const { number } = view;
       slider.max = policy.steps.length;
       slider.value = policy.steps.length;
       slider.ariaLabel = `decisions of ${policy.name}`;
       said.textContent = `${policy.steps.length} decisions, ${policy.milliseconds.toFixed(1)} ms`;
+      let shown = told;
+      if (told.since !== 0 && told.since !== last.number) {
+        // A result lies between that this view has not had.
+        shown = (await attempt("step", { policy: i, steps: policy.steps.length }))?.picture;
+        if (shown === undefined || view?.number !== number) return;
+      }
+      last = { number, groups: grown(last.groups, shown.groups) };
+      picture.draw({ frame: shown.frame, groups: last.groups });
     }
     return { element: h("div", { class: "wb-picture" }, drawing, h("div", { class: "wb-bar" }, slider, said)), draw };
   }

@@ -16,6 +16,11 @@ function read(markup) {
 
 const kinds = (element) => [...element.children].map((child) => child.nodeName).join();
 
+/** The groups of a drawing of which some runs, as [first position, number], stand in the groups before. */
+export function grown(before, groups) {
+  return groups.map((group, i) => group.flatMap((part) => (typeof part[0] === "number" ? before[i].slice(part[0], part[0] + part[1]) : [part])));
+}
+
 export class Picture {
   constructor(element) {
     this.element = element;
