@@ -9,7 +9,7 @@ from tests.hand_made import document_tree, gang_of, placement_of, snapshot_of, t
 from workbench.model.topology import DomainSpec, Problem, Topology
 from workbench.report.blocks import MIN_CELL
 from workbench.report.occupancy import occupancy
-from workbench.report.topology_svg import SHRINK, draw_topology, fit_text
+from workbench.report.topology_svg import SHRINK, Drawing, draw_parts, draw_topology, fit_text
 
 SVG = "{http://www.w3.org/2000/svg}"
 TOPOLOGY = document_tree()
@@ -120,3 +120,25 @@ def test_a_cluster_without_nodes_can_be_drawn() -> None:
 def test_pictures_too_wide_for_a_third_of_a_page_say_so() -> None:
     assert "class='tw-topology'" in draw_topology(document_tree())
     assert "class='tw-topology tw-wide'" in draw_topology(tree((10, 10, 10)))
+
+
+def test_a_picture_falls_into_elements_that_say_what_they_are_of() -> None:
+    topology = tree((4, 3))
+    parts = draw_parts(topology, title="a title")
+    assert str(parts) == draw_topology(topology, title="a title")
+    boxes, labels, squares = parts.groups
+    assert {name for name, _ in boxes} == set(topology.domain_names) >= {name for name, _ in labels}
+    assert sorted(name for name, _ in squares) == sorted(topology.node_names)
+    for group_of, tag in ((boxes, "rect"), (labels, "text"), (squares, "g")):
+        assert {ET.fromstring(markup).tag for _, markup in group_of} == {tag}
+
+
+def test_a_picture_is_told_by_what_it_adds_to_another() -> None:
+    before = Drawing(("<svg>", "</svg>"), ((("a", "<a/>"), ("b", "<b/>"), ("b", "<b/>"), ("c", "<c/>")),))
+    now = Drawing(("<svg>", "</svg>"), ((("c", "<c/>"), ("a", "<a/>"), ("b", "<b/>"), ("b", "<b/>"), ("c", "<d/>")),))
+    (parts,) = now.parts(before)["groups"]  # type: ignore[misc]
+    held = before.groups[0]
+    grown = [e for part in parts for e in (held[part[0] : sum(part)] if type(part[0]) is int else [part])]
+    assert tuple(grown) == now.groups[0]
+    assert [3, 1] in parts and sum(type(part[0]) is str for part in parts) == 2
+    assert now.parts() == {"frame": now.frame, "groups": [list(now.groups[0])]}

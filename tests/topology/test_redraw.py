@@ -11,6 +11,8 @@ import workbench
 from workbench.formats.assemble import assemble
 from workbench.formats.snapshot_file import snapshot_text
 from workbench.objects.kinds import ClusterObjects
+from workbench.objects.metadata import Metadata
+from workbench.objects.node import Node
 from workbench.topology import edits
 from workbench.topology.draft_objects import draft_of, hypernodes_of, nodes_of
 from workbench.topology.history import History
@@ -78,3 +80,31 @@ def test_a_switch_file_counts_as_long_as_the_tree_is_its_own(before, history):
     history.do("move", edits.move(draft, [draft.find("node", "node0").id], draft.find("switch", "s1").id))
     after = snapshot_of(draft, known)
     assert after.switches is None and "switch file" in after.gaps[-1]
+
+
+def test_nodes_that_are_drawn_as_they_were_read_are_the_same_objects(before, history):
+    read = {node.name: node for node in nodes_in(before)}
+    history = History(draft_of(hypernodes_in(before.topology), read.values()))
+    ids = [history.draft.find("node", name).id for name in ("node0", "node1", "node2")]
+    history.do("cordon", edits.set_fields(history.draft, ids[:1], {"cordoned": True}))
+    history.do("label", edits.set_fields(history.draft, ids[1:2], {"labels": {"a": "b"}}))
+    history.do("link", edits.set_fields(history.draft, ids[2:], {"link_gbit_s": 100}))
+    after = {node.name: node for node in nodes_of(history.draft)}
+    assert {name for name in read if after[name] is not read[name]} == {"node0", "node1", "node2"}
+    assert after["node0"].unschedulable and after["node1"].metadata.labels == {"a": "b"}
+
+
+def test_gpu_masks_are_as_wide_as_the_nodes_that_are_left_need():
+    wide = ClusterObjects.of(
+        [], [Node(Metadata("a"), {"nvidia.com/gpu": 72}), Node(Metadata("b"), {"nvidia.com/gpu": 8})]
+    )
+    loaded = assemble(wide)[0]
+    free = loaded.gpu_free.copy()
+    free[loaded.topology.node("a")] = [1, 0x80]
+    before = replace(loaded, gpu_free=free)
+    draft = draft_of(hypernodes_in(before.topology), nodes_in(before))
+    history = History(draft)
+    assert snapshot_of(draft, before).gpu_free.tolist() == before.gpu_free.tolist()
+    history.do("gpus", edits.set_fields(draft, [draft.find("node", "a").id], {"gpus": 8}))
+    after = snapshot_of(draft, before)
+    assert after.gpu_total.tolist() == [[255], [255]] and after.gpu_free.tolist() == [[255], [255]]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import workbench
 from tests.widgets.page import ask
 from workbench.policies import registry
 from workbench.widgets.comparer import PlacementComparer
+from workbench.widgets.comparison_view import picture_after
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +28,13 @@ def comparer(said):
     panel.wait()
 
 
+def svg(picture):
+    """The parts of a picture, put together as the page does."""
+    frame, groups = picture["frame"], picture["groups"]
+    drawn = ["".join(markup for _, markup in group) for group in groups]
+    return frame[0] + "".join(group + after for group, after in zip(drawn, frame[1:], strict=True))
+
+
 def last(said, kind):
     return next(m["body"] for m in reversed(said) if m["type"] == kind)
 
@@ -34,16 +44,32 @@ def test_every_policy_has_a_picture_and_every_job_a_cell(comparer, said):
     comparer.wait()
     view = last(said, "result")
     assert [p["name"] for p in view["policies"]] == ["volcano-1.13", "gang"] or len(view["policies"]) == 2
-    assert all("<svg" in p["picture"] for p in view["policies"])
+    assert [svg(p) for p in view["pictures"]] == [str(picture_after(comparer.comparison, i, 99)) for i in (0, 1)]
     assert [len(job["cells"]) for job in view["jobs"]] == [2] * len(comparer.gangs)
     assert any("Pairs of pods" in chart for chart in view["charts"])
+
+
+def test_a_result_tells_only_what_is_new_in_its_pictures(comparer, said):
+    ask(comparer, "state")
+    comparer.wait()
+    whole = last(said, "result")
+    comparer.choose([("volcano-1.13", {}), ("gang", {}), ("spread", {})])
+    comparer.wait()
+    told = last(said, "result")
+    assert [p["since"] for p in told["pictures"]] == [whole["number"], whole["number"], 0]
+    assert told["pictures"][0]["groups"] == [[[0, len(group)]] for group in whole["pictures"][0]["groups"]]
+    assert len(json.dumps(told["pictures"][1])) < len(json.dumps(whole["pictures"][1])) / 2
+    # A view that opens has none of it.
+    ask(comparer, "state")
+    comparer.wait()
+    assert [p["since"] for p in last(said, "result")["pictures"]] == [0, 0, 0]
 
 
 def test_a_step_shows_fewer_jobs(comparer):
     ask(comparer, "state")
     comparer.wait()
-    none = ask(comparer, "step", policy=0, steps=0)["picture"]
-    all_ = ask(comparer, "step", policy=0, steps=99)["picture"]
+    none = svg(ask(comparer, "step", policy=0, steps=0)["picture"])
+    all_ = svg(ask(comparer, "step", policy=0, steps=99)["picture"])
     assert "data-jobs='0'" not in none and "data-jobs='0'" in all_
 
 
@@ -78,8 +104,9 @@ def test_a_policy_that_raises_harms_nothing_else(comparer, said):
     ask(comparer, "choose", chosen=[{"name": "raises"}, {"name": "gang"}])
     comparer.wait()
     first, second = last(said, "result")["policies"]
+    assert last(said, "result")["pictures"][0] is None
     assert "no idea" in first["error"]["message"] and "raises" in first["error"]["traceback"]
-    assert second["error"] is None and "<svg" in second["picture"]
+    assert second["error"] is None and "<svg" in svg(last(said, "result")["pictures"][1])
 
 
 def test_work_that_is_cancelled_says_nothing_more(comparer, said):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:  # the command line asks for the version alone, and must not l
 __all__ = ["Provenance", "record_provenance", "version"]
 
 
+@cache
 def version() -> str:
     """Version of the installed package; ``unknown`` in a checkout that was never installed."""
     try:

@@ -17,9 +17,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-
-import numpy as np
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import accumulate
 
 from workbench.model.topology import Topology
 
@@ -121,6 +121,7 @@ class Layout:
         return [cell for block in self.blocks() for cell in block.cells]
 
 
+@lru_cache(maxsize=8192)
 def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
     """Sort key under which node2 comes before node10, as people expect in a picture."""
     return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.findall(r"[0-9]+|[^0-9]+", name))
@@ -178,7 +179,7 @@ def pack(topology: Topology, max_cells: int = MAX_CELLS) -> Layout:
         _make_runs(tree, topology, per_run)
         n_cells = tree.n_cells()
     cell = _cell_size(n_cells)
-    top = _absolute(_place(tree, cell))
+    top = _put(_measure(tree, cell), 0.0, 0.0, cell)
     per_cell = max((len(nodes) for nodes in _runs_of(tree)), default=1)
     return Layout(top, cell, per_cell, n_cells)
 
@@ -236,48 +237,74 @@ def _cell_size(n_cells: int) -> float:
     return 9.0
 
 
-def _place(tree: _Tree, cell: float) -> Block:
-    """A box with everything inside; what it holds is placed relative to its corner."""
+@dataclass
+class _Box:
+    """A box with the size of what it holds, everything inside placed relative to its corner."""
+
+    domain: int
+    n_nodes: int
+    width: float
+    height: float
+    header: float
+    squares: list[tuple[tuple[int, ...], str, float, float]]
+    boxes: list[tuple[_Box, float, float]]
+
+
+def _measure(tree: _Tree, cell: float) -> _Box:
     gap = 1.0 if cell < 10 else 2.0 if cell < 20 else 4.0
     pad = 3.0 if cell < 12 else 5.0 if cell < 30 else 8.0
     if tree.domain < 0:
         pad = 1.0
-    inner = [_place(child, cell) for child in tree.children]
-    cells, grid_width, grid_height = _grid(tree.runs, cell, gap)
-    content, width, height = _shelves(inner, pad)
-    if cells and inner:
+    inner = [_measure(child, cell) for child in tree.children]
+    places, grid_width, grid_height = _grid(len(tree.runs), cell, gap)
+    corners, width, height = _shelves(inner, pad)
+    down = 0.0
+    if places and inner:
         down = height + pad
-        cells = [replace(c, y=c.y + down) for c in cells]
         height = down + grid_height
-    elif cells:
+    elif places:
         height = grid_height
     width = max(width, grid_width)
-    n_nodes = sum(len(nodes) for _, nodes in tree.runs) + sum(block.n_nodes for block in content)
-    if not cells and not content:
+    if not places and not inner:
         width, height = 3 * cell, cell
     header = _HEADER if tree.domain >= 0 and width + 2 * pad >= _HEADER_FROM else 0.0
     top = header if header else pad
-    return Block(
+    return _Box(
         domain=tree.domain,
-        n_nodes=n_nodes,
-        cells=tuple(replace(c, x=c.x + pad, y=c.y + top) for c in cells),
-        blocks=tuple(replace(b, x=b.x + pad, y=b.y + top) for b in content),
+        n_nodes=sum(len(nodes) for _, nodes in tree.runs) + sum(box.n_nodes for box in inner),
         width=width + 2 * pad,
         height=height + top + pad,
         header=header,
+        squares=[(nodes, label, x + pad, y + down + top) for (label, nodes), (x, y) in zip(tree.runs, places)],
+        boxes=[(box, x + pad, y + top) for box, (x, y) in zip(inner, corners)],
     )
 
 
-def _grid(runs: Sequence[tuple[str, tuple[int, ...]]], cell: float, gap: float) -> tuple[list[Cell], float, float]:
-    if not runs:
-        return [], 0.0, 0.0
+def _put(box: _Box, x: float, y: float, cell: float) -> Block:
+    """The box in the coordinates of the whole picture."""
+    return Block(
+        domain=box.domain,
+        n_nodes=box.n_nodes,
+        cells=tuple(Cell(nodes, label, dx + x, dy + y, cell) for nodes, label, dx, dy in box.squares),
+        blocks=tuple(_put(inner, dx + x, dy + y, cell) for inner, dx, dy in box.boxes),
+        x=x,
+        y=y,
+        width=box.width,
+        height=box.height,
+        header=box.header,
+    )
+
+
+@lru_cache(maxsize=256)
+def _grid(n: int, cell: float, gap: float) -> tuple[tuple[tuple[float, float], ...], float, float]:
+    """Upper left corners of n squares in rows, with the width and height of all."""
+    if not n:
+        return (), 0.0, 0.0
     step = cell + gap
-    columns = min(range(1, len(runs) + 1), key=lambda c: (_badness(c, math.ceil(len(runs) / c), len(runs)), c))
-    cells = [
-        Cell(nodes, label, (i % columns) * step, (i // columns) * step, cell) for i, (label, nodes) in enumerate(runs)
-    ]
-    rows = math.ceil(len(runs) / columns)
-    return cells, columns * step - gap, rows * step - gap
+    columns = min(range(1, n + 1), key=lambda c: (_badness(c, math.ceil(n / c), n), c))
+    rows = math.ceil(n / columns)
+    corners = tuple(((i % columns) * step, (i // columns) * step) for i in range(n))
+    return corners, columns * step - gap, rows * step - gap
 
 
 def _badness(columns: int, rows: int, n: int) -> float:
@@ -285,39 +312,30 @@ def _badness(columns: int, rows: int, n: int) -> float:
     return abs(math.log(columns / rows / ASPECT)) + (columns * rows - n) / n
 
 
-def _shelves(blocks: Sequence[Block], gap: float) -> tuple[list[Block], float, float]:
+def _shelves(boxes: Sequence[_Box], gap: float) -> tuple[list[tuple[float, float]], float, float]:
     """Boxes in rows, in their order, the row width chosen so that the whole comes nearest to `ASPECT`."""
-    if not blocks:
+    if not boxes:
         return [], 0.0, 0.0
-    widest = max(b.width for b in blocks)
-    area = sum((b.width + gap) * (b.height + gap) for b in blocks)
+    sizes = [(box.width, box.height) for box in boxes]
+    widest = max(width for width, _ in sizes)
+    area = sum((width + gap) * (height + gap) for width, height in sizes)
     ideal = math.sqrt(area * ASPECT)
-    ends = np.cumsum([b.width + gap for b in blocks]) - gap
+    ends = [end - gap for end in accumulate(width + gap for width, _ in sizes)]
     # Widths at which a first row ends exactly, near the ideal one, are the only ones worth trying.
-    tries = sorted({max(widest, float(e)) for e in ends if 0.5 * ideal <= e <= 2.0 * ideal} | {max(widest, ideal)})
-    return min((_shelve(blocks, gap, limit) for limit in tries), key=lambda s: abs(math.log(s[1] / s[2] / ASPECT)))
+    tries = sorted({max(widest, end) for end in ends if 0.5 * ideal <= end <= 2.0 * ideal} | {max(widest, ideal)})
+    return min((_shelve(sizes, gap, limit) for limit in tries), key=lambda s: abs(math.log(s[1] / s[2] / ASPECT)))
 
 
-def _shelve(blocks: Sequence[Block], gap: float, limit: float) -> tuple[list[Block], float, float]:
-    placed: list[Block] = []
-    x = y = row = width = 0.0
-    for block in blocks:
-        if x and x + block.width > limit + 0.5:
+def _shelve(
+    sizes: Sequence[tuple[float, float]], gap: float, limit: float
+) -> tuple[list[tuple[float, float]], float, float]:
+    corners: list[tuple[float, float]] = []
+    x = y = row = across = 0.0
+    for width, height in sizes:
+        if x and x + width > limit + 0.5:
             x, y, row = 0.0, y + row + gap, 0.0
-        placed.append(replace(block, x=x, y=y))
-        width = max(width, x + block.width)
-        x += block.width + gap
-        row = max(row, block.height)
-    return placed, width, y + row
-
-
-def _absolute(block: Block, dx: float = 0.0, dy: float = 0.0) -> Block:
-    """The box with coordinates of the whole picture instead of its parent's."""
-    x, y = block.x + dx, block.y + dy
-    return replace(
-        block,
-        x=x,
-        y=y,
-        cells=tuple(replace(c, x=c.x + x, y=c.y + y) for c in block.cells),
-        blocks=tuple(_absolute(inner, x, y) for inner in block.blocks),
-    )
+        corners.append((x, y))
+        across = max(across, x + width)
+        x += width + gap
+        row = max(row, height)
+    return corners, across, y + row

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from html import escape
 
 from workbench.model.topology import Topology
@@ -17,7 +19,7 @@ from workbench.report.blocks import Block, Cell, Layout, pack
 from workbench.report.colours import JobColour, ink_on, job_colours
 from workbench.report.occupancy import Held, Occupancy
 
-__all__ = ["SHRINK", "draw_topology", "drawing_width", "fit_text"]
+__all__ = ["SHRINK", "Drawing", "draw_parts", "draw_topology", "drawing_width", "fit_text"]
 
 _LABEL_PX = 11.0
 _LEGEND_LINE = 19.0
@@ -37,9 +39,64 @@ _WIDE = 800.0
 SHRINK = 0.7
 
 
+@dataclass(frozen=True)
+class Drawing:
+    """A drawn topology in parts, so that whoever has drawn it before need not read again what has stayed.
+
+    Attributes
+    ----------
+    frame : tuple of str
+        What stands before, between and after the groups: one text more than there are groups.
+    groups : tuple of tuple of (str, str)
+        Elements of each group, in order: what it is of, and its markup. Names are those of HyperNodes, or of the nodes
+        of a square; two elements of a group may share one.
+    """
+
+    frame: tuple[str, ...]
+    groups: tuple[tuple[tuple[str, str], ...], ...]
+
+    def parts(self, shown: Drawing | None = None) -> dict[str, object]:
+        """JSON-ready; elements that `shown` has too as runs: where they begin there, and how many they are."""
+        before = shown.groups if shown is not None else ((),) * len(self.groups)
+        return {"frame": self.frame, "groups": [_since(old, new) for old, new in zip(before, self.groups)]}
+
+    def __str__(self) -> str:
+        """One ``<svg>`` element."""
+        parts = [self.frame[0]]
+        for group, after in zip(self.groups, self.frame[1:]):
+            parts.extend(markup for _, markup in group)
+            parts.append(after)
+        return "".join(parts)
+
+
+def _since(before: tuple[tuple[str, str], ...], now: tuple[tuple[str, str], ...]) -> list[list[int] | tuple[str, str]]:
+    where = {element: i for i, element in enumerate(before)}
+    parts: list[list[int] | tuple[str, str]] = []
+    run: list[int] = [-1, 0]
+    for element in now:
+        # Each old element is used once, also where two are alike.
+        at = where.pop(element, None)
+        if at is None:
+            parts.append(element)
+            run = [-1, 0]
+        elif at == sum(run):
+            run[1] += 1
+        else:
+            run = [at, 1]
+            parts.append(run)
+    return parts
+
+
 def draw_topology(
     topology: Topology, who: Occupancy | None = None, title: str = "", layout: Layout | None = None
 ) -> str:
+    """`draw_parts` as one ``<svg>`` element."""
+    return str(draw_parts(topology, who, title, layout))
+
+
+def draw_parts(
+    topology: Topology, who: Occupancy | None = None, title: str = "", layout: Layout | None = None
+) -> Drawing:
     """Draw a topology.
 
     Parameters
@@ -54,8 +111,8 @@ def draw_topology(
 
     Returns
     -------
-    str
-        One ``<svg>`` element; all text escaped. Same input, same bytes.
+    Drawing
+        Groups: the boxes, their labels, the squares. All text escaped. Same input, same bytes.
     """
     who = who or Occupancy()
     layout = layout or pack(topology)
@@ -68,7 +125,7 @@ def draw_topology(
     legend, legend_height = _legend(topology, layout, who, colours, key, width)
     height = head + layout.height + 6.0 + legend_height
     classes = "tw-topology tw-wide" if width > _WIDE else "tw-topology"
-    parts = [
+    before = [
         f"<svg xmlns='http://www.w3.org/2000/svg' class='{classes}' role='img' aria-labelledby='{key}t {key}d' "
         f"width='{width:.0f}' height='{height:.0f}' viewBox='0 0 {_n(width)} {_n(height)}' "
         f"style='max-width:100%;height:auto;min-width:{width * SHRINK:.0f}px' "
@@ -78,19 +135,26 @@ def draw_topology(
         _patterns(colours, key),
     ]
     if title:
-        parts.append(
+        before.append(
             f"<text x='1' y='15' font-size='13' font-weight='600'>{escape(fit_text(title, width, 13.0))}</text>"
         )
-    parts.append(f"<g transform='translate(1 {_n(head)})'>")
-    parts.append("<g class='tw-blocks' stroke='currentColor' stroke-opacity='.45' fill-opacity='.035'>")
-    parts.extend(_frame(block, topology) for block in layout.blocks() if block.domain >= 0)
-    parts.append("</g><g class='tw-labels'>")
-    parts.extend(_block_label(block, topology) for block in layout.blocks() if block.header)
-    parts.append("</g><g class='tw-nodes' stroke='currentColor' stroke-width='.6' stroke-opacity='.5'>")
-    parts.extend(_cell(cell, who, colours, key) for cell in layout.cells())
-    parts.append("</g></g>")
-    parts.append(f"<g class='tw-legend' transform='translate(1 {_n(head + layout.height + 6.0)})'>{legend}</g></svg>")
-    return "".join(parts)
+    before.append(f"<g transform='translate(1 {_n(head)})'>")
+    before.append("<g class='tw-blocks' stroke='currentColor' stroke-opacity='.45' fill-opacity='.035'>")
+    look = _looks(who)
+    return Drawing(
+        (
+            "".join(before),
+            "</g><g class='tw-labels'>",
+            "</g><g class='tw-nodes' stroke='currentColor' stroke-width='.6' stroke-opacity='.5'>",
+            f"</g></g><g class='tw-legend' transform='translate(1 {_n(head + layout.height + 6.0)})'>{legend}</g>"
+            "</svg>",
+        ),
+        (
+            tuple((topology.domain_name(b.domain), _frame(b, topology)) for b in layout.blocks() if b.domain >= 0),
+            tuple((topology.domain_name(b.domain), _block_label(b, topology)) for b in layout.blocks() if b.header),
+            tuple((cell.label, _cell(cell, look(cell.nodes), who, colours, key)) for cell in layout.cells()),
+        ),
+    )
 
 
 def drawing_width(layout: Layout) -> float:
@@ -106,6 +170,7 @@ def fit_text(text: str, width: float, font_px: float) -> str:
     return f"…{text[1 - room :]}" if room >= 3 else ""
 
 
+@lru_cache(maxsize=4096)
 def _n(value: float) -> str:
     return f"{value:.1f}".rstrip("0").rstrip(".")
 
@@ -148,30 +213,57 @@ def _block_label(block: Block, topology: Topology) -> str:
     return f"<text x='{_n(block.x + 5)}' y='{_n(block.y + 12)}'>{escape(text)}</text>"
 
 
-def _cell(cell: Cell, who: Occupancy, colours: Sequence[JobColour], key: str) -> str:
-    title = f"<title>{escape(_cell_title(cell, who))}</title>"
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a square shows of its nodes, wherever it stands: facts after its name, jobs there, parts of the square."""
+
+    facts: str
+    jobs: str
+    shares: tuple[tuple[int, float], ...]
+
+
+def _looks(who: Occupancy) -> Callable[[tuple[int, ...]], _Look]:
+    """The look of a square with these nodes. Most nodes of a cluster are in the same few states."""
+    known: dict[tuple[object, ...], _Look] = {}
+
+    def look(nodes: tuple[int, ...]) -> _Look:
+        if len(nodes) > 1:
+            return _look(nodes, who)
+        node = nodes[0]
+        state = (*who.held.get(node, ()), who.n_gpus.get(node, 0), who.n_busy.get(node, 0))
+        if state not in known:
+            known[state] = _look(nodes, who)
+        return known[state]
+
+    return look
+
+
+def _look(nodes: tuple[int, ...], who: Occupancy) -> _Look:
+    jobs = sorted({entry.job for node in nodes for entry in who.held.get(node, ())})
+    facts = escape("; ".join(_facts(nodes, who)))
+    return _Look(f": {facts}" if facts else "", " ".join(map(str, jobs)), tuple(_shares(nodes, who)))
+
+
+def _cell(cell: Cell, look: _Look, who: Occupancy, colours: Sequence[JobColour], key: str) -> str:
     # Names by which a page links the same place in several pictures.
-    group = f"<g data-cell='{escape(cell.label, quote=True)}' data-jobs='{_jobs_here(cell, who)}'>"
+    label = escape(cell.label)
+    begin = f"<g data-cell='{label}' data-jobs='{look.jobs}'><title>{label}{look.facts}</title>"
     one = cell.nodes[0] if len(cell.nodes) == 1 else None
     gpus = who.gpus.get(one, ()) if one is not None else ()
     if gpus and cell.size >= _GPU_CELL and len(gpus) <= _GPUS_SHOWN:
         slots = _slots(cell, gpus, who, colours, key)
-        return f"{group}{title}{_square(cell, 0.0, 1.0, None)}{_name(cell, None)}{slots}</g>"
-    shares = _shares(cell, who)
-    used = sum(share for _, share in shares)
-    if not shares:
-        return f"{group}{title}{_square(cell, 0.0, 1.0, None)}{_name(cell, None)}</g>"
+        return f"{begin}{_square(cell, 0.0, 1.0, None)}{_name(cell, None)}{slots}</g>"
+    if not look.shares:
+        return f"{begin}{_square(cell, 0.0, 1.0, None)}{_name(cell, None)}</g>"
+    used = sum(share for _, share in look.shares)
     parts = [_square(cell, 0.0, 1.0, None)] if used < 0.999 else []
     at = 0.0
-    for job, share in shares:
+    for job, share in look.shares:
         parts.append(_square(cell, at, share, "running" if job < 0 else _fill(job, colours, key)))
         at += share
-    ink = colours[shares[0][0]].colour if len(shares) == 1 and shares[0][0] >= 0 and used > 0.9 else None
-    return f"{group}{title}{''.join(parts)}{_name(cell, ink)}</g>"
-
-
-def _jobs_here(cell: Cell, who: Occupancy) -> str:
-    return " ".join(str(job) for job in sorted({entry.job for node in cell.nodes for entry in who.held.get(node, ())}))
+    first = look.shares[0][0]
+    ink = colours[first].colour if len(look.shares) == 1 and first >= 0 and used > 0.9 else None
+    return f"{begin}{''.join(parts)}{_name(cell, ink)}</g>"
 
 
 def _square(cell: Cell, at: float, share: float, fill: str | None) -> str:
@@ -222,10 +314,10 @@ def _slots(cell: Cell, gpus: Sequence[int], who: Occupancy, colours: Sequence[Jo
     return "".join(parts)
 
 
-def _shares(cell: Cell, who: Occupancy) -> list[tuple[int, float]]:
+def _shares(nodes: Sequence[int], who: Occupancy) -> list[tuple[int, float]]:
     """(job, part of the square), in the order of the jobs, -1 for what ran before; by GPUs where they are known."""
     amounts: dict[int, float] = {}
-    for node in cell.nodes:
+    for node in nodes:
         held = who.held.get(node, ())
         total = who.n_gpus.get(node, 0)
         with_gpus = total and any(h.n_gpus for h in held)
@@ -235,25 +327,25 @@ def _shares(cell: Cell, who: Occupancy) -> list[tuple[int, float]]:
         busy = who.n_busy.get(node, 0)
         if busy and total and (with_gpus or not held):
             amounts[-1] = amounts.get(-1, 0.0) + busy / total
-    whole = float(len(cell.nodes))
+    whole = float(len(nodes))
     return [
         (job, min(amounts[job] / whole, 1.0)) for job in sorted(amounts, key=lambda j: (j < 0, j)) if amounts[job] > 0
     ]
 
 
-def _cell_title(cell: Cell, who: Occupancy) -> str:
+def _facts(nodes: Sequence[int], who: Occupancy) -> list[str]:
     pods: dict[int, tuple[int, int]] = {}
-    for node in cell.nodes:
+    for node in nodes:
         for entry in who.held.get(node, ()):
             n, gpus = pods.get(entry.job, (0, 0))
             pods[entry.job] = (n + entry.pods, gpus + entry.n_gpus)
-    single = {h.job: h for h in who.held.get(cell.nodes[0], ())} if len(cell.nodes) == 1 else {}
+    single = {h.job: h for h in who.held.get(nodes[0], ())} if len(nodes) == 1 else {}
     facts = [_held_text(who.jobs[job], n, gpus, single.get(job)) for job, (n, gpus) in sorted(pods.items())]
-    total = sum(who.n_gpus.get(node, 0) for node in cell.nodes)
+    total = sum(who.n_gpus.get(node, 0) for node in nodes)
     if total:
-        taken = sum(gpus for _, gpus in pods.values()) + sum(who.n_busy.get(node, 0) for node in cell.nodes)
+        taken = sum(gpus for _, gpus in pods.values()) + sum(who.n_busy.get(node, 0) for node in nodes)
         facts.append(f"{total - taken} of {total} GPUs free")
-    return f"{cell.label}: {'; '.join(facts)}" if facts else cell.label
+    return facts
 
 
 def _held_text(job: str, pods: int, gpus: int, single: Held | None) -> str:

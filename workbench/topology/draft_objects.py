@@ -141,20 +141,21 @@ def nodes_of(draft: Draft, only_reachable: bool = False) -> list[Node]:
         Cordon what a failed node, switch or link cuts off: a scheduler puts nothing there.
     """
     cut = _cut_off(draft) if only_reachable else set()
-    nodes = []
-    for item in sorted((item for item in draft if item.kind == "node"), key=lambda item: item.name.encode()):
-        read = item.node or Node(Metadata(item.name), _NEW_NODE)
-        metadata = read.metadata
-        metadata = replace(metadata, name=item.name, labels=dict(item.labels), annotations=_annotations(metadata, item))
-        nodes.append(
-            replace(
-                read,
-                metadata=metadata,
-                allocatable=_allocatable(read, item.gpus),
-                unschedulable=item.cordoned or item.id in cut,
-            )
-        )
-    return nodes
+    drawn = sorted((item for item in draft if item.kind == "node"), key=lambda item: item.name.encode())
+    return [_as_node(item, item.cordoned or item.id in cut) for item in drawn]
+
+
+def _as_node(item: Item, unschedulable: bool) -> Node:
+    """The Node of an item; the very object that it was read from where the drawing says the same."""
+    read = item.node or Node(Metadata(item.name), _NEW_NODE)
+    was = read.metadata
+    annotations = _annotations(was, item)
+    allocatable = _allocatable(read, item.gpus)
+    if (was.name, was.labels, was.annotations) != (item.name, item.labels, annotations):
+        was = replace(was, name=item.name, labels=dict(item.labels), annotations=annotations)
+    if was is read.metadata and allocatable is read.allocatable and read.unschedulable == unschedulable:
+        return read
+    return replace(read, metadata=was, allocatable=allocatable, unschedulable=unschedulable)
 
 
 def _is_exact(read: HyperNode) -> bool:
@@ -221,7 +222,9 @@ def _drawn(annotations: Mapping[str, str]) -> dict[str, float | bool]:
     }
 
 
-def _annotations(metadata: Metadata, item: Item) -> dict[str, str]:
+def _annotations(metadata: Metadata, item: Item) -> Mapping[str, str]:
+    if not (metadata.annotations or item.link_gbit_s or item.failed or item.link_failed):
+        return metadata.annotations
     annotations = {name: value for name, value in metadata.annotations.items() if name not in _OURS}
     if item.link_gbit_s:
         annotations[LINK_GBIT_S] = f"{item.link_gbit_s:g}"
@@ -232,10 +235,10 @@ def _annotations(metadata: Metadata, item: Item) -> dict[str, str]:
     return annotations
 
 
-def _allocatable(read: Node, gpus: int) -> dict[str, int]:
-    given = dict(read.allocatable)
+def _allocatable(read: Node, gpus: int) -> Mapping[str, int]:
+    given = read.allocatable
     counted = [name for name in given if is_gpu_resource(name)]
-    if sum(given[name] for name in counted) == gpus:
+    if sum([given[name] for name in counted]) == gpus:
         return given
     # Another number of GPUs than was read: the first kind of GPU takes the change.
     kept = {name: amount for name, amount in given.items() if name not in counted}

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.model.resources import request_vector
-from workbench.model.snapshot import ClusterSnapshot, gpu_words
+from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 
 __all__ = ["carry_over"]
+
+Words = npt.NDArray[np.uint64]
 
 
 def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapshot:
@@ -26,18 +29,17 @@ def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapsh
     """
     was = {name: i for i, name in enumerate(before.topology.node_names)}
     now = {name: i for i, name in enumerate(fresh.topology.node_names)}
-    total, free, matrix = [], [], []
-    same = []
-    for i, name in enumerate(fresh.topology.node_names):
-        old = was.get(name)
-        same.append(
-            old is not None
-            and np.bitwise_count(before.gpu_total[old]).sum() == np.bitwise_count(fresh.gpu_total[i]).sum()
-        )
-        source, at = (before, old) if same[-1] and old is not None else (fresh, i)
-        total.append(_mask(source, "gpu_total", at))
-        free.append(_mask(source, "gpu_free", at))
-        matrix.append(int(source.node_matrix[at]) if source is before else -1)
+    old = np.array([was.get(name, -1) for name in fresh.topology.node_names], dtype=np.intp)
+    n_before, n_fresh = (np.bitwise_count(s.gpu_total).sum(axis=1) for s in (before, fresh))
+    same = old >= 0
+    same[same] = n_before[old[same]] == n_fresh[same]
+    kept = old[same]
+    node_matrix = np.full(fresh.n_nodes, -1, dtype=np.int32)
+    node_matrix[same] = before.node_matrix[kept]
+    total = _rows(fresh.gpu_total, same, before.gpu_total[kept])
+    free = _rows(fresh.gpu_free, same, before.gpu_free[kept])
+    # As wide as the widest mask that is left needs.
+    width = 1 + int(np.flatnonzero(total.any(axis=0)).max(initial=0))
     running = tuple(
         replace(pod, node=now[name]) if pod.node >= 0 else pod
         for pod in before.running
@@ -47,8 +49,6 @@ def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapsh
     for pod in running:
         if pod.node >= 0:
             used[pod.node] += request_vector(fresh.resources, pod.requests)[0]
-    words = gpu_words([*total, *free])
-    n = fresh.n_nodes
     # Whatever else a snapshot holds stays: only what the drawing shows, and what is numbered by node, is new.
     redrawn = replace(
         before,
@@ -60,9 +60,9 @@ def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapsh
         unschedulable=fresh.unschedulable,
         addresses=fresh.addresses,
         used=used,
-        gpu_total=words[:n].copy(),
-        gpu_free=words[n:].copy(),
-        node_matrix=np.array(matrix, dtype=np.int32),
+        gpu_total=total[:, :width].copy(),
+        gpu_free=free[:, :width].copy(),
+        node_matrix=node_matrix,
         running=running,
     )
     if before.switches is None or _same_tree(fresh.topology, before.topology):
@@ -80,5 +80,9 @@ def _same_tree(one: Topology, other: Topology) -> bool:
     )
 
 
-def _mask(snapshot: ClusterSnapshot, array: str, node: int) -> int:
-    return int.from_bytes(getattr(snapshot, array)[node].astype("<u8").tobytes(), "little")
+def _rows(words: Words, chosen: npt.NDArray[np.bool_], instead: Words) -> Words:
+    """GPU masks with other ones in some rows."""
+    made = np.zeros((len(words), max(words.shape[1], instead.shape[1])), dtype=np.uint64)
+    made[~chosen, : words.shape[1]] = words[~chosen]
+    made[chosen, : instead.shape[1]] = instead
+    return made

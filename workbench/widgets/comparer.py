@@ -16,7 +16,8 @@ from workbench.model.gang import Gang
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.objects.fields import shown
 from workbench.report.html import explanation_html, report_html
-from workbench.widgets.comparison_view import comparison_view, picture_after
+from workbench.report.topology_svg import Drawing
+from workbench.widgets.comparison_view import comparison_view, picture_after, pictures
 from workbench.widgets.job_form import job_yaml
 from workbench.widgets.panel import STATIC, Panel
 from workbench.widgets.worker import Worker
@@ -74,6 +75,9 @@ class PlacementComparer(Panel):
             make_policy(name, parameters)
         self.comparison: Comparison | None = None
         self._ran: Sequence[tuple[str, Mapping[str, Any]]] = ()
+        #: Number of the last result, and its pictures, as every open page has them.
+        self._number = 0
+        self._shown: Sequence[Drawing | None] = ()
 
     @property
     def snapshot(self) -> ClusterSnapshot | None:
@@ -139,7 +143,7 @@ class PlacementComparer(Panel):
         cluster, gangs = self._cluster, self.gangs
         if cluster is None or not gangs or not self._chosen:
             self._worker.cancel()
-            self.comparison = None
+            self.comparison, self._shown = None, ()
             missing = "a cluster" if cluster is None else "a job" if not gangs else "a policy"
             self.tell("nothing", {"missing": missing})
             return
@@ -184,7 +188,7 @@ class PlacementComparer(Panel):
         try:
             policies = [make_policy(name, parameters) for name, parameters in chosen]
             comparison = compare(gangs, cluster(), policies, progress)
-            view = comparison_view(comparison)
+            view, drawn = comparison_view(comparison), pictures(comparison)
         except Exception as error:
             if current():
                 text = "" if isinstance(error, WorkbenchError) else traceback.format_exc()
@@ -192,11 +196,25 @@ class PlacementComparer(Panel):
             return
         if current():
             self.comparison, self._ran = comparison, chosen
-            self.tell("result", view)
+            self.tell("result", {**view, **self._since(drawn)})
+
+    def _since(self, drawn: Sequence[Drawing | None]) -> dict[str, Any]:
+        """Pictures as what they add to those of the result before, which is told by its number; 0: whole ones."""
+        before, shown = self._number, [*self._shown, *([None] * len(drawn))]
+        self._number, self._shown = before + 1, drawn
+        return {
+            "number": self._number,
+            "pictures": [
+                None if new is None else {"since": before if old is not None else 0, **new.parts(old)}
+                for old, new in zip(shown, drawn)
+            ],
+        }
 
     # ---- what the page asks ----
 
     def _state(self, body: dict[str, Any]) -> dict[str, Any]:
+        # A view that opens has no picture yet.
+        self._shown = ()
         self.run()
         return {
             "choices": policy_choices(),
@@ -243,7 +261,7 @@ class PlacementComparer(Panel):
         row, steps = self._row(body), body.get("steps", 0)
         if type(steps) is not int or steps < 0:
             raise InputError("no number of decisions", source="comparer", got=shown(steps), expected="0 or more")
-        return {"picture": picture_after(self._compared(), row, steps)}
+        return {"picture": picture_after(self._compared(), row, steps).parts()}
 
     def _explain(self, body: dict[str, Any]) -> dict[str, Any]:
         comparison, row = self._compared(), self._row(body)

@@ -10,20 +10,19 @@ from workbench.report.blocks import Layout, pack
 from workbench.report.charts import bottleneck_chart, switch_chart, tier_chart
 from workbench.report.colours import job_colours
 from workbench.report.occupancy import occupancy
-from workbench.report.topology_svg import draw_topology
+from workbench.report.topology_svg import Drawing, draw_parts
 
-__all__ = ["comparison_view", "picture_after"]
+__all__ = ["comparison_view", "picture_after", "pictures"]
 
 #: Pods of one job that a cell of the table tells apart.
 _NODES_NAMED = 3
 
 
 def comparison_view(comparison: Comparison) -> dict[str, Any]:
-    """Everything that the page shows, JSON-ready."""
-    layout = pack(comparison.snapshot.topology)
+    """Everything that the page shows beside the pictures, JSON-ready."""
     return {
         "nodes": comparison.snapshot.n_nodes,
-        "policies": [_row_view(comparison, row, layout) for row in comparison.rows],
+        "policies": [_row_view(row) for row in comparison.rows],
         "jobs": [
             {
                 "key": gang.key,
@@ -39,24 +38,31 @@ def comparison_view(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def picture_after(comparison: Comparison, policy: int, steps: int, layout: Layout | None = None) -> str:
-    """The topology after a policy's first decisions, as SVG; jobs have the colours of the whole run."""
+def pictures(comparison: Comparison) -> list[Drawing | None]:
+    """One per policy, after all its decisions; None where it raised."""
+    layout = pack(comparison.snapshot.topology)
+    return [
+        None if row.error is not None else picture_after(comparison, i, len(row.decisions), layout)
+        for i, row in enumerate(comparison.rows)
+    ]
+
+
+def picture_after(comparison: Comparison, policy: int, steps: int, layout: Layout | None = None) -> Drawing:
+    """The topology after a policy's first decisions; jobs have the colours of the whole run."""
     row = comparison.rows[policy]
     placed = [d.result for d in row.decisions[:steps] if isinstance(d.result, Placement)]
     jobs = [gang.key for gang in comparison.gangs]
     snapshot = comparison.snapshot
     title = row.policy if steps >= len(row.decisions) else f"{row.policy}, after {steps} of {len(row.decisions)}"
-    return draw_topology(snapshot.topology, occupancy(placed, snapshot, jobs), title, layout)
+    return draw_parts(snapshot.topology, occupancy(placed, snapshot, jobs), title, layout)
 
 
-def _row_view(comparison: Comparison, row: ComparisonRow, layout: Layout) -> dict[str, Any]:
-    index = comparison.rows.index(row)
+def _row_view(row: ComparisonRow) -> dict[str, Any]:
     metrics = row.metrics
     return {
         "name": row.policy,
         "parameters": {name: str(value) for name, value in row.parameters.items()},
         "error": None if row.error is None else {"message": row.error.message, "traceback": row.error.traceback},
-        "picture": picture_after(comparison, index, len(row.decisions), layout) if row.error is None else "",
         "steps": [decision.gang.key for decision in row.decisions],
         "milliseconds": row.decision_s * 1e3,
         "placed": None if metrics is None else len(metrics.placed),

@@ -1,7 +1,9 @@
 // The drawing: Cytoscape holds only what is visible, at the places that layout.js gives.
 import cytoscape from "cytoscape";
+import { SYMBOL, WITH_GPUS, drawFarNodesPlainly } from "./far.js";
 import { ROOT } from "./items.js";
 import { CELL, labelWidth, layout, switchAt } from "./layout.js";
+import { Links } from "./links.js";
 
 // Tiers from the lowest up; told apart with the common kinds of colour blindness.
 const TIERS = ["#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#d55e00"];
@@ -27,22 +29,18 @@ function stylesheet(c) {
     { selector: "node", style: {
       label: "data(label)", color: c.ink, "font-size": 11, "min-zoomed-font-size": 6, "text-valign": "bottom",
       "text-margin-y": 2, "text-max-width": "data(room)",
-      "text-background-color": c.ground, "text-background-opacity": 0.8, "text-wrap": "ellipsis", width: 22, height: 22,
+      "text-background-color": c.ground, "text-background-opacity": 0.8, "text-wrap": "ellipsis", width: SYMBOL, height: SYMBOL,
       shape: "round-rectangle", "background-color": c.node, "border-width": 1, "border-color": c.line } },
     { selector: "node[kind = 'switch']", style: {
       width: 34, height: 22, "background-color": "data(colour)", "border-width": 0, "font-size": 12 } },
     { selector: "node[kind = 'switch'][?folded]", style: { "border-width": 3, "border-style": "double", "border-color": c.ink } },
-    { selector: "node[?gpus]", style: { "background-color": "#82a881" } },
+    { selector: "node[?gpus]", style: { "background-color": WITH_GPUS } },
     { selector: "node[?cordoned]", style: { "background-opacity": 0.2, "border-style": "dashed", "border-width": 2 } },
     { selector: "node[?failed]", style: { shape: "octagon", "border-color": c.bad, "border-width": 3, "border-style": "solid" } },
     { selector: "node[finding = 'warning']", style: { "border-color": c.warn, "border-width": 3, "border-style": "solid" } },
     { selector: "node[finding = 'error']", style: { "border-color": c.bad, "border-width": 4, "border-style": "solid" } },
     { selector: "node:selected", style: { "overlay-color": c.accent, "overlay-opacity": 0.35, "overlay-padding": 4 } },
     { selector: "node.target", style: { "underlay-color": c.accent, "underlay-opacity": 0.4, "underlay-padding": 10 } },
-    { selector: "edge", style: { width: 1, "line-color": c.edge, "line-opacity": 0.45, "curve-style": "haystack", "haystack-radius": 0 } },
-    { selector: "edge[?cut]", style: { width: 2, "line-color": c.bad, "line-style": "dashed" } },
-    { selector: "edge[?gbits]", style: { label: "data(gbits)", color: c.ink, "font-size": 8, "min-zoomed-font-size": 9,
-      "text-background-color": c.ground, "text-background-opacity": 0.8 } },
   ];
 }
 
@@ -62,10 +60,21 @@ export class Canvas {
     this.root = root;
     this.places = new Map();
     this.findings = new Map();
+    // Cytoscape's node of each drawn item, and what its data were made from.
+    this.nodes = new Map();
+    this.madeFrom = new Map();
     this.cy = cytoscape({
       container: element, style: stylesheet(themeColours(root)), layout: { name: "preset" },
       minZoom: 0.02, maxZoom: 4, boxSelectionEnabled: true, selectionType: "single",
     });
+    this.links = new Links(this.cy, element);
+    const dress = () => {
+      this.colours = themeColours(root);
+      this.links.dress(this.colours);
+      return stylesheet(this.colours);
+    };
+    dress();
+    drawFarNodesPlainly(this.cy, () => this.colours);
     this.resizing = new ResizeObserver(() => this.cy.resize());
     this.resizing.observe(element);
     // Cytoscape remembers where on the page it stands; an output that grows above it moves it without an event.
@@ -76,7 +85,7 @@ export class Canvas {
       at = `${left},${top}`;
     }, true);
     // The theme's own style sheet arrives some time after the page says which theme it is.
-    const restyle = () => this.cy.destroyed() || this.cy.style(stylesheet(themeColours(root)));
+    const restyle = () => this.cy.destroyed() || this.cy.style(dress());
     this.theme = new MutationObserver(() => [0, 200, 1000].forEach((wait) => setTimeout(restyle, wait)));
     setTimeout(restyle, 500);
     this.theme.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-name", "data-jp-theme-light"] });
@@ -149,7 +158,7 @@ export class Canvas {
     this.quietly(() => {
       this.cy.batch(() => {
         this.cy.$(":selected").unselect();
-        for (const id of ids) this.cy.$id(String(id)).select();
+        for (const id of ids) this.nodes.get(id)?.select();
       });
     });
   }
@@ -168,50 +177,80 @@ export class Canvas {
   setFindings(worst) {
     this.findings = worst;
     this.quietly(() => this.cy.batch(() => {
-      this.cy.nodes().forEach((node) => set(node, { finding: worst.get(Number(node.id())) ?? "" }));
+      for (const [id, node] of this.nodes) set(node, { finding: worst.get(id) ?? "" });
     }));
   }
 
   /** Bring the picture up to the items: only what differs is touched. */
   draw() {
-    const { cy, items } = this;
+    const { cy, items, nodes } = this;
     this.places = layout(items);
     const wanted = new Set(items.visible());
     this.quietly(() => cy.batch(() => {
-      cy.nodes().forEach((node) => {
-        if (!wanted.has(Number(node.id()))) cy.remove(node);
-      });
+      for (const [id, node] of nodes) {
+        if (wanted.has(id)) continue;
+        cy.remove(node);
+        nodes.delete(id);
+        this.madeFrom.delete(id);
+      }
       const added = [];
-      const edges = [];
       for (const id of wanted) {
-        const item = items.get(id);
         const { x, y } = this.places.get(id);
-        const node = cy.$id(String(id));
-        const data = this.dataOf(item);
-        if (node.empty()) added.push({ group: "nodes", data, position: { x, y } });
+        const node = nodes.get(id);
+        if (node === undefined) added.push({ group: "nodes", data: this.dataOf(items.get(id)), position: { x, y } });
         else {
-          set(node, data);
+          if (this.isNew(id)) set(node, this.dataOf(items.get(id)));
           const now = node.position();
           if (now.x !== x || now.y !== y) node.position({ x, y });
         }
-        const edge = cy.$id(`e${id}`);
-        const link = {
-          id: `e${id}`, source: String(item.parent), target: String(id), cut: item.link_failed ?? false,
-          // As it stands on the cable: brothers are too close for "400 Gbit/s" on each link.
-          gbits: item.link_gbit_s ? `${item.link_gbit_s}G` : "",
-        };
-        if (edge.nonempty() && edge.data("source") !== link.source) cy.remove(edge);
-        if (item.parent === ROOT) continue;
-        if (edge.nonempty() && edge.inside()) set(edge, link);
-        else edges.push({ group: "edges", data: link, selectable: false });
       }
-      cy.add(added);
-      cy.add(edges);
+      cy.add(added).forEach((node) => {
+        nodes.set(Number(node.id()), node);
+        this.isNew(Number(node.id()));
+      });
     }));
+    this.links.set(this.fans(wanted));
+  }
+
+  /** Does an item differ from what its node was last made from? Remembers it as it is now. */
+  isNew(id) {
+    const item = this.items.get(id);
+    const hidden = this.items.folded.has(id) ? this.items.sizeBeneath(id) : -1;
+    const was = this.madeFrom.get(id);
+    if (was?.item === item && was.hidden === hidden) return false;
+    this.madeFrom.set(id, { item, hidden });
+    return true;
+  }
+
+  /** The links of the drawn items, by the switch above them. */
+  fans(drawn) {
+    const fans = new Map();
+    for (const id of drawn) {
+      const { parent, link_failed: cut = false, link_gbit_s: gbits = 0 } = this.items.get(id);
+      if (parent === ROOT) continue;
+      if (!fans.has(parent)) fans.set(parent, { from: this.nodes.get(parent), to: [] });
+      fans.get(parent).to.push({ node: this.nodes.get(id), cut, gbits });
+    }
+    return [...fans.values()];
+  }
+
+  /** What is drawn, as values: data and place of every node, and every link. */
+  shown() {
+    const nodes = [...this.nodes.values()].map((node) => ({ ...node.data(), ...node.position() }));
+    const links = this.links.fans.flatMap(({ from, to }) => to.map(({ node, cut, gbits }) => ({ from: from.id(), to: node.id(), cut, gbits })));
+    return { nodes, links };
+  }
+
+  /** Draw everything anew. */
+  drawAfresh() {
+    this.cy.remove(this.cy.nodes());
+    this.nodes.clear();
+    this.madeFrom.clear();
+    this.draw();
   }
 
   fit(ids = []) {
-    const chosen = ids.length > 0 ? this.cy.collection(ids.map((id) => this.cy.$id(String(id))).filter((n) => n.nonempty())) : this.cy.elements();
+    const chosen = ids.length > 0 ? this.cy.collection(ids.map((id) => this.nodes.get(id)).filter((node) => node !== undefined)) : this.cy.nodes();
     if (chosen.empty()) return;
     this.cy.resize();
     this.cy.fit(chosen, 20);

@@ -1,5 +1,6 @@
 // The placement comparer: jobs, policies with parameters, and what became of each job, side by side.
 import { acceptFiles, download, drawn, h, openPanel } from "./panel.js";
+import { Picture, grown } from "./picture.js";
 import { yamlPane } from "./yaml_pane.js";
 
 function render(context) {
@@ -9,6 +10,8 @@ function render(context) {
   let chosen = [];
   let view = null;
   let marked = null;
+  // What is drawn of each policy.
+  let frames = [];
 
   const policies = h("div", { class: "wb-policies" });
   const more = h("select", { "aria-label": "add a policy", onchange: () => {
@@ -152,18 +155,29 @@ function render(context) {
 
   // ---- the run ----
 
+  // Most runs end before anybody could read how far they are; a bar that comes and goes moves everything below it.
+  const UNSEEN_MS = 200;
+  let slow = 0;
+  let running = "";
+
   panel.on("began", ({ total }) => {
-    progress.hidden = cancel.hidden = false;
     progress.max = total;
     progress.value = 0;
     root.dataset.running = "1";
+    clearTimeout(slow);
+    slow = setTimeout(() => {
+      progress.hidden = cancel.hidden = false;
+      status.textContent = running;
+    }, UNSEEN_MS);
   });
   panel.on("choices", (state) => offer(state.choices));
   panel.on("progress", ({ done, policy }) => {
     progress.value = done;
-    status.textContent = policy;
+    running = policy;
+    if (!progress.hidden) status.textContent = running;
   });
   function ended(text) {
+    clearTimeout(slow);
     progress.hidden = cancel.hidden = true;
     status.textContent = text;
     root.dataset.running = "0";
@@ -179,7 +193,10 @@ function render(context) {
     show();
   });
   panel.on("result", (result) => {
+    const jobsBefore = view?.jobs.map((job) => job.key).join();
     view = result;
+    // The colours of jobs are by their places in the list.
+    if (marked !== null && view.jobs.map((job) => job.key).join() !== jobsBefore) link(null);
     say("");
     const differ = view.jobs.filter((job) => job.differs).length;
     ended(`${view.jobs.length} jobs, ${differ} placed differently`);
@@ -190,32 +207,61 @@ function render(context) {
   function show() {
     detail.hidden = true;
     if (view === null) {
+      frames = [];
       for (const element of [pictures, table, charts]) element.replaceChildren();
       return;
     }
-    pictures.replaceChildren(...view.policies.map((policy, i) => {
-      const picture = h("div", { class: "wb-picture" });
-      if (policy.error) {
-        picture.append(h("strong", {}, policy.name), h("div", { class: "wb-message" }, policy.error.message,
-          h("details", {}, h("summary", {}, "traceback"), h("pre", {}, policy.error.traceback))));
-        return picture;
-      }
-      const drawing = h("div", {});
-      drawn(drawing, policy.picture);
-      const slider = h("input", { type: "range", min: 0, max: policy.steps.length, value: policy.steps.length,
-        "aria-label": `decisions of ${policy.name}`, oninput: async () => {
-          const n = Number(slider.value);
-          said.textContent = n === 0 ? "before any decision" : `${n} of ${policy.steps.length}: ${policy.steps[n - 1]}`;
-          const answer = await attempt("step", { policy: i, steps: n });
-          if (answer !== undefined) drawn(drawing, answer.picture);
-          link(marked);
-        } });
-      const said = h("output", { class: "wb-quiet" }, `${policy.steps.length} decisions, ${policy.milliseconds.toFixed(1)} ms`);
-      picture.append(h("strong", { class: "wb-title" }, policy.name), drawing, h("div", { class: "wb-bar" }, slider, said));
-      return picture;
-    }));
+    const before = frames;
+    frames = view.policies.map((policy, i) => (policy.error ? failed(policy) : before[i]?.draw ? before[i] : framed(i)));
+    view.policies.forEach((policy, i) => policy.error || frames[i].draw(policy, view.pictures[i]));
+    if (frames.length !== before.length || frames.some((frame, i) => frame !== before[i])) {
+      pictures.replaceChildren(...frames.map((frame) => frame.element));
+    }
     table.replaceChildren(resultTable());
     drawn(charts, view.charts.map((chart) => `<div>${chart}</div>`).join(""));
+    if (marked !== null) link(marked);
+  }
+
+  function failed({ name, error }) {
+    return { element: h("div", { class: "wb-picture" }, h("strong", {}, name), h("div", { class: "wb-message" }, error.message,
+      h("details", {}, h("summary", {}, "traceback"), h("pre", {}, error.traceback)))) };
+  }
+
+  /** The place of one policy's picture, with the slider over its decisions; `draw(policy)` shows a result. */
+  function framed(i) {
+    const title = h("strong", { class: "wb-title" });
+    const drawing = h("div", {});
+    const picture = new Picture(drawing);
+    const said = h("output", { class: "wb-quiet" });
+    const slider = h("input", { type: "range", min: 0, oninput: async () => {
+      const asked = view;
+      const { steps } = view.policies[i];
+      const n = Number(slider.value);
+      said.textContent = n === 0 ? "before any decision" : `${n} of ${steps.length}: ${steps[n - 1]}`;
+      const answer = await attempt("step", { policy: i, steps: n });
+      if (answer === undefined || view !== asked) return;
+      picture.draw(answer.picture);
+      link(marked);
+    } });
+    // The last result's picture, whatever the slider shows: the next result's is told by what it adds to it.
+    let last = { number: 0, groups: [] };
+    async function draw(policy, told) {
+      const { number } = view;
+      slider.max = policy.steps.length;
+      slider.value = policy.steps.length;
+      title.textContent = policy.name;
+      slider.ariaLabel = `decisions of ${policy.name}`;
+      said.textContent = `${policy.steps.length} decisions, ${policy.milliseconds.toFixed(1)} ms`;
+      let shown = told;
+      if (told.since !== 0 && told.since !== last.number) {
+        // A result lies between that this view has not had.
+        shown = (await attempt("step", { policy: i, steps: policy.steps.length }))?.picture;
+        if (shown === undefined || view?.number !== number) return;
+      }
+      last = { number, groups: grown(last.groups, shown.groups) };
+      picture.draw({ frame: shown.frame, groups: last.groups });
+    }
+    return { element: h("div", { class: "wb-picture" }, title, drawing, h("div", { class: "wb-bar" }, slider, said)), draw };
   }
 
   function resultTable() {
@@ -308,6 +354,7 @@ function render(context) {
     panel.ready();
   });
   return () => {
+    clearTimeout(slow);
     pane?.destroy();
     panel.close();
   };

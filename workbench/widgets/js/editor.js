@@ -396,10 +396,14 @@ function render(context) {
     panel.ready();
   });
 
-  // For the browser tests: the size of the picture in pixels and of its smallest symbol, and where an item is.
+  // For the browser tests: the size of the picture in pixels and of its smallest symbol, what is drawn, and where an item is.
   root.pictureBox = () => {
     const { w, h: height } = canvas.cy.elements().renderedBoundingBox();
     return { width: w, height, smallest: Math.min(...canvas.cy.nodes().map((n) => Math.min(n.renderedWidth(), n.renderedHeight()))) };
+  };
+  root.shown = (afresh) => {
+    if (afresh) canvas.drawAfresh();
+    return canvas.shown();
   };
   root.whereIs = (name) => {
     const node = canvas.cy.nodes().filter((n) => items.get(Number(n.id())).name === name);

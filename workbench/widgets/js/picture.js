@@ -1,0 +1,98 @@
+// A picture of a topology: drawn once, then brought up to each next one by touching only what differs.
+//
+// Thousands of squares are read, styled and laid out anew when their markup is replaced; after an edit of the cluster
+// most of them are what they were, or stand elsewhere. What a picture holds after a patch equals what it would hold had
+// it been drawn afresh.
+
+// The groups of a drawing in their order, as workbench/report/topology_svg.py calls them.
+const GROUPS = ["tw-blocks", "tw-labels", "tw-nodes"];
+
+/** Elements of a fragment of SVG, not yet part of any page. */
+function read(markup) {
+  const template = document.createElement("template");
+  template.innerHTML = markup;
+  return template.content;
+}
+
+const kinds = (element) => [...element.children].map((child) => child.nodeName).join();
+
+/** The groups of a drawing of which some runs, as [first position, number], stand in the groups before. */
+export function grown(before, groups) {
+  return groups.map((group, i) => group.flatMap((part) => (typeof part[0] === "number" ? before[i].slice(part[0], part[0] + part[1]) : [part])));
+}
+
+export class Picture {
+  constructor(element) {
+    this.element = element;
+    this.groups = [];
+  }
+
+  /** Show a drawing: `frame`, the texts around the groups, and `groups`, lists of [name, markup of one element]. */
+  draw({ frame, groups }) {
+    const svg = this.element.firstElementChild;
+    const around = read(frame.join("")).firstElementChild;
+    if (svg === null || kinds(svg) !== kinds(around)) {
+      this.element.innerHTML = frame.map((text, i) => text + (groups[i] ?? []).map(([, markup]) => markup).join("")).join("");
+      this.groups = groups.map((group, i) => {
+        const { children } = this.container(i);
+        return group.map(([name, markup], j) => ({ name, markup, element: children[j] }));
+      });
+      return;
+    }
+    const containers = new Set(groups.map((_, i) => this.container(i)));
+    become(svg, around, (element) => containers.has(element));
+    this.groups = groups.map((group, i) => regroup(this.container(i), this.groups[i], group));
+  }
+
+  container(i) {
+    return this.element.querySelector(`.${GROUPS[i]}`);
+  }
+}
+
+/** Bring the elements of one group, each known by name and markup, up to a list of [name, markup]. */
+function regroup(container, before, wanted) {
+  const byName = new Map();
+  for (const one of before) {
+    if (byName.has(one.name)) byName.get(one.name).push(one);
+    else byName.set(one.name, [one]);
+  }
+  const changed = [];
+  const after = wanted.map(([name, markup]) => {
+    const old = byName.get(name)?.shift();
+    if (old?.markup === markup) return old;
+    const one = { name, markup, element: old?.element };
+    changed.push(one);
+    return one;
+  });
+  const fresh = [...read(`<svg>${changed.map((one) => one.markup).join("")}</svg>`).firstElementChild.children];
+  changed.forEach((one, i) => {
+    if (one.element === undefined) one.element = fresh[i];
+    else become(one.element, fresh[i]);
+  });
+  for (const gone of byName.values()) for (const { element } of gone) element.remove();
+  let at = container.firstChild;
+  for (const { element } of after) {
+    if (element === at) at = at.nextSibling;
+    else container.insertBefore(element, at);
+  }
+  return after;
+}
+
+/** Make an element equal to another of the same tag; of those that `closed` names the children stay as they are. */
+function become(element, wanted, closed = () => false) {
+  for (const { name, value } of wanted.attributes) if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+  if (element.attributes.length > wanted.attributes.length) {
+    for (const { name } of [...element.attributes]) if (!wanted.hasAttribute(name)) element.removeAttribute(name);
+  }
+  if (closed(element)) return;
+  const has = element.childNodes;
+  const wants = wanted.childNodes;
+  if (has.length !== wants.length || [...wants].some((child, i) => child.nodeName !== has[i].nodeName)) {
+    element.replaceChildren(...wants);
+    return;
+  }
+  for (let i = 0; i < wants.length; i++) {
+    if (wants[i].nodeType === Node.ELEMENT_NODE) become(has[i], wants[i], closed);
+    else if (has[i].data !== wants[i].data) has[i].data = wants[i].data;
+  }
+}
