@@ -297,11 +297,11 @@ class Composed(Policy):
         taken = (answer.node >= 0).nonzero()[0]
         rows = request.demand.rows
         if len(taken):
-            everyone = len(taken) == gang.n_pods
+            # Copies, so that the ledger gives back what it took whatever becomes of the placement's arrays.
             ledger.take(
-                answer.node if everyone else answer.node[taken],
+                answer.node[taken],
                 rows[0] if len(rows) == 1 else rows[gang.role_of_pod[taken]],
-                dealt.words if everyone or dealt.words is None else dealt.words[taken],
+                None if dealt.words is None else dealt.words[taken],
             )
         if answer.running is not None:
             ledger.set_job(gang.key, answer.running)
