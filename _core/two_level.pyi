@@ -34,6 +34,15 @@ class DomainCounts(DryRuns):
         scale: float,
         caps: NDArray[np.int64],
     ) -> None: ...
+    def set_fading(
+        self,
+        ring_of: NDArray[np.int32],
+        around: NDArray[np.int32],
+        column: NDArray[np.int32],
+        by_tier: NDArray[np.float64],
+        packing: NDArray[np.float64],
+        scale: float,
+    ) -> None: ...
 
 class JobState(DomainCounts):
     @property

@@ -23,6 +23,7 @@ from workbench._core.contest cimport meet
 from workbench._core.dry_runs cimport (
     NO_RECORD, DryRuns, Entry, Progress, is_ready, missing_of, note_placed, until_ready
 )
+from workbench._core.fading cimport Totals, fade, how_full, packing_sum, use_path
 from workbench._core.node_score cimport claim, grab
 
 import numpy as np

@@ -188,8 +188,7 @@ cdef class JobState(DomainCounts):
             for k in range(self.r):
                 sub.request[k] = amounts[i, 0, k]
                 sub.request[self.r + k] = amounts[i, 1, k]
-                if amounts[i, 0, k] > 0 and self.packing[k] > 0.0:
-                    sub.weights += self.packing[k]
+            sub.weights = packing_sum(self.packing, sub.request, self.r)
             sub.policy = fixed[i, 0]
             sub.kind = fixed[i, 1]
             sub.rank = fixed[i, 2]
@@ -275,7 +274,7 @@ cdef class JobState(DomainCounts):
             self.n_log += 1
             if i + 1 < self.n_run and self.run_node[i + 1] == node and self.run_entry[i + 1] == self.run_entry[i]:
                 continue
-            self.use(node, self.shapes[shape].request, i + 1 - first)
+            use_path(&self.fading.totals, node, self.shapes[shape].request, i + 1 - first)
             first = i + 1
             # A node that comes again is in its last state already.
             state = self.find_state(node)
@@ -298,7 +297,7 @@ cdef class JobState(DomainCounts):
             for k in range(self.r):
                 self.idle[node * self.r + k] += times * request[k]
                 self.used[node * self.r + k] -= times * request[k]
-            self.use(node, request, -times)
+            use_path(&self.fading.totals, node, request, -times)
             times = 0
         self.n_log = log_mark
         for s in range(self.n_shapes):

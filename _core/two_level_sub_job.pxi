@@ -7,19 +7,10 @@ cdef class SubJobSearch(JobState):
     @cython.final
     cdef double packed(self, const Sub* sub, int32_t domain) noexcept nogil:
         """How full a HyperNode is with the sub-job's pods."""
-        cdef const int64_t* used = self.domain_used + self.at(domain) * self.r
-        cdef const int64_t* allocatable = self.domain_allocatable + self.at(domain) * self.r
-        cdef double score = 0.0
-        cdef int64_t k, after
-        if sub.weights == 0.0:
-            return 0.0
-        for k in range(self.r):
-            if sub.request[k] > 0 and self.packing[k] > 0.0:
-                after = used[k] + sub.request[k]
-                if after > allocatable[k]:
-                    return 0.0
-                score += self.packing[k] * <double>after / <double>(allocatable[k] if allocatable[k] > 1 else 1)
-        return score / sub.weights
+        cdef int64_t at = self.at(domain) * self.r
+        return how_full(
+            self.packing, sub.request, sub.weights, self.domain_used + at, self.domain_allocatable + at, self.r
+        )
 
     @cython.final
     cdef double key_of(self, const Sub* sub, int32_t domain) noexcept nogil:

@@ -13,6 +13,7 @@ from tests.reference import domains as slow
 from tests.reference.dry_runs import Ask
 from tests.reference.two_level import NO_RECORD, Search, Sub, Tree
 from workbench.kernels.domains import ScoreWeights, TopologyScores
+from workbench.kernels.fading import Fading
 from workbench.kernels.tiers import Forest, tier_scores
 from workbench.kernels.two_level import DomainTree, Job, Nodes, Shape, SubJobs, TwoLevel
 
@@ -142,7 +143,7 @@ def random_search(rng: random.Random, neat: bool = False, alike: bool = False) -
         (
             [rng.choice([0, rng.randint(1, 3)]) for _ in range(m)],
             rng.choice(limits),
-            rng.random() < 0.8,
+            rng.random() < 0.6,
             rng.randint(0, 4),
             rng.choice(["stop", "go-on"]),
         )
@@ -215,6 +216,7 @@ def random_search(rng: random.Random, neat: bool = False, alike: bool = False) -
         [rng.choice([0, 0, 1, 2]) for _ in range(policies)],
         rng.choice(records) if rng.random() < 0.2 else NO_RECORD,
         subs,
+        fading=None if rng.random() < 0.4 else [(t, rng.choice([0.0, 0.5, 1.0, 1.3])) for t in range(low, top + 1)],
     )
 
 
@@ -285,8 +287,23 @@ def compiled(s: Search) -> TwoLevel:
         Shape(int64(q), np.array(f, dtype=np.uint8), None if extra is None else np.array(extra))
         for q, f, extra in s.shapes
     ]
+    fading = None
+    if s.fading is not None:
+        column = {tier: i for i, tier in enumerate([*tree.tiers.tolist(), tree.top_tier])}
+        columns = int32([column.get(tier, -1) for tier, _ in s.fading])
+        by_tier = np.array([weight for _, weight in s.fading])
+        fading = Fading(tree.rings, columns, by_tier, np.array(s.packing), s.topology_weight)
     return TwoLevel(
-        tree, nodes, shapes, job, subs, weights=weights, scores=scores, packing=np.array(s.packing), scale=s.scale
+        tree,
+        nodes,
+        shapes,
+        job,
+        subs,
+        weights=weights,
+        scores=scores,
+        packing=np.array(s.packing),
+        scale=s.scale,
+        fading=fading,
     )
 
 

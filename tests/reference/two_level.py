@@ -101,6 +101,7 @@ class Search:
     subs: list[Sub]
     score: float = 0.0
     placed: list[tuple[int, int, int]] = field(default_factory=list)
+    fading: list[tuple[int, float]] | None = None  # by tier; of sub-jobs that are not scored
 
     def ready(self) -> bool:
         ready = [sum(s.policy == p and s.ask.ready() for s in self.subs) for p in range(len(self.wanted))]
@@ -201,6 +202,12 @@ class Search:
                 total += weight
         return score / total if total else 0.0
 
+    def faded(self) -> slow.Fading | None:
+        if self.fading is None:
+            return None
+        tree, scale = self.tree, self.topology_weight
+        return slow.Fading(self.fading, tree.tier, tree.nodes, self.used, self.allocatable, self.packing, scale)
+
     def filler(self, domain: int, sub: Sub) -> slow.RescanFill:
         nodes = self.tree.nodes_of(domain)
         topology = None
@@ -219,4 +226,6 @@ class Search:
             self.weights,
             topology,
             [(q, [f[n] for n in nodes], extra and [extra[n] for n in nodes]) for q, f, extra in self.shapes],
+            None if sub.scored else self.faded(),
+            nodes,
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from workbench.kernels.domains import (
     ScoreWeights,
     TopologyScores,
 )
+from workbench.kernels.fading import Fading, Rings
 from workbench.kernels.tiers import VIRTUAL_TOP, Forest
 
 __all__ = ["DomainTree", "Job", "Nodes", "Shape", "SubJobs", "Tried", "TwoLevel"]
@@ -115,6 +117,11 @@ class DomainTree:
         np.maximum.at(self.largest, self.tier_of, np.diff(self.member_start))
         self.top_tier = max(int(tiers[-1]) + 1, 1) if d else 1
         """The largest tier plus one, at least 1."""
+
+    @cached_property
+    def rings(self) -> Rings:
+        """The nodes by the domains around them: what `Fading` goes by."""
+        return Rings.of(self.node_start, self.node_domains, self.tier_of, len(self.tiers))
 
     def _proper(self) -> bool:
         parent, tier = self.forest.parent, self.forest.tier
@@ -286,6 +293,8 @@ class TwoLevel:
         Weight of each resource in the score of a HyperNode.
     scale : float
         What that score, 0 to 1, is multiplied by, after 100.
+    fading : Fading, optional
+        Of sub-jobs that are not scored by a record, with the tree's `rings`; None: they gain nothing.
 
     Notes
     -----
@@ -322,6 +331,7 @@ class TwoLevel:
         scores: TopologyScores,
         packing: NDArray[np.float64],
         scale: float = 1.0,
+        fading: Fading | None = None,
     ) -> None:
         n, d, r = tree.n, len(tree.forest), _columns(nodes.idle)
         self._d = d
@@ -377,6 +387,8 @@ class TwoLevel:
             float(scale),
             roles[: len(shapes), 0].copy(),
         )
+        if fading is not None:
+            c.set_fading(*fading.arguments(n, d, r))
         self._set_job(job, roles, d, r)
         self._set_subs(subs, job, len(shapes), d, r, n)
 

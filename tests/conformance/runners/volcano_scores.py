@@ -26,12 +26,12 @@ from workbench.policies.volcano.hypernode_scores import (
     HyperNodeParameters,
     best,
     count_inside,
+    fading_of,
     share_of_ties,
     topology_scores_newest,
     utilisation,
     weights_of_resources,
 )
-from workbench.policies.volcano.normal_pods import NormalPods, normal_scores
 from workbench.policies.volcano.plugins import score_parameters
 from workbench.policies.volcano.record import read_record
 from workbench.policies.volcano.scores import topology_scores_1_13
@@ -98,8 +98,8 @@ def score_nodes(given: dict[str, Any], want: dict[str, Any], release: Release) -
     elif release is Release.V1_13 or not parameters.normal_pod_enable:
         found = None
     else:
-        settings = normal(snapshot, parameters)
-        found = normal_scores(settings, snapshot.domain_used, sub.pending, nodes) * 100.0 * settings.scale
+        sums = (snapshot.domain_used, snapshot.domain_allocatable)
+        found = by_fullness(topology, parameters, snapshot.resources, *sums, sub.pending, nodes)
         assert gang.roles[role].count == 1
     assert_scores({} if found is None else dict(zip(given["score_nodes"], found.tolist(), strict=True)), want)
 
@@ -118,15 +118,21 @@ def by_record(
     return fill.node_scores(fill.add_shape(np.zeros(room.shape[1], dtype=np.int64)))[1]
 
 
-def normal(snapshot: ClusterSnapshot, parameters: HyperNodeParameters) -> NormalPods:
-    return NormalPods(
-        parameters.normal_pod_enable,
-        snapshot.topology,
-        snapshot.domain_allocatable,
-        weights_of_resources(parameters, snapshot.resources),
-        parameters.normal_pod_fading,
-        float(parameters.weight),
-    )
+def by_fullness(
+    topology: Topology,
+    parameters: HyperNodeParameters,
+    resources: tuple[str, ...],
+    used: np.ndarray,
+    allocatable: np.ndarray,
+    request: np.ndarray,
+    nodes: np.ndarray,
+) -> np.ndarray:
+    """Scores of some nodes, on which anything fits, for a pod without a topology; sums over HyperNodes are given."""
+    fading = fading_of(parameters, topology, resources)
+    room = np.full((topology.n_nodes, len(resources)), 2**53, dtype=np.int64)
+    fill = Fill(nodes, room, room * 0, room, topology.node_rank, leaf=fading.rings.of_node, weights=ScoreWeights())
+    fill.set_fading(fading, used, allocatable, *topology.node_domains)
+    return fill.node_scores(fill.add_shape(request))[1]
 
 
 def normal_pod(given: dict[str, Any], want: dict[str, Any]) -> None:
@@ -139,16 +145,9 @@ def normal_pod(given: dict[str, Any], want: dict[str, Any]) -> None:
     allocatable, used, request = amounts(*rows)
     parameters = parameters_of(given["plugin_arguments"])
     every = (topology.n_nodes, 1)
-    settings = NormalPods(
-        parameters.normal_pod_enable,
-        topology,
-        topology.domain_sums(np.tile(allocatable, every)),
-        weights_of_resources(parameters, columns),
-        parameters.normal_pod_fading,
-        1.0,
-    )
+    used, allocatable = (topology.domain_sums(np.tile(row, every)) for row in (used, allocatable))
     nodes = np.arange(topology.n_nodes, dtype=np.int32)
-    found = normal_scores(settings, topology.domain_sums(np.tile(used, every)), request, nodes)
+    found = by_fullness(topology, parameters, columns, used, allocatable, request, nodes) / (100.0 * parameters.weight)
     assert np.allclose(found, want["score_of_every_node"], rtol=0, atol=want["tolerance"])
 
 

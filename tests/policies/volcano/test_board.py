@@ -17,16 +17,13 @@ from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters
 from workbench.policies.volcano.board import Board
 from workbench.policies.volcano.hypernode_scores import topology_scores_newest
-from workbench.policies.volcano.normal_pods import NormalPods
 
 
 def board_of(cluster, gang):
     ledger = cluster.ledger()
     gpus = GpuQuestions(GpuLowestIndex(NoParameters()), ledger)
     request = Request(gang, ledger, Demand(gang, ledger, gpus), gpus, None)
-    weights = np.ones(len(cluster.resources))
-    normal = NormalPods(True, cluster.topology, cluster.domain_allocatable, weights, 0.5, 1.0)
-    return Board(request, ScoreWeights(), topology_scores_newest(cluster.topology, 1.0), normal, 0.0)
+    return Board(request, ScoreWeights(), topology_scores_newest(cluster.topology, 1.0), None, 0.0)
 
 
 def content(board):

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import Fill, ScoreWeights, TopologyScores
+from workbench.kernels.fading import Fading
 from workbench.policies.base import Request
-from workbench.policies.volcano.allocate import Filler, Workplace
+from workbench.policies.volcano.allocate import Workplace
 from workbench.policies.volcano.explaining import record_nodes
-from workbench.policies.volcano.normal_pods import NormalFill, NormalPods
 from workbench.policies.volcano.splitting import SubJob
 
 __all__ = ["Board"]
@@ -29,8 +29,8 @@ class Board:
     weights : ScoreWeights
     scores : TopologyScores
         Of pods whose sub-job has a topology.
-    normal : NormalPods
-        Of the others.
+    fading : Fading, optional
+        Of the others; None: they gain nothing.
     gpu_weight : float
 
     Attributes
@@ -39,7 +39,7 @@ class Board:
     """
 
     def __init__(
-        self, request: Request, weights: ScoreWeights, scores: TopologyScores, normal: NormalPods, gpu_weight: float
+        self, request: Request, weights: ScoreWeights, scores: TopologyScores, fading: Fading | None, gpu_weight: float
     ) -> None:
         self.request = request
         self.topology = request.snapshot.topology
@@ -50,7 +50,7 @@ class Board:
         self._domain_capacity: dict[int, Longs] = {}
         self._weights = weights
         self._scores = scores
-        self._normal = normal
+        self._fading = fading
         self._gpu_weight = gpu_weight
         self._log: list[tuple[int, Ints]] = []
 
@@ -117,7 +117,7 @@ class Board:
                     total[domains[start[node] : start[node + 1]]] += amount
             total[-1] += change.sum()
 
-    def filler(self, domain: int, sub: SubJob, record: int, on_nodes: Ints) -> tuple[Filler, dict[int, int], Ints]:
+    def filler(self, domain: int, sub: SubJob, record: int, on_nodes: Ints) -> tuple[Fill, dict[int, int], Ints]:
         """What places a sub-job's pods in a HyperNode.
 
         Parameters
@@ -131,25 +131,27 @@ class Board:
 
         Returns
         -------
-        filler : Filler
+        filler : Fill
         shapes : dict of int to int
             Per role of the sub-job the number of its shape.
         nodes : ndarray of int32
             Nodes by the filler's positions.
         """
         nodes = self.topology.nodes_of(domain)
-        if not sub.topology and self._normal.enabled:
-            return self._normal_filler(nodes, sub)
         snapshot, demand = self.request.snapshot, self.request.demand
+        fading = None if sub.topology else self._fading
+        leaf = self.topology.leaf_of_node if sub.topology else None
         fill = Fill(
             nodes,
             self.idle,
             self.used,
             snapshot.allocatable,
             self.topology.node_rank,
-            leaf=self.topology.leaf_of_node if sub.topology else None,
+            leaf=leaf if fading is None else fading.rings.of_node,
             weights=self._weights,
         )
+        if fading is not None:
+            fill.set_fading(fading, self.domain_used, self.allocatable, *self.topology.node_domains)
         shapes = {
             role: fill.add_shape(demand.rows[role], feasible=demand.feasible(role), extra=self._gpu_extra(role))
             for role in sub.pods
@@ -163,10 +165,6 @@ class Board:
                 update_record=True,
             )
         return fill, shapes, nodes
-
-    def _normal_filler(self, nodes: Ints, sub: SubJob) -> tuple[Filler, dict[int, int], Ints]:
-        fill = NormalFill(nodes, self.request, self._weights, self._normal, self.idle, self.used, self.domain_used)
-        return fill, {role: fill.add_role(role, self._gpu_extra(role)) for role in sub.pods}, nodes
 
     def _gpu_extra(self, role: int) -> npt.NDArray[np.float64] | None:
         if self._gpu_weight == 0:
@@ -192,4 +190,4 @@ class Board:
             workplace = Workplace(self.request, self._weights, self._gpu_weight, self.idle, self.used, leaf)
             fill, shapes, _ = self.filler(domain, sub, record, sub.running_nodes)
             without_tasks, _, _ = self.filler(domain, sub, record, sub.running_nodes[:0])
-            record_nodes(workplace, fill, shapes, without_tasks)
+            record_nodes(workplace, fill, shapes, without_tasks if sub.topology else None)

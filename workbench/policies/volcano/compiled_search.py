@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import ScoreWeights, TopologyScores
+from workbench.kernels.fading import Fading
 from workbench.kernels.two_level import Job, Nodes, Shape, TwoLevel
 from workbench.kernels.two_level import SubJobs as SubJobColumns
 from workbench.policies.base import Request
@@ -32,6 +33,7 @@ def compiled_search(
     scores: TopologyScores,
     packing: Floats,
     scale: float,
+    fading: Fading | None,
     gpu_weight: float,
 ) -> TwoLevel:
     """The search before its first turn; role i of the kernel is the i-th of the demand's order."""
@@ -99,7 +101,16 @@ def compiled_search(
         snapshot.domain_idle,
     )
     return TwoLevel(
-        topology.domain_tree, nodes, shapes, job, columns, weights=weights, scores=scores, packing=packing, scale=scale
+        topology.domain_tree,
+        nodes,
+        shapes,
+        job,
+        columns,
+        weights=weights,
+        scores=scores,
+        packing=packing,
+        scale=scale,
+        fading=fading,
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import TopologyScores
+from workbench.kernels.fading import Fading
 from workbench.kernels.tiers import tier_scores
 from workbench.model.resources import CPU, MEMORY
 from workbench.model.topology import Topology
@@ -23,6 +24,7 @@ __all__ = [
     "HyperNodeParameters",
     "best",
     "count_inside",
+    "fading_of",
     "fading_weights",
     "share_of_ties",
     "topology_scores_newest",
@@ -135,6 +137,21 @@ def topology_scores_newest(topology: Topology, weight: float) -> TopologyScores:
         top=0.0,
         weight=weight,
         roots_meet=True,
+    )
+
+
+def fading_of(parameters: HyperNodeParameters, topology: Topology, resources: tuple[str, ...]) -> Fading | None:
+    """How pods without a topology are drawn to full HyperNodes, closer tiers counting more; None: they are not."""
+    if not parameters.normal_pod_enable:
+        return None
+    tiers, by_tier = zip(*fading_weights(topology, parameters.normal_pod_fading), strict=True)
+    column = {tier: i for i, tier in enumerate((*topology.tiers, topology.top_tier))}
+    return Fading(
+        topology.domain_tree.rings,
+        np.array([column.get(tier, -1) for tier in tiers], dtype=np.int32),
+        np.array(by_tier, dtype=np.float64),
+        weights_of_resources(parameters, resources),
+        float(parameters.weight),
     )
 
 

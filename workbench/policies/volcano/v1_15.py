@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import NO_RECORD, Fill, TopologyScores
+from workbench.kernels.domains import NO_RECORD, TopologyScores
 from workbench.kernels.two_level import TwoLevel
 from workbench.model.gang import Gang
 from workbench.model.placement import NearestMiss, Reason
@@ -22,13 +22,13 @@ from workbench.policies.volcano.explaining import pods_text
 from workbench.policies.volcano.gradients import Gradients
 from workbench.policies.volcano.hypernode_scores import (
     HyperNodeParameters,
+    fading_of,
     topology_scores_newest,
     weights_of_resources,
 )
 from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.memory import records_at_open, records_to_keep
 from workbench.policies.volcano.misses import RoomIn, best_of, nearest_misses
-from workbench.policies.volcano.normal_pods import NormalPods
 from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.queues import Room
 from workbench.policies.volcano.scores import score_weights
@@ -81,25 +81,17 @@ class Volcano115(VolcanoPolicy):
         records, record = records_at_open(gang.key, subs, request.snapshot)
         if limits.job is None and not gang.sub_grouped:
             return self._flat(request, self.board(request), subs, records[0], limits)
-        # The kernel does not know the score of pods without a topology, and an explanation wants every step.
-        normal = self._parameters.normal_pod_enable and not bool(subs.topology.all())
-        if normal or request.recorder is not None:
+        # An explanation wants every step.
+        if request.recorder is not None:
             return self._two_level(request, self.board(request), subs, records, record, limits)
         return self._compiled(request, subs, records, record, limits)
 
     def board(self, request: Request, scores: TopologyScores | None = None) -> Board:
         """The cluster as the request shows it, with what the scores need; those of the topology as far as known."""
         p, snapshot = self._parameters, request.snapshot
-        normal = NormalPods(
-            p.normal_pod_enable,
-            snapshot.topology,
-            snapshot.domain_allocatable,
-            weights_of_resources(p, snapshot.resources),
-            p.normal_pod_fading,
-            float(p.weight),
-        )
         scores = topology_scores_newest(snapshot.topology, p.weight) if scores is None else scores
-        return Board(request, score_weights(p, snapshot.resources), scores, normal, p.gpu_weight)
+        fading = fading_of(p, snapshot.topology, snapshot.resources)
+        return Board(request, score_weights(p, snapshot.resources), scores, fading, p.gpu_weight)
 
     def _flat(
         self, request: Request, board: Board, subs: SubJobs, record: int, limits: Limits
@@ -120,7 +112,7 @@ class Volcano115(VolcanoPolicy):
         if sub.topology and done.n_placed and not request.snapshot.topology.tiers:
             # Without HyperNodes the virtual top is every node's leaf.
             answer.has_record = True
-        elif isinstance(fill, Fill) and fill.record != NO_RECORD:
+        elif fill.record != NO_RECORD:
             answer.record, answer.has_record = fill.record, True
         if answer.has_record:
             answer.records = records_to_keep(gang.key, [sub.name], [answer.record], answer.record, board.topology)
@@ -171,6 +163,7 @@ class Volcano115(VolcanoPolicy):
             scores=scores,
             packing=weights_of_resources(p, snapshot.resources),
             scale=float(p.weight),
+            fading=None if bool(subs.topology.all()) else fading_of(p, snapshot.topology, snapshot.resources),
             gpu_weight=p.gpu_weight,
         )
 
@@ -186,8 +179,6 @@ class Volcano115(VolcanoPolicy):
         if request.ledger.releasing is not None:
             return None
         subs = split(gang, request.snapshot, request.demand, limits)
-        if self._parameters.normal_pod_enable and not bool(subs.topology.all()):
-            return None
         if self._parameters.gpu_weight and any(role.n_gpus for role in gang.roles):
             return None
         scores = topology_scores_newest(topology, self._parameters.weight)
@@ -310,10 +301,9 @@ class _FlatTurns(_NewestTurns):
         self._give([(0, role, placed) for role, placed in done.placed])
         self.progress = done.progress
         self.over = not done.placed or not sum(self.progress.left)
-        if isinstance(fill, Fill):
-            self._record = fill.record
-            if sub.topology:
-                self._records[0] = fill.record
+        self._record = fill.record
+        if sub.topology:
+            self._records[0] = fill.record
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         if self.declined is not None or self._whole is not None:
