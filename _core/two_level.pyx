@@ -17,7 +17,7 @@ cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, qsort
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 from workbench._core.contest cimport meet
 from workbench._core.dry_runs cimport (
@@ -36,6 +36,7 @@ cdef enum:
 
 include "two_level_counts.pxi"
 include "two_level_state.pxi"
+include "two_level_between.pxi"
 include "two_level_sub_job.pxi"
 
 
@@ -53,8 +54,6 @@ cdef class TwoLevel(SubJobSearch):
     """
 
     cdef int32_t stuck                 # first sub-job that found no place in the attempt
-    cdef int64_t changed_settled
-    cdef int32_t states_settled
     # HyperNodes tried in the last turn
     cdef int64_t n_rows
     cdef int32_t* row_domain

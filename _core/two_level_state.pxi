@@ -11,6 +11,7 @@ cdef struct Sub:
     int32_t rank           # order among sub-jobs
     int32_t n_roles        # roles with pending pods
     bint scored, limited
+    bint alone             # it was capped
     int64_t limit, total
     int64_t* request       # r numbers, then r of `pending`
     double weights         # of the requested resources
@@ -73,6 +74,8 @@ cdef class JobState(DomainCounts):
     cdef int32_t* log_shape
     cdef int32_t* log_node
     cdef int64_t n_log, log_settled
+    cdef int64_t changed_settled
+    cdef int32_t states_settled
     cdef double score                  # of the attempt
     cdef readonly double last_score    # of the last turn
 

@@ -1,7 +1,7 @@
 # Part of two_level.pyx: where one sub-job goes, by trials or planned by the counts alone.
 
 @cython.auto_pickle(False)
-cdef class SubJobSearch(JobState):
+cdef class SubJobSearch(BetweenTurns):
     """The HyperNodes that a sub-job may go to, in the order of their scores."""
 
     @cython.final
@@ -305,7 +305,7 @@ cdef class SubJobSearch(JobState):
             if first == NULL:
                 first = sub
             if (
-                sub.kind != first.kind or sub.n_roles != 1
+                sub.kind != first.kind or sub.alone or sub.n_roles != 1
                 or sub.record != NO_RECORD or sub.n_running or sub.placed
             ):
                 return False
@@ -390,7 +390,8 @@ cdef class SubJobSearch(JobState):
         """Place one sub-job inside a HyperNode: in the best of the closest tier that has a solution."""
         cdef Sub* sub = &self.subs[number]
         cdef bint shared = (
-            self.kind_size[sub.kind] > 1 and sub.record == NO_RECORD and sub.n_running == 0 and sub.placed == 0
+            self.kind_size[sub.kind] > 1 and not sub.alone
+            and sub.record == NO_RECORD and sub.n_running == 0 and sub.placed == 0
         )
         cdef int64_t t, first, end
         cdef int32_t e, start

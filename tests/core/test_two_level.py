@@ -226,6 +226,13 @@ def sums(tree: Tree, rows: list[list[int]]) -> np.ndarray:
     return int64([[sum(rows[n][k] for n in tree.nodes_of(d)) for k in range(len(rows[0]))] for d in domains])
 
 
+def shapes_of(s: Search) -> list[Shape]:
+    return [
+        Shape(int64(q), np.array(f, dtype=np.uint8), None if extra is None else np.array(extra))
+        for q, f, extra in s.shapes
+    ]
+
+
 def compiled(s: Search) -> TwoLevel:
     w, m = s.weights, len(s.shapes)
     weights = ScoreWeights(
@@ -283,10 +290,6 @@ def compiled(s: Search) -> TwoLevel:
         running_start=starts([sub.on_nodes for sub in s.subs]),
         running=int32(flat([sub.on_nodes for sub in s.subs])),
     )
-    shapes = [
-        Shape(int64(q), np.array(f, dtype=np.uint8), None if extra is None else np.array(extra))
-        for q, f, extra in s.shapes
-    ]
     fading = None
     if s.fading is not None:
         column = {tier: i for i, tier in enumerate([*tree.tiers.tolist(), tree.top_tier])}
@@ -296,7 +299,7 @@ def compiled(s: Search) -> TwoLevel:
     return TwoLevel(
         tree,
         nodes,
-        shapes,
+        shapes_of(s),
         job,
         subs,
         weights=weights,
@@ -307,11 +310,38 @@ def compiled(s: Search) -> TwoLevel:
     )
 
 
-def check(seed: int, neat: bool = False, alike: bool = False) -> int:
+def disturb(rng: random.Random, state: Search, run: TwoLevel) -> None:
+    """What a session may change between two turns: nodes, where pods may run, pods that a queue no longer takes."""
+    for node, rows in enumerate(zip(state.idle, state.used, strict=True)):
+        for k in range(len(rows[0])) if rng.random() < 0.3 else ():
+            idle, used = rows[0][k], rows[1][k]
+            more = rng.randint(-used, max(idle, 0))
+            state.idle[node][k], state.used[node][k] = idle - more, used + more
+    for _, feasible, extra in state.shapes:
+        node = rng.randrange(len(feasible))
+        feasible[node] = rng.choice([feasible[node], 0, 1])
+        if extra is not None:
+            extra[node] += rng.choice([0.0, 1.0])
+    run.see(int64(state.idle), int64(state.used), shapes_of(state))
+    subs, shapes, left = run.left()
+    if rng.random() < 0.5:
+        wanted = [rng.choice([n, n, rng.randint(0, n)]) for n in left.tolist()]
+        run.cap(int64(wanted))
+        for sub, shape, count in zip(subs.tolist(), shapes.tolist(), wanted, strict=True):
+            ask = state.subs[sub].ask
+            ask.left[ask.shapes.index(shape)] = count
+
+
+def check(seed: int, neat: bool = False, alike: bool = False, disturbed: bool = False) -> int:
     """Every turn until nothing is left or none has a solution; the number of pods placed."""
-    state = random_search(random.Random(seed), neat, alike)
+    rng = random.Random(seed)
+    state = random_search(rng, neat, alike)
     run = compiled(state)
-    while state.pods_left():
+    while True:
+        if disturbed:
+            disturb(rng, state, run)
+        if not state.pods_left():
+            break
         before = run.n_placed
         assert run.pods_left == state.pods_left()
         following = state.turn()
@@ -338,6 +368,12 @@ def test_every_turn_agrees_with_the_search_that_leaves_out_nothing(block: int) -
 def test_every_turn_agrees_in_a_proper_tree(block: int, alike: bool) -> None:
     placed = [check(seed, neat=True, alike=alike) for seed in range(block * 100, (block + 1) * 100)]
     assert sum(n > 0 for n in placed) > 12
+
+
+@pytest.mark.parametrize(("neat", "alike"), [(False, False), (True, False), (True, True)])
+def test_every_turn_agrees_while_others_change_the_cluster_and_queues_take_less(neat: bool, alike: bool) -> None:
+    placed = [check(seed, neat, alike, disturbed=True) for seed in range(20_000, 20_300)]
+    assert sum(n > 0 for n in placed) > 40
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -334,7 +334,7 @@ class TwoLevel:
         fading: Fading | None = None,
     ) -> None:
         n, d, r = tree.n, len(tree.forest), _columns(nodes.idle)
-        self._d = d
+        self._n, self._d, self._shapes = n, d, tuple(shapes)
         idle = _amounts("idle", nodes.idle, (n, r), -MAX_QUANTITY)
         used = _amounts("used", nodes.used, (n, r), 0)
         allocatable = _amounts("allocatable", nodes.allocatable, (n, r), 0)
@@ -398,15 +398,8 @@ class TwoLevel:
         rows = np.array([shape.request for shape in shapes], dtype=np.int64).reshape(len(shapes), r)
         check_range("request", rows, 0, MAX_QUANTITY)
         # Shapes share these arrays as a rule.
-        for feasible in {id(shape.feasible): shape.feasible for shape in shapes}.values():
-            if feasible is not None:
-                check_length("feasible", as_array("feasible", feasible, np.uint8, 1), n)
-        for extra in {id(shape.extra): shape.extra for shape in shapes}.values():
-            if extra is not None:
-                check_length("extra", as_array("extra", extra, np.float64, 1), n)
-                if not bool((np.abs(extra) <= MAX_SCORE).all()):
-                    limits = f"-{MAX_SCORE:g}..{MAX_SCORE:g}"
-                    raise InputError("not finite or too large", source="extra", expected=limits)
+        for shape in {(id(shape.feasible), id(shape.extra)): shape for shape in shapes}.values():
+            _node_arrays(shape, n)
         for row, shape in zip(rows, shapes, strict=True):
             self._c.add_shape(row, shape.feasible, shape.extra)
 
@@ -481,6 +474,31 @@ class TwoLevel:
         )
         self._c.set_subs(start, shapes, left, fixed, numbers, amounts, running_start, running)
 
+    def see(self, idle: NDArray[np.int64], used: NDArray[np.int64], shapes: Sequence[Shape]) -> None:
+        """Go on, with the next turn, from what others changed meanwhile.
+
+        Parameters
+        ----------
+        idle, used : ndarray of shape (n, r), int64
+            As they are now, the pods placed here included.
+        shapes : sequence of Shape
+            The same requests as before; where they may run and their extra scores may be others.
+        """
+        n, r = self._n, self._c.r
+        self._c.see(_amounts("idle", idle, (n, r), -MAX_QUANTITY), _amounts("used", used, (n, r), 0))
+        for i, (before, now) in enumerate(zip(self._shapes, shapes, strict=True)):
+            if not (_same(before.feasible, now.feasible) and _same(before.extra, now.extra)):
+                self._c.see_shape(i, *_node_arrays(now, n))
+        self._shapes = tuple(shapes)
+
+    def left(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+        """Pods that further turns would try: sub-job, shape and number of each role of each sub-job, in their order."""
+        return self._c.left()
+
+    def cap(self, left: NDArray[np.int64]) -> None:
+        """Skip, for good, the pods beyond ``left``, an amount for each entry of `left`."""
+        self._c.cap(_amounts("left", left, self._c.left()[2].shape, 0))
+
     def turn(self) -> bool:
         """One turn; False: no HyperNode has a solution, and everything is as before."""
         return self._c.turn()
@@ -546,6 +564,25 @@ class TwoLevel:
     def tried(self) -> Tried:
         """What the last turn looked at."""
         return Tried(*self._c.rows())
+
+
+def _node_arrays(shape: Shape, n: int) -> tuple[NDArray[np.uint8] | None, NDArray[np.float64] | None]:
+    """Where a shape may run and its extra scores, checked."""
+    feasible, extra = shape.feasible, shape.extra
+    if feasible is not None:
+        feasible = as_array("feasible", feasible, np.uint8, 1)
+        check_length("feasible", feasible, n)
+    if extra is not None:
+        extra = as_array("extra", extra, np.float64, 1)
+        check_length("extra", extra, n)
+        if not bool((np.abs(extra) <= MAX_SCORE).all()):
+            limits = f"-{MAX_SCORE:g}..{MAX_SCORE:g}"
+            raise InputError("not finite or too large", source="extra", expected=limits)
+    return feasible, extra
+
+
+def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
+    return a is b or (a is not None and b is not None and np.array_equal(a, b))
 
 
 def _kinds(
