@@ -77,6 +77,7 @@ cdef class JobState(DomainCounts):
     cdef int64_t changed_settled
     cdef int32_t states_settled
     cdef double score                  # of the attempt
+    cdef int32_t stuck                 # first sub-job that found no place in the attempt
     cdef readonly double last_score    # of the last turn
 
     def __dealloc__(self):
@@ -260,6 +261,35 @@ cdef class JobState(DomainCounts):
         if self.states == NULL or self.n_states + more > self.state_capacity:
             self.open_states(self.n_pods + more + self.n // 4 + 256)
         return 0
+
+    cdef void reset(self) noexcept nogil:
+        """Everything but the nodes as after the last turn."""
+        cdef int64_t i
+        memcpy(self.entries, self.entries_settled, self.n_entries * sizeof(Entry))
+        memcpy(self.subs, self.settled, self.n_subs * sizeof(Sub))
+        self.pods_alive = 0
+        self.policies_short = 0
+        for i in range(self.n_policies):
+            self.ready_of[i] = self.alive_of[i] = 0
+        for i in range(self.n_subs):
+            self.subs[i].progress.entries = self.entries + self.subs[i].first_entry
+            self.pods_alive += self.subs[i].progress.rest
+            if self.subs[i].policy >= 0:
+                if is_ready(&self.subs[i].progress):
+                    self.ready_of[self.subs[i].policy] += 1
+                elif self.subs[i].progress.rest:
+                    self.alive_of[self.subs[i].policy] += 1
+        for i in range(self.n_policies):
+            if self.ready_of[i] < self.wanted[i]:
+                self.policies_short += self.wanted[i] - self.ready_of[i]
+        if self.grouped:
+            self.job = self.job_settled
+            self.job.entries = self.job_entries + self.job.n
+            memcpy(self.job.entries, self.job_entries, self.job.n * sizeof(Entry))
+        else:
+            self.job = self.subs[0].progress
+        self.score = 0.0
+        self.stuck = -1
 
     # ---- pods that stay, and their way back ----
 

@@ -4,6 +4,9 @@
 cdef class SubJobSearch(BetweenTurns):
     """The HyperNodes that a sub-job may go to, in the order of their scores."""
 
+    cdef int32_t chosen                # where the last sub-job went, and its score
+    cdef double chosen_score
+
     @cython.final
     cdef double packed(self, const Sub* sub, int32_t domain) noexcept nogil:
         """How full a HyperNode is with the sub-job's pods."""
@@ -287,6 +290,7 @@ cdef class SubJobSearch(BetweenTurns):
         else:
             sub.record = meet(&self.closeness, sub.record, domain)
         self.score += score * 100.0 * self.scale
+        self.chosen, self.chosen_score = domain, score
 
     cdef bint may_plan(self) noexcept nogil:
         """Whether counts alone tell where every sub-job goes: all are alike, fresh and of one role, in a proper tree.

@@ -11,11 +11,11 @@ import pytest
 from tests.profiles import blocks
 from tests.reference import domains as slow
 from tests.reference.dry_runs import Ask
-from tests.reference.two_level import NO_RECORD, Search, Sub, Tree
+from tests.reference.two_level import NO_RECORD, NOWHERE, Search, Sub, Tree
 from workbench.kernels.domains import ScoreWeights, TopologyScores
 from workbench.kernels.fading import Fading
 from workbench.kernels.tiers import Forest, tier_scores
-from workbench.kernels.two_level import DomainTree, Job, Nodes, Shape, SubJobs, TwoLevel
+from workbench.kernels.two_level import VERDICTS, DomainTree, Job, Nodes, Shape, SubJobs, TwoLevel
 
 RULES = ("by-minimums", "stop")
 
@@ -332,7 +332,45 @@ def disturb(rng: random.Random, state: Search, run: TwoLevel) -> None:
             ask.left[ask.shapes.index(shape)] = count
 
 
-def check(seed: int, neat: bool = False, alike: bool = False, disturbed: bool = False) -> int:
+def compare_told(run: TwoLevel, state: Search, following: Search | None, rng: random.Random) -> None:
+    """What is told of the attempt that wins; asking for another one must leave no trace."""
+    domains = [*range(len(state.tree.parent)), -1]
+    run.explain_in(rng.choice(domains), inner=rng.random() < 0.5)
+    number = rng.randrange(len(state.subs))
+    sub = state.subs[number]
+    packed, share = run.scores_of(number, int32(domains)).T.tolist()
+    assert packed == [state.packed(domain, sub) for domain in domains]
+    sharing = [domain for domain, score in zip(domains, packed, strict=True) if score == max(packed)]
+    inside = {d: sum(n in state.tree.nodes_of(d) for n in sub.on_nodes) / sub.total for d in sharing}
+    assert share == [inside.get(domain, 0.0) if len(sharing) > 1 else 0.0 for domain in domains]
+    if following is None:
+        return
+    told = run.explain_in(following.chosen, inner=True)
+    assert told.kept
+    steps = zip(told.sub.tolist(), told.domain.tolist(), told.pods.tolist(), strict=True)
+    assert list(steps) == [step[:3] for step in following.steps]
+    score = 0.0
+    for domain, packed in zip(told.domain.tolist(), told.score.tolist(), strict=True):
+        score += packed * 100.0 * following.scale if domain != NOWHERE else 0.0
+    assert score == following.score
+    for number, (_, domain, _, want) in enumerate(following.steps):
+        mine = told.step == number
+        solved = told.verdict[mine] == VERDICTS.index("solves")
+        looked = zip(
+            told.looked[mine].tolist(), solved.tolist(), (told.packed + told.share)[mine].tolist(), strict=True
+        )
+        # The order of the walk is not that of the names.
+        tier = following.tree.tier_of
+        assert sorted(looked, key=lambda found: (tier(found[0]), found[0])) == want
+        if domain != NOWHERE:
+            parts = told.parts[number]
+            assert (parts >= 0).all()
+            rest = told.score[number] - parts.sum()
+            assert rest > -1e-9
+            assert told.pods[number] > 0
+
+
+def check(seed: int, neat: bool = False, alike: bool = False, disturbed: bool = False, told: bool = False) -> int:
     """Every turn until nothing is left or none has a solution; the number of pods placed."""
     rng = random.Random(seed)
     state = random_search(rng, neat, alike)
@@ -345,6 +383,8 @@ def check(seed: int, neat: bool = False, alike: bool = False, disturbed: bool = 
         before = run.n_placed
         assert run.pods_left == state.pods_left()
         following = state.turn()
+        if told:
+            compare_told(run, state, following, rng)
         assert run.turn() == (following is not None)
         if following is None:
             break
@@ -376,6 +416,12 @@ def test_every_turn_agrees_while_others_change_the_cluster_and_queues_take_less(
     assert sum(n > 0 for n in placed) > 40
 
 
+@pytest.mark.parametrize(("neat", "alike"), [(False, False), (True, False), (True, True)])
+def test_what_is_told_of_an_attempt_is_what_it_does(neat: bool, alike: bool) -> None:
+    for seed in range(30_000, 30_200):
+        check(seed, neat, alike, disturbed=seed % 3 == 0, told=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("alike", [False, True])
 def test_many_more_turns_agree_in_a_proper_tree(alike: bool) -> None:
@@ -393,3 +439,38 @@ def test_neat_trees_are_proper_and_random_ones_mostly_are_not() -> None:
 def test_many_more_turns_agree_with_the_search_that_leaves_out_nothing() -> None:
     for seed in range(1_000, 11_000):
         check(seed)
+
+
+def test_how_full_hypernodes_become_by_hand() -> None:
+    """Two nodes of one domain each: 1/4 and 3/4 of the first resource used, the second has no weight."""
+    tree = Tree([-1, -1], [1, 1], [[0], [1]], [0, 1], [0, 1])
+    ask = Ask([0], [1], [0], [0], [0], 1, 1, "stop")
+    sub = Sub(ask, -1, 0, True, 2, 4, NO_RECORD, [1, 5], [1, 5], [1])
+    used, whole = [[1, 0], [3, 0]], [[4, 9], [4, 9]]
+    idle = [[a - u for a, u in zip(*rows, strict=True)] for rows in zip(whole, used, strict=True)]
+    weights = slow.Weights(0.0, [0.0, 0.0], 0.0, 0.0, [1, 1], 0.0, [1, 1])
+    shapes = [([1, 5], [1, 1], None)]
+    state = Search(
+        tree,
+        idle,
+        used,
+        whole,
+        idle,
+        shapes,
+        weights,
+        [1.0, 1.0],
+        1.0,
+        [1.0, 0.0],
+        1.0,
+        ask,
+        False,
+        2,
+        None,
+        [],
+        -2,
+        [sub],
+    )
+    run = compiled(state)
+    assert run.scores_of(0, int32([0, 1, -1])).tolist() == [[0.5, 0.0], [1.0, 0.0], [5 / 8, 0.0]]
+    # Beside itself it is one of two that are fullest, and one task of four is inside.
+    assert run.scores_of(0, int32([1, 1])).tolist() == [[1.0, 0.25], [1.0, 0.25]]

@@ -29,7 +29,7 @@ from workbench.kernels.domains import (
 from workbench.kernels.fading import Fading, Rings
 from workbench.kernels.tiers import VIRTUAL_TOP, Forest
 
-__all__ = ["DomainTree", "Job", "Nodes", "Shape", "SubJobs", "Tried", "TwoLevel"]
+__all__ = ["VERDICTS", "DomainTree", "Job", "Nodes", "Shape", "SubJobs", "Told", "Tried", "TwoLevel"]
 
 _RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
 
@@ -274,6 +274,39 @@ class Tried(NamedTuple):
     """The first sub-job that found no place; -1: none; -2: not tried, it holds too few pods."""
 
 
+VERDICTS = ("too small", "too few", "no fit", "solves")
+"""In `Told.verdict`, by number: when the session began less was idle than the pending pods ask for; the counts, or a
+trial, tell that it cannot hold enough; it has a solution."""
+
+
+class Told(NamedTuple):
+    """One attempt, step by step; a step is one sub-job's, and a sub-job may come more than once."""
+
+    kept: bool
+    """Whether the job can start."""
+    sub: NDArray[np.int64]
+    domain: NDArray[np.int64]
+    """Where it went, -1 the virtual top; -3: it found no place and is dropped."""
+    pods: NDArray[np.int64]
+    """How many of its pods were placed."""
+    needs: NDArray[np.int64]
+    """Pods without which it is not ready, at least 1."""
+    score: NDArray[np.float64]
+    """Before it is multiplied by ``100 * scale``."""
+    parts: NDArray[np.float64]
+    """What each resource adds to it, (steps, r); the rest is the share of its tasks inside."""
+    step: NDArray[np.int64]
+    """Step of each HyperNode looked at, tier by tier up to the one that decides."""
+    looked: NDArray[np.int64]
+    holds: NDArray[np.int64]
+    """Of the sub-job's pods left, by the counts at most."""
+    verdict: NDArray[np.int64]
+    packed: NDArray[np.float64]
+    """How full it becomes; 0 without a solution."""
+    share: NDArray[np.float64]
+    """Of the sub-job's tasks, where several share the greatest; the score is the sum of both."""
+
+
 class TwoLevel:
     """The turns of one job.
 
@@ -441,7 +474,7 @@ class TwoLevel:
         )
 
     def _set_subs(self, subs: SubJobs, job: Job, n_shapes: int, d: int, r: int, n: int) -> None:
-        s = as_array("rank", subs.rank, np.int32, 1).shape[0]
+        self._n_subs = s = as_array("rank", subs.rank, np.int32, 1).shape[0]
         if not np.array_equal(np.sort(subs.rank), np.arange(s)):
             raise InputError("no order", source="rank", expected=f"each of 0..{s - 1} once")
         if not job.grouped and s != 1:
@@ -499,6 +532,33 @@ class TwoLevel:
         """Skip, for good, the pods beyond ``left``, an amount for each entry of `left`."""
         self._c.cap(_amounts("left", left, self._c.left()[2].shape, 0))
 
+    def explain_in(self, domain: int, *, inner: bool = False) -> Told:
+        """What the next turn would do in one HyperNode for the job; everything is as before.
+
+        Parameters
+        ----------
+        domain : int
+        inner : bool
+            With every HyperNode that the sub-jobs look at, which costs a trial each where they have several roles.
+        """
+        domain = check_number("domain", domain, VIRTUAL_TOP, self._d - 1)
+        kept, steps, scores, parts, looked, looked_scores = self._c.explain_in(domain, inner)
+        sub, where, pods, needs = steps.T
+        step, candidate, holds, verdict = looked.T
+        return Told(kept, sub, where, pods, needs, scores, parts, step, candidate, holds, verdict, *looked_scores.T)
+
+    def scores_of(self, sub: int, domains: NDArray[np.int32]) -> NDArray[np.float64]:
+        """How full some HyperNodes become with a sub-job, and the share of its tasks inside; were each a solution.
+
+        Returns
+        -------
+        ndarray of shape (m, 2), float64
+            Before it is multiplied by ``100 * scale``. The share is 0 but where several are fullest.
+        """
+        domains = as_array("domains", domains, np.int32, 1)
+        check_range("domains", domains, VIRTUAL_TOP, self._d - 1)
+        return self._c.scores_of(check_number("sub", sub, 0, self._n_subs - 1), domains)
+
     def turn(self) -> bool:
         """One turn; False: no HyperNode has a solution, and everything is as before."""
         return self._c.turn()
@@ -543,7 +603,7 @@ class TwoLevel:
     def room(self, domains: NDArray[np.int32]) -> NDArray[np.int64]:
         """Pods of the job that each of some domains (-1: the virtual top) holds now: an upper bound for several shapes.
 
-        Of each shape at most as many as there were to place in the first turn.
+        Of each shape at most as many as are left.
         """
         domains = as_array("domains", domains, np.int32, 1)
         check_range("domains", domains, VIRTUAL_TOP, self._d - 1)

@@ -1,4 +1,4 @@
-"""The state of nodes and HyperNodes while one gang is tried: what is idle, what is used, how many pods fit."""
+"""Filling the nodes of a HyperNode for a sub-job of the newest Volcano, and telling how they look to its first pod."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Longs = npt.NDArray[np.int64]
 
 
 class Board:
-    """A working copy for one call of `place`; what is put on it can be taken back in the reverse order.
+    """The nodes as a request shows them, and what fills some of them pod by pod.
 
     Parameters
     ----------
@@ -32,10 +32,6 @@ class Board:
     fading : Fading, optional
         Of the others; None: they gain nothing.
     gpu_weight : float
-
-    Attributes
-    ----------
-    idle, used : ndarray of shape (n, r), int64
     """
 
     def __init__(
@@ -43,79 +39,16 @@ class Board:
     ) -> None:
         self.request = request
         self.topology = request.snapshot.topology
-        self.allocatable = request.snapshot.domain_allocatable
-        self._domain_used: Longs | None = None
-        # Copied and counted when first asked for: the compiled search does that on its own.
-        self._capacity: dict[int, Longs] = {}
-        self._domain_capacity: dict[int, Longs] = {}
         self._weights = weights
         self._scores = scores
         self._fading = fading
         self._gpu_weight = gpu_weight
-        self._log: list[tuple[int, Ints]] = []
+        self._idle = request.demand.idle
+        self._used = request.ledger.used
 
     @cached_property
-    def idle(self) -> Longs:
-        return self.request.demand.idle.copy()
-
-    @cached_property
-    def used(self) -> Longs:
-        return self.request.ledger.used.copy()
-
-    @property
-    def domain_used(self) -> Longs:
-        """Sums of `used` over the nodes of each HyperNode, int64 (d + 1, r), the virtual top last."""
-        if self._domain_used is None:
-            self._domain_used = self.topology.domain_sums(self.used)
-        return self._domain_used
-
-    @property
-    def domain_capacity(self) -> dict[int, Longs]:
-        """Per role with a request how many of its pods each HyperNode holds, int64 (d + 1,), the virtual top last.
-
-        Summed over the nodes, of which each counts at most the pods of the role.
-        """
-        if not self._capacity:
-            request = self.request
-            for role in request.demand.order:
-                per_node = request.demand.capacity(role, self.idle, request.gang.roles[role].count)
-                self._capacity[role] = per_node
-                self._domain_capacity[role] = self.topology.domain_sums(per_node[:, None])[:, 0]
-        return self._domain_capacity
-
-    def put(self, role: int, nodes: Ints) -> None:
-        """Pods of a role on their nodes."""
-        self._apply(role, nodes, 1)
-        self._log.append((role, nodes))
-
-    def mark(self) -> int:
-        return len(self._log)
-
-    def take_back(self, mark: int) -> None:
-        """Undo everything after a mark."""
-        while len(self._log) > mark:
-            role, nodes = self._log.pop()
-            self._apply(role, nodes, -1)
-
-    def _apply(self, role: int, nodes: Ints, sign: int) -> None:
-        row = self.request.demand.rows[role] * sign
-        np.add.at(self.used, nodes, row)
-        np.subtract.at(self.idle, nodes, row)
-        start, domains = self.topology.node_domains
-        if self._domain_used is not None:
-            for node in nodes:
-                self._domain_used[domains[start[node] : start[node + 1]]] += row
-            self._domain_used[-1] += row * len(nodes)
-        touched = np.unique(nodes)
-        for other, capacity in self._capacity.items():
-            fits = self.request.demand.capacity_of(touched, other, self.idle, self.request.gang.roles[other].count)
-            change = fits - capacity[touched]
-            capacity[touched] = fits
-            total = self._domain_capacity[other]
-            for node, amount in zip(touched.tolist(), change.tolist(), strict=True):
-                if amount:
-                    total[domains[start[node] : start[node + 1]]] += amount
-            total[-1] += change.sum()
+    def _domain_used(self) -> Longs:
+        return self.topology.domain_sums(self._used)
 
     def filler(self, domain: int, sub: SubJob, record: int, on_nodes: Ints) -> tuple[Fill, dict[int, int], Ints]:
         """What places a sub-job's pods in a HyperNode.
@@ -143,15 +76,15 @@ class Board:
         leaf = self.topology.leaf_of_node if sub.topology else None
         fill = Fill(
             nodes,
-            self.idle,
-            self.used,
+            self._idle,
+            self._used,
             snapshot.allocatable,
             self.topology.node_rank,
             leaf=leaf if fading is None else fading.rings.of_node,
             weights=self._weights,
         )
         if fading is not None:
-            fill.set_fading(fading, self.domain_used, self.allocatable, *self.topology.node_domains)
+            fill.set_fading(fading, self._domain_used, snapshot.domain_allocatable, *self.topology.node_domains)
         shapes = {
             role: fill.add_shape(demand.rows[role], feasible=demand.feasible(role), extra=self._gpu_extra(role))
             for role in sub.pods
@@ -187,7 +120,7 @@ class Board:
         """Tell the recorder how the nodes of a HyperNode look to the first pod of a sub-job."""
         if self.request.recorder is not None:
             leaf = self.topology.leaf_of_node if sub.topology else None
-            workplace = Workplace(self.request, self._weights, self._gpu_weight, self.idle, self.used, leaf)
+            workplace = Workplace(self.request, self._weights, self._gpu_weight, self._idle, self._used, leaf)
             fill, shapes, _ = self.filler(domain, sub, record, sub.running_nodes)
             without_tasks, _, _ = self.filler(domain, sub, record, sub.running_nodes[:0])
             record_nodes(workplace, fill, shapes, without_tasks if sub.topology else None)
