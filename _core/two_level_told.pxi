@@ -96,7 +96,7 @@ cdef class ToldSearch(SubJobSearch):
     cdef void look_at_all(self, int32_t number, int32_t given) noexcept nogil:
         """What `place_sub` weighs up for a sub-job: every HyperNode up to the tier that decides, without short cuts."""
         cdef Sub* sub = &self.subs[number]
-        cdef int64_t t, i, first, end
+        cdef int64_t t, first, end
         cdef int32_t start, domain
         if not sub.limited:
             self.look_at_tier(number, &given, 1)

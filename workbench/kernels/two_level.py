@@ -516,12 +516,20 @@ class TwoLevel:
             As they are now, the pods placed here included.
         shapes : sequence of Shape
             The same requests as before; where they may run and their extra scores may be others.
+
+        Raises
+        ------
+        InputError
+            Wrong dtype or shape, an amount out of range; then nothing has changed.
         """
         n, r = self._n, self._c.r
+        if len(shapes) != len(self._shapes):
+            raise InputError("other shapes", source="shapes", got=str(len(shapes)), expected=str(len(self._shapes)))
+        arrays = [_node_arrays(shape, n) for shape in shapes]
         self._c.see(_amounts("idle", idle, (n, r), -MAX_QUANTITY), _amounts("used", used, (n, r), 0))
-        for i, (before, now) in enumerate(zip(self._shapes, shapes, strict=True)):
-            if not (_same(before.feasible, now.feasible) and _same(before.extra, now.extra)):
-                self._c.see_shape(i, *_node_arrays(now, n))
+        for i, (before, (feasible, extra)) in enumerate(zip(self._shapes, arrays, strict=True)):
+            if not (_same(before.feasible, feasible) and _same(before.extra, extra)):
+                self._c.see_shape(i, feasible, extra)
         self._shapes = tuple(shapes)
 
     def left(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
