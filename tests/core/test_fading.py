@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from tests.profiles import blocks
 from tests.reference.domains import Fading as SlowFading
 from tests.reference.domains import RescanFill, Weights
 from workbench.errors import InputError
@@ -77,7 +78,7 @@ def random_fill(rng: random.Random) -> tuple[Fill, RescanFill]:
     return fill, slow
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", blocks(4, quick=1))
 def test_every_pod_goes_where_a_look_at_all_domains_sends_it(block: int) -> None:
     for seed in range(block * 100, (block + 1) * 100):
         rng = random.Random(seed)
