@@ -16,7 +16,7 @@ What makes an exhaustive search cheap:
 cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free, qsort, realloc
+from libc.stdlib cimport free, qsort
 from libc.string cimport memcmp, memcpy
 
 from workbench._core.contest cimport meet

@@ -1,5 +1,8 @@
 # Part of two_level.pyx: one attempt again, step by step, for an explanation; the search itself never comes here.
 
+# Rows grow without the GIL: these two by name, whatever the rest of the module frees with.
+from libc.stdlib cimport free as free_rows, realloc
+
 cdef struct Looked:
     # a HyperNode that one step looked at
     int64_t step, held
@@ -28,9 +31,9 @@ cdef class ToldSearch(SubJobSearch):
     cdef int64_t n_steps, room_steps
 
     def __dealloc__(self):
-        free(self.looked)
-        free(self.steps)
-        free(self.step_parts)
+        free_rows(self.looked)
+        free_rows(self.steps)
+        free_rows(self.step_parts)
 
     cdef void note_look(self, int32_t domain, int64_t held, int32_t verdict, double score) noexcept nogil:
         cdef int64_t room = 2 * self.room_looked + 64
