@@ -46,6 +46,7 @@ cdef struct Contest:
     int64_t n_fitting
     double best_base       # the largest base among fitting nodes, and how many share it
     int64_t n_best
+    double* gain           # of each group, whatever the record (``fading.pxd``); NULL: the record decides
 
 
 cdef inline bint inner_beats(const Inner* a, const Inner* b) noexcept nogil:
@@ -77,6 +78,8 @@ cdef inline void lift_inner(Inner* tree, int64_t i) noexcept nogil:
 
 cdef inline double offset(const Groups* groups, const Closeness* closeness, const Contest* c, int64_t g) noexcept nogil:
     cdef double base
+    if c.gain != NULL:
+        return c.gain[g]
     if not groups.scored:
         return 0.0
     base = groups.base[g]

@@ -84,6 +84,19 @@ class Fill:
         tasks: NDArray[np.int64],
         total_tasks: int,
     ) -> None: ...
+    def set_fading(
+        self,
+        ring_of: NDArray[np.int32],
+        around: NDArray[np.int32],
+        column: NDArray[np.int32],
+        by_tier: NDArray[np.float64],
+        packing: NDArray[np.float64],
+        scale: float,
+        used: NDArray[np.int64],
+        allocatable: NDArray[np.int64],
+        node_start: NDArray[np.int64],
+        node_domains: NDArray[np.int32],
+    ) -> None: ...
     def place(
         self, shape_number: int, count: int, sole_unscored: bool
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], float]: ...

@@ -11,10 +11,12 @@ which is why the node part is the second key). Other shapes learn of the change 
 cimport cython
 from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
 
 from workbench._core.contest cimport (
     Closeness, Contest, Groups, Inner, Outer, base_of, find_best, lift, lift_inner, meet, offset, play_inner, play_outer
 )
+from workbench._core.fading cimport Fading, Fullness, Totals, fade, find_gains, forget_path, use_path
 from workbench._core.memory cimport free, grab, regrow
 from workbench._core.node_score cimport Weights, binpack_sum, fits, node_score
 
@@ -119,6 +121,7 @@ cdef struct Shape:
     double binpack_weights # sum over the requested resources
     int64_t seen           # how far the log has been read
     int64_t record_version
+    Fullness full          # where pods fade
 
 
 @cython.final
@@ -158,6 +161,8 @@ cdef class Fill:
     cdef readonly int32_t record
     cdef int64_t record_version
     cdef readonly int64_t floor
+    # pods drawn to full domains; groups are rings then
+    cdef Fading fading
 
     def __cinit__(
         self,
@@ -273,6 +278,7 @@ cdef class Fill:
         free(self.undo_slot)
         free(self.undo_shape)
         free(self.undo_record)
+        free(self.fading.totals.used)
 
     def add_shape(self, const int64_t[::1] request not None, const uint8_t[::1] feasible, const double[::1] extra):
         """Number of the new shape; ``feasible`` and ``extra`` are by node of the cluster."""
@@ -280,7 +286,9 @@ cdef class Fill:
         self.shapes = <Shape*>regrow(self.shapes, (self.n_shapes + 1) * sizeof(Shape))
         # Zeroed and counted first: if an allocation below fails, __dealloc__ frees what is there.
         cdef Shape* new = &self.shapes[self.n_shapes]
-        new[0] = Shape(NULL, NULL, NULL, Contest(NULL, NULL, NULL, 0, 0.0, 0), 0.0, -1, -1)
+        new[0] = Shape(
+            NULL, NULL, NULL, Contest(NULL, NULL, NULL, 0, 0.0, 0, NULL), 0.0, -1, -1, Fullness(NULL, NULL, 0)
+        )
         self.n_shapes += 1
         try:
             new.request = <int64_t*>grab(self.r * sizeof(int64_t))
@@ -291,6 +299,10 @@ cdef class Fill:
                 new.feasible = <uint8_t*>grab(self.c)
             if extra is not None:
                 new.extra = <double*>grab(self.c * sizeof(double))
+            if self.fading.n_tiers:
+                new.full.share = <double*>grab((self.fading.totals.d + 1) * sizeof(double))
+                new.full.known = <int64_t*>grab((self.fading.totals.d + 1) * sizeof(int64_t))
+                new.nodes.gain = <double*>grab(self.g * sizeof(double))
         except MemoryError:
             self.n_shapes -= 1
             free_shape(new)
@@ -334,10 +346,13 @@ cdef class Fill:
                 shape.nodes.fitting[g] += tree[n + i].key != INT64_MAX
             shape.nodes.n_fitting += shape.nodes.fitting[g]
             play_inner(tree, n)
+        shape.full.time += 1
         shape.seen = self.log_end
         self.regroup(shape)
 
     cdef void regroup(self, Shape* shape) noexcept nogil:
+        if self.fading.n_tiers:
+            find_gains(&self.fading, &self.by_leaf, shape.request, &shape.full, shape.nodes.gain)
         find_best(&self.by_leaf, &shape.nodes)
         play_outer(&self.by_leaf, &self.closeness, &shape.nodes)
         shape.record_version = self.record_version
@@ -361,6 +376,9 @@ cdef class Fill:
                 elif self.by_leaf.base[g] == shape.nodes.best_base:
                     shape.nodes.n_best -= 1
                     stale = shape.nodes.n_best < 2
+        if self.fading.n_tiers:
+            forget_path(&self.fading.totals, self.node_of[slot], &shape.full)
+            return True
         return stale
 
     cdef void catch_up(self, Shape* shape) noexcept nogil:
@@ -428,6 +446,33 @@ cdef class Fill:
         self.floor = self.placed
         self.widen(record)
 
+    def set_fading(
+        self,
+        const int32_t[::1] ring_of not None,
+        const int32_t[:, ::1] around not None,
+        const int32_t[::1] column not None,
+        const double[::1] by_tier not None,
+        const double[::1] packing not None,
+        double scale,
+        const int64_t[:, ::1] used not None,
+        const int64_t[:, ::1] allocatable not None,
+        const int64_t[::1] node_start not None,
+        const int32_t[::1] node_domains not None,
+    ):
+        """Draw pods to full domains, before the first shape; the groups are rings. ``used`` is copied, the rest kept."""
+        cdef size_t cells = used.shape[0] * self.r * sizeof(int64_t)
+        cdef const int32_t* holders = NULL
+        if column.shape[0] == 0 or self.c == 0 or self.r == 0:
+            return
+        self.keep = (ring_of, around, column, by_tier, packing, allocatable, node_start, node_domains)
+        if node_domains.shape[0]:
+            holders = &node_domains[0]
+        self.fading.totals = Totals(
+            self.r, used.shape[0] - 1, <int64_t*>grab(cells), &allocatable[0, 0], &node_start[0], holders
+        )
+        memcpy(self.fading.totals.used, &used[0, 0], cells)
+        fade(&self.fading, ring_of, around, column, by_tier, packing, scale)
+
     def place(self, int32_t shape_number, int64_t count, bint sole_unscored):
         """Positions, scores, sum of scores of up to ``count`` pods placed one after another."""
         cdef Shape* shape = &self.shapes[shape_number]
@@ -482,6 +527,8 @@ cdef class Fill:
         for k in range(self.r):
             idle[k] -= shape.request[k]
             idle[self.r + k] += shape.request[k]
+        if self.fading.n_tiers:
+            use_path(&self.fading.totals, self.node_of[slot], shape.request, 1)
         self.undo_slot[self.placed] = <int32_t>slot
         self.undo_shape[self.placed] = shape_number
         self.undo_record[self.placed] = self.record
@@ -531,6 +578,8 @@ cdef class Fill:
                 for k in range(self.r):
                     idle[k] += request[k]
                     idle[self.r + k] -= request[k]
+                if self.fading.n_tiers:
+                    use_path(&self.fading.totals, self.node_of[slot], request, -1)
                 g = self.group_of[slot]
                 if self.topology and self.by_leaf.domain_of[g] >= 0:
                     self.by_leaf.tasks[g] -= 1
@@ -591,3 +640,6 @@ cdef void free_shape(Shape* shape) noexcept:
     free(shape.nodes.inner)
     free(shape.nodes.outer)
     free(shape.nodes.fitting)
+    free(shape.nodes.gain)
+    free(shape.full.share)
+    free(shape.full.known)

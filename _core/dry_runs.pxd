@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 
 from workbench._core.contest cimport Closeness, Contest, Groups
+from workbench._core.fading cimport Fading, Fullness
 from workbench._core.node_score cimport Weights
 
 cdef enum:
@@ -104,13 +105,18 @@ cdef class DryRuns:
     cdef Closeness closeness
     cdef bint topology, roots_meet, update_record
     cdef bint contained           # a leaf is below a domain if its nodes are in it
+    # what pods gain that are not scored by the record
+    cdef Fading fading
+    cdef Fullness fullness
+    cdef double* gain
+    cdef bint fades               # whether those of the run do
     # the run
     cdef int32_t record
     cdef int64_t* tasks_on_leaf   # of the sub-job before the run
     cdef int64_t c
     cdef int64_t stamp
     cdef int64_t* touched         # by node: the run that changed it
-    cdef int64_t* met             # by leaf: the run that saw it
+    cdef int64_t* met             # by leaf or ring: the run that saw it
     cdef int64_t* sort_keys
     cdef int32_t* node_of         # by slot
     cdef int32_t* slot_of         # by node
@@ -152,6 +158,7 @@ cdef class DryRuns:
     cdef void lift_some(self, int64_t low, int64_t high) noexcept nogil
     cdef double score_now(self, const Shape* shape, int32_t node) noexcept nogil
     cdef double look(self, Shape* shape, int32_t node) noexcept nogil
+    cdef void find_gains(self, const Shape* shape) noexcept nogil
     cdef void build(self, Shape* shape) noexcept nogil
     cdef void put(self, const Shape* shape, int32_t entry) noexcept nogil
     cdef int64_t place(self, Progress* now, int32_t entry, int64_t count) noexcept nogil

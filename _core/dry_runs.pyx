@@ -14,6 +14,7 @@ from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memcpy, memset
 
 from workbench._core.contest cimport Inner, Outer, base_of, lift, lift_inner, meet, play_inner, play_outer
+from workbench._core.fading cimport find_gains, forget_path, use_path
 from workbench._core.memory cimport claim, free, grab, regrow
 from workbench._core.node_score cimport binpack_sum, fits, node_score
 
@@ -115,6 +116,9 @@ cdef class DryRuns:
         free(self.tasks_on_leaf)
         free(self.touched)
         free(self.met)
+        free(self.fullness.share)
+        free(self.fullness.known)
+        free(self.gain)
         free(self.sort_keys)
         free(self.node_of)
         free(self.slot_of)
@@ -187,9 +191,10 @@ cdef class DryRuns:
         return 0
 
     cdef void enter(self, int32_t domain, bint scored) noexcept nogil:
-        """Take the nodes of a domain, grouped by leaf where pods are scored by it."""
+        """Take the nodes of a domain, grouped by leaf or by ring where pods are scored by it."""
         cdef int64_t i, g = -1, c
         cdef const int32_t* nodes = NULL
+        cdef const int32_t* by = self.fading.ring_of if self.fades else self.leaf
         cdef int32_t node, leaf, last = -2
         cdef bint scattered = False
         self.stamp += 1
@@ -203,7 +208,7 @@ cdef class DryRuns:
         self.first_node = -1
         if c and (nodes == NULL or nodes[c - 1] - nodes[0] == c - 1):
             self.first_node = 0 if nodes == NULL else nodes[0]
-        if not scored:
+        if not scored and not self.fades:
             for i in range(c):
                 node = <int32_t>i if nodes == NULL else nodes[i]
                 self.node_of[i] = node
@@ -218,7 +223,7 @@ cdef class DryRuns:
             return
         for i in range(c):
             node = <int32_t>i if nodes == NULL else nodes[i]
-            leaf = self.leaf[node]
+            leaf = by[node]
             if leaf != last:
                 last = leaf
                 scattered |= self.met[leaf + 1] == self.stamp
@@ -233,13 +238,13 @@ cdef class DryRuns:
         last = -2
         for i in range(c):
             node = self.node_of[i]
-            leaf = self.leaf[node]
+            leaf = by[node]
             if leaf != last:
                 last = leaf
                 g += 1
                 self.by_leaf.first[g] = i
                 self.by_leaf.domain_of[g] = leaf
-                self.by_leaf.tasks[g] = self.tasks_on_leaf[leaf] if leaf >= 0 else 0
+                self.by_leaf.tasks[g] = self.tasks_on_leaf[leaf] if scored and leaf >= 0 else 0
                 if self.by_leaf.tasks[g]:
                     self.with_tasks[self.n_with_tasks] = <int32_t>g
                     self.n_with_tasks += 1
@@ -469,6 +474,9 @@ cdef class DryRuns:
             shape.scored[state] = True
         return shape.score[state] if shape.extra == NULL else shape.score[state] + shape.extra[node]
 
+    cdef void find_gains(self, const Shape* shape) noexcept nogil:
+        find_gains(&self.fading, &self.by_leaf, shape.request, &self.fullness, self.gain)
+
     cdef void build(self, Shape* shape) noexcept nogil:
         cdef int64_t g, i, n
         cdef int32_t node
@@ -492,6 +500,9 @@ cdef class DryRuns:
             play_inner(tree, n)
             if self.by_leaf.scored:
                 self.level_fitting[self.level_of[g]] += self.nodes.fitting[g]
+        if self.fades:
+            self.fullness.time += 1
+            self.find_gains(shape)
         self.find_best()
         play_outer(&self.by_leaf, &self.closeness, &self.nodes)
 
@@ -521,6 +532,12 @@ cdef class DryRuns:
             if self.by_leaf.scored:
                 self.level_fitting[self.level_of[g]] -= 1
         lift_inner(tree, i)
+        if self.fades:
+            use_path(&self.fading.totals, node, shape.request, 1)
+            forget_path(&self.fading.totals, node, &self.fullness)
+            self.find_gains(shape)
+            play_outer(&self.by_leaf, &self.closeness, &self.nodes)
+            return
         if self.topology and self.by_leaf.domain_of[g] >= 0:
             if self.by_leaf.tasks[g] == 0:
                 self.with_tasks[self.n_with_tasks] = <int32_t>g
@@ -580,6 +597,8 @@ cdef class DryRuns:
         self.n_run = 0
         self.first_failed = -1
         self.topology = scored
+        self.fades = not scored and self.fading.n_tiers > 0
+        self.nodes.gain = self.gain if self.fades else NULL
         self.enter(domain, scored)
         self.record = NO_RECORD
         self.by_leaf.scored = False
@@ -602,9 +621,13 @@ cdef class DryRuns:
                         now.rest -= now.entries[other].left
                         now.entries[other].left = 0
                 if not self.may_go_on(now, i):
-                    return
+                    break
             elif is_ready(now):
-                return
+                break
+        if self.fades:
+            # The totals of domains are those without the run, which may yet be taken back.
+            for i in range(<int32_t>self.n_run):
+                use_path(&self.fading.totals, self.run_node[i], self.shapes[now.entries[self.run_entry[i]].shape].request, -1)
 
     cdef void take_back_run(self, const Progress* now) noexcept nogil:
         cdef int64_t i, k, at

@@ -23,6 +23,7 @@ from workbench._core.contest cimport meet
 from workbench._core.dry_runs cimport (
     GO_ON, NO_RECORD, STOP, DryRuns, Entry, Progress, is_ready, missing_of, note_placed, until_ready
 )
+from workbench._core.fading cimport Totals, fade, how_full, packing_sum, use_path
 from workbench._core.memory cimport claim, free, grab
 
 import numpy as np
@@ -31,11 +32,18 @@ cdef enum:
     NOWHERE = -3       # no HyperNode is left after the record
     NOT_TRIED = -2     # a HyperNode that holds too few pods
     MANY_STATES = 1024
+    # what an explanation says of a HyperNode for a sub-job
+    TOO_SMALL = 0      # less was idle when the session began than its pods ask for
+    TOO_FEW = 1        # by the counts
+    NO_FIT = 2         # by a trial
+    SOLVES = 3
 
 
 include "two_level_counts.pxi"
 include "two_level_state.pxi"
+include "two_level_between.pxi"
 include "two_level_sub_job.pxi"
+include "two_level_told.pxi"
 
 
 cdef int compare_keys(const void* a, const void* b) noexcept nogil:
@@ -45,15 +53,12 @@ cdef int compare_keys(const void* a, const void* b) noexcept nogil:
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class TwoLevel(SubJobSearch):
+cdef class TwoLevel(ToldSearch):
     """See ``workbench.kernels.two_level.TwoLevel`` for the contract; arguments are trusted.
 
     Set up by `set_tree`, `set_totals`, `set_job`, `set_subs`, each once and in this order.
     """
 
-    cdef int32_t stuck                 # first sub-job that found no place in the attempt
-    cdef int64_t changed_settled
-    cdef int32_t states_settled
     # HyperNodes tried in the last turn
     cdef int64_t n_rows
     cdef int32_t* row_domain
@@ -112,35 +117,6 @@ cdef class TwoLevel(SubJobSearch):
         self.heap[i] = last
         return top
 
-    cdef void reset(self) noexcept nogil:
-        """Everything but the nodes as after the last turn."""
-        cdef int64_t i
-        memcpy(self.entries, self.entries_settled, self.n_entries * sizeof(Entry))
-        memcpy(self.subs, self.settled, self.n_subs * sizeof(Sub))
-        self.pods_alive = 0
-        self.policies_short = 0
-        for i in range(self.n_policies):
-            self.ready_of[i] = self.alive_of[i] = 0
-        for i in range(self.n_subs):
-            self.subs[i].progress.entries = self.entries + self.subs[i].first_entry
-            self.pods_alive += self.subs[i].progress.rest
-            if self.subs[i].policy >= 0:
-                if is_ready(&self.subs[i].progress):
-                    self.ready_of[self.subs[i].policy] += 1
-                elif self.subs[i].progress.rest:
-                    self.alive_of[self.subs[i].policy] += 1
-        for i in range(self.n_policies):
-            if self.ready_of[i] < self.wanted[i]:
-                self.policies_short += self.wanted[i] - self.ready_of[i]
-        if self.grouped:
-            self.job = self.job_settled
-            self.job.entries = self.job_entries + self.job.n
-            memcpy(self.job.entries, self.job_entries, self.job.n * sizeof(Entry))
-        else:
-            self.job = self.subs[0].progress
-        self.score = 0.0
-        self.stuck = -1
-
     cdef void line_up(self) noexcept nogil:
         """The order of the sub-jobs at the beginning of an attempt; the same for all attempts of a turn."""
         cdef int64_t i, p
@@ -182,7 +158,7 @@ cdef class TwoLevel(SubJobSearch):
                 next_one += 1
             number = self.by_rank[<int32_t>key]  # the low half
             sub = &self.subs[number]
-            if not self.place_sub(number, domain):
+            if not (self.tell_sub(number, domain) if self.telling else self.place_sub(number, domain)):
                 if self.stuck < 0:
                     self.stuck = number
                 self.pods_alive -= sub.progress.rest
@@ -247,8 +223,11 @@ cdef class TwoLevel(SubJobSearch):
         only.progress.entries = self.entries_settled + only.first_entry
         return only.n_running == 0 and only.placed == 0 and missing_of(&only.progress) >= only.progress.rest
 
-    def turn(self):
-        """One turn; whether a HyperNode had a solution. Without one everything is as before."""
+    def turn(self, bint every):
+        """One turn; whether a HyperNode had a solution. Without one everything is as before.
+
+        ``every``: HyperNodes that cannot win are tried, too.
+        """
         cdef int64_t s, i, t, needs, most, first, end
         cdef int32_t domain, start, best = NOWHERE, last = NOWHERE
         cdef double best_score = 0.0, bound
@@ -262,7 +241,7 @@ cdef class TwoLevel(SubJobSearch):
             self.reset()
             self.line_up()
             plan = self.may_plan()
-            alone = self.only_one(&only)
+            alone = not every and self.only_one(&only)
             for i in range(self.n_entries):
                 if self.entries[i].shape < self.n_shapes:
                     left[self.entries[i].shape] += self.entries[i].left
@@ -335,6 +314,23 @@ cdef class TwoLevel(SubJobSearch):
 
     # ---- answers ----
 
+    def explain_in(self, int32_t domain, bint inner):
+        """An attempt in one HyperNode, told; nothing stays. ``inner``: with every HyperNode that a step looked at."""
+        cdef bint kept
+        self.open_rows()
+        self.n_steps = self.n_looked = 0
+        self.telling, self.inner, self.forgot = True, inner, False
+        with nogil:
+            self.reset()
+            self.line_up()
+            kept = self.attempt_in(domain)
+            self.take_back(self.log_settled, self.changed_settled)
+            self.reset()
+        self.telling = False
+        if self.forgot:
+            raise MemoryError
+        return kept, *self.told()
+
     @property
     def ready(self):
         """May the job start?"""
@@ -389,14 +385,18 @@ cdef class TwoLevel(SubJobSearch):
         return failed, shapes_array, nodes_array
 
     def room(self, const int32_t[::1] domains not None):
-        """Pods of the job that each of some domains holds, shape by shape at most those that there were to place."""
-        cdef int64_t m = domains.shape[0], i, s, t, here, last
+        """Pods of the job that each of some domains holds, shape by shape at most those that are left."""
+        cdef int64_t m = domains.shape[0], i, s, t, here, last, left
         cdef int32_t domain
         out_array = np.zeros(m, dtype=np.int64)
         cdef int64_t[::1] out = out_array
         with nogil:
             for s in range(self.n_shapes):
                 last = -1
+                left = 0
+                for i in range(self.n_entries):
+                    if self.entries_settled[i].shape == s:
+                        left += self.entries_settled[i].left
                 for i in range(m):
                     domain = domains[i]
                     t = self.tier_of[domain] if domain >= 0 else self.n_tiers
@@ -404,7 +404,7 @@ cdef class TwoLevel(SubJobSearch):
                         self.count_tier(s, t)
                         last = t
                     here = self.counts[s].held[self.where(domain)]
-                    out[i] += here if here < self.counts[s].cap else self.counts[s].cap
+                    out[i] += here if here < left else left
         return out_array
 
     def takes_one(self):

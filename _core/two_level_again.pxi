@@ -109,7 +109,7 @@ cdef class Repeated:
         s.job_settled = self.job
         s.job_record = self.job_record
         self.score = 0.0
-        while s.pods_left and s.turn():
+        while s.pods_left and s.turn(False):
             self.score += s.last_score
         ready = s.ready
         with nogil:

@@ -121,6 +121,9 @@ cdef class DomainCounts(DryRuns):
             memcpy(self.domain_used, &used[0, 0], cells)
             self.domain_allocatable = &allocatable[0, 0]
             self.idle_at_open = &idle_at_open[0, 0]
+        self.fading.totals = Totals(
+            self.r, self.d, self.domain_used, self.domain_allocatable, self.node_start, self.node_domains
+        )
         self.packing = <double*>grab(self.r * sizeof(double))
         for k in range(self.r):
             self.packing[k] = packing[k]
@@ -133,6 +136,29 @@ cdef class DomainCounts(DryRuns):
             self.counts[s].cap = caps[s]
             self.counts[s].held = self.counts_held + s * (self.d + 1)
             self.counts[s].counted = <uint8_t*>grab(self.n_tiers + 1)
+
+    def set_fading(
+        self,
+        const int32_t[::1] ring_of not None,
+        const int32_t[:, ::1] around not None,
+        const int32_t[::1] column not None,
+        const double[::1] by_tier not None,
+        const double[::1] packing not None,
+        double scale,
+    ):
+        """Draw pods without a topology to full domains, after `set_totals`; the memoryviews are kept, not copied."""
+        cdef int64_t rings = around.shape[0]
+        if column.shape[0] == 0 or self.n == 0 or self.r == 0:
+            return
+        self.keep += [ring_of, around, column, by_tier, packing]
+        if rings > self.d:
+            free(self.met)
+            self.met = NULL
+            self.met = <int64_t*>grab((rings + 1) * sizeof(int64_t))
+        self.fullness.share = <double*>claim((self.d + 1) * sizeof(double))
+        self.fullness.known = <int64_t*>grab((self.d + 1) * sizeof(int64_t))
+        self.gain = <double*>claim(self.n * sizeof(double))
+        fade(&self.fading, ring_of, around, column, by_tier, packing, scale)
 
     # ---- counts ----
 
@@ -247,7 +273,7 @@ cdef class DomainCounts(DryRuns):
         for k in range(self.r):
             self.idle[node * self.r + k] -= row[k]
             self.used[node * self.r + k] += row[k]
-        self.use(node, row, 1)
+        use_path(&self.fading.totals, node, row, 1)
 
     cdef void follow(self, int32_t node) noexcept nogil:
         """Bring state and counts up to date after rows were taken from a node; nothing may be logged."""
@@ -261,18 +287,6 @@ cdef class DomainCounts(DryRuns):
                 self.counts[s].most = self.holds(s, node)
             self.add(s, node, self.fit_in_state(s, after) - self.fit_in_state(s, before))
         self.commits += 1
-
-    cdef void use(self, int32_t node, const int64_t* request, int64_t times) noexcept nogil:
-        """So many pods more in the totals of the node's domains."""
-        cdef int64_t j, k
-        cdef int64_t* used
-        for j in range(self.node_start[node], self.node_start[node + 1]):
-            used = self.domain_used + self.node_domains[j] * self.r
-            for k in range(self.r):
-                used[k] += times * request[k]
-        used = self.domain_used + self.d * self.r
-        for k in range(self.r):
-            used[k] += times * request[k]
 
     # ---- domains ----
 

@@ -11,6 +11,7 @@ cdef struct Sub:
     int32_t rank           # order among sub-jobs
     int32_t n_roles        # roles with pending pods
     bint scored, limited
+    bint alone             # it was capped
     int64_t limit, total
     int64_t* request       # r numbers, then r of `pending`
     double weights         # of the requested resources
@@ -75,7 +76,10 @@ cdef class JobState(DomainCounts):
     cdef int32_t* log_shape
     cdef int32_t* log_node
     cdef int64_t n_log, log_settled
+    cdef int64_t changed_settled
+    cdef int32_t states_settled
     cdef double score                  # of the attempt
+    cdef int32_t stuck                 # first sub-job that found no place in the attempt
     cdef readonly double last_score    # of the last turn
 
     def __dealloc__(self):
@@ -196,8 +200,7 @@ cdef class JobState(DomainCounts):
             for k in range(self.r):
                 sub.request[k] = request[i, k]
                 sub.request[self.r + k] = pending[i, k]
-                if request[i, k] > 0 and self.packing[k] > 0.0:
-                    sub.weights += self.packing[k]
+            sub.weights = packing_sum(self.packing, sub.request, self.r)
             sub.policy = policy[i]
             sub.rank = rank[i]
             sub.scored = scored[i]
@@ -321,6 +324,35 @@ cdef class JobState(DomainCounts):
             self.open_states(self.n_pods + more + self.n // 4 + 256)
         return 0
 
+    cdef void reset(self) noexcept nogil:
+        """Everything but the nodes as after the last turn."""
+        cdef int64_t i
+        memcpy(self.entries, self.entries_settled, self.n_entries * sizeof(Entry))
+        memcpy(self.subs, self.settled, self.n_subs * sizeof(Sub))
+        self.pods_alive = 0
+        self.policies_short = 0
+        for i in range(self.n_policies):
+            self.ready_of[i] = self.alive_of[i] = 0
+        for i in range(self.n_subs):
+            self.subs[i].progress.entries = self.entries + self.subs[i].first_entry
+            self.pods_alive += self.subs[i].progress.rest
+            if self.subs[i].policy >= 0:
+                if is_ready(&self.subs[i].progress):
+                    self.ready_of[self.subs[i].policy] += 1
+                elif self.subs[i].progress.rest:
+                    self.alive_of[self.subs[i].policy] += 1
+        for i in range(self.n_policies):
+            if self.ready_of[i] < self.wanted[i]:
+                self.policies_short += self.wanted[i] - self.ready_of[i]
+        if self.grouped:
+            self.job = self.job_settled
+            self.job.entries = self.job_entries + self.job.n
+            memcpy(self.job.entries, self.job_entries, self.job.n * sizeof(Entry))
+        else:
+            self.job = self.subs[0].progress
+        self.score = 0.0
+        self.stuck = -1
+
     # ---- pods that stay, and their way back ----
 
     cdef void stay(self, int32_t number) noexcept nogil:
@@ -337,7 +369,7 @@ cdef class JobState(DomainCounts):
             self.n_log += 1
             if i + 1 < self.n_run and self.run_node[i + 1] == node and self.run_entry[i + 1] == self.run_entry[i]:
                 continue
-            self.use(node, self.shapes[shape].request, i + 1 - first)
+            use_path(&self.fading.totals, node, self.shapes[shape].request, i + 1 - first)
             first = i + 1
             # A node that comes again is in its last state already.
             state = self.find_state(node)
@@ -360,7 +392,7 @@ cdef class JobState(DomainCounts):
             for k in range(self.r):
                 self.idle[node * self.r + k] += times * request[k]
                 self.used[node * self.r + k] -= times * request[k]
-            self.use(node, request, -times)
+            use_path(&self.fading.totals, node, request, -times)
             times = 0
         self.n_log = log_mark
         for s in range(self.n_shapes):

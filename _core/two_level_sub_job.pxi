@@ -1,25 +1,19 @@
 # Part of two_level.pyx: where one sub-job goes, by trials or planned by the counts alone.
 
 @cython.auto_pickle(False)
-cdef class SubJobSearch(JobState):
+cdef class SubJobSearch(BetweenTurns):
     """The HyperNodes that a sub-job may go to, in the order of their scores."""
+
+    cdef int32_t chosen                # where the last sub-job went, and its score
+    cdef double chosen_score
 
     @cython.final
     cdef double packed(self, const Sub* sub, int32_t domain) noexcept nogil:
         """How full a HyperNode is with the sub-job's pods."""
-        cdef const int64_t* used = self.domain_used + self.at(domain) * self.r
-        cdef const int64_t* allocatable = self.domain_allocatable + self.at(domain) * self.r
-        cdef double score = 0.0
-        cdef int64_t k, after
-        if sub.weights == 0.0:
-            return 0.0
-        for k in range(self.r):
-            if sub.request[k] > 0 and self.packing[k] > 0.0:
-                after = used[k] + sub.request[k]
-                if after > allocatable[k]:
-                    return 0.0
-                score += self.packing[k] * <double>after / <double>(allocatable[k] if allocatable[k] > 1 else 1)
-        return score / sub.weights
+        cdef int64_t at = self.at(domain) * self.r
+        return how_full(
+            self.packing, sub.request, sub.weights, self.domain_used + at, self.domain_allocatable + at, self.r
+        )
 
     @cython.final
     cdef double key_of(self, const Sub* sub, int32_t domain) noexcept nogil:
@@ -296,6 +290,7 @@ cdef class SubJobSearch(JobState):
         else:
             sub.record = meet(&self.closeness, sub.record, domain)
         self.score += score * 100.0 * self.scale
+        self.chosen, self.chosen_score = domain, score
 
     cdef bint may_plan(self) noexcept nogil:
         """Whether counts alone tell where every sub-job goes: all are alike, fresh and of one role, in a proper tree.
@@ -314,7 +309,7 @@ cdef class SubJobSearch(JobState):
             if first == NULL:
                 first = sub
             if (
-                sub.kind != first.kind or sub.n_roles != 1
+                sub.kind != first.kind or sub.alone or sub.n_roles != 1
                 or sub.record != NO_RECORD or sub.n_running or sub.placed
             ):
                 return False
@@ -436,7 +431,8 @@ cdef class SubJobSearch(JobState):
         """Place one sub-job inside a HyperNode: in the best of the closest tier that has a solution."""
         cdef Sub* sub = &self.subs[number]
         cdef bint shared = (
-            self.kind_size[sub.kind] > 1 and sub.record == NO_RECORD and sub.n_running == 0 and sub.placed == 0
+            self.kind_size[sub.kind] > 1 and not sub.alone
+            and sub.record == NO_RECORD and sub.n_running == 0 and sub.placed == 0
         )
         cdef int64_t t, first, end
         cdef int32_t e, start

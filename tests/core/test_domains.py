@@ -459,7 +459,7 @@ def test_node_scores_are_those_of_the_next_pod(case: Case, count: int) -> None:
         fitting = [i for i in range(len(case.oracle.idle)) if case.oracle.fits(shape, i)]
         assert case.kernel.n_fitting(shape) == len(fitting)
         assert np.flatnonzero(np.isfinite(part)).tolist() == fitting
-        offset = case.oracle.offsets(fitting) if fitting else {}
+        offset = case.oracle.offsets(fitting, shape) if fitting else {}
         for i in fitting:
             assert part[i] == case.oracle.node_part(shape, i)
             assert total[i] == part[i] + offset[i]

@@ -11,10 +11,11 @@ import pytest
 from tests.profiles import blocks
 from tests.reference import domains as slow
 from tests.reference.dry_runs import Ask
-from tests.reference.two_level import NO_RECORD, Search, Sub, Tree
+from tests.reference.two_level import NO_RECORD, NOWHERE, Search, Sub, Tree
 from workbench.kernels.domains import ScoreWeights, TopologyScores
+from workbench.kernels.fading import Fading
 from workbench.kernels.tiers import Forest, tier_scores
-from workbench.kernels.two_level import DomainTree, Job, Nodes, Shape, SubJobs, TwoLevel
+from workbench.kernels.two_level import VERDICTS, DomainTree, Job, Nodes, Shape, SubJobs, TwoLevel
 
 RULES = ("by-minimums", "stop")
 
@@ -142,7 +143,7 @@ def random_search(rng: random.Random, neat: bool = False, alike: bool = False) -
         (
             [rng.choice([0, rng.randint(1, 3)]) for _ in range(m)],
             rng.choice(limits),
-            rng.random() < 0.8,
+            rng.random() < 0.6,
             rng.randint(0, 4),
             rng.choice(["stop", "go-on"]),
         )
@@ -215,6 +216,7 @@ def random_search(rng: random.Random, neat: bool = False, alike: bool = False) -
         [rng.choice([0, 0, 1, 2]) for _ in range(policies)],
         rng.choice(records) if rng.random() < 0.2 else NO_RECORD,
         subs,
+        fading=None if rng.random() < 0.4 else [(t, rng.choice([0.0, 0.5, 1.0, 1.3])) for t in range(low, top + 1)],
     )
 
 
@@ -222,6 +224,13 @@ def sums(tree: Tree, rows: list[list[int]]) -> np.ndarray:
     """Of each domain; the virtual top last."""
     domains = [*range(len(tree.parent)), -1]
     return int64([[sum(rows[n][k] for n in tree.nodes_of(d)) for k in range(len(rows[0]))] for d in domains])
+
+
+def shapes_of(s: Search) -> list[Shape]:
+    return [
+        Shape(int64(q), np.array(f, dtype=np.uint8), None if extra is None else np.array(extra))
+        for q, f, extra in s.shapes
+    ]
 
 
 def compiled(s: Search) -> TwoLevel:
@@ -281,12 +290,23 @@ def compiled(s: Search) -> TwoLevel:
         running_start=starts([sub.on_nodes for sub in s.subs]),
         running=int32(flat([sub.on_nodes for sub in s.subs])),
     )
-    shapes = [
-        Shape(int64(q), np.array(f, dtype=np.uint8), None if extra is None else np.array(extra))
-        for q, f, extra in s.shapes
-    ]
+    fading = None
+    if s.fading is not None:
+        column = {tier: i for i, tier in enumerate([*tree.tiers.tolist(), tree.top_tier])}
+        columns = int32([column.get(tier, -1) for tier, _ in s.fading])
+        by_tier = np.array([weight for _, weight in s.fading])
+        fading = Fading(tree.rings, columns, by_tier, np.array(s.packing), s.topology_weight)
     return TwoLevel(
-        tree, nodes, shapes, job, subs, weights=weights, scores=scores, packing=np.array(s.packing), scale=s.scale
+        tree,
+        nodes,
+        shapes_of(s),
+        job,
+        subs,
+        weights=weights,
+        scores=scores,
+        packing=np.array(s.packing),
+        scale=s.scale,
+        fading=fading,
     )
 
 
@@ -303,16 +323,90 @@ def all_at_one_stroke(s: Search) -> Search:
     return s
 
 
-def check(seed: int, neat: bool = False, alike: bool = False, one_stroke: bool = False) -> int:
+def disturb(rng: random.Random, state: Search, run: TwoLevel) -> None:
+    """What a session may change between two turns: nodes, where pods may run, pods that a queue no longer takes."""
+    for node, rows in enumerate(zip(state.idle, state.used, strict=True)):
+        for k in range(len(rows[0])) if rng.random() < 0.3 else ():
+            idle, used = rows[0][k], rows[1][k]
+            more = rng.randint(-used, max(idle, 0))
+            state.idle[node][k], state.used[node][k] = idle - more, used + more
+    for _, feasible, extra in state.shapes:
+        node = rng.randrange(len(feasible))
+        feasible[node] = rng.choice([feasible[node], 0, 1])
+        if extra is not None:
+            extra[node] += rng.choice([0.0, 1.0])
+    run.see(int64(state.idle), int64(state.used), shapes_of(state))
+    subs, shapes, left = run.left()
+    if rng.random() < 0.5:
+        wanted = [rng.choice([n, n, rng.randint(0, n)]) for n in left.tolist()]
+        run.cap(int64(wanted))
+        for sub, shape, count in zip(subs.tolist(), shapes.tolist(), wanted, strict=True):
+            ask = state.subs[sub].ask
+            ask.left[ask.shapes.index(shape)] = count
+
+
+def compare_told(run: TwoLevel, state: Search, following: Search | None, rng: random.Random) -> None:
+    """What is told of the attempt that wins; asking for another one must leave no trace."""
+    domains = [*range(len(state.tree.parent)), -1]
+    run.explain_in(rng.choice(domains), inner=rng.random() < 0.5)
+    number = rng.randrange(len(state.subs))
+    sub = state.subs[number]
+    packed, share = run.scores_of(number, int32(domains)).T.tolist()
+    assert packed == [state.packed(domain, sub) for domain in domains]
+    sharing = [domain for domain, score in zip(domains, packed, strict=True) if score == max(packed)]
+    inside = {d: sum(n in state.tree.nodes_of(d) for n in sub.on_nodes) / sub.total for d in sharing}
+    assert share == [inside.get(domain, 0.0) if len(sharing) > 1 else 0.0 for domain in domains]
+    if following is None:
+        return
+    told = run.explain_in(following.chosen, inner=True)
+    assert told.kept
+    steps = zip(told.sub.tolist(), told.domain.tolist(), told.pods.tolist(), strict=True)
+    assert list(steps) == [step[:3] for step in following.steps]
+    score = 0.0
+    for domain, packed in zip(told.domain.tolist(), told.score.tolist(), strict=True):
+        score += packed * 100.0 * following.scale if domain != NOWHERE else 0.0
+    assert score == following.score
+    for number, (_, domain, _, want) in enumerate(following.steps):
+        mine = told.step == number
+        solved = told.verdict[mine] == VERDICTS.index("solves")
+        looked = zip(
+            told.looked[mine].tolist(), solved.tolist(), (told.packed + told.share)[mine].tolist(), strict=True
+        )
+        # The order of the walk is not that of the names.
+        tier = following.tree.tier_of
+        assert sorted(looked, key=lambda found: (tier(found[0]), found[0])) == want
+        if domain != NOWHERE:
+            parts = told.parts[number]
+            assert (parts >= 0).all()
+            rest = told.score[number] - parts.sum()
+            assert rest > -1e-9
+            assert told.pods[number] > 0
+
+
+def check(
+    seed: int,
+    neat: bool = False,
+    alike: bool = False,
+    one_stroke: bool = False,
+    disturbed: bool = False,
+    told: bool = False,
+) -> int:
     """Every turn until nothing is left or none has a solution; the number of pods placed."""
-    state = random_search(random.Random(seed), neat, alike)
+    rng = random.Random(seed)
+    state = random_search(rng, neat, alike)
     if one_stroke:
         state = all_at_one_stroke(state)
     run = compiled(state)
-    while state.pods_left():
+    while True:
+        if disturbed:
+            disturb(rng, state, run)
+        if not state.pods_left():
+            break
         before = run.n_placed
         assert run.pods_left == state.pods_left()
         following = state.turn()
+        if told:
+            compare_told(run, state, following, rng)
         assert run.turn() == (following is not None)
         if following is None:
             break
@@ -344,6 +438,23 @@ def test_what_cannot_win_for_one_sub_job_is_rightly_left_out(neat: bool) -> None
     assert sum(n > 0 for n in placed) > 60
 
 
+@pytest.mark.parametrize(("neat", "alike"), [(False, False), (True, False), (True, True)])
+@pytest.mark.parametrize("block", blocks(4, quick=1))
+def test_every_turn_agrees_while_others_change_the_cluster_and_queues_take_less(
+    block: int, neat: bool, alike: bool
+) -> None:
+    seeds = range(20_000 + block * 75, 20_075 + block * 75)
+    placed = [check(seed, neat, alike, disturbed=True) for seed in seeds]
+    assert sum(n > 0 for n in placed) > 6
+
+
+@pytest.mark.parametrize(("neat", "alike"), [(False, False), (True, False), (True, True)])
+@pytest.mark.parametrize("block", blocks(4, quick=1))
+def test_what_is_told_of_an_attempt_is_what_it_does(block: int, neat: bool, alike: bool) -> None:
+    for seed in range(30_000 + block * 50, 30_050 + block * 50):
+        check(seed, neat, alike, disturbed=seed % 3 == 0, told=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("alike", [False, True])
 def test_many_more_turns_agree_in_a_proper_tree(alike: bool) -> None:
@@ -361,3 +472,38 @@ def test_neat_trees_are_proper_and_random_ones_mostly_are_not() -> None:
 def test_many_more_turns_agree_with_the_search_that_leaves_out_nothing() -> None:
     for seed in range(1_000, 11_000):
         check(seed)
+
+
+def test_how_full_hypernodes_become_by_hand() -> None:
+    """Two nodes of one domain each: 1/4 and 3/4 of the first resource used, the second has no weight."""
+    tree = Tree([-1, -1], [1, 1], [[0], [1]], [0, 1], [0, 1])
+    ask = Ask([0], [1], [0], [0], [0], 1, 1, "stop")
+    sub = Sub(ask, -1, 0, True, 2, 4, NO_RECORD, [1, 5], [1, 5], [1])
+    used, whole = [[1, 0], [3, 0]], [[4, 9], [4, 9]]
+    idle = [[a - u for a, u in zip(*rows, strict=True)] for rows in zip(whole, used, strict=True)]
+    weights = slow.Weights(0.0, [0.0, 0.0], 0.0, 0.0, [1, 1], 0.0, [1, 1])
+    shapes = [([1, 5], [1, 1], None)]
+    state = Search(
+        tree,
+        idle,
+        used,
+        whole,
+        idle,
+        shapes,
+        weights,
+        [1.0, 1.0],
+        1.0,
+        [1.0, 0.0],
+        1.0,
+        ask,
+        False,
+        2,
+        None,
+        [],
+        -2,
+        [sub],
+    )
+    run = compiled(state)
+    assert run.scores_of(0, int32([0, 1, -1])).tolist() == [[0.5, 0.0], [1.0, 0.0], [5 / 8, 0.0]]
+    # Beside itself it is one of two that are fullest, and one task of four is inside.
+    assert run.scores_of(0, int32([1, 1])).tolist() == [[1.0, 0.25], [1.0, 0.25]]

@@ -10,6 +10,7 @@ import pytest
 
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.domains import MAX_QUANTITY, NO_RECORD, ScoreWeights, TopologyScores
+from workbench.kernels.fading import Fading
 from workbench.kernels.tiers import Forest
 from workbench.kernels.two_level import DomainTree, Job, Nodes, Shape, SubJobs, TwoLevel
 
@@ -80,6 +81,8 @@ def build(**changes: Any) -> TwoLevel:
 def test_two_sub_jobs_share_the_leaf_that_holds_both() -> None:
     search = build()
     assert (search.ready, search.pods_left, search.n_placed) == (False, 6, 0)
+    domains = int32([-1, 0, 1])
+    assert search.room(domains).tolist() == [6, 6, 4]
     assert search.turn()
     assert search.score == 100 * (3 / 8) + 100 * (6 / 8)
     owner, shape, nodes = search.placed()
@@ -89,7 +92,8 @@ def test_two_sub_jobs_share_the_leaf_that_holds_both() -> None:
     assert (tried.domains.tolist(), tried.holds.tolist()) == ([0, 1], [6, 4])
     assert (tried.kept.tolist(), tried.stuck.tolist()) == ([True, False], [-1, -2])
     assert search.takes_one().tolist() == [True]
-    assert search.room(np.array([-1, 0, 1], dtype=np.int32)).tolist() == [6, 2, 4]
+    # Nothing is left that could want it.
+    assert search.room(domains).tolist() == [0, 0, 0]
     assert not search.turn()
 
 
@@ -171,3 +175,67 @@ def test_the_pods_of_one_search_are_bounded() -> None:
 def test_placed_refuses_a_mark_that_is_none() -> None:
     with pytest.raises(InputError):
         build().placed(1)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"idle": IDLE.astype(np.float64)},
+        {"idle": IDLE[:2]},
+        {"used": -IDLE},
+        {"shapes": []},
+        {"shapes": [Shape(int64([1]), np.ones(2, dtype=np.uint8))]},
+        {"shapes": [Shape(int64([1]), None, np.array([0.0, np.inf, 0.0]))]},
+    ],
+)
+def test_a_cluster_that_does_not_fit_is_not_seen(changes: dict[str, Any]) -> None:
+    search = build()
+    with pytest.raises(InputError):
+        search.see(**{"idle": np.zeros_like(IDLE), "used": IDLE, "shapes": [Shape(int64([1]))], **changes})
+    assert search.turn()
+
+
+def test_read_only_arrays_are_seen() -> None:
+    search, idle, used = build(), np.zeros_like(IDLE), IDLE.copy()
+    feasible = np.ones(3, dtype=np.uint8)
+    for array in (idle, used, feasible):
+        array.flags.writeable = False
+    search.see(idle, used, [Shape(int64([1]), feasible)])
+    assert not search.turn()
+
+
+def test_left_is_capped_entry_by_entry() -> None:
+    search = build()
+    assert [column.tolist() for column in search.left()] == [[0, 1], [0, 0], [3, 3]]
+    search.cap(int64([5, 0]))
+    assert search.left()[2].tolist() == [3, 0]
+    for wrong in (int64([1]), int64([-1, 0]), int32([1, 1])):
+        with pytest.raises(InputError):
+            search.cap(wrong)
+
+
+def test_only_what_is_there_is_explained() -> None:
+    search = build()
+    assert search.explain_in(0).kept and not search.explain_in(1).kept
+    for call in (
+        lambda: search.explain_in(3),
+        lambda: search.explain_in(-2),
+        lambda: search.scores_of(2, int32([0])),
+        lambda: search.scores_of(0, int32([3])),
+    ):
+        with pytest.raises(InputError):
+            call()
+
+
+def test_a_fading_of_other_nodes_is_refused() -> None:
+    fading = Fading(tree().rings, int32([0, 1, 2]), np.ones(3), np.ones(1), 1.0)
+    build(fading=fading)
+    for changes in (
+        {"rings": replace(fading.rings, of_node=int32([0, 0]))},
+        {"rings": replace(fading.rings, of_node=int32([0, 0, 9]))},
+        {"rings": replace(fading.rings, around=int32([[9, 9, 9]] * 2))},
+        {"column": int32([0, 1, 3])},
+        {"packing": np.ones(2)},
+    ):
+        with pytest.raises(InputError):
+            build(fading=replace(fading, **changes))

@@ -59,6 +59,41 @@ class Topology:
 
 
 @dataclass
+class Fading:
+    """How full the domains around a node become with one more pod."""
+
+    by_tier: list[tuple[int, float]]  # tier number and weight, the virtual top's last
+    tier: list[int]
+    members: list[list[int]]
+    used: list[list[int]]  # of every node of the cluster
+    allocatable: list[list[int]]
+    packing: list[float]
+    scale: float
+
+    def gain(self, node: int, request: list[int]) -> float:
+        score = weights = 0.0
+        for tier, weight in self.by_tier:
+            around = [m for m, t in zip(self.members, self.tier, strict=True) if t == tier and node in m]
+            if tier == self.by_tier[-1][0]:
+                around = [list(range(len(self.used)))]
+            score += weight * (self.full(around[0], request) if around else 1.0)
+            weights += weight
+        return (score / weights if weights else score) * 100.0 * self.scale
+
+    def full(self, nodes: list[int], request: list[int]) -> float:
+        score = weights = 0.0
+        for k, (weight, asked) in enumerate(zip(self.packing, request, strict=True)):
+            if asked > 0 and weight > 0:
+                after = sum(self.used[n][k] for n in nodes) + asked
+                whole = sum(self.allocatable[n][k] for n in nodes)
+                if after > whole:
+                    return 0.0
+                score += weight * after / max(whole, 1)
+                weights += weight
+        return score / weights if weights else 0.0
+
+
+@dataclass
 class RescanFill:
     """One candidate after the other, for each pod anew."""
 
@@ -70,6 +105,8 @@ class RescanFill:
     weights: Weights
     topology: Topology | None = None
     shapes: list[tuple[list[int], list[int], list[float] | None]] = field(default_factory=list)
+    fading: Fading | None = None
+    nodes: list[int] = field(default_factory=list)  # of the cluster, for the fading
 
     def fits(self, shape: int, i: int) -> bool:
         request, feasible, _ = self.shapes[shape]
@@ -133,8 +170,10 @@ class RescanFill:
     def lca(self, a: int, b: int) -> int:
         return next((x for x in self.ancestors(a) if x in self.ancestors(b)), -1)
 
-    def offsets(self, fitting: list[int]) -> dict[int, float]:
+    def offsets(self, fitting: list[int], shape: int) -> dict[int, float]:
         t = self.topology
+        if self.fading is not None:
+            return {i: self.fading.gain(self.nodes[i], self.shapes[shape][0]) for i in fitting}
         if t is None or t.record == NO_RECORD:
             return dict.fromkeys(fitting, 0.0)
         base = {}
@@ -160,13 +199,15 @@ class RescanFill:
         fitting = [i for i in range(len(self.idle)) if self.fits(shape, i)]
         if not fitting:
             return None
-        offset = self.offsets(fitting)
+        offset = self.offsets(fitting, shape)
         part = {i: self.node_part(shape, i) for i in fitting}
         chosen = min(fitting, key=lambda i: (-(part[i] + offset[i]), -part[i], self.rank[i], i))
         score = 0.0 if sole_unscored and len(fitting) == 1 else part[chosen] + offset[chosen]
         for k, want in enumerate(self.shapes[shape][0]):
             self.idle[chosen][k] -= want
             self.used[chosen][k] += want
+            if self.fading is not None:
+                self.fading.used[self.nodes[chosen]][k] += want
         t = self.topology
         leaf = self.leaf[chosen]
         if t is not None and leaf >= 0:

@@ -9,6 +9,7 @@ from tests.reference import domains as slow
 from tests.reference.dry_runs import Ask, trial
 
 NO_RECORD = -2
+NOWHERE = -3
 
 
 @dataclass
@@ -101,6 +102,10 @@ class Search:
     subs: list[Sub]
     score: float = 0.0
     placed: list[tuple[int, int, int]] = field(default_factory=list)
+    fading: list[tuple[int, float]] | None = None  # by tier; of sub-jobs that are not scored
+    chosen: int = NO_RECORD  # by the last turn
+    # of the attempt: sub-job, where it went, pods, what it looked at
+    steps: list[tuple[int, int, int, list[tuple[int, bool, float]]]] = field(default_factory=list)
 
     def ready(self) -> bool:
         ready = [sum(s.policy == p and s.ask.ready() for s in self.subs) for p in range(len(self.wanted))]
@@ -121,7 +126,7 @@ class Search:
                 if small and self.record == NO_RECORD and self.limit is not None:
                     continue
                 attempt = copy.deepcopy(self)
-                attempt.score = 0.0
+                attempt.score, attempt.steps = 0.0, []
                 attempt.fill(domain)
                 if len(attempt.placed) == len(self.placed) or not attempt.ready():
                     continue
@@ -129,6 +134,7 @@ class Search:
                     best = domain, attempt
             if best is not None:
                 best[1].record = self.tree.lca(self.record, best[0])
+                best[1].chosen = best[0]
                 return best[1]
         return None
 
@@ -152,6 +158,14 @@ class Search:
                 break
 
     def place(self, number: int, given: int) -> bool:
+        looked: list[tuple[int, bool, float]] = []
+        before = len(self.placed)
+        domain = self.place_at(number, given, looked)
+        self.steps.append((number, domain, len(self.placed) - before, looked))
+        return domain != NOWHERE
+
+    def place_at(self, number: int, given: int, looked: list[tuple[int, bool, float]]) -> int:
+        """Where it goes; ``looked``: every HyperNode up to the tier that decides, solved or not, with its score."""
         sub = self.subs[number]
         for gradient in self.tree.gradients(given, sub.record, sub.limit):
             solved = []
@@ -162,12 +176,15 @@ class Search:
                 if done.placed and done.ask.ready():
                     solved.append((self.packed(domain, sub), domain, done))
             if not solved:
+                looked += [(domain, False, 0.0) for domain in gradient]
                 continue
             greatest = max(score for score, _, _ in solved)
             sharing = [domain for score, domain, _ in solved if score == greatest]
             if len(sharing) > 1 and sub.on_nodes:
                 inside = {d: sum(n in self.tree.nodes_of(d) for n in sub.on_nodes) for d in sharing}
                 solved = [(s + inside.get(d, 0) / sub.total, d, done) for s, d, done in solved]
+            scores = {d: s for s, d, _ in solved}
+            looked += [(d, d in scores, scores.get(d, 0.0)) for d in gradient]
             score, domain, done = max(solved, key=lambda found: (found[0], -found[1]))
             nodes = self.tree.nodes_of(domain)
             for entry, position, _ in done.placed:
@@ -185,8 +202,8 @@ class Search:
                 self.job = done.ask
             sub.record = self.tree.lca(sub.record, domain)
             self.score += score * 100.0 * self.scale
-            return True
-        return False
+            return domain
+        return NOWHERE
 
     def packed(self, domain: int, sub: Sub) -> float:
         nodes = self.tree.nodes_of(domain)
@@ -200,6 +217,12 @@ class Search:
                 score += weight * after / max(whole, 1)
                 total += weight
         return score / total if total else 0.0
+
+    def faded(self) -> slow.Fading | None:
+        if self.fading is None:
+            return None
+        tree, scale = self.tree, self.topology_weight
+        return slow.Fading(self.fading, tree.tier, tree.nodes, self.used, self.allocatable, self.packing, scale)
 
     def filler(self, domain: int, sub: Sub) -> slow.RescanFill:
         nodes = self.tree.nodes_of(domain)
@@ -219,4 +242,6 @@ class Search:
             self.weights,
             topology,
             [(q, [f[n] for n in nodes], extra and [extra[n] for n in nodes]) for q, f, extra in self.shapes],
+            None if sub.scored else self.faded(),
+            nodes,
         )

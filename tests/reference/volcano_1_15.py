@@ -313,9 +313,9 @@ def choose(cluster, job, sub, request, feasible, running, w):
     best = None
     for node in sorted(feasible, key=str.encode):
         part = node_part(cluster, request, node, w)
-        if not sub.topology:
-            part = part + normal_score(cluster, request, node, w) * 100.0 * w["topology"]
         total = part
+        if not sub.topology:
+            total = part + normal_score(cluster, request, node, w) * 100.0 * w["topology"]
         if bases:
             value, leaf = bases[node], cluster.leaf(node)
             if shared and value == best_base and leaf:

@@ -160,10 +160,12 @@ def test_an_explanation_shows_domains_nodes_and_the_parts_of_scores() -> None:
     decision = Decision(gang, placement_of(gang, TOPOLOGY, [0]))
     candidates = (
         Candidate("domain", "s0", 1, True, "holds 2 of 1 pods", 100.0),
+        Candidate("inner", "s00", 1, True, "holds 2 of 2 pods", 9.5, {"packing": 9.5}, "part-0"),
         Candidate("node", "node0", None, True, "", 12.5, {"binpack": 12.5}),
         *(Candidate("node", f"x{i}", None, False, EVIL) for i in range(200)),
     )
     page = Page(html.explanation_html(Explanation(decision, candidates, ("first",))))
+    assert "s00" in page.text and "part-0" in page.text and "packing" in page.text
     assert "s0" in page.text and "binpack" in page.text and "12.5" in page.text and "and 101 more" in page.text
     assert "script" not in {tag for tag, _ in page.tags}
 

@@ -89,9 +89,11 @@ def test_an_explanation_lists_domains_then_nodes() -> None:
     candidates = (
         Candidate("domain", "s4", 2, False, "tier 2 above the highest allowed 1"),
         Candidate("node", "node0", None, True, "", 12.0, {"binpack": 12.0}),
+        Candidate("inner", "s1", 1, True, "holds 2 of 2 pods", 9.0, {"packing": 9.0}, "w-0"),
     )
     text = shown(tables.explanation_tables(Explanation(decisions()[0], candidates, ("a note",))))
-    assert text.index("a note") < text.index("above the highest allowed") < text.index("binpack")
+    assert text.index("a note") < text.index("above the highest allowed") < text.index("w-0") < text.index("binpack")
+    assert "inner HyperNode  for  tier  kept  score  why" in text
 
 
 def test_an_explanation_has_the_parts_of_node_scores_in_columns_while_they_fit() -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from workbench._core import domains as _core
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.checks import as_array, check_length, check_range
+from workbench.kernels.fading import Fading
 from workbench.kernels.tiers import VIRTUAL_TOP, Forest
 
 __all__ = [
@@ -311,7 +312,7 @@ class Fill:
       balanced resources that are allocatable; two of them: half their distance; fewer: 0;
     - the shape's own ``extra`` number of the node.
 
-    **Total** = node part + the leaf's offset, see `set_topology`; 0 without topology.
+    **Total** = node part + the leaf's offset, see `set_topology`, or the gain of `set_fading`; 0 without either.
 
     Sources: Volcano plugins binpack, nodeorder (Kubernetes NodeResourcesFit, NodeResourcesBalancedAllocation) and
     network-topology-aware; allocate action, placing tasks on a node list.
@@ -353,6 +354,8 @@ class Fill:
             leaf = as_array("leaf", leaf, np.int32, 1)
             check_length("leaf", leaf, n)
         self.nodes = nodes
+        self.fades = False
+        """Whether pods are drawn to full domains."""
         self._n = n
         try:
             self._c_fill = _core.Fill(
@@ -481,6 +484,44 @@ class Fill:
             tasks_in_group,
             total_tasks,
         )
+
+    def set_fading(
+        self,
+        fading: Fading,
+        used: NDArray[np.int64],
+        allocatable: NDArray[np.int64],
+        node_start: NDArray[np.int64],
+        node_domains: NDArray[np.int32],
+    ) -> None:
+        """Draw every pod to nodes whose domains are full.
+
+        Before the first shape, on a fill without `set_topology` whose ``leaf`` is ``fading.rings.of_node``.
+
+        Parameters
+        ----------
+        fading : Fading
+        used, allocatable : ndarray of shape (d + 1, r), int64
+            Of each domain, the virtual top last; ``used`` is copied and follows the pods placed.
+        node_start : ndarray of shape (n + 1,), int64
+        node_domains : ndarray of int32
+            Domains that hold node i: ``node_domains[node_start[i]:node_start[i + 1]]``.
+        """
+        if self._c_fill.n_shapes:
+            raise InputError("shapes are there already", source="fading", expected="a fill without shapes")
+        used, allocatable = as_array("used", used, np.int64, 2), as_array("allocatable", allocatable, np.int64, 2)
+        d, r = used.shape[0] - 1, self._c_fill.r
+        for name, rows in (("used", used), ("allocatable", allocatable)):
+            if rows.shape != (d + 1, r):
+                raise InputError("wrong shape", source=name, got=str(rows.shape), expected=f"({d + 1}, {r})")
+            check_range(name, rows, 0, 2**62)
+        start, holders = as_array("node_start", node_start, np.int64, 1), as_array("node", node_domains, np.int32, 1)
+        check_length("node_start", start, self._n + 1)
+        check_range("node_start", start, 0, holders.shape[0])
+        check_range("node_domains", holders, 0, d - 1)
+        arguments = fading.arguments(self._n, d, r)
+        check_range("leaf", self.groups, 0, arguments[1].shape[0] - 1)
+        self._c_fill.set_fading(*arguments, used, allocatable, start, holders)
+        self.fades = True
 
     def place(self, shape: int, count: int, *, sole_unscored: bool = True) -> Placed:
         """Place up to ``count`` pods of a shape.

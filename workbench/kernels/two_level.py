@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -27,9 +28,10 @@ from workbench.kernels.domains import (
     ScoreWeights,
     TopologyScores,
 )
+from workbench.kernels.fading import Fading, Rings
 from workbench.kernels.tiers import VIRTUAL_TOP, Forest
 
-__all__ = ["DomainTree", "Job", "Nodes", "Shape", "SubJobs", "Tried", "TwoLevel"]
+__all__ = ["VERDICTS", "DomainTree", "Job", "Nodes", "Shape", "SubJobs", "Told", "Tried", "TwoLevel"]
 
 _RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
 
@@ -117,6 +119,11 @@ class DomainTree:
         np.maximum.at(self.largest, self.tier_of, np.diff(self.member_start))
         self.top_tier = max(int(tiers[-1]) + 1, 1) if d else 1
         """The largest tier plus one, at least 1."""
+
+    @cached_property
+    def rings(self) -> Rings:
+        """The nodes by the domains around them: what `Fading` goes by."""
+        return Rings.of(self.node_start, self.node_domains, self.tier_of, len(self.tiers))
 
     def _proper(self) -> bool:
         parent, tier = self.forest.parent, self.forest.tier
@@ -272,6 +279,39 @@ class Tried(NamedTuple):
     """The first sub-job that found no place; -1: none; -2: not tried, it holds too few pods."""
 
 
+VERDICTS = ("too small", "too few", "no fit", "solves")
+"""In `Told.verdict`, by number: when the session began less was idle than the pending pods ask for; the counts, or a
+trial, tell that it cannot hold enough; it has a solution."""
+
+
+class Told(NamedTuple):
+    """One attempt, step by step; a step is one sub-job's, and a sub-job may come more than once."""
+
+    kept: bool
+    """Whether the job can start."""
+    sub: NDArray[np.int64]
+    domain: NDArray[np.int64]
+    """Where it went, -1 the virtual top; -3: it found no place and is dropped."""
+    pods: NDArray[np.int64]
+    """How many of its pods were placed."""
+    needs: NDArray[np.int64]
+    """Pods without which it is not ready, at least 1."""
+    score: NDArray[np.float64]
+    """Before it is multiplied by ``100 * scale``."""
+    parts: NDArray[np.float64]
+    """What each resource adds to it, (steps, r); the rest is the share of its tasks inside."""
+    step: NDArray[np.int64]
+    """Step of each HyperNode looked at, tier by tier up to the one that decides."""
+    looked: NDArray[np.int64]
+    holds: NDArray[np.int64]
+    """Of the sub-job's pods left, by the counts at most."""
+    verdict: NDArray[np.int64]
+    packed: NDArray[np.float64]
+    """How full it becomes; 0 without a solution."""
+    share: NDArray[np.float64]
+    """Of the sub-job's tasks, where several share the greatest; the score is the sum of both."""
+
+
 class TwoLevel:
     """The turns of one job.
 
@@ -291,6 +331,8 @@ class TwoLevel:
         Weight of each resource in the score of a HyperNode.
     scale : float
         What that score, 0 to 1, is multiplied by, after 100.
+    fading : Fading, optional
+        Of sub-jobs that are not scored by a record, with the tree's `rings`; None: they gain nothing.
 
     Notes
     -----
@@ -327,9 +369,11 @@ class TwoLevel:
         scores: TopologyScores,
         packing: NDArray[np.float64],
         scale: float = 1.0,
+        fading: Fading | None = None,
     ) -> None:
         n, d, r = tree.n, len(tree.forest), _columns(nodes.idle)
-        self._d, self._s, self._n_shapes = d, len(subs.rank), len(shapes)
+        self._n, self._d, self._shapes = n, d, tuple(shapes)
+        self._n_subs = len(subs.rank)
         idle = _amounts("idle", nodes.idle, (n, r), -MAX_QUANTITY)
         used = _amounts("used", nodes.used, (n, r), 0)
         allocatable = _amounts("allocatable", nodes.allocatable, (n, r), 0)
@@ -382,6 +426,8 @@ class TwoLevel:
             float(scale),
             roles[: len(shapes), 0].copy(),
         )
+        if fading is not None:
+            c.set_fading(*fading.arguments(n, d, r))
         self._set_job(job, roles, d, r)
         self._set_subs(subs, job, len(shapes), d, r, n)
 
@@ -391,15 +437,8 @@ class TwoLevel:
             check_length("request", request, r)
             check_range("request", request, 0, MAX_QUANTITY)
         # Shapes share these arrays as a rule.
-        for feasible in {id(shape.feasible): shape.feasible for shape in shapes}.values():
-            if feasible is not None:
-                check_length("feasible", as_array("feasible", feasible, np.uint8, 1), n)
-        for extra in {id(shape.extra): shape.extra for shape in shapes}.values():
-            if extra is not None:
-                check_length("extra", as_array("extra", extra, np.float64, 1), n)
-                if first_outside(np.ascontiguousarray(extra), -MAX_SCORE, MAX_SCORE) >= 0:
-                    limits = f"-{MAX_SCORE:g}..{MAX_SCORE:g}"
-                    raise InputError("not finite or too large", source="extra", expected=limits)
+        for shape in {(id(shape.feasible), id(shape.extra)): shape for shape in shapes}.values():
+            _node_arrays(shape, n)
         for shape in shapes:
             self._c.add_shape(*shape)
 
@@ -471,9 +510,72 @@ class TwoLevel:
             running,
         )
 
-    def turn(self) -> bool:
-        """One turn; False: no HyperNode has a solution, and everything is as before."""
-        return self._c.turn()
+    def see(self, idle: NDArray[np.int64], used: NDArray[np.int64], shapes: Sequence[Shape]) -> None:
+        """Go on, with the next turn, from what others changed meanwhile.
+
+        Parameters
+        ----------
+        idle, used : ndarray of shape (n, r), int64
+            As they are now, the pods placed here included.
+        shapes : sequence of Shape
+            The same requests as before; where they may run and their extra scores may be others.
+
+        Raises
+        ------
+        InputError
+            Wrong dtype or shape, an amount out of range; then nothing has changed.
+        """
+        n, r = self._n, self._c.r
+        if len(shapes) != len(self._shapes):
+            raise InputError("other shapes", source="shapes", got=str(len(shapes)), expected=str(len(self._shapes)))
+        arrays = [_node_arrays(shape, n) for shape in shapes]
+        self._c.see(_amounts("idle", idle, (n, r), -MAX_QUANTITY), _amounts("used", used, (n, r), 0))
+        for i, (before, (feasible, extra)) in enumerate(zip(self._shapes, arrays, strict=True)):
+            if not (_same(before.feasible, feasible) and _same(before.extra, extra)):
+                self._c.see_shape(i, feasible, extra)
+        self._shapes = tuple(shapes)
+
+    def left(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+        """Pods that further turns would try: sub-job, shape and number of each role of each sub-job, in their order."""
+        return self._c.left()
+
+    def cap(self, left: NDArray[np.int64]) -> None:
+        """Skip, for good, the pods beyond ``left``, an amount for each entry of `left`."""
+        self._c.cap(_amounts("left", left, self._c.left()[2].shape, 0))
+
+    def explain_in(self, domain: int, *, inner: bool = False) -> Told:
+        """What the next turn would do in one HyperNode for the job; everything is as before.
+
+        Parameters
+        ----------
+        domain : int
+        inner : bool
+            With every HyperNode that the sub-jobs look at, which costs a trial each where they have several roles.
+        """
+        domain = check_number("domain", domain, VIRTUAL_TOP, self._d - 1)
+        kept, steps, scores, parts, looked, looked_scores = self._c.explain_in(domain, inner)
+        sub, where, pods, needs = steps.T
+        step, candidate, holds, verdict = looked.T
+        return Told(kept, sub, where, pods, needs, scores, parts, step, candidate, holds, verdict, *looked_scores.T)
+
+    def scores_of(self, sub: int, domains: NDArray[np.int32]) -> NDArray[np.float64]:
+        """How full some HyperNodes become with a sub-job, and the share of its tasks inside; were each a solution.
+
+        Returns
+        -------
+        ndarray of shape (m, 2), float64
+            Before it is multiplied by ``100 * scale``. The share is 0 but where several are fullest.
+        """
+        domains = as_array("domains", domains, np.int32, 1)
+        check_range("domains", domains, VIRTUAL_TOP, self._d - 1)
+        return self._c.scores_of(check_number("sub", sub, 0, self._n_subs - 1), domains)
+
+    def turn(self, *, every: bool = False) -> bool:
+        """One turn; False: no HyperNode has a solution, and everything is as before.
+
+        ``every``: HyperNodes that cannot win are tried, too, so that `tried` has a row for each.
+        """
+        return self._c.turn(every)
 
     @property
     def ready(self) -> bool:
@@ -515,7 +617,7 @@ class TwoLevel:
     def room(self, domains: NDArray[np.int32]) -> NDArray[np.int64]:
         """Pods of the job that each of some domains (-1: the virtual top) holds now: an upper bound for several shapes.
 
-        Of each shape at most as many as there were to place in the first turn.
+        Of each shape at most as many as are left.
         """
         domains = as_array("domains", domains, np.int32, 1)
         check_range("domains", domains, VIRTUAL_TOP, self._d - 1)
@@ -554,7 +656,7 @@ class TwoLevel:
         node : ndarray of int32
             Written; where no pod was placed it stays as it is.
         """
-        start, shapes = _csr("", start, shapes, self._s, self._n_shapes)
+        start, shapes = _csr("", start, shapes, self._n_subs, len(self._shapes))
         first, positions = _csr("position", first, positions, len(shapes), len(node), dtype=np.int64)
         self._c.enter_nodes(start, shapes, first, positions, as_array("node", node, np.int32, 1))
 
@@ -577,6 +679,25 @@ def _numbers(name: str, value: NDArray[np.int32], s: int, low: int, high: int) -
 
 def _flags(name: str, value: NDArray[np.bool_], s: int) -> NDArray[np.uint8]:
     return _column(name, value, np.bool_, s).view(np.uint8)
+
+
+def _node_arrays(shape: Shape, n: int) -> tuple[NDArray[np.uint8] | None, NDArray[np.float64] | None]:
+    """Where a shape may run and its extra scores, checked."""
+    feasible, extra = shape.feasible, shape.extra
+    if feasible is not None:
+        feasible = as_array("feasible", feasible, np.uint8, 1)
+        check_length("feasible", feasible, n)
+    if extra is not None:
+        extra = as_array("extra", extra, np.float64, 1)
+        check_length("extra", extra, n)
+        if first_outside(np.ascontiguousarray(extra), -MAX_SCORE, MAX_SCORE) >= 0:
+            limits = f"-{MAX_SCORE:g}..{MAX_SCORE:g}"
+            raise InputError("not finite or too large", source="extra", expected=limits)
+    return feasible, extra
+
+
+def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
+    return a is b or (a is not None and b is not None and np.array_equal(a, b))
 
 
 def _columns(array: NDArray[np.int64]) -> int:

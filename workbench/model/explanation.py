@@ -20,7 +20,8 @@ class Candidate:
 
     Attributes
     ----------
-    kind : {"domain", "node"}
+    kind : {"domain", "inner", "node"}
+        A domain for the job, one inside that for a sub-group of it, or a node.
     name : str
     tier : int, optional
         Of a domain; None for a node.
@@ -31,6 +32,8 @@ class Candidate:
         None where it was never scored.
     parts : mapping of str to float
         Parts of the score by the scheduler's own names.
+    owner : str
+        Of an inner domain the sub-group that it was considered for; else empty.
     """
 
     kind: str
@@ -40,9 +43,10 @@ class Candidate:
     why: str
     score: float | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
+    owner: str = ""
 
     def to_dict(self) -> dict[str, object]:
-        return {
+        found: dict[str, object] = {
             "kind": self.kind,
             "name": self.name,
             "tier": self.tier,
@@ -51,6 +55,7 @@ class Candidate:
             "score": self.score,
             "parts": dict(self.parts),
         }
+        return {**found, "owner": self.owner} if self.owner else found
 
 
 @dataclass(eq=False)
@@ -85,6 +90,11 @@ class Explanation(Displayed):
     @property
     def domains(self) -> tuple[Candidate, ...]:
         return tuple(c for c in self.candidates if c.kind == "domain")
+
+    @property
+    def inner(self) -> tuple[Candidate, ...]:
+        """Domains that each sub-group might go to inside the job's, in the order in which they were looked at."""
+        return tuple(c for c in self.candidates if c.kind == "inner")
 
     @property
     def nodes(self) -> tuple[Candidate, ...]:

@@ -132,10 +132,13 @@ def explanation_html(explanation: Explanation) -> str:
         result=repr(result),
         notes=explanation.notes,
         domains=explanation.domains[:_ROWS],
+        inner=explanation.inner[:_ROWS],
         nodes=explanation.nodes[:_ROWS],
         more_domains=max(0, len(explanation.domains) - _ROWS),
+        more_inner=max(0, len(explanation.inner) - _ROWS),
         more_nodes=max(0, len(explanation.nodes) - _ROWS),
         domain_parts=_part_names(explanation.domains[:_ROWS]),
+        inner_parts=_part_names(explanation.inner[:_ROWS]),
         node_parts=_part_names(explanation.nodes[:_ROWS]),
     )
 

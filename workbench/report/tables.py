@@ -193,23 +193,30 @@ def explanation_tables(explanation: Explanation) -> list[Any]:
     """What was considered, in the policy's order."""
     parts: list[Any] = [Text(f"{explanation.decision.gang.key}: what was considered", style="bold")]
     parts += [Text(note) for note in explanation.notes]
-    for kind, candidates in (("HyperNode", explanation.domains), ("node", explanation.nodes)):
+    considered = (
+        ("HyperNode", explanation.domains),
+        ("inner HyperNode", explanation.inner),
+        ("node", explanation.nodes),
+    )
+    for kind, candidates in considered:
         if not candidates:
             continue
         of_score = list(dict.fromkeys(name for c in candidates[:_ROWS] for name in c.parts))
         # Columns where they leave room for the reasons, words behind the reasons elsewhere.
         narrow = kind == "node" and sum(max(len(name), 5) + 2 for name in of_score) <= _PART_COLUMNS
         columns = of_score if narrow else []
-        tiers = ("tier",) if kind == "HyperNode" else ()
-        heads = (kind, *tiers, "kept", "score", *columns)
-        numbers = [i for i, head in enumerate(heads) if i and head != "kept"]
+        tiers = () if kind == "node" else ("tier",)
+        owners = ("for",) if kind == "inner HyperNode" else ()
+        heads = (kind, *owners, *tiers, "kept", "score", *columns)
+        numbers = [i for i, head in enumerate(heads) if i and head not in ("for", "kept")]
         table = new_table(*heads, "why", right=numbers)
         for c in candidates[:_ROWS]:
             tier = (c.tier,) if tiers else ()
             scores = ", ".join(f"{name} {number_text(v)}" for name, v in c.parts.items() if name not in columns)
             why = "; ".join(filter(None, (c.why, scores)))
             values = (c.parts.get(name) for name in columns)
-            text_row(table, c.name, *tier, "yes" if c.kept else "no", c.score, *values, why)
+            owner = (c.owner,) if owners else ()
+            text_row(table, c.name, *owner, *tier, "yes" if c.kept else "no", c.score, *values, why)
         parts += [table, *_more(len(candidates) - _ROWS, f"{kind}s")]
     return parts
 

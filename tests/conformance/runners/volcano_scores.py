@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,13 @@ import numpy as np
 from tests.conformance.registry import NotUnderstood, Runners
 from tests.conformance.runners.volcano_gradients import amounts, topology_of
 from tests.conformance.runners.volcano_sessions import session
+from tests.fabrics import snapshot as fabric
 from workbench.kernels.domains import NO_RECORD, Fill, ScoreWeights, TopologyScores
-from workbench.model.gang import Gang
+from workbench.kernels.two_level import TwoLevel
+from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.release import Release
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig, TopologyArguments
-from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.snapshot import ClusterSnapshot, RunningPod
 from workbench.model.topology import VIRTUAL_TOP, DomainSpec, Topology
 from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions
@@ -24,18 +27,16 @@ from workbench.policies.parameters import NoParameters, read_parameters
 from workbench.policies.volcano.constraints import limits_of
 from workbench.policies.volcano.hypernode_scores import (
     HyperNodeParameters,
-    best,
-    count_inside,
-    share_of_ties,
+    fading_of,
     topology_scores_newest,
-    utilisation,
-    weights_of_resources,
 )
-from workbench.policies.volcano.normal_pods import NormalPods, normal_scores
+from workbench.policies.volcano.memory import records_at_open
 from workbench.policies.volcano.plugins import score_parameters
 from workbench.policies.volcano.record import read_record
-from workbench.policies.volcano.scores import topology_scores_1_13
+from workbench.policies.volcano.scores import best, topology_scores_1_13
+from workbench.policies.volcano.search_misses import Asked
 from workbench.policies.volcano.splitting import SubJobs, split
+from workbench.policies.volcano.v1_15 import Volcano115
 
 RESOURCE = {"milli_cpu": "cpu", "memory_bytes": "memory"}
 
@@ -98,8 +99,8 @@ def score_nodes(given: dict[str, Any], want: dict[str, Any], release: Release) -
     elif release is Release.V1_13 or not parameters.normal_pod_enable:
         found = None
     else:
-        settings = normal(snapshot, parameters)
-        found = normal_scores(settings, snapshot.domain_used, sub.pending, nodes) * 100.0 * settings.scale
+        sums = (snapshot.domain_used, snapshot.domain_allocatable)
+        found = by_fullness(topology, parameters, snapshot.resources, *sums, sub.pending, nodes)
         assert gang.roles[role].count == 1
     assert_scores({} if found is None else dict(zip(given["score_nodes"], found.tolist(), strict=True)), want)
 
@@ -118,15 +119,21 @@ def by_record(
     return fill.node_scores(fill.add_shape(np.zeros(room.shape[1], dtype=np.int64)))[1]
 
 
-def normal(snapshot: ClusterSnapshot, parameters: HyperNodeParameters) -> NormalPods:
-    return NormalPods(
-        parameters.normal_pod_enable,
-        snapshot.topology,
-        snapshot.domain_allocatable,
-        weights_of_resources(parameters, snapshot.resources),
-        parameters.normal_pod_fading,
-        float(parameters.weight),
-    )
+def by_fullness(
+    topology: Topology,
+    parameters: HyperNodeParameters,
+    resources: tuple[str, ...],
+    used: np.ndarray,
+    allocatable: np.ndarray,
+    request: np.ndarray,
+    nodes: np.ndarray,
+) -> np.ndarray:
+    """Scores of some nodes, on which anything fits, for a pod without a topology; sums over HyperNodes are given."""
+    fading = fading_of(parameters, topology, resources)
+    room = np.full((topology.n_nodes, len(resources)), 2**53, dtype=np.int64)
+    fill = Fill(nodes, room, room * 0, room, topology.node_rank, leaf=fading.rings.of_node, weights=ScoreWeights())
+    fill.set_fading(fading, used, allocatable, *topology.node_domains)
+    return fill.node_scores(fill.add_shape(request))[1]
 
 
 def normal_pod(given: dict[str, Any], want: dict[str, Any]) -> None:
@@ -139,32 +146,22 @@ def normal_pod(given: dict[str, Any], want: dict[str, Any]) -> None:
     allocatable, used, request = amounts(*rows)
     parameters = parameters_of(given["plugin_arguments"])
     every = (topology.n_nodes, 1)
-    settings = NormalPods(
-        parameters.normal_pod_enable,
-        topology,
-        topology.domain_sums(np.tile(allocatable, every)),
-        weights_of_resources(parameters, columns),
-        parameters.normal_pod_fading,
-        1.0,
-    )
+    used, allocatable = (topology.domain_sums(np.tile(row, every)) for row in (used, allocatable))
     nodes = np.arange(topology.n_nodes, dtype=np.int32)
-    found = normal_scores(settings, topology.domain_sums(np.tile(used, every)), request, nodes)
+    found = by_fullness(topology, parameters, columns, used, allocatable, request, nodes) / (100.0 * parameters.weight)
     assert np.allclose(found, want["score_of_every_node"], rtol=0, atol=want["tolerance"])
 
 
 def score_hypernodes(given: dict[str, Any], want: dict[str, Any]) -> None:
     snapshot, gangs = session(given, Release.NEWEST)
     # The default sub-job has the id of its job.
-    ids = {f"{gang.key}/{sub.name}".rstrip("/"): sub for gang in gangs for sub in sub_jobs(gang, snapshot)}
-    sub = ids[given["sub_job"]]
+    ids = {f"{gang.key}/{sub.name}".rstrip("/"): (gang, sub.name) for gang in gangs for sub in sub_jobs(gang, snapshot)}
+    gang, name = ids[given["sub_job"]]
     topology = snapshot.topology
     domains = np.array([topology.domain(one) for one in given["candidates"]], dtype=np.int32)
     parameters = parameters_of(given["plugin_arguments"])
-    weights = weights_of_resources(parameters, snapshot.resources)
-    used, allocatable = snapshot.domain_used[domains], snapshot.domain_allocatable[domains]
-    scores = utilisation(used, allocatable, sub.request, weights)
-    inside = count_inside(topology, domains, sub.running_nodes)
-    found = share_of_ties(scores, inside, sub.total) * 100.0 * parameters.weight
+    subs, search = newest_search(gang, snapshot, parameters)
+    found = search.scores_of(subs.names.index(name), domains).sum(axis=1) * 100.0 * parameters.weight
     assert_scores(dict(zip(given["candidates"], found.tolist(), strict=True)), want)
 
 
@@ -175,9 +172,22 @@ def count_tasks(given: dict[str, Any], want: dict[str, Any]) -> None:
     names = sorted({*given["tasks"].values(), *(node for nodes in sets.values() for node in nodes)})
     specs = [DomainSpec(name, 1, [names.index(node) for node in nodes]) for name, nodes in sets.items()]
     topology = Topology.build(names, specs)
-    nodes = np.array([topology.node(node) for node in given["tasks"].values()], dtype=np.int32)
-    domains = np.array([topology.domain(given["hyperNodeName"])], dtype=np.int32)
-    assert count_inside(topology, domains, nodes).tolist() == [want["count"]]
+    nodes = [topology.node(node) for node in given["tasks"].values()]
+    pods = tuple(RunningPod("d", f"p{i}", node, {}, "d/j") for i, node in enumerate(nodes))
+    cluster = replace(fabric(topology.node_names), topology=topology, running=pods)
+    gang = Gang("d", "j", (Role("w", 1, {"cpu": 1}),), 1, TopologyConstraint("hard", 1), ready=len(pods))
+    subs, search = newest_search(gang, cluster, HyperNodeParameters())
+    # Beside itself a HyperNode is one of two that are fullest: those count the tasks inside.
+    share = search.scores_of(0, np.array([topology.domain(given["hyperNodeName"])] * 2, dtype=np.int32))[0, 1]
+    assert share * subs[0].total == want["count"]
+
+
+def newest_search(gang: Gang, snapshot: ClusterSnapshot, parameters: HyperNodeParameters) -> tuple[SubJobs, TwoLevel]:
+    ledger, limits = snapshot.ledger(), limits_of(gang, snapshot.topology)
+    policy = Volcano115(parameters)
+    request = policy.request(gang, ledger, GpuQuestions(GpuLowestIndex(NoParameters()), ledger), None)
+    subs = split(gang, snapshot, request.demand, limits)
+    return subs, policy.search(request, Asked(request, subs, limits, *records_at_open(gang.key, subs, snapshot)))
 
 
 def best_of_scores(given: dict[str, Any], want: dict[str, Any]) -> None:

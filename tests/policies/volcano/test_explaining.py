@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 
 from tests.fabrics import document_tree
-from tests.policies.newest_cases import random_newest_gang
+from tests.policies.newest_cases import random_equal_groups, random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang, seeds
 from tests.profiles import max_examples
-from workbench.model.gang import Gang, Role, TopologyConstraint
+from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement
 from workbench.policies import get_policy
 from workbench.policies.volcano.explaining import lacking
@@ -55,6 +55,70 @@ def test_a_hard_job_that_is_placed_has_a_kept_hypernode_of_the_lowest_tier(name,
         assert bool(kept) == any(not pod.role.best_effort for pod in placed)
     else:
         assert not kept
+
+
+@max_examples(40)
+@given(seed=seeds)
+def test_each_sub_group_goes_where_its_best_inner_hypernode_says(seed):
+    """All pods of each group are needed, so that none moves on in a later turn."""
+    rng = random.Random(seed)
+    cluster = random_cluster(rng)
+    gang = random_equal_groups(rng, cluster)
+    explanation = get_policy("volcano-1.15").explain(gang, cluster)
+    result = explanation.decision.result
+    if not isinstance(result, Placement):
+        assert not explanation.inner
+        return
+    score = 0.0
+    for owner in dict.fromkeys(candidate.owner for candidate in explanation.inner):
+        kept = [c for c in explanation.inner if c.owner == owner and c.kept]
+        assert len({candidate.tier for candidate in kept}) <= 1
+        if not kept:
+            continue
+        chosen = min(kept, key=lambda candidate: (-candidate.score, candidate.name.encode()))
+        score += chosen.score
+        (group,) = [group for group in gang.sub_groups if group.name == owner]
+        top = chosen.name == cluster.topology.domain_name(-1)
+        inside = cluster.topology.nodes_of(-1 if top else cluster.topology.domain(chosen.name))
+        assert {int(node) for node in result.node[list(group.pods)]} <= set(inside.tolist())
+    if explanation.inner:
+        assert score == pytest.approx(max(c.score for c in explanation.domains if c.kept))
+
+
+@max_examples(40)
+@given(seed=seeds)
+def test_an_explanation_has_the_answer_of_place(seed):
+    rng = random.Random(seed)
+    cluster = random_cluster(rng)
+    gang = random_newest_gang(rng, cluster)
+    policy = get_policy("volcano-1.15")
+    told, placed = policy.explain(gang, cluster).decision.result, policy.place(gang, cluster.ledger())
+    assert isinstance(told, Placement) == isinstance(placed, Placement)
+    if isinstance(placed, Placement):
+        assert told.node.tolist() == placed.node.tolist()
+        assert (told.hypernode, told.records) == (placed.hypernode, placed.records)
+    else:
+        assert (told.reasons, told.nearest_misses) == (placed.reasons, placed.nearest_misses)
+
+
+def test_what_a_sub_group_looked_at_inside_the_hypernode_of_its_job():
+    wish = TopologyConstraint("hard", 2)
+    groups = tuple(SubGroup(f"w-{i}", (2 * i, 2 * i + 1), wish, 2, policy="w", match_index=i) for i in range(2))
+    role = Role("w", 4, {"nvidia.com/gpu": 8}, (8,))
+    gang = Gang("d", "j", (role,), 4, TopologyConstraint("hard", 3), sub_groups=groups, sub_grouped=True)
+    explanation = get_policy("volcano-1.15").explain(gang, document_tree(cordoned=("node0",)))
+    assert [(c.owner, c.name, c.tier, c.kept, c.why) for c in explanation.inner] == [
+        ("w-0", "s2", 1, True, "holds 2 of 2 pods"),
+        ("w-0", "s3", 1, True, "holds 2 of 2 pods"),
+        ("w-1", "s2", 1, False, "holds 0 of 2 pods"),
+        ("w-1", "s3", 1, True, "holds 2 of 2 pods"),
+    ]
+    assert [note for note in explanation.notes if "pods inside" in note] == [
+        "w-0: 2 pods inside s2",
+        "w-1: 2 pods inside s3",
+    ]
+    flat = Gang("d", "j", (role,), 4, TopologyConstraint("hard", 3))
+    assert get_policy("volcano-1.15").explain(flat, document_tree()).inner == ()
 
 
 def test_amounts_are_written_in_units_for_people():

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import Fill, Placed, ScoreWeights, TopologyScores
+from workbench.kernels.domains import Fill, ScoreWeights, TopologyScores
 from workbench.kernels.dry_runs import DryRuns
 from workbench.policies.base import Request
 from workbench.policies.progress import Progress
 
-__all__ = ["Filler", "Pass", "Workplace"]
+__all__ = ["Pass", "Workplace"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -81,19 +80,6 @@ class Workplace:
         return None if scores is None else scores * self.gpu_weight
 
 
-class Filler(Protocol):
-    """What places pods of a shape one after another, each on the best node at that moment: `Fill` or its like."""
-
-    nodes: Ints
-
-    def place(self, shape: int, count: int) -> Placed: ...
-
-    def node_scores(self, shape: int) -> tuple[Floats, Floats]: ...
-
-    @property
-    def idle(self) -> Longs: ...
-
-
 @dataclass(eq=False)
 class Pass:
     """What one pass over the pods did.
@@ -121,7 +107,7 @@ class Pass:
 
     @classmethod
     def run(
-        cls, fill: Filler, shapes: Mapping[int, int], nodes: Ints, progress: Progress, *, stop_when_ready: bool
+        cls, fill: Fill, shapes: Mapping[int, int], nodes: Ints, progress: Progress, *, stop_when_ready: bool
     ) -> Pass:
         """Place pods role by role.
 

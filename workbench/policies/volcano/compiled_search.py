@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import ScoreWeights, TopologyScores
+from workbench.kernels.fading import Fading
 from workbench.kernels.two_level import Job, Nodes, Shape, TwoLevel
 from workbench.kernels.two_level import SubJobs as SubJobColumns
 from workbench.policies.base import Request
 from workbench.policies.volcano.job_parts import JobProgress, cache_names
 from workbench.policies.volcano.splitting import SubJobs
 
-__all__ = ["compiled_search", "last_fit", "nodes_of_pods"]
+__all__ = ["compiled_search", "last_fit", "nodes_of_pods", "shapes_of"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -32,6 +33,7 @@ def compiled_search(
     scores: TopologyScores,
     packing: Floats,
     scale: float,
+    fading: Fading | None,
     gpu_weight: float,
 ) -> TwoLevel:
     """The search before its first turn; role i of the kernel is the i-th of the demand's order."""
@@ -84,12 +86,6 @@ def compiled_search(
         running_start=_starts(subs.running_nodes),
         running=np.concatenate(subs.running_nodes).astype(np.int32) if gang.ready else _NONE,
     )
-    shapes = []
-    for role in demand.order:
-        extra = None
-        if gpu_weight and (given := request.gpus.scores(gang.roles[role].n_gpus)) is not None:
-            extra = given * gpu_weight
-        shapes.append(Shape(demand.rows[role], demand.feasible(role), extra))
     nodes = Nodes(
         demand.idle,
         request.ledger.used,
@@ -99,8 +95,28 @@ def compiled_search(
         snapshot.domain_idle,
     )
     return TwoLevel(
-        topology.domain_tree, nodes, shapes, job, columns, weights=weights, scores=scores, packing=packing, scale=scale
+        topology.domain_tree,
+        nodes,
+        shapes_of(request, gpu_weight),
+        job,
+        columns,
+        weights=weights,
+        scores=scores,
+        packing=packing,
+        scale=scale,
+        fading=fading,
     )
+
+
+def shapes_of(request: Request, gpu_weight: float) -> list[Shape]:
+    """One for each role with a request, in the order in which roles are tried."""
+    demand, shapes = request.demand, []
+    for role in demand.order:
+        extra = None
+        if gpu_weight and (given := request.gpus.scores(request.gang.roles[role].n_gpus)) is not None:
+            extra = given * gpu_weight
+        shapes.append(Shape(demand.rows[role], demand.feasible(role), extra))
+    return shapes
 
 
 def _domain_used(request: Request) -> Longs:
@@ -121,7 +137,17 @@ def _domain_used(request: Request) -> Longs:
 
 
 def last_fit(request: Request, search: TwoLevel, last_tried: int | None) -> tuple[int, Longs, Ints]:
-    """What Volcano's fit error is about, as `TwoLevelSearch.last_fit` tells it."""
+    """What Volcano's fit error is about: its text describes the HyperNode tried last.
+
+    Returns
+    -------
+    role : int
+        Whose pod fitted nowhere.
+    idle : ndarray of shape (n, r), int64
+        At that moment.
+    nodes : ndarray of int32
+        Of that HyperNode.
+    """
     demand = request.demand
     domain = -1 if last_tried is None else last_tried
     failed, shapes, nodes = search.fit_in(domain)

@@ -18,7 +18,7 @@ from workbench.policies.base import Request
 from workbench.policies.demand import Demand, node_reasons
 
 if TYPE_CHECKING:
-    from workbench.policies.volcano.allocate import Filler, Workplace
+    from workbench.policies.volcano.allocate import Workplace
 
 __all__ = ["above_text", "lacking", "pods_text", "record_nodes", "room_text", "up_to_text"]
 
@@ -102,7 +102,7 @@ def room_text(demand: Demand, nodes: Ints, idle: Longs, left: Sequence[int], nee
 
 
 def record_nodes(
-    workplace: Workplace, fill: Filler, shapes: Mapping[int, int], without_tasks: Filler | None = None
+    workplace: Workplace, fill: Fill, shapes: Mapping[int, int], without_tasks: Fill | None = None
 ) -> None:
     """Tell the recorder how every node looks to the first pod: the parts of its score, or what excludes it.
 
@@ -110,12 +110,13 @@ def record_nodes(
     ----------
     workplace : Workplace
         As it is before the first pod.
-    fill : Filler
+    fill : Fill
         Over the nodes to speak of.
     shapes : mapping of int to int
         Shape of each role in the fill.
-    without_tasks : Filler, optional
-        The same without the share for tasks on a leaf; what it lacks is shown as the part ``tasks``.
+    without_tasks : Fill, optional
+        The same without the share for tasks on a leaf; what it lacks is shown as the part ``tasks``. None: a pod
+        without a topology.
 
     Notes
     -----
@@ -133,7 +134,7 @@ def record_nodes(
     if workplace.leaf is not None and without_tasks is not None:
         closeness = without_tasks.node_scores(shape)[1]
         parts["tier"], parts["tasks"] = _minus(closeness, base), _minus(totals, closeness)
-    elif not isinstance(fill, Fill):
+    elif fill.fades:
         parts["hypernodes"] = _minus(totals, base)
     names = request.snapshot.topology.node_names
     for position in np.argsort(request.snapshot.topology.node_rank[fill.nodes]):

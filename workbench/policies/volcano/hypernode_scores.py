@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import TopologyScores
+from workbench.kernels.fading import Fading
 from workbench.kernels.tiers import tier_scores
 from workbench.model.resources import CPU, MEMORY
 from workbench.model.topology import Topology
@@ -22,17 +23,12 @@ from workbench.policies.volcano.scores import TopologyParameters
 
 __all__ = [
     "HyperNodeParameters",
-    "best",
-    "count_inside",
+    "fading_of",
     "fading_weights",
-    "share_of_ties",
     "topology_scores_newest",
-    "utilisation",
     "weights_of_resources",
 ]
 
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _PLUGIN = "Volcano plugin network-topology-aware"
@@ -63,69 +59,6 @@ def weights_of_resources(parameters: HyperNodeParameters, resources: tuple[str, 
     return np.array([by_name.get(name, 0) for name in resources], dtype=np.float64)
 
 
-def utilisation(used: Longs, allocatable: Longs, request: Longs, weights: Floats) -> Floats:
-    """How full each of some HyperNodes is with a request added.
-
-    Parameters
-    ----------
-    used, allocatable : ndarray of shape (c, r), int64
-        Sums over the nodes of each HyperNode.
-    request : ndarray of shape (r,), int64
-    weights : ndarray of shape (r,), float64
-
-    Returns
-    -------
-    ndarray of shape (c,), float64
-        Weighted mean of ``(used + request) / allocatable`` over the resources that are requested and have a weight; 0
-        where one of them would overflow, and for a request without any.
-    """
-    score = np.zeros(len(used), dtype=np.float64)
-    fits = np.ones(len(used), dtype=np.bool_)
-    total = 0.0
-    for column in np.flatnonzero((request > 0) & (weights > 0)):
-        after = used[:, column] + request[column]
-        fits &= after <= allocatable[:, column]
-        score += weights[column] * after / np.maximum(allocatable[:, column], 1)
-        total += float(weights[column])
-    if total == 0.0:
-        return np.zeros(len(used), dtype=np.float64)
-    return np.where(fits, score / total, 0.0)
-
-
-def share_of_ties(scores: Floats, inside: Longs, total: int) -> Floats:
-    """Scores where two or more that share the greatest each get the share of the tasks that are inside already.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (c,), float64
-    inside : ndarray of shape (c,), int64
-        Tasks of the sub-job in each HyperNode.
-    total : int
-        All its tasks.
-    """
-    if len(scores) < 2:
-        return scores
-    best = scores == scores.max()
-    if best.sum() < 2:
-        return scores
-    return np.where(best, scores + inside / total, scores)
-
-
-def count_inside(topology: Topology, domains: Ints, on_nodes: Ints) -> Longs:
-    """How many pods, given by their nodes (-1: not in the snapshot), each of some HyperNodes holds."""
-    counts = np.zeros(topology.n_domains + 1, dtype=np.int64)
-    start, holders = topology.node_domains
-    for node in on_nodes[on_nodes >= 0]:
-        counts[holders[start[node] : start[node + 1]]] += 1
-        counts[-1] += 1
-    return counts[domains]
-
-
-def best(scores: Floats) -> int:
-    """Position of the greatest score, the first of several: the smallest name; -1 for no score at all."""
-    return int(np.argmax(scores)) if len(scores) else -1
-
-
 #: By topology and weight: checking 10,000 HyperNodes takes as long as a small search.
 _SCORES: WeakKeyDictionary[Topology, dict[float, TopologyScores]] = WeakKeyDictionary()
 
@@ -144,6 +77,21 @@ def topology_scores_newest(topology: Topology, weight: float) -> TopologyScores:
             roots_meet=True,
         )
     return known[weight]
+
+
+def fading_of(parameters: HyperNodeParameters, topology: Topology, resources: tuple[str, ...]) -> Fading | None:
+    """How pods without a topology are drawn to full HyperNodes, closer tiers counting more; None: they are not."""
+    if not parameters.normal_pod_enable:
+        return None
+    tiers, by_tier = zip(*fading_weights(topology, parameters.normal_pod_fading), strict=True)
+    column = {tier: i for i, tier in enumerate((*topology.tiers, topology.top_tier))}
+    return Fading(
+        topology.domain_tree.rings,
+        np.array([column.get(tier, -1) for tier in tiers], dtype=np.int32),
+        np.array(by_tier, dtype=np.float64),
+        weights_of_resources(parameters, resources),
+        float(parameters.weight),
+    )
 
 
 def fading_weights(topology: Topology, fading: float) -> list[tuple[int, float]]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.kernels.domains import ScoreWeights, TopologyScores
 from workbench.kernels.tiers import tier_scores
@@ -17,7 +18,7 @@ from workbench.model.scheduler_config import SchedulerConfig
 from workbench.model.topology import Topology
 from workbench.policies.parameters import gpu_weight, parameter
 
-__all__ = ["NodeOrderParameters", "TopologyParameters", "score_weights", "topology_scores_1_13"]
+__all__ = ["NodeOrderParameters", "TopologyParameters", "best", "score_weights", "topology_scores_1_13"]
 
 _BINPACK = "Volcano plugin binpack"
 _NODEORDER = "Volcano plugin nodeorder"
@@ -67,6 +68,11 @@ def score_weights(parameters: NodeOrderParameters, resources: tuple[str, ...]) -
         balanced=parameters.balanced_weight,
         balanced_resources=np.array(both, dtype=np.uint8),
     )
+
+
+def best(scores: npt.NDArray[np.float64]) -> int:
+    """Position of the greatest score, the first of several: the smallest name; -1 for no score at all."""
+    return int(np.argmax(scores)) if len(scores) else -1
 
 
 def topology_scores_1_13(topology: Topology, weight: float) -> TopologyScores:

@@ -19,6 +19,7 @@ from workbench.policies.volcano.allocate import Pass, Workplace
 from workbench.policies.volcano.explaining import above_text, pods_text, room_text, up_to_text
 from workbench.policies.volcano.job_parts import cache_names
 from workbench.policies.volcano.record import NO_RECORD
+from workbench.policies.volcano.scores import best
 
 __all__ = ["HardSearch", "Turn"]
 
@@ -122,11 +123,11 @@ class HardSearch:
             solutions = tried[solved]
             if len(solutions):
                 # The first of the largest: the smallest name.
-                domain = int(solutions[np.argmax(self._sums[solutions])])
+                domain = int(solutions[best(self._sums[solutions])])
                 winner = Turn(domain, self._settle(domain, progress))
             elif len(tried):
-                best = int(np.argmax(held))
-                self.misses[tier] = NearestMiss(tier, topology.domain_names[tried[best]], int(held[best]), needs)
+                most = int(np.argmax(held))
+                self.misses[tier] = NearestMiss(tier, topology.domain_names[tried[most]], int(held[most]), needs)
         if winner is not None:
             self._forget_around(winner.done)
         return winner

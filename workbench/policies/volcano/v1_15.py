@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import NO_RECORD, Fill, ScoreWeights, TopologyScores
-from workbench.kernels.two_level import TwoLevel
+from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
+from workbench.kernels.two_level import Shape, TwoLevel
 from workbench.model.gang import Gang
 from workbench.model.placement import NearestMiss, Reason
 from workbench.model.release import Release
@@ -16,26 +18,26 @@ from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.stream import Stream
 from workbench.policies.volcano.allocate import Pass
 from workbench.policies.volcano.board import Board
-from workbench.policies.volcano.compiled_search import compiled_search, last_fit, nodes_of_pods
+from workbench.policies.volcano.compiled_search import compiled_search, last_fit, nodes_of_pods, shapes_of
 from workbench.policies.volcano.constraints import Limits, limits_of
 from workbench.policies.volcano.explaining import pods_text
-from workbench.policies.volcano.gradients import Gradients
 from workbench.policies.volcano.hypernode_scores import (
     HyperNodeParameters,
+    fading_of,
     topology_scores_newest,
     weights_of_resources,
 )
 from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.memory import records_at_open, records_to_keep
-from workbench.policies.volcano.misses import RoomIn, best_of, nearest_misses
-from workbench.policies.volcano.normal_pods import NormalPods
+from workbench.policies.volcano.misses import best_of, nearest_misses
 from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.queues import Room
 from workbench.policies.volcano.scores import score_weights
+from workbench.policies.volcano.search_misses import Asked, Missed, missed
+from workbench.policies.volcano.search_story import SearchStory
 from workbench.policies.volcano.splitting import SubJobs, split
 from workbench.policies.volcano.stream import Prepared, SearchStream
 from workbench.policies.volcano.turns import Turns, causes_by_role, declined_flat, tell_whole_cluster
-from workbench.policies.volcano.two_level import State, TwoLevelSearch
 
 __all__ = ["Volcano115"]
 
@@ -83,25 +85,14 @@ class Volcano115(VolcanoPolicy):
         records, record = records_at_open(gang.key, subs, request.snapshot)
         if limits.job is None and not gang.sub_grouped:
             return self._flat(request, self.board(request), subs, records[0], limits)
-        # The kernel does not know the score of pods without a topology, and an explanation wants every step.
-        normal = self._parameters.normal_pod_enable and not bool(subs.topology.all())
-        if normal or request.recorder is not None:
-            return self._two_level(request, self.board(request), subs, records, record, limits)
-        return self._compiled(request, subs, records, record, limits)
+        return self._by_search(request, Asked(request, subs, limits, records, record))
 
-    def board(self, request: Request, scores: TopologyScores | None = None) -> Board:
-        """The cluster as the request shows it, with what the scores need; those of the topology as far as known."""
+    def board(self, request: Request) -> Board:
+        """The cluster as the request shows it, with what the scores need."""
         p, snapshot = self._parameters, request.snapshot
-        normal = NormalPods(
-            p.normal_pod_enable,
-            snapshot.topology,
-            snapshot.domain_allocatable,
-            weights_of_resources(p, snapshot.resources),
-            p.normal_pod_fading,
-            float(p.weight),
-        )
-        scores = topology_scores_newest(snapshot.topology, p.weight) if scores is None else scores
-        return Board(request, score_weights(p, snapshot.resources), scores, normal, p.gpu_weight)
+        scores = topology_scores_newest(snapshot.topology, p.weight)
+        fading = fading_of(p, snapshot.topology, snapshot.resources)
+        return Board(request, score_weights(p, snapshot.resources), scores, fading, p.gpu_weight)
 
     def _flat(
         self, request: Request, board: Board, subs: SubJobs, record: int, limits: Limits
@@ -113,51 +104,62 @@ class Volcano115(VolcanoPolicy):
         progress = JobProgress.start(gang, request.snapshot)
         done = Pass.run(fill, shapes, nodes, progress, stop_when_ready=False)
         tell_whole_cluster(request, done, progress)
-        state = State(done.progress, [done.progress], [record], record, [(0, r, n) for r, n in done.placed])
         if not done.progress.ready:
             return declined_flat(request, done, fill.idle, progress, limits.warnings)
+        node = np.full(gang.n_pods, -1, dtype=np.int32)
         for role, placed in done.placed:
-            board.put(role, placed)
-        answer = _assignment(request, board, subs, state, limits)
+            node[sub.pods[role][: len(placed)]] = placed
+        answer = Assignment(node, _reasons(request, node, fill.idle), warnings=limits.warnings)
         if sub.topology and done.n_placed and not request.snapshot.topology.tiers:
             # Without HyperNodes the virtual top is every node's leaf.
             answer.has_record = True
-        elif isinstance(fill, Fill) and fill.record != NO_RECORD:
+        elif fill.record != NO_RECORD:
             answer.record, answer.has_record = fill.record, True
         if answer.has_record:
             answer.records = records_to_keep(gang.key, [sub.name], [answer.record], answer.record, board.topology)
         return answer
 
-    def _compiled(
-        self, request: Request, subs: SubJobs, records: list[int], record: int, limits: Limits
-    ) -> Assignment | Declined:
-        """The same as `_two_level` by the kernel."""
-        scores = topology_scores_newest(request.snapshot.topology, self._parameters.weight)
-        search = self._prepare(request, subs, records, record, limits, scores)
+    def _by_search(self, request: Request, asked: Asked) -> Assignment | Declined:
+        subs, limits = asked.subs, asked.limits
+        search = self.search(request, asked)
+        story = self.story(request, asked, None if request.recorder is None else self.search(request, asked))
         score = 0.0
-        while search.pods_left and search.turn():
+        while search.pods_left:
+            mark = search.n_placed
+            found = search.turn(every=story is not None)
+            if story is not None:
+                story.tell(search, mark, found)
+            if not found:
+                break
             score += search.score
         if not search.ready:
-            told = self.search(request, self.board(request, scores), subs, limits)
-            # Nothing is placed, and what the sub-jobs lack is not asked again.
-            start = JobProgress.start(request.gang, request.snapshot)
-            told.take_over(search.tried(), State(start, [], records, record, []))
-            fit = last_fit(request, search, told.last_tried)
-            return _declined_by_search(request, told, fit, limits, record, search.takes_one().tolist(), search.room)
+            return _declined_by_search(request, asked, search)
         node = nodes_of_pods(request, subs, search)
         answer = Assignment(node, _reasons(request, node, None), score=score, warnings=limits.warnings)
-        if _has_topology(request.gang) and search.record != NO_RECORD:
-            answer.record, answer.has_record = search.record, True
-            kept = search.records().tolist()
-            topology = request.snapshot.topology
-            answer.records = records_to_keep(request.gang.key, subs.names, kept, search.record, topology)
+        _enter_records(request, answer, subs, search)
         return answer
+
+    def story(self, request: Request, asked: Asked, before: TwoLevel | None) -> SearchStory | None:
+        """What hears of the turns, if anybody wants to know; `before`: as of `SearchStory`."""
+        if request.recorder is None:
+            return None
+        return SearchStory(request.recorder, asked, self.board(request), before, float(self._parameters.weight))
+
+    def search(self, request: Request, asked: Asked) -> TwoLevel:
+        """The search of a job before its first turn."""
+        topology = request.snapshot.topology
+        scores = topology_scores_newest(topology, self._parameters.weight)
+        return self._prepare(request, asked.subs, asked.records, asked.record, asked.limits, scores)
+
+    def shapes(self, request: Request) -> list[Shape]:
+        """The pods of each role with a request, where they may run and what they gain there, as it is now."""
+        return shapes_of(request, self._parameters.gpu_weight)
 
     def _prepare(
         self,
         request: Request,
         subs: SubJobs,
-        records: list[int],
+        records: Sequence[int],
         record: int,
         limits: Limits,
         scores: TopologyScores,
@@ -177,6 +179,7 @@ class Volcano115(VolcanoPolicy):
             scores=scores,
             packing=packing,
             scale=float(p.weight),
+            fading=None if bool(subs.topology.all()) else fading_of(p, snapshot.topology, snapshot.resources),
             gpu_weight=p.gpu_weight,
         )
 
@@ -192,49 +195,11 @@ class Volcano115(VolcanoPolicy):
         if request.ledger.releasing is not None:
             return None
         subs = split(gang, request.snapshot, request.demand, limits)
-        if self._parameters.normal_pod_enable and not bool(subs.topology.all()):
-            return None
         if self._parameters.gpu_weight and any(role.n_gpus for role in gang.roles):
             return None
         scores = topology_scores_newest(topology, self._parameters.weight)
         search = self._prepare(request, subs, [NO_RECORD] * len(subs), NO_RECORD, limits, scores)
         return Prepared(search, subs, limits.warnings, _has_topology(gang))
-
-    def _two_level(
-        self, request: Request, board: Board, subs: SubJobs, records: list[int], record: int, limits: Limits
-    ) -> Assignment | Declined:
-        topology = request.snapshot.topology
-        search = self.search(request, board, subs, limits)
-        state = search.start(records, record)
-        score = 0.0
-        turns = 0
-        while any(any(sub.left) for sub in state.subs):
-            turns += 1
-            # Later turns ask the same HyperNodes for one pod more: a note each says enough.
-            found = search.turn(state, request.recorder if turns == 1 else None)
-            if found is None:
-                if request.recorder is not None:
-                    _explain_failure(request, board, subs, state, search)
-                break
-            if request.recorder is not None:
-                _explain_turn(request, board, subs, state, found)
-            state = found
-            score += state.score
-        if not search.ready(state):
-            demand = request.demand
-            room = [bool(demand.capacity(role, demand.idle, 1).any()) for role in demand.order]
-            return _declined_by_search(request, search, search.last_fit(state), limits, state.record, room)
-        answer = _assignment(request, board, subs, state, limits)
-        answer.score = score
-        if _has_topology(request.gang) and state.record != NO_RECORD:
-            answer.record, answer.has_record = state.record, True
-            answer.records = records_to_keep(request.gang.key, subs.names, state.records, state.record, topology)
-        return answer
-
-    def search(self, request: Request, board: Board, subs: SubJobs, limits: Limits) -> TwoLevelSearch:
-        """The search for the turns of one job."""
-        weights = weights_of_resources(self._parameters, request.snapshot.resources)
-        return TwoLevelSearch(board, subs, limits.job, weights, float(self._parameters.weight))
 
 
 class _NewestTurns(Turns):
@@ -316,10 +281,9 @@ class _FlatTurns(_NewestTurns):
         self._give([(0, role, placed) for role, placed in done.placed])
         self.progress = done.progress
         self.over = not done.placed or not sum(self.progress.left)
-        if isinstance(fill, Fill):
-            self._record = fill.record
-            if sub.topology:
-                self._records[0] = fill.record
+        self._record = fill.record
+        if sub.topology:
+            self._records[0] = fill.record
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         if self.declined is not None or self._whole is not None:
@@ -337,116 +301,89 @@ class _FlatTurns(_NewestTurns):
 
 
 class _SearchTurns(_NewestTurns):
-    """Turns of a job with a tier or with sub-groups."""
+    """Turns of a job with a tier or with sub-groups: one search that sees the cluster anew each time."""
 
     def __init__(self, request: Request, policy: Volcano115, limits: Limits) -> None:
         super().__init__(request, policy, limits)
-        self._search: TwoLevelSearch | None = None
-        self._state: State | None = None
+        self._search: TwoLevel | None = None
 
     def take(self, request: Request, room: Room | None, *, every: bool) -> None:
         if self._not_ready(request) or self._all_at_once(request, room, every):
             return
-        board = self._policy.board(request)
-        if self._search is None or self._state is None:
-            self._search = self._policy.search(request, board, self._subs, self._limits)
-            self._state = self._search.start(self._records, self._job_record)
-        search, state = self._search, self._state
-        search.board = board
-        self._cap_each(request, state, room)
-        before = len(state.placed)
-        self.over = True
-        while any(any(sub.left) for sub in state.subs):
-            # As when all is placed at once: a note says enough of what later turns ask.
-            found = search.turn(state, None if state.placed else request.recorder)
-            if found is None:
-                if request.recorder is not None:
-                    _explain_failure(request, board, self._subs, state, search)
-                break
+        asked = Asked(request, self._subs, self._limits, self._records, self._job_record)
+        before = None
+        if self._search is None:
+            self._search = self._policy.search(request, asked)
             if request.recorder is not None:
-                _explain_turn(request, board, self._subs, state, found)
-            state = found
-            self.score += state.score
-            if not every:
-                self.over = not any(any(sub.left) for sub in state.subs)
+                before = self._policy.search(request, asked)
+                _cap_each(request, before, room)
+        else:
+            self._search.see(request.demand.idle, request.ledger.used, self._policy.shapes(request))
+        search = self._search
+        _cap_each(request, search, room)
+        story = self._policy.story(request, asked, before)
+        self.over = True
+        while search.pods_left:
+            mark = search.n_placed
+            found = search.turn(every=story is not None)
+            if story is not None:
+                story.tell(search, mark, found)
+            if not found:
                 break
-        if not search.ready(state):
-            demand = request.demand
-            holds = [bool(demand.capacity(role, demand.idle, 1).any()) for role in demand.order]
-            fit = search.last_fit(state)
-            self.declined = _declined_by_search(request, search, fit, self._limits, state.record, holds)
+            self.score += search.score
+            if not every:
+                self.over = not search.pods_left
+                break
+        if not search.ready:
+            self.declined = _declined_by_search(request, asked, search)
             self.over = True
             return
-        self._state, self.progress = state, state.job
-        self._give(state.placed[before:])
+        self._count(request, search)
 
-    @staticmethod
-    def _cap_each(request: Request, state: State, room: Room | None) -> None:
-        """As `cap`, sub-job after sub-job."""
-        if room is None:
-            return
-        room = room.copy()
-        for role in request.demand.order:
-            for sub in state.subs:
-                sub.left[role] = room.pods(role, sub.left[role])
-                room.take(role, sub.left[role])
+    def _count(self, request: Request, search: TwoLevel) -> None:
+        """Enter the pods placed so far, and those that further turns would try."""
+        node, role_of = nodes_of_pods(request, self._subs, search), request.gang.role_of_pod
+        new = role_of[(node >= 0) & (self.node < 0)]
+        self.node = node
+        _, shapes, left = search.left()
+        still = np.bincount(shapes, weights=left, minlength=len(request.demand.order))
+        for place, role in enumerate(request.demand.order):
+            self.progress.place(role, int((new == role).sum()))
+            self.progress.left[role] = int(still[place])
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         if self.declined is not None or self._whole is not None:
             return self.declined or self._whole or Assignment(self.node)
         answer = self._assignment(request, idle)
-        if self._state is not None and _has_topology(request.gang) and self._state.record != NO_RECORD:
-            answer.record, answer.has_record = self._state.record, True
-            answer.records = records_to_keep(
-                request.gang.key, self._subs.names, self._state.records, self._state.record, request.snapshot.topology
-            )
+        if self._search is not None:
+            _enter_records(request, answer, self._subs, self._search)
         return answer
 
 
-def _explain_turn(request: Request, board: Board, subs: SubJobs, before: State, after: State) -> None:
-    """Where each sub-job went, and, in the first turn, how the nodes look to the first pod."""
-    recorder, topology = request.recorder, request.snapshot.topology
-    assert recorder is not None
-    news = after.placed[len(before.placed) :]
-    for number in dict.fromkeys(owner for owner, _, _ in news):
-        pods = sum(len(nodes) for owner, _, nodes in news if owner == number)
-        name = subs[number].name or request.gang.name
-        recorder.note(f"{name}: {pods_text(pods)} inside {topology.domain_name(after.records[number])}")
-    if not before.placed:
-        board.take_back(board.mark() - len(news))
-        first = news[0][0]
-        recorder.note(f"nodes of {topology.domain_name(after.records[first])} as the first pod sees them")
-        board.record_nodes(after.records[first], subs[first], before.records[first])
-        for _, role, nodes in news:
-            board.put(role, nodes)
-
-
-def _explain_failure(request: Request, board: Board, subs: SubJobs, state: State, search: TwoLevelSearch) -> None:
-    """That no HyperNode was chosen, and how the nodes of the one that came closest look."""
-    recorder, topology = request.recorder, request.snapshot.topology
-    assert recorder is not None
-    recorder.note("no HyperNode chosen")
-    if state.placed or not search.misses:
+def _cap_each(request: Request, search: TwoLevel, room: Room | None) -> None:
+    """Skip the pods that the queue does not take: role by role, sub-job after sub-job."""
+    if room is None:
         return
-    best = best_of(search.misses.values())
-    domain = topology.domain(best.domain) if topology.has_domain(best.domain) else -1
-    number = next(i for i, sub in enumerate(state.subs) if any(sub.left))
-    recorder.note(f"nodes of {best.domain} as the first pod sees them")
-    board.record_nodes(domain, subs[number], state.records[number])
+    room = room.copy()
+    _, shapes, left = search.left()
+    for place, role in enumerate(request.demand.order):
+        for entry in np.flatnonzero(shapes == place).tolist():
+            left[entry] = room.pods(role, int(left[entry]))
+            room.take(role, int(left[entry]))
+    search.cap(left)
+
+
+def _enter_records(request: Request, answer: Assignment, subs: SubJobs, search: TwoLevel) -> None:
+    """What the job leaves behind: its HyperNode and those of its sub-jobs."""
+    if not _has_topology(request.gang) or search.record == NO_RECORD:
+        return
+    answer.record, answer.has_record = search.record, True
+    kept, topology = search.records().tolist(), request.snapshot.topology
+    answer.records = records_to_keep(request.gang.key, subs.names, kept, search.record, topology)
 
 
 def _has_topology(gang: Gang) -> bool:
     return gang.constraint is not None or any(group.constraint is not None for group in gang.sub_groups)
-
-
-def _assignment(request: Request, board: Board, subs: SubJobs, state: State, limits: Limits) -> Assignment:
-    node = np.full(request.gang.n_pods, -1, dtype=np.int32)
-    given: dict[tuple[int, int], int] = {}
-    for number, role, nodes in state.placed:
-        first = given.get((number, role), 0)
-        node[subs[number].pods[role][first : first + len(nodes)]] = nodes
-        given[number, role] = first + len(nodes)
-    return Assignment(node, _reasons(request, node, board.idle), warnings=limits.warnings)
 
 
 def _reasons(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Reason, ...]]:
@@ -455,54 +392,35 @@ def _reasons(request: Request, node: Ints, idle: Longs | None) -> dict[int, tupl
     return {role: causes or nowhere for role, causes in causes_by_role(request, node, idle).items()}
 
 
-def _declined_by_search(
-    request: Request,
-    search: TwoLevelSearch,
-    fit: tuple[int, Longs, Ints],
-    limits: Limits,
-    record: int,
-    takes_one: list[bool],
-    room: RoomIn | None = None,
-) -> Declined:
-    """Why the gang waits: the HyperNode that came closest, beside the texts that Volcano would write.
-
-    Parameters
-    ----------
-    fit
-        As of `TwoLevelSearch.last_fit`.
-    record : int
-        Of the job.
-    takes_one : list of bool
-        By role, in the order of the demand, whether a node takes a pod.
-    room : callable, optional
-        As of `nearest_misses`.
-    """
-    demand, topology = request.demand, request.snapshot.topology
-    needs = max(request.progress().missing, 1)
+def _declined_by_search(request: Request, asked: Asked, search: TwoLevel) -> Declined:
+    """Why the gang waits: the HyperNode that came closest, beside the texts that Volcano would write."""
+    demand, topology, limit = request.demand, request.snapshot.topology, asked.limits.job
+    found = missed(asked, search.tried())
     allowed = None
-    if limits.job is not None:
+    if limit is not None:
         allowed = np.zeros(topology.n_domains + 1, dtype=np.bool_)
-        for _, domains in Gradients(topology).of(-1, record, limits.job):
+        for _, domains in asked.gradients.of(-1, asked.record, limit):
             allowed[domains] = True
-    misses = nearest_misses(request, search.misses, allowed, room)
-    reasons = [_no_domain(search, limits, record, needs, misses)]
+    # What the search has counted serves the tiers that it did not try, too.
+    misses = nearest_misses(request, found.misses, allowed, search.room)
+    takes_one = search.takes_one().tolist()
+    reasons = [_no_domain(asked, found, misses)]
     reasons += [
         fit_reason(request, r, demand.idle) for r, fits in zip(demand.order, takes_one, strict=True) if not fits
     ]
-    role, idle, nodes = fit
-    last = search.last_tried
-    name = "" if last is None or last < 0 else request.snapshot.topology.domain_name(last)
-    reasons.append(gang_text(request, needs, role, idle, nodes, name))
-    return Declined(tuple(reasons), misses, limits.warnings)
+    last = found.last_tried
+    role, idle, nodes = last_fit(request, search, last)
+    name = "" if last is None or last < 0 else topology.domain_name(last)
+    reasons.append(gang_text(request, asked.needs, role, idle, nodes, name))
+    return Declined(tuple(reasons), misses, asked.limits.warnings)
 
 
-def _no_domain(
-    search: TwoLevelSearch, limits: Limits, record: int, needs: int, misses: tuple[NearestMiss, ...]
-) -> Reason:
+def _no_domain(asked: Asked, found: Missed, misses: tuple[NearestMiss, ...]) -> Reason:
     """Which HyperNode came closest."""
-    within = "" if limits.job is None else f" of tier <= {limits.job}"
-    if not search.misses:
-        if record != NO_RECORD:
+    needs = asked.needs
+    within = "" if asked.limits.job is None else f" of tier <= {asked.limits.job}"
+    if not found.misses:
+        if asked.record != NO_RECORD:
             text = f"no HyperNode{within} near the running pods is allowed"
         elif misses and best_of(misses).holds < needs:
             # The pre-filter by minResources comes first, but that no HyperNode holds the pods says more.
@@ -513,7 +431,7 @@ def _no_domain(
             best = best_of(misses)
             text += f": best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
         return Reason("no-domain", text, 1)
-    best = best_of(search.misses.values())
+    best = best_of(found.misses.values())
     text = f"no HyperNode{within} holds {pods_text(needs)}: "
     text += f"best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
-    return Reason("no-domain", text + search.obstacles[best.tier], len(search.misses))
+    return Reason("no-domain", text + found.obstacles[best.tier], len(found.misses))

@@ -1,0 +1,224 @@
+# Part of two_level.pyx: one attempt again, step by step, for an explanation; the search itself never comes here.
+
+# Rows grow without the GIL: these two by name, whatever the rest of the module frees with.
+from libc.stdlib cimport free as free_rows, realloc
+
+cdef struct Looked:
+    # a HyperNode that one step looked at
+    int64_t step, held
+    int32_t domain
+    int32_t verdict
+    double score, share    # how full it becomes; share of the tasks inside, which is added
+
+
+cdef struct Step:
+    # one sub-job's turn within the attempt
+    int32_t sub
+    int32_t domain         # NOWHERE: it found no place
+    int64_t pods, needs
+    double score
+
+
+@cython.auto_pickle(False)
+cdef class ToldSearch(SubJobSearch):
+    """What an attempt does, kept in the order in which it happens."""
+
+    cdef bint telling, inner, forgot   # forgot: there was no memory for a row
+    cdef Looked* looked
+    cdef int64_t n_looked, room_looked
+    cdef Step* steps
+    cdef double* step_parts            # of each step what each resource adds to its score
+    cdef int64_t n_steps, room_steps
+
+    def __dealloc__(self):
+        free_rows(self.looked)
+        free_rows(self.steps)
+        free_rows(self.step_parts)
+
+    cdef void note_look(self, int32_t domain, int64_t held, int32_t verdict, double score) noexcept nogil:
+        cdef int64_t room = 2 * self.room_looked + 64
+        cdef void* grown
+        if self.n_looked == self.room_looked:
+            grown = realloc(self.looked, room * sizeof(Looked))
+            if grown == NULL:
+                self.forgot = True
+                return
+            self.looked = <Looked*>grown
+            self.room_looked = room
+        self.looked[self.n_looked] = Looked(self.n_steps, held, domain, verdict, score, 0.0)
+        self.n_looked += 1
+
+    cdef void note_step(self, int32_t number, bint placed, int64_t needs) noexcept nogil:
+        """After `place_sub`, whose run is still known."""
+        cdef const Sub* sub = &self.subs[number]
+        cdef int64_t room = 2 * self.room_steps + 64, at, i, k
+        cdef const int64_t* allocatable
+        cdef const int64_t* request
+        cdef double* parts
+        cdef void* grown
+        if self.n_steps == self.room_steps:
+            grown = realloc(self.steps, room * sizeof(Step))
+            if grown != NULL:
+                self.steps = <Step*>grown
+                grown = realloc(self.step_parts, room * (self.r + 1) * sizeof(double))
+            if grown == NULL:
+                self.forgot = True
+                return
+            self.step_parts = <double*>grown
+            self.room_steps = room
+        self.steps[self.n_steps] = Step(
+            number, self.chosen if placed else NOWHERE, self.n_run if placed else 0, needs, self.chosen_score
+        )
+        parts = self.step_parts + self.n_steps * self.r
+        self.n_steps += 1
+        for k in range(self.r):
+            parts[k] = 0.0
+        if not placed or self.chosen_score <= 0.0:
+            return
+        at = self.at(self.chosen) * self.r
+        allocatable = self.domain_allocatable + at
+        for k in range(self.r):
+            if sub.request[k] > 0 and self.packing[k] > 0.0:
+                parts[k] = <double>(self.domain_used[at + k] + sub.request[k])
+        # As it was before the pods of this step came.
+        for i in range(self.n_run):
+            request = self.shapes[sub.progress.entries[self.run_entry[i]].shape].request
+            for k in range(self.r):
+                if parts[k] > 0.0:
+                    parts[k] -= <double>request[k]
+        for k in range(self.r):
+            if parts[k] > <double>allocatable[k]:
+                # One that overflows makes the packing of the HyperNode worth nothing.
+                for i in range(self.r):
+                    parts[i] = 0.0
+                return
+        for k in range(self.r):
+            if parts[k] > 0.0:
+                parts[k] = self.packing[k] * parts[k] / <double>max(allocatable[k], 1) / sub.weights
+
+    cdef void look_at_all(self, int32_t number, int32_t given) noexcept nogil:
+        """What `place_sub` weighs up for a sub-job: every HyperNode up to the tier that decides, without short cuts."""
+        cdef Sub* sub = &self.subs[number]
+        cdef int64_t t, first, end
+        cdef int32_t start, domain
+        if not sub.limited:
+            self.look_at_tier(number, &given, 1)
+            return
+        start = self.start_of(given, sub.record, sub.limit)
+        if start == NOWHERE:
+            return
+        for t in range(self.n_tiers):
+            if self.tiers[t] > sub.limit:
+                return
+            first = self.tier_start[t] if start < 0 else self.first_of(t, self.place_of[start])
+            end = self.tier_start[t + 1] if start < 0 else self.first_of(t, self.end_of[start])
+            if first < end and self.look_at_tier(number, self.tier_domains + first, end - first):
+                return
+        domain = -1
+        if start < 0 and self.top_tier <= sub.limit:
+            self.look_at_tier(number, &domain, 1)
+
+    cdef bint look_at_tier(self, int32_t number, const int32_t* domains, int64_t m) noexcept nogil:
+        """Whether one of the tier has a solution."""
+        cdef Sub* sub = &self.subs[number]
+        cdef int64_t i, held, here, x, before = self.n_looked
+        cdef int32_t e, verdict
+        cdef double score
+        self.count_for(sub, self.tier_of[domains[0]] if domains[0] >= 0 else self.n_tiers)
+        for i in range(m):
+            x = self.where(domains[i])
+            held = 0
+            for e in range(sub.progress.n):
+                if sub.progress.entries[e].left:
+                    here = self.counts[sub.progress.entries[e].shape].held[x]
+                    held += min(here, sub.progress.entries[e].left)
+            score = 0.0
+            if sub.limited and sub.record == NO_RECORD and not self.large(domains[i], sub.request + self.r):
+                verdict = TOO_SMALL
+            elif self.key_of(sub, domains[i]) == -INFINITY:
+                verdict = TOO_FEW
+            elif not self.solves(number, domains[i]):
+                verdict = NO_FIT
+            else:
+                verdict = SOLVES
+                score = self.packed(sub, domains[i])
+            self.note_look(domains[i], held, verdict, score)
+        return self.add_shares(number, before)
+
+    cdef bint add_shares(self, int32_t number, int64_t first) noexcept nogil:
+        """Those that share the greatest score count the pods inside; False: none has a solution."""
+        cdef const Sub* sub = &self.subs[number]
+        cdef double greatest = -INFINITY
+        cdef int64_t i, n_best = 0
+        for i in range(first, self.n_looked):
+            if self.looked[i].verdict == SOLVES:
+                if self.looked[i].score > greatest:
+                    greatest = self.looked[i].score
+                    n_best = 0
+                n_best += self.looked[i].score == greatest
+        if n_best > 1 and (sub.n_running > 0 or sub.placed > 0):
+            for i in range(first, self.n_looked):
+                if self.looked[i].verdict == SOLVES and self.looked[i].score == greatest:
+                    self.looked[i].share = <double>self.inside(number, self.looked[i].domain) / <double>sub.total
+        return n_best > 0
+
+    def scores_of(self, int32_t number, const int32_t[::1] domains not None):
+        """Score and share of tasks of some domains for a sub-job as it is now, were each a solution."""
+        cdef int64_t i, m = domains.shape[0]
+        out_array = np.empty((m, 2), dtype=np.float64)
+        cdef double[:, ::1] out = out_array
+        self.reset()
+        self.n_looked = 0
+        self.forgot = False
+        for i in range(m):
+            self.note_look(domains[i], 0, SOLVES, self.packed(&self.subs[number], domains[i]))
+        if self.forgot:
+            raise MemoryError
+        self.add_shares(number, 0)
+        for i in range(m):
+            out[i, 0] = self.looked[i].score
+            out[i, 1] = self.looked[i].share
+        return out_array
+
+    cdef bint tell_sub(self, int32_t number, int32_t given) noexcept nogil:
+        """`place_sub`, told."""
+        cdef int64_t needs = missing_of(&self.subs[number].progress)
+        cdef bint placed
+        cdef int32_t e
+        if self.inner:
+            for e in range(self.subs[number].progress.n):
+                self.catch_up(self.subs[number].progress.entries[e].shape)
+            self.look_at_all(number, given)
+        placed = self.place_sub(number, given)
+        self.note_step(number, placed, needs if needs > 1 else 1)
+        return placed
+
+    cdef tuple told(self):
+        """Steps and what they looked at, as columns."""
+        cdef int64_t i, k
+        steps_array = np.empty((self.n_steps, 4), dtype=np.int64)
+        scores_array = np.empty(self.n_steps, dtype=np.float64)
+        parts_array = np.empty((self.n_steps, self.r), dtype=np.float64)
+        looked_array = np.empty((self.n_looked, 4), dtype=np.int64)
+        looked_scores_array = np.empty((self.n_looked, 2), dtype=np.float64)
+        cdef int64_t[:, ::1] steps = steps_array
+        cdef double[::1] scores = scores_array
+        cdef double[:, ::1] parts = parts_array
+        cdef int64_t[:, ::1] looked = looked_array
+        cdef double[:, ::1] looked_scores = looked_scores_array
+        for i in range(self.n_steps):
+            steps[i, 0] = self.steps[i].sub
+            steps[i, 1] = self.steps[i].domain
+            steps[i, 2] = self.steps[i].pods
+            steps[i, 3] = self.steps[i].needs
+            scores[i] = self.steps[i].score
+            for k in range(self.r):
+                parts[i, k] = self.step_parts[i * self.r + k]
+        for i in range(self.n_looked):
+            looked[i, 0] = self.looked[i].step
+            looked[i, 1] = self.looked[i].domain
+            looked[i, 2] = self.looked[i].held
+            looked[i, 3] = self.looked[i].verdict
+            looked_scores[i, 0] = self.looked[i].score
+            looked_scores[i, 1] = self.looked[i].share
+        return steps_array, scores_array, parts_array, looked_array, looked_scores_array

@@ -1,0 +1,109 @@
+"""What draws pods without a topology to full domains, as numbers for ``_core.domains`` and ``_core.two_level``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import InputError
+from workbench.kernels.checks import as_array, check_length, check_range
+
+__all__ = ["Fading", "Rings"]
+
+MAX_WEIGHT = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rings:
+    """Nodes by the domains around them.
+
+    Parameters
+    ----------
+    of_node : ndarray of shape (n,), int32
+        Ring of each node: nodes of one ring share their domain of every tier.
+    around : ndarray of shape (rings, tiers + 1), int32
+        Domain of each tier around the nodes of a ring, the smallest number of several, -1 for none; in the last column
+        the number of domains, for the virtual top.
+    """
+
+    of_node: NDArray[np.int32]
+    around: NDArray[np.int32]
+
+    @classmethod
+    def of(
+        cls, node_start: NDArray[np.int64], node_domains: NDArray[np.int32], tier_of: NDArray[np.int32], n_tiers: int
+    ) -> Rings:
+        """From the domains of each node as CSR and the number of each domain's tier."""
+        n, d = len(node_start) - 1, len(tier_of)
+        around = np.full((n, n_tiers + 1), -1, dtype=np.int32)
+        around[:, -1] = d
+        # The last assignment stays: the smallest number.
+        backwards = np.argsort(-node_domains, kind="stable")
+        node = np.repeat(np.arange(n), np.diff(node_start))[backwards]
+        around[node, tier_of[node_domains[backwards]]] = node_domains[backwards]
+        rings, of_node = np.unique(around, axis=0, return_inverse=True)
+        return cls(of_node.reshape(-1).astype(np.int32), np.ascontiguousarray(rings))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fading:
+    """How pods gain by how full the domains around a node become.
+
+    Parameters
+    ----------
+    rings : Rings
+    column : ndarray of shape (t,), int32
+        Per tier number, closest first and those without a domain included, its column in ``rings.around``; -1: none.
+    by_tier : ndarray of shape (t,), float64
+        What each of them counts; not negative.
+    packing : ndarray of shape (r,), float64
+        Weight of each resource.
+    scale : float
+        What the gain, 0 to 1, is multiplied by, after 100.
+
+    Notes
+    -----
+    **Gain**, added to the node part: mean over the tier numbers, weighted by ``by_tier`` and summed in their order, of
+    how full the domain of that tier around the node becomes with the pod, 1 where there is none. How full: weighted
+    mean of ``(used + request) / allocatable`` over the resources that are requested and have a weight; 0 where one
+    overflows.
+    Source: volcano-topology.md 7.3.
+    """
+
+    rings: Rings
+    column: NDArray[np.int32]
+    by_tier: NDArray[np.float64]
+    packing: NDArray[np.float64]
+    scale: float
+
+    def arguments(
+        self, n: int, d: int, r: int
+    ) -> tuple[
+        NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], float
+    ]:
+        """As the kernels take it, for so many nodes, domains and resources.
+
+        Raises
+        ------
+        InputError
+            Wrong dtype or shape, a number out of range.
+        """
+        ring = as_array("rings", self.rings.of_node, np.int32, 1)
+        around = as_array("around", self.rings.around, np.int32, 2)
+        check_range("around", around, -1, d)
+        check_length("rings", ring, n)
+        check_range("rings", ring, 0, around.shape[0] - 1)
+        column = as_array("column", self.column, np.int32, 1)
+        check_range("column", column, -1, around.shape[1] - 1)
+        by_tier = as_array("by_tier", self.by_tier, np.float64, 1)
+        check_length("by_tier", by_tier, column.shape[0])
+        if not bool((np.isfinite(by_tier) & (by_tier >= 0)).all()):
+            raise InputError("negative or not finite", source="by_tier", expected="0 or more")
+        packing = as_array("packing", self.packing, np.float64, 1)
+        check_length("packing", packing, r)
+        check_range("packing", packing, 0, MAX_WEIGHT)
+        if not abs(self.scale) <= MAX_WEIGHT:
+            raise InputError("not finite or too large", source="scale", expected=f"-{MAX_WEIGHT:g}..{MAX_WEIGHT:g}")
+        return ring, around, column, by_tier, packing, float(self.scale)

@@ -1,0 +1,135 @@
+"""Why the newest Volcano's search found no HyperNode: how near each tier came, and what stood in the way.
+
+The search itself is the kernel's (`workbench.kernels.two_level`); nothing here decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.domains import NO_RECORD
+from workbench.kernels.two_level import Tried
+from workbench.model.placement import NearestMiss
+from workbench.policies.base import Request
+from workbench.policies.volcano.constraints import Limits
+from workbench.policies.volcano.explaining import lacking
+from workbench.policies.volcano.gradients import Gradients, large_enough
+from workbench.policies.volcano.splitting import SubJobs
+
+__all__ = ["Asked", "Missed", "missed"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class Asked:
+    """What the search of a job was asked before its first turn.
+
+    Attributes
+    ----------
+    request : Request
+    subs : SubJobs
+    limits : Limits
+    records : sequence of int
+        Of each sub-job.
+    record : int
+        Of the job.
+    """
+
+    request: Request
+    subs: SubJobs
+    limits: Limits
+    records: Sequence[int]
+    record: int
+    _large: dict[bytes, npt.NDArray[np.bool_]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.topology = self.request.snapshot.topology
+        self.gradients = Gradients(self.topology)
+        # Of the moment when the session began: upstream computes these sums once.
+        self.idle_at_open = self.request.snapshot.domain_idle
+
+    @cached_property
+    def needs(self) -> int:
+        """Pods without which the job may not start, at least 1."""
+        return max(self.request.progress().missing, 1)
+
+    @property
+    def minimum(self) -> Longs | None:
+        """minResources of the PodGroup; None: absent, every HyperNode passes."""
+        given = self.request.gang.min_resources
+        if given is None:
+            return None
+        return np.array([given.get(name, 0) for name in self.request.snapshot.resources], dtype=np.int64)
+
+    def large(self, amount: Longs) -> npt.NDArray[np.bool_]:
+        """Whether each HyperNode, the virtual top last, was as large as an amount."""
+        key = amount.tobytes()
+        if key not in self._large:
+            self._large[key] = large_enough(self.idle_at_open, amount)
+        return self._large[key]
+
+    def short_of(self, amount: Longs, domain: int) -> str:
+        """What of an amount was not idle in a HyperNode."""
+        return lacking(self.request.snapshot.resources, amount, self.idle_at_open[domain])
+
+    def obstacle(self, stuck: int, domain: int) -> str:
+        """What kept a job from a HyperNode that holds enough of its pods; `stuck`: as of `Tried`."""
+        if stuck < 0:
+            return ", but too few of the sub-groups that must be ready"
+        sub, record = self.subs[stuck], self.records[stuck]
+        who = f"sub-group {sub.name}" if sub.name else "the job"
+        within = "" if sub.limit is None else f" of tier <= {sub.limit}"
+        if not self.gradients.of(domain, record, sub.limit):
+            near = "" if record == NO_RECORD else f" near {self.topology.domain_name(record)}"
+            return f", but no HyperNode{within}{near} inside is allowed for {who}"
+        if record == NO_RECORD and not self.gradients.of(domain, record, sub.limit, self.large(sub.pending)):
+            room = f"no HyperNode{within} had room for all {sub.n_pods} pending pods of {who}"
+            return f", but {room} when the session began"
+        return f", but no HyperNode{within} inside has room for {who}"
+
+
+@dataclass(frozen=True, eq=False)
+class Missed:
+    """A turn without a solution.
+
+    Attributes
+    ----------
+    misses : dict of int to NearestMiss
+        Per tier of the job's gradients the HyperNode that holds most of the pods needed; ties: the smallest name.
+    obstacles : dict of int to str
+        Per tier why that HyperNode will not do although it holds enough pods; empty where it does not hold enough.
+    last_tried : int, optional
+        The HyperNode of the job's gradients that comes last; None: there was none.
+    """
+
+    misses: dict[int, NearestMiss]
+    obstacles: dict[int, str]
+    last_tried: int | None
+
+
+def missed(asked: Asked, tried: Tried) -> Missed:
+    """What the first turn says when it found no HyperNode."""
+    misses: dict[int, NearestMiss] = {}
+    obstacles: dict[int, str] = {}
+    if len(tried.domains) == 0:
+        return Missed(misses, obstacles, None)
+    topology, needs = asked.topology, asked.needs
+    tiers = np.append(topology.tier, topology.top_tier)[tried.domains]
+    first = last = 0
+    for end in (np.flatnonzero(np.diff(tiers, append=tiers[-1] + 1)) + 1).tolist():
+        domains, held = tried.domains[first:end], np.minimum(tried.holds[first:end], needs)
+        most = np.flatnonzero(held == held.max())
+        i = first + int(most[np.argmin(domains[most])])
+        tier, domain, holds = int(tiers[i]), int(tried.domains[i]), int(held[i - first])
+        misses[tier] = NearestMiss(tier, topology.domain_name(domain), holds, needs)
+        obstacles[tier] = asked.obstacle(int(tried.stuck[i]), domain) if holds >= needs else ""
+        last = int(domains.max())
+        first = end
+    return Missed(misses, obstacles, last)

@@ -1,0 +1,202 @@
+"""What the newest Volcano's search tells a recorder: every HyperNode for the job, and those inside the one chosen.
+
+The numbers are the kernel's, which makes the attempts of the first turn once more and tells them; the texts are made
+here. Later turns ask the same HyperNodes for one pod more, so that a note says enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from workbench.kernels.domains import NO_RECORD
+from workbench.kernels.two_level import VERDICTS, Told, Tried, TwoLevel
+from workbench.model.explanation import Candidate, Recorder
+from workbench.policies.volcano.board import Board
+from workbench.policies.volcano.explaining import above_text, pods_text, room_text, up_to_text
+from workbench.policies.volcano.misses import best_of
+from workbench.policies.volcano.search_misses import Asked, missed
+
+__all__ = ["SearchStory"]
+
+_TOO_SMALL, _TOO_FEW, _NO_FIT, _SOLVES = range(len(VERDICTS))
+
+
+class SearchStory:
+    """The turns of one job as a recorder hears of them.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    asked : Asked
+    board : Board
+        Of the nodes before the turn.
+    before : TwoLevel, optional
+        A search of the same job that has not taken its first turn; None: that turn was told already.
+    scale : float
+        Of a HyperNode's score.
+    """
+
+    def __init__(self, recorder: Recorder, asked: Asked, board: Board, before: TwoLevel | None, scale: float) -> None:
+        self._recorder = recorder
+        self._asked = asked
+        self._board = board
+        self._before = before
+        self._factor = 100.0 * scale
+        self._topology = asked.topology
+        self._candidates: dict[int, Candidate] = {}
+
+    def tell(self, search: TwoLevel, mark: int, found: bool) -> None:
+        """After a turn; `mark`: pods that were placed before it."""
+        before, self._before = self._before, None
+        if before is not None:
+            self._tell_domains(before, search.tried(), found)
+        if not found:
+            self._recorder.note("no HyperNode chosen")
+            if before is not None:
+                self._tell_nearest(before, search.tried())
+            return
+        self._tell_places(search, mark, before)
+
+    # ---- where the sub-jobs went ----
+
+    def _tell_places(self, search: TwoLevel, mark: int, before: TwoLevel | None) -> None:
+        subs, records = self._asked.subs, search.records()
+        owners = search.placed(mark)[0]
+        for number in dict.fromkeys(owners.tolist()):
+            name = subs[number].name or self._asked.request.gang.name
+            pods = pods_text(int((owners == number).sum()))
+            self._recorder.note(f"{name}: {pods} inside {self._topology.domain_name(int(records[number]))}")
+        if before is not None:
+            first = int(owners[0])
+            self._tell_nodes(int(records[first]), first, before)
+
+    def _tell_nearest(self, before: TwoLevel, tried: Tried) -> None:
+        """How the nodes of the HyperNode look that came closest."""
+        misses = missed(self._asked, tried).misses
+        if not misses:
+            return
+        best = best_of(misses.values())
+        domain = self._topology.domain(best.domain) if self._topology.has_domain(best.domain) else -1
+        owners, _, left = before.left()
+        self._tell_nodes(domain, int(owners[np.argmax(left > 0)]), before)
+
+    def _tell_nodes(self, domain: int, number: int, before: TwoLevel) -> None:
+        self._recorder.note(f"nodes of {self._topology.domain_name(domain)} as the first pod sees them")
+        self._board.record_nodes(domain, self._asked.subs[number], int(before.records()[number]))
+
+    # ---- HyperNodes for the job ----
+
+    def _tell_domains(self, before: TwoLevel, tried: Tried, found: bool) -> None:
+        """Everything there is to say about HyperNodes, by tier and name, the virtual top last."""
+        self._candidates = {}
+        self._dropped(before)
+        kept: list[tuple[float, int, Told]] = []
+        for domain, holds, keeps, score, stuck in zip(*(column.tolist() for column in tried), strict=True):
+            if keeps:
+                told = before.explain_in(domain)
+                kept.append((score, -domain, told))
+                pods = int(told.pods.sum())
+                why = f"holds {pods} of {pods_text(self._asked.needs)}"
+                self._add(domain, True, why, score, self._parts(told))
+            else:
+                self._add(domain, False, self._lacks(before, domain, holds, stuck))
+        if self._asked.limits.job is not None and found:
+            for domain in range(-1, self._topology.n_domains):
+                if domain not in self._candidates:
+                    self._add(domain, False, "not tried: a lower tier has a solution")
+        tier_of = self._topology.domain_tier
+        order = sorted(self._candidates, key=lambda d: (tier_of(d), d < 0, d))
+        self._recorder.candidates.extend(self._candidates[domain] for domain in order)
+        if kept and self._asked.request.gang.sub_grouped:
+            chosen = -max(kept, key=lambda one: one[:2])[1]
+            self._tell_inner(before.explain_in(chosen, inner=True))
+
+    def _add(
+        self, domain: int, kept: bool, why: str, score: float | None = None, parts: Mapping[str, float] | None = None
+    ) -> None:
+        name, tier = self._topology.domain_name(domain), self._topology.domain_tier(domain)
+        self._candidates[domain] = Candidate("domain", name, tier, kept, why, score, parts or {})
+
+    def _parts(self, told: Told) -> dict[str, float]:
+        """What the scores of the steps are made of: the packing by each resource, and the tasks inside."""
+        packed = told.parts.sum(axis=0)
+        found = {
+            name: float(part) * self._factor
+            for name, part in zip(self._asked.request.snapshot.resources, packed, strict=True)
+            if part
+        }
+        placed = told.pods > 0
+        found["tasks"] = float(told.score[placed].sum() - packed.sum()) * self._factor
+        return found
+
+    def _lacks(self, before: TwoLevel, domain: int, holds: int, stuck: int) -> str:
+        needs, asked = self._asked.needs, self._asked
+        why = f"holds {min(holds, needs)} of {pods_text(needs)}"
+        if holds < needs:
+            return f"{why}; {self._room(before, domain)}"
+        why += asked.obstacle(stuck, domain)
+        if stuck >= 0 and asked.records[stuck] == NO_RECORD:
+            short = asked.short_of(asked.subs[stuck].pending, domain)
+            why += f" ({short})" if short else ""
+        return why
+
+    def _room(self, before: TwoLevel, domain: int) -> str:
+        demand = self._asked.request.demand
+        per_role = [0] * len(self._asked.request.gang.roles)
+        _, shapes, left = before.left()
+        for shape, count in zip(shapes.tolist(), left.tolist(), strict=True):
+            if count:
+                per_role[demand.order[shape]] += count
+        nodes = self._topology.nodes_of(domain)
+        return room_text(demand, nodes, demand.idle, per_role, self._asked.needs)
+
+    def _dropped(self, before: TwoLevel) -> None:
+        """HyperNodes that no gradient holds, and why."""
+        asked, topology = self._asked, self._topology
+        limit = asked.limits.job
+        if limit is None:
+            return
+        minimum = asked.minimum
+        large = None if minimum is None else asked.large(minimum)
+        kept = {d for _, domains in asked.gradients.of(-1, asked.record, limit, large) for d in domains.tolist()}
+        below = {d for _, domains in asked.gradients.of(-1, asked.record, limit) for d in domains.tolist()}
+        for domain in range(-1, topology.n_domains):
+            tier = topology.domain_tier(domain)
+            if domain in kept:
+                continue
+            if tier > limit:
+                most = int(before.room(np.array([domain], dtype=np.int32))[0])
+                self._add(domain, False, f"{above_text(tier, limit)}; {up_to_text(most, asked.needs)}")
+            elif domain not in below:
+                name = topology.domain_name(asked.record)
+                self._add(domain, False, f"meets the recorded {name} only above tier {limit}")
+            else:
+                assert minimum is not None
+                short = asked.short_of(minimum, domain)
+                self._add(domain, False, f"smaller than minResources when the session began ({short})")
+
+    # ---- HyperNodes for the sub-jobs, inside the one for the job ----
+
+    def _tell_inner(self, told: Told) -> None:
+        """In the order of the sub-jobs, each tier by tier as the search walks."""
+        topology = self._topology
+        columns = (told.step, told.looked, told.holds, told.verdict, told.packed, told.share)
+        for step, domain, holds, verdict, packed, share in zip(*(c.tolist() for c in columns), strict=True):
+            number, needs = int(told.sub[step]), int(told.needs[step])
+            sub = self._asked.subs[number]
+            why = f"holds {min(holds, needs)} of {pods_text(needs)}"
+            if verdict == _TOO_SMALL:
+                short = self._asked.short_of(sub.pending, domain)
+                why = f"smaller than the pending pods when the session began ({short})"
+            elif verdict == _NO_FIT:
+                why = f"room for {pods_text(holds)} role by role, but not for {needs} of them together"
+            elif verdict == _TOO_FEW and holds >= needs:
+                why += ", but too few of one role"
+            name, tier = topology.domain_name(domain), topology.domain_tier(domain)
+            kept = verdict == _SOLVES
+            parts = {"packing": packed * self._factor, "tasks": share * self._factor} if kept else {}
+            score = sum(parts.values()) if kept else None
+            owner = sub.name or self._asked.request.gang.name
+            self._recorder.candidates.append(Candidate("inner", name, tier, kept, why, score, parts, owner))
