@@ -168,6 +168,14 @@ def test_an_explanation_shows_domains_nodes_and_the_parts_of_scores() -> None:
     assert "s00" in page.text and "part-0" in page.text and "packing" in page.text
     assert "s0" in page.text and "binpack" in page.text and "12.5" in page.text and "and 101 more" in page.text
     assert "script" not in {tag for tag, _ in page.tags}
+    assert "default/a is placed (by-hand): 1 of 1 pods" in " ".join(page.text.split())
+
+
+def test_an_explanation_says_why_a_job_is_pending_in_words() -> None:
+    gang = gang_of("a", 1)
+    refusal = Refusal(gang, "p", {}, (Reason("insufficient", f"no room for {EVIL}"), Reason("tier", "none is near")))
+    page = Page(html.explanation_html(Explanation(Decision(gang, refusal), (), ())))
+    assert f"default/a is pending (p): no room for {EVIL}; none is near" in " ".join(page.text.split())
 
 
 def test_best_gpus_show_the_set_its_ties_and_its_bound() -> None:

@@ -125,7 +125,7 @@ def test_work_that_is_cancelled_says_nothing_more(comparer, said):
 def test_without_a_cluster_it_says_what_is_missing(said):
     panel = PlacementComparer()
     ask(panel, "state")
-    assert last(said, "nothing") == {"missing": "a cluster"}
+    assert last(said, "nothing") == {"missing": "cluster"}
     panel.close()
 
 

@@ -294,7 +294,15 @@ class TestAssigning:
         names = list(editor.snapshot.topology.node_names)
         assert ask(panel, "assign", names=", ".join(names[:2]))["nodes"] == names[:2]
         assert editor.snapshot.node_matrix.tolist() == [0, 0, -1, -1]
-        assert "no selected node" in refused(panel, "assign", names="nobody")
+        assert ask(panel, "assign", names="node-[12]")["nodes"] == names[1:3]
+        assert editor.snapshot.node_matrix.tolist() == [0, 0, 0, -1]
+        assert "no node and no switch has this name (found 'nobody'" in refused(
+            panel, "assign", names="node-.*, nobody"
+        )
+        assert "no node is selected" in refused(panel, "assign", names="")
+        assert editor.snapshot.node_matrix.tolist() == [0, 0, 0, -1]
+        editor.edit(op="set", ids=[item.id for item in editor.draft if item.kind == "node"], fields={"gpus": 4})
+        assert "nodes of 4 GPUs, expected 8 GPUs" in refused(panel, "assign", names="node-.*")
         panel.close()
         editor.close()
 

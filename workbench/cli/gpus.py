@@ -76,7 +76,9 @@ def gpus(
         ShowOutput, typer.Option("-o", "--output", help="Form of the result; html with --regret.")
     ] = ShowOutput.table,
 ) -> None:
-    """Choose the K GPUs whose slowest pair is as fast as possible, exactly; or deal GPUs to several pods.
+    """Choose the K GPUs with the fastest slowest pair, exactly.
+
+    Or deal GPUs to several pods.
 
     The matrix may be what p2pBandwidthLatencyTest, nvidia-smi topo, nvbandwidth, rocm-smi, npu-smi, TransferBench,
     hwloc or NCCL print, a plain table, CSV, JSON, .npy, or a Koordinator Device; told apart by content.

@@ -129,7 +129,8 @@ def explanation_html(explanation: Explanation) -> str:
     result = explanation.decision.result
     return render(
         "explanation.html.j2",
-        result=repr(result),
+        result=result,
+        pending=isinstance(result, Refusal),
         notes=explanation.notes,
         domains=explanation.domains[:_ROWS],
         inner=explanation.inner[:_ROWS],

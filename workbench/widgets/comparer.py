@@ -144,7 +144,7 @@ class PlacementComparer(Panel):
         if cluster is None or not gangs or not self._chosen:
             self._worker.cancel()
             self.comparison, self._shown = None, ()
-            missing = "a cluster" if cluster is None else "a job" if not gangs else "a policy"
+            missing = "cluster" if cluster is None else "job" if not gangs else "policy"
             self.tell("nothing", {"missing": missing})
             return
         chosen = [(name, dict(parameters)) for name, parameters in self._chosen]

@@ -20,6 +20,7 @@ from workbench.objects.fields import shown
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
+from workbench.objects.selectors import compile_pattern
 from workbench.topology import edits
 from workbench.topology.draft import Change, Draft, Item, differences
 from workbench.topology.draft_objects import draft_of, hypernodes_after, hypernodes_of, nodes_of
@@ -135,7 +136,8 @@ class TopologyEditor(Panel):
         ----------
         matrix : BandwidthMatrix
         names : collection of str, optional
-            Nodes, or switches with all nodes under them; by default what is selected on the page.
+            Nodes, or switches with all nodes under them, or RE2 patterns of whole names such as ``node-.*``; by default
+            what is selected on the page.
 
         Returns
         -------
@@ -145,16 +147,22 @@ class TopologyEditor(Panel):
         Raises
         ------
         InputError
-            None of them has that many GPUs.
+            A name that nothing has, nothing selected, or none of them has that many GPUs.
         """
-        wanted = set(self.selection if names is None else names)
+        wanted = set(self.selection) if names is None else _named(self.draft, names)
+        if not wanted:
+            raise InputError(
+                "no node is selected",
+                source="editor",
+                expected="nodes or switches selected in the drawing, or their names",
+            )
         tops = [item.id for item in self.draft if item.name in wanted]
         nodes = [item for item in edits.sub_tree(self.draft, tops) if item.kind == "node"]
         fitting = [node for node in nodes if node.gpus == len(matrix)]
         if not fitting:
             found = ", ".join(sorted({str(node.gpus) for node in nodes})) or "no node"
             raise InputError(
-                "no selected node has the matrix's number of GPUs",
+                "none of these nodes has the matrix's number of GPUs",
                 source="editor",
                 got=f"nodes of {found} GPUs" if nodes else found,
                 expected=f"{len(matrix)} GPUs",
@@ -348,6 +356,24 @@ def _renames(change: Change) -> bool:
     before, after = change.before, change.after
     kind = after.kind if after is not None else before.kind if before is not None else ""
     return kind == "switch" and (before is None or after is None or before.name != after.name)
+
+
+def _named(draft: Draft, names: Collection[str]) -> set[str]:
+    """Names of the items that are named, or whose whole name a pattern matches."""
+    every = {item.name for item in draft}
+    found = set()
+    for name in names:
+        # A name that is there is meant as it stands, whatever its dots would match.
+        match = {name} & every or set(filter(compile_pattern(name).fullmatch, every))
+        if not match:
+            raise InputError(
+                "no node and no switch has this name",
+                source="editor",
+                got=repr(name),
+                expected="names separated by commas, or a pattern of whole names such as node-.*",
+            )
+        found |= match
+    return found
 
 
 def _suffix(text: str) -> str:

@@ -63,6 +63,11 @@ export class Canvas {
     // Cytoscape's node of each drawn item, and what its data were made from.
     this.nodes = new Map();
     this.madeFrom = new Map();
+    // A notebook is scrolled past the drawing; the wheel is for zooming once the drawing was clicked, or with Ctrl.
+    // Registered before Cytoscape's own listener, which captures, too.
+    element.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !element.contains(document.activeElement)) event.stopImmediatePropagation();
+    }, { capture: true });
     this.cy = cytoscape({
       container: element, style: stylesheet(themeColours(root)), layout: { name: "preset" },
       minZoom: 0.02, maxZoom: 4, boxSelectionEnabled: true, selectionType: "single",

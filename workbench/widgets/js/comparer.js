@@ -21,7 +21,7 @@ function render(context) {
   const progress = h("progress", { hidden: true, max: 1, value: 0, "aria-label": "progress" });
   const status = h("output", { class: "wb-quiet" });
   const cancel = h("button", { hidden: true, onclick: () => attempt("cancel") }, "Cancel");
-  const jobsButton = h("button", { "aria-pressed": "false", onclick: toggleJobs }, "Jobs …");
+  const jobsButton = h("button", { "aria-pressed": "false", title: "add jobs by form, as YAML or as files", onclick: toggleJobs }, "Jobs …");
   const jobs = h("div", { class: "wb-jobs", hidden: true });
   const larger = h("button", { "aria-pressed": "false", title: "pictures at their full size, or beside each other", onclick: () => {
     larger.ariaPressed = String(pictures.classList.toggle("wb-large"));
@@ -32,8 +32,10 @@ function render(context) {
   const detail = h("div", { class: "wb-detail", hidden: true });
   root.append(
     h("div", { class: "wb-bar" }, policies, more, jobsButton, larger,
-      h("button", { onclick: () => save("html") }, "Report"), h("button", { onclick: () => save("csv") }, "CSV"),
-      h("button", { onclick: saveSvg }, "SVG"), h("button", { onclick: savePng }, "PNG"),
+      h("button", { title: "save all of it as one HTML file", onclick: () => save("html") }, "Report"),
+      h("button", { title: "save the numbers as a table", onclick: () => save("csv") }, "CSV"),
+      h("button", { title: "save each picture as SVG", onclick: saveSvg }, "SVG"),
+      h("button", { title: "save each picture as PNG", onclick: savePng }, "PNG"),
       progress, cancel, status),
     panel.message, panel.busy, jobs, pictures, table, detail, charts);
 
@@ -73,9 +75,9 @@ function render(context) {
             choose(chosen.filter((_, j) => j !== i));
           } }, "×")),
         h("div", { class: "wb-parameters" },
-          about?.kind === "whole" ? null : h("label", { class: "wb-row" }, h("span", {}, "GPU policy"),
+          about?.kind === "whole" ? null : h("label", { class: "wb-row", title: "who chooses the GPUs of a pod on its node; automatic: gpu-bottleneck where a matrix is known, else the lowest numbers" }, h("span", {}, "GPU policy"),
             h("select", { onchange: (event) => rename(event.target.value ? `${node}+${event.target.value}` : node) },
-              h("option", { value: "" }, "by what is known"),
+              h("option", { value: "" }, "automatic"),
               ...gpus.map((choice) => h("option", { value: choice.name, selected: choice.name === gpu }, choice.name)))),
           ...(about?.parameters ?? []).filter((p) => p.type !== "configuration").map((p) => parameter(one, i, p))));
     }));
@@ -115,12 +117,17 @@ function render(context) {
       return;
     }
     const field = (name, type, value) => h("input", { name, type, value, class: "wb-small", "aria-label": name, min: 0 });
+    const tier = field("tier", "number", 1);
+    // Only a hard job has one; a field that is off is not sent either.
+    tier.disabled = true;
+    const mode = h("select", { name: "mode", "aria-label": "network topology", onchange: () => (tier.disabled = mode.value !== "hard") },
+      ...["none", "hard", "soft"].map((m) => h("option", { value: m }, m)));
     const form = h("form", { class: "wb-bar", onsubmit: addJob },
       h("label", {}, "name ", h("input", { name: "name", value: "job-1", size: 10, "aria-label": "job name" })),
       h("label", {}, "pods ", field("pods", "number", 8)), h("label", {}, "GPUs each ", field("gpus", "number", 8)),
       h("label", {}, "CPUs each ", field("cpu", "number", 8)),
-      h("select", { name: "mode", "aria-label": "network topology" }, ...["none", "hard", "soft"].map((m) => h("option", { value: m }, m))),
-      h("label", {}, "highest tier ", field("tier", "number", 1)),
+      h("label", { title: "hard: all pods within the highest tier, or pending; soft: as near as possible" }, "network topology ", mode),
+      h("label", { title: "highest tier that a hard job may span" }, "highest tier ", tier),
       h("button", { type: "submit" }, "Add job"));
     const text = h("div", { class: "wb-job-text" });
     const files = acceptFiles(text, (content) => {
@@ -136,7 +143,7 @@ function render(context) {
   async function addJob(event) {
     event.preventDefault();
     const data = Object.fromEntries(new FormData(event.target));
-    for (const key of ["pods", "gpus", "cpu", "tier"]) data[key] = Number(data[key]);
+    for (const key of ["pods", "gpus", "cpu", "tier"]) if (key in data) data[key] = Number(data[key]);
     const made = await attempt("form", data);
     if (made === undefined) return;
     const before = pane.text().trim();
@@ -188,7 +195,8 @@ function render(context) {
     say({ message: content.body.message, traceback: content.body.traceback });
   });
   panel.on("nothing", ({ missing }) => {
-    ended(`${missing} is missing`);
+    ended({ cluster: "no node yet: draw a topology or load one", job: "no job yet: “Jobs …” adds one",
+      policy: "no policy yet: “+ policy” adds one" }[missing]);
     view = null;
     show();
   });
@@ -199,7 +207,7 @@ function render(context) {
     if (marked !== null && view.jobs.map((job) => job.key).join() !== jobsBefore) link(null);
     say("");
     const differ = view.jobs.filter((job) => job.differs).length;
-    ended(`${view.jobs.length} jobs, ${differ} placed differently`);
+    ended(`${view.jobs.length} ${view.jobs.length === 1 ? "job" : "jobs"}, ${differ} placed differently`);
     root.dataset.results = String(Number(root.dataset.results ?? 0) + 1);
     show();
   });

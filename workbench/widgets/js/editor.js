@@ -44,7 +44,7 @@ function render(context) {
     h("div", { class: "wb-bar" },
       palette("switch", "+ switch"), palette("node", "+ node"),
       h("span", {}, range.leaves, " switches × ", range.nodes, " nodes × ", range.gpus, " GPUs ", range.model, " ",
-        button("Add", "under the selected switch", addRange)),
+        button("Add", "under the selected switch of tier 2 or more, or else at the top; click an empty place to select nothing", addRange)),
       undo, redo,
       button("Group", "put a switch above what is selected (G)", group),
       button("Delete", "Delete", remove),
@@ -187,12 +187,9 @@ function render(context) {
 
   // ---- adding ----
 
-  function parentForNew() {
-    const chosen = items.get(selected[0]);
-    return chosen === undefined ? ROOT : chosen.kind === "switch" ? chosen.id : chosen.parent;
-  }
+  const parentForNew = (kind) => items.parentForNew(selected[0], kind);
 
-  async function add(kind, parent = parentForNew()) {
+  async function add(kind, parent = parentForNew(kind)) {
     const made = await edit(kind === "switch" ? { op: "add_switches", parent, tier: parent === ROOT ? newTop() : undefined }
       : { op: "add_nodes", parent, ...gpus() });
     if (made?.made.length) show(made.made);
@@ -207,7 +204,7 @@ function render(context) {
   const gpus = () => ({ gpus: Number(range.gpus.value), gpu_model: range.model.value });
 
   async function addRange() {
-    const made = await edit({ op: "add_switches", parent: parentForNew(), count: Number(range.leaves.value),
+    const made = await edit({ op: "add_switches", parent: parentForNew("switch"), count: Number(range.leaves.value),
       nodes_each: Number(range.nodes.value), ...gpus(), prefix: "leaf-" });
     if (made?.made.length) canvas.fit();
   }
@@ -215,7 +212,7 @@ function render(context) {
   /** A button that adds at the selection when clicked, and where it is dropped when dragged onto the drawing. */
   function palette(kind, label) {
     let ghost = null;
-    const element = h("button", { class: "wb-palette", title: `click, or drag onto the drawing (${kind === "switch" ? "S" : "N"})`,
+    const element = h("button", { class: "wb-palette", title: `click: under the selected switch; or drag onto the drawing (${kind === "switch" ? "S" : "N"})`,
       onpointerdown: (event) => {
         element.setPointerCapture(event.pointerId);
         ghost = h("div", { class: "wb-ghost" }, label);
@@ -252,12 +249,14 @@ function render(context) {
   async function pasteItems(event) {
     if (!copied) return;
     event.preventDefault();
-    const made = await edit({ op: "paste", parent: parentForNew() });
+    const made = await edit({ op: "paste", parent: parentForNew("node") });
     if (made?.made.length) show(made.made.slice(0, 1));
   }
 
-  function group() {
-    return selected.length > 0 ? edit({ op: "group", ids: selected }) : say("select what the new switch shall hold", "note");
+  async function group() {
+    if (selected.length === 0) return say("select what the new switch shall hold", "note");
+    const made = await edit({ op: "group", ids: selected });
+    return made?.made.length && show(made.made);
   }
 
   function remove() {

@@ -4,8 +4,8 @@ import { h } from "./panel.js";
 const ROWS = [
   ["Draw", [
     ["S, N", "a switch, a node under the selected switch; or drag the buttons onto the drawing"],
-    ["Add", "many switches with their nodes at once: “32 switches × 16 nodes × 8 GPUs, H100”"],
-    ["G", "put a switch above what is selected"],
+    ["Add", "many switches with their nodes at once: “32 switches × 16 nodes × 8 GPUs, H100”, under the selected switch of tier 2 or more"],
+    ["G", "put a switch above what is selected, and select it"],
     ["drag", "hang an item, or all that are selected, under another switch"],
     ["F2", "rename, several by prefix and number; other fields stand in the form at the right"],
     ["C, X", "cordon a node; mark what is selected as failed; again to take it back"],
@@ -14,6 +14,7 @@ const ROWS = [
     ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo"],
   ]],
   ["Select and look", [
+    ["wheel", "zoom, once the drawing was clicked (with Ctrl at once); drag an empty place to move the picture, click it to select nothing"],
     ["arrows", "parent, first child, neighbours; Shift+click adds to the selection, Shift+drag draws a box"],
     ["/ or Ctrl+F", "search: part of a name, a regular expression, or label:key=value"],
     ["Ctrl+A, Escape", "select all that is drawn, nothing"],

@@ -67,6 +67,17 @@ export class Items {
     return found;
   }
 
+  /**
+   * Where a new switch or node is hung when an item is selected: under it, or else under the nearest switch above that
+   * can hold it. No switch is hung under one of tier 1, but beside it.
+   */
+  parentForNew(id, kind) {
+    const holds = (item) => item.kind === "switch" && (kind === "node" || item.tier > 1);
+    let found = this.byId.get(id);
+    while (found !== undefined && !holds(found)) found = this.byId.get(found.parent);
+    return found?.id ?? ROOT;
+  }
+
   hasChildren(id) {
     return (this.childIds.get(id)?.size ?? 0) > 0;
   }

@@ -21,6 +21,16 @@ test("numbers in names are numbers", () => {
   assert.deepEqual(["leaf-10", "leaf-2", "leaf-1"].sort(compareNames), ["leaf-1", "leaf-2", "leaf-10"]);
 });
 
+test("a new item is hung under the nearest switch that can hold it", () => {
+  const items = fabric(2, 2);
+  const [leaf] = items.children(1);
+  const [node] = items.children(leaf.id);
+  assert.deepEqual([1, leaf.id, node.id, undefined].map((id) => items.parentForNew(id, "node")), [1, leaf.id, leaf.id, ROOT]);
+  assert.deepEqual([1, leaf.id, node.id, undefined].map((id) => items.parentForNew(id, "switch")), [1, 1, 1, ROOT]);
+  items.set({ ...leaf, parent: ROOT });
+  assert.equal(items.parentForNew(leaf.id, "switch"), ROOT);
+});
+
 test("a large drawing is folded from the nodes upwards", () => {
   const items = fabric(100, 30);
   items.foldToFit(500);

@@ -37,13 +37,18 @@ function render(context) {
   const machine = h("div", { class: "wb-machine" });
   const table = h("div", { class: "wb-choices" });
   const suspicious = h("ul", { class: "wb-suspicious" });
-  const names = h("input", { "aria-label": "nodes", placeholder: "what is selected in the editor", size: 28 });
+  const names = h("input", { "aria-label": "nodes", placeholder: "selected in the drawing, or node-.*", size: 34,
+    title: "empty: what is selected in the drawing; else names of nodes or switches separated by commas, or patterns (RE2) of whole names" });
+  // Beside the button: the panel's own line is far above, out of sight.
+  const assigned = h("div", { role: "status" });
+  const sayAssigned = (text, kind) => assigned.replaceChildren(h("div", { class: "wb-message", "data-kind": kind }, text));
   const assigning = h("div", { class: "wb-bar", hidden: true },
-    h("label", {}, "Assign to nodes ", names), h("button", { onclick: assign }, "Assign"));
+    h("label", {}, "Assign to nodes ", names), h("button", { title: "nodes of as many GPUs have this matrix from now on", onclick: assign }, "Assign"), assigned);
   const answers = h("div", { hidden: true },
     h("div", { class: "wb-bar" },
-      h("label", {}, "k ", slider), kBox, h("label", {}, "pair counts by ", rule),
-      h("label", {}, classes, " link classes first"), h("label", {}, asymmetry, " show asymmetry"),
+      h("label", { title: "how many GPUs a pod gets" }, "GPUs to choose, k ", slider), kBox, h("label", {}, "pair counts by ", rule),
+      h("label", { title: "take bandwidths that differ by less than 10 % as equal, so that noise does not decide" }, classes, " link classes first"),
+      h("label", { title: "colour each pair by how far its two directions differ" }, asymmetry, " show asymmetry"),
       h("span", { class: "wb-ties" }, before, tie, after)),
     gpus,
     h("p", { class: "wb-quiet wb-hint" },
@@ -87,6 +92,7 @@ function render(context) {
       return;
     }
     focused = 0;
+    assigned.replaceChildren();
     show(answer);
   }
 
@@ -113,8 +119,12 @@ function render(context) {
     change({ shown: `tie ${(Math.max(view.tie, 0) + by + count) % count}` });
   }
   async function assign() {
-    const answer = await panel.attempt("assign", { names: names.value });
-    if (answer) panel.say(`assigned to ${answer.nodes.length} nodes: ${answer.nodes.slice(0, 8).join(", ")}${answer.nodes.length > 8 ? ", …" : ""}`, "note");
+    try {
+      const { nodes } = await panel.ask("assign", { names: names.value });
+      sayAssigned(`assigned to ${nodes.length} ${nodes.length === 1 ? "node" : "nodes"}: ${nodes.slice(0, 8).join(", ")}${nodes.length > 8 ? ", …" : ""}`, "note");
+    } catch (error) {
+      sayAssigned(error.message, "error");
+    }
   }
   const read = latest(async ({ row, column }) => {
     const answer = await panel.attempt("pair", { from: row, to: column });
