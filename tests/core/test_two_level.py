@@ -438,6 +438,18 @@ def test_what_cannot_win_for_one_sub_job_is_rightly_left_out(neat: bool) -> None
     assert sum(n > 0 for n in placed) > 60
 
 
+def test_every_hypernode_is_tried_where_somebody_wants_to_know() -> None:
+    left_out = 0
+    for seed in range(200):
+        short, whole = (compiled(all_at_one_stroke(random_search(random.Random(seed)))) for _ in range(2))
+        assert short.turn() == whole.turn(every=True)
+        assert (short.n_placed, short.record, short.score) == (whole.n_placed, whole.record, whole.score)
+        told, all_told = short.tried().domains.tolist(), whole.tried().domains.tolist()
+        assert [domain for domain in all_told if domain in told] == told
+        left_out += len(all_told) - len(told)
+    assert left_out > 0
+
+
 @pytest.mark.parametrize(("neat", "alike"), [(False, False), (True, False), (True, True)])
 @pytest.mark.parametrize("block", blocks(4, quick=1))
 def test_every_turn_agrees_while_others_change_the_cluster_and_queues_take_less(
