@@ -79,6 +79,10 @@ class Role:
         Index of the first pending pod in the role (pods before it exist already).
     pod_names : tuple of str, optional
         Names of existing pods; None: ``<gang>-<role>-<index>``.
+    n_gpus : int
+        Whole GPUs of one pod.
+    best_effort : bool
+        No request at all: never handled by allocate, triggers no topology logic.
     """
 
     name: str
@@ -92,16 +96,14 @@ class Role:
     pod_names: tuple[str, ...] | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+    n_gpus: int = field(init=False, repr=False, compare=False)
+    best_effort: bool = field(init=False, repr=False, compare=False)
 
-    @cached_property
-    def n_gpus(self) -> int:
-        """Whole GPUs of one pod."""
-        return sum(amount for name, amount in self.requests.items() if is_gpu_resource(name))
-
-    @cached_property
-    def best_effort(self) -> bool:
-        """No request at all: never handled by allocate, triggers no topology logic."""
-        return not any(self.requests.values())
+    def __post_init__(self) -> None:
+        # Once for all placements: a gang may have a hundred roles.
+        gpus = sum(amount for name, amount in self.requests.items() if is_gpu_resource(name))
+        object.__setattr__(self, "n_gpus", gpus)
+        object.__setattr__(self, "best_effort", not any(self.requests.values()))
 
 
 @dataclass(frozen=True)

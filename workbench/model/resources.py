@@ -52,7 +52,21 @@ def request_vector(
     missing : tuple of str
         Requested resources that no node of the snapshot has, in byte order.
     """
-    row = np.zeros(len(columns), dtype=np.int64)
+    row, missing = _row(columns, requests)
+    return np.array(row, dtype=np.int64), missing
+
+
+def request_rows(
+    columns: tuple[str, ...], requests: Iterable[Mapping[str, int]]
+) -> tuple[npt.NDArray[np.int64], tuple[tuple[str, ...], ...]]:
+    """`request_vector` of several pods: an array of shape (pods, len(columns)), and what is missing for each."""
+    found = [_row(columns, each) for each in requests]
+    rows = np.array([row for row, _ in found], dtype=np.int64).reshape(len(found), len(columns))
+    return rows, tuple(missing for _, missing in found)
+
+
+def _row(columns: tuple[str, ...], requests: Mapping[str, int]) -> tuple[list[int], tuple[str, ...]]:
+    row = [0] * len(columns)
     position = _positions(columns)
     missing = []
     for name, amount in requests.items():

@@ -12,7 +12,7 @@ from workbench.kernels.domains import pods_per_node
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Reason
-from workbench.model.resources import request_vector
+from workbench.model.resources import request_rows
 from workbench.policies.gpu.base import GpuQuestions
 
 __all__ = ["Demand", "node_reasons"]
@@ -40,9 +40,9 @@ class Demand:
 
     def __post_init__(self) -> None:
         columns = self.ledger.snapshot.resources
-        vectors = [request_vector(columns, role.requests) for role in self.gang.roles]
-        self.rows: Longs = np.array([row for row, _ in vectors], dtype=np.int64).reshape(len(vectors), len(columns))
-        self.missing = tuple(missing for _, missing in vectors)
+        self.rows: Longs
+        self.missing: tuple[tuple[str, ...], ...]
+        self.rows, self.missing = request_rows(columns, (role.requests for role in self.gang.roles))
         # By what a mask depends on: roles that agree share one array.
         self._masks: dict[tuple[int, int, bool], Bytes] = {}
 
