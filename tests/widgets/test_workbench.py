@@ -58,6 +58,15 @@ def test_a_saved_scenario_is_the_same_again(bench, tmp_path):
     again.end()
 
 
+def test_jobs_without_a_text_are_not_lost_on_the_way_to_a_file(tmp_path):
+    bench = Workbench(workbench.load("datasets/demo"))
+    with pytest.raises(InputError, match="handed in as values cannot be saved"):
+        bench.save(tmp_path / "s.json")
+    assert not (tmp_path / "s.json").exists()
+    bench.comparer.wait()
+    bench.end()
+
+
 def test_the_page_saves_and_opens_the_same_file(bench, tmp_path):
     bench.editor.edit(op="add_switches", parent=0, count=1, prefix="new-", nodes_each=2)
     bench.save(tmp_path / "s.json")

@@ -89,6 +89,11 @@ class PlacementComparer(Panel):
         return self._given + self._typed
 
     @property
+    def given(self) -> tuple[Gang, ...]:
+        """Jobs handed in as values: no text says what they are."""
+        return self._given
+
+    @property
     def policies(self) -> list[tuple[str, dict[str, Any]]]:
         """Names and parameters of what is compared."""
         return list(self._chosen)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import ipywidgets
 
+from workbench.errors import InputError
 from workbench.evaluate.choices import make_policy
 from workbench.formats.load import load
 from workbench.formats.scenario_file import ScenarioFile, job_text, parse_scenario, read_scenario, scenario_text
@@ -61,7 +62,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         Raises
         ------
         InputError
-            The file cannot be written.
+            The file cannot be written, or there are jobs that were handed in as values: a file holds texts.
         """
         write_whole(path, self._text())
 
@@ -93,6 +94,12 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         self.close()
 
     def _text(self) -> str:
+        if self.comparer.given:
+            names = ", ".join(gang.key for gang in self.comparer.given)
+            expected = "jobs as text: give `Workbench` their files, or write them under “Jobs”"
+            raise InputError(
+                "jobs handed in as values cannot be saved", source="scenario", got=names, expected=expected
+            )
         return scenario_text(ScenarioFile(self.snapshot, self.comparer.text, tuple(self.comparer.policies)))
 
     def _show(self, begun: ScenarioFile, given: Scenario | None, policies: Sequence[str] | None = None) -> None:
