@@ -121,6 +121,18 @@ def test_what_a_sub_group_looked_at_inside_the_hypernode_of_its_job():
     assert get_policy("volcano-1.15").explain(flat, document_tree()).inner == ()
 
 
+def test_tasks_that_decided_nothing_add_nothing_to_a_score():
+    wish = TopologyConstraint("hard", 1)
+    groups = tuple(SubGroup(f"w-{i}", (2 * i, 2 * i + 1), wish, 2, policy="w", match_index=i) for i in range(4))
+    role = Role("w", 8, {"cpu": 1000, "memory": 170})
+    gang = Gang("d", "j", (role,), 8, TopologyConstraint("hard", 3), sub_groups=groups, sub_grouped=True)
+    explanation = get_policy("volcano-1.15").explain(gang, document_tree(cpu=10_000, memory=2000))
+    kept = [c for c in explanation.domains if c.kept]
+    assert kept
+    # To the last bit: a sum of packed parts, taken from the score, leaves rounding behind.
+    assert [c.parts["tasks"] for c in kept] == [0.0] * len(kept)
+
+
 def test_amounts_are_written_in_units_for_people():
     asked = np.array([1500, 3 << 30, 2, 8], dtype=np.int64)
     idle = np.array([1000, 1 << 29, 2, 3], dtype=np.int64)

@@ -128,7 +128,10 @@ class SearchStory:
             if part
         }
         placed = told.pods > 0
-        found["tasks"] = float(told.score[placed].sum() - packed.sum()) * self._factor
+        # Shares of tasks are whole numbers of them; what is left of the packing's own sum is rounding.
+        tasks = self._asked.subs.total[told.sub]
+        shares = np.rint((told.score - told.parts.sum(axis=1)) * tasks) / tasks
+        found["tasks"] = float(shares[placed].sum()) * self._factor
         return found
 
     def _lacks(self, before: TwoLevel, domain: int, holds: int, stuck: int) -> str:
