@@ -21,6 +21,7 @@ from workbench.kernels.tiers import VIRTUAL_TOP, Forest
 __all__ = [
     "MAX_PODS_PER_NODE",
     "MAX_QUANTITY",
+    "MAX_SUM",
     "NO_RECORD",
     "Fill",
     "Placed",
@@ -37,6 +38,9 @@ MAX_PODS_PER_NODE = 2**31 - 1
 
 MAX_QUANTITY = 2**53
 """Largest amount of one resource: beyond it a float64 no longer holds every integer."""
+
+MAX_SUM = 2**62 - 1
+"""Largest sum of amounts, over nodes or pods: two of them still fit an int64."""
 
 MAX_PODS_PER_CALL = 10_000_000
 
@@ -513,7 +517,7 @@ class Fill:
         for name, rows in (("used", used), ("allocatable", allocatable)):
             if rows.shape != (d + 1, r):
                 raise InputError("wrong shape", source=name, got=str(rows.shape), expected=f"({d + 1}, {r})")
-            check_range(name, rows, 0, 2**62)
+            check_range(name, rows, 0, MAX_SUM)
         start, holders = as_array("node_start", node_start, np.int64, 1), as_array("node", node_domains, np.int32, 1)
         check_length("node_start", start, self._n + 1)
         check_range("node_start", start, 0, holders.shape[0])

@@ -23,6 +23,7 @@ from workbench.kernels.domains import (
     MAX_PODS_PER_CALL,
     MAX_QUANTITY,
     MAX_SCORE,
+    MAX_SUM,
     MAX_WEIGHT,
     NO_RECORD,
     ScoreWeights,
@@ -146,7 +147,7 @@ class Nodes:
     Parameters
     ----------
     idle, used, allocatable : ndarray of shape (n, r), int64
-        In base units, at most 2**53; idle may be negative.
+        In base units, at most `MAX_QUANTITY`; idle may be negative. Sums go up to `MAX_SUM`.
     domain_used, domain_allocatable : ndarray of shape (d + 1, r), int64
     idle_at_open : ndarray of shape (d + 1, r), int64
         When the session began: what "large enough" is measured by.
@@ -377,10 +378,9 @@ class TwoLevel:
         idle = _amounts("idle", nodes.idle, (n, r), -MAX_QUANTITY)
         used = _amounts("used", nodes.used, (n, r), 0)
         allocatable = _amounts("allocatable", nodes.allocatable, (n, r), 0)
-        largest = 2**62
-        domain_used = _amounts("domain_used", nodes.domain_used, (d + 1, r), 0, largest)
-        domain_allocatable = _amounts("domain_allocatable", nodes.domain_allocatable, (d + 1, r), 0, largest)
-        idle_at_open = _amounts("idle_at_open", nodes.idle_at_open, (d + 1, r), -largest, largest)
+        domain_used = _amounts("domain_used", nodes.domain_used, (d + 1, r), 0, MAX_SUM)
+        domain_allocatable = _amounts("domain_allocatable", nodes.domain_allocatable, (d + 1, r), 0, MAX_SUM)
+        idle_at_open = _amounts("idle_at_open", nodes.idle_at_open, (d + 1, r), -MAX_SUM, MAX_SUM)
         packing = as_array("packing", packing, np.float64, 1)
         check_length("packing", packing, r)
         check_range("packing", packing, 0, MAX_WEIGHT)
@@ -471,7 +471,7 @@ class TwoLevel:
             job.grouped,
             job.limit is not None,
             0 if job.limit is None else job.limit,
-            None if job.minimum is None else _amounts("minimum", job.minimum, (r,), 0),
+            None if job.minimum is None else _amounts("minimum", job.minimum, (r,), 0, MAX_SUM),
             names,
             counts,
             _RULES[job.after_failure],
@@ -508,8 +508,8 @@ class TwoLevel:
             _numbers("policy", subs.policy, s, -1, len(job.wanted) - 1),
             rank,
             _numbers("record", subs.record, s, NO_RECORD, d - 1),
-            _amounts("request", subs.request, (s, r), 0),
-            _amounts("pending", subs.pending, (s, r), 0),
+            _amounts("request", subs.request, (s, r), 0, MAX_SUM),
+            _amounts("pending", subs.pending, (s, r), 0, MAX_SUM),
             running_start,
             running,
         )

@@ -103,3 +103,5 @@ def test_min_resources_are_what_the_pod_group_says():
     assert min_resources(gang(), ("cpu", "memory")) is None
     given = dataclasses.replace(gang(), min_resources={"cpu": 7, "requests.cpu": 9})
     assert min_resources(given, ("cpu", "memory")).tolist() == [7, 0]
+    beyond = dataclasses.replace(gang(), min_resources={"cpu": 2**70})
+    assert min_resources(beyond, ("cpu",)).tolist() == [2**62 - 1]

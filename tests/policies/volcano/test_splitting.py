@@ -57,6 +57,14 @@ def test_running_pods_count_and_weigh_in_the_sub_group_that_names_them() -> None
     assert (default.n_pods, default.total, default.priority) == (0, 1, 0)
 
 
+def test_sums_that_no_cluster_holds_do_not_overflow() -> None:
+    roles = (Role("w", 5000, {"cpu": 2**52}), Role("v", 3, {"cpu": 5, "memory": 7}))
+    group = SubGroup("v-0", (0, 5000), LEAF, 2, policy="v")
+    first, default = parts(Gang("d", "j", roles, 3, sub_groups=(group,), sub_grouped=True))
+    assert first.pending.tolist()[:2] == [2**52 + 5, 7]
+    assert default.pending.tolist()[:2] == [2**62 - 1, 14]
+
+
 def test_a_job_without_sub_groups_is_one_sub_job_with_its_own_minimum() -> None:
     gang = Gang("d", "j", (Role("w", 4, {"cpu": 1000}),), 3, LEAF)
     (only,) = parts(gang)

@@ -85,6 +85,24 @@ def test_without_the_gradients_of_the_plugin_no_tier_restricts_a_job(gang, plugi
     assert any("gives no gradients" in warning for warning in placement.warnings)
 
 
+@pytest.mark.parametrize("sub_groups", [(), parts(4, 2)], ids=["a job", "its sub-groups"])
+def test_what_all_pods_ask_for_may_be_more_than_an_amount_on_one_node(sub_groups):
+    disk = 2**52
+    role = Role("worker", 4, {"cpu": disk})
+    wish = TopologyConstraint("hard", 2)
+    options = {"min_resources": {"cpu": 4 * disk}, "sub_groups": sub_groups, "sub_grouped": bool(sub_groups)}
+    gang, cluster = Gang("d", "j", (role,), 4, wish, **options), document_tree(cpu=disk, gpus=0)
+    placement = get_policy("volcano-1.15").place(gang, cluster.ledger())
+    assert placement.node.tolist() == [0, 1, 2, 3]
+
+
+def test_a_job_that_asks_for_more_than_can_be_counted_is_pending():
+    role = Role("worker", 5000, {"cpu": 2**52})
+    gang = Gang("d", "j", (role,), 5000, TopologyConstraint("hard", 3), min_resources={"cpu": 5000 * 2**52})
+    refusal = get_policy("volcano-1.15").place(gang, document_tree(cpu=2**52, gpus=0).ledger())
+    assert refusal.reasons[0].message.endswith("best s6 (tier 3) holds 8 of 5000")
+
+
 def test_too_few_sub_groups_are_told_alike_by_place_and_by_a_session():
     gang = grouped(4, 2, min_available=2, min_subgroups={"w": 3})
     policy, cluster = get_policy("volcano-1.15"), document_tree()

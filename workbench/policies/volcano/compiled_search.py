@@ -12,6 +12,7 @@ from workbench.kernels.fading import Fading
 from workbench.kernels.two_level import Job, Nodes, Shape, TwoLevel
 from workbench.kernels.two_level import SubJobs as SubJobColumns
 from workbench.policies.base import Request
+from workbench.policies.volcano.enqueue import min_resources
 from workbench.policies.volcano.job_parts import JobProgress, cache_names
 from workbench.policies.volcano.splitting import SubJobs
 
@@ -44,9 +45,6 @@ def compiled_search(
     progress = JobProgress.start(gang, snapshot)
     cached = cache_names(gang)
     numbers = {name: i for i, name in enumerate(dict.fromkeys(cached))}
-    minimum = None
-    if gang.min_resources is not None:
-        minimum = np.array([gang.min_resources.get(name, 0) for name in snapshot.resources], dtype=np.int64)
     policies = list(gang.min_subgroups)
     all_needed = progress.min_available == progress.total
     job = Job(
@@ -59,7 +57,7 @@ def compiled_search(
         after_failure="stop" if all_needed else "by-minimums",
         grouped=gang.sub_grouped,
         limit=limit,
-        minimum=minimum,
+        minimum=min_resources(gang, snapshot.resources),
         record=record,
         wanted=np.array([gang.min_subgroups[name] for name in policies], dtype=np.int64),
     )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workbench.kernels.domains import MAX_SUM
 from workbench.model.gang import Gang
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot
@@ -25,11 +26,12 @@ DEFAULT_FACTOR = 1.2
 def min_resources(gang: Gang, resources: Sequence[str]) -> Longs | None:
     """minResources of the job's PodGroup in the columns of a snapshot; None: it has none, nothing holds the job back.
 
-    Names that no node has are left out, as in Volcano, which compares what nodes offer.
+    Names that no node has are left out, as in Volcano, which compares what nodes offer; beyond `MAX_SUM` an amount is
+    more than any cluster has, however much.
     """
     if gang.min_resources is None:
         return None
-    return np.array([gang.min_resources.get(name, 0) for name in resources], dtype=np.int64)
+    return np.array([min(gang.min_resources.get(name, 0), MAX_SUM) for name in resources], dtype=np.int64)
 
 
 @dataclass(eq=False)

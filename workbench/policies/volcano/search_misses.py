@@ -17,6 +17,7 @@ from workbench.kernels.two_level import Tried
 from workbench.model.placement import NearestMiss
 from workbench.policies.base import Request
 from workbench.policies.volcano.constraints import Limits
+from workbench.policies.volcano.enqueue import min_resources
 from workbench.policies.volcano.explaining import lacking
 from workbench.policies.volcano.gradients import Gradients, large_enough
 from workbench.policies.volcano.splitting import SubJobs
@@ -63,10 +64,7 @@ class Asked:
     @property
     def minimum(self) -> Longs | None:
         """minResources of the PodGroup; None: absent, every HyperNode passes."""
-        given = self.request.gang.min_resources
-        if given is None:
-            return None
-        return np.array([given.get(name, 0) for name in self.request.snapshot.resources], dtype=np.int64)
+        return min_resources(self.request.gang, self.request.snapshot.resources)
 
     def large(self, amount: Longs) -> npt.NDArray[np.bool_]:
         """Whether each HyperNode, the virtual top last, was as large as an amount."""

@@ -11,6 +11,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from workbench.kernels.domains import MAX_SUM
 from workbench.model.gang import Gang
 from workbench.model.resources import request_vector
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
@@ -186,8 +187,12 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
     first = np.concatenate([_ONE_ZERO[: len(key)], (key[1:] != key[:-1]).nonzero()[0] + 1, [len(key)]])
     counts = first[1:] - first[:-1]
     roles, owners = role_of[positions[first[:-1]]], key[first[:-1]] // len(place)
-    pending = np.zeros((s, len(snapshot.resources)), dtype=np.int64)
-    np.add.at(pending, owners, counts[:, None] * demand.rows[roles])
+    # In int64, or where that might overflow in numbers of any size: beyond `MAX_SUM` it is more than any cluster has.
+    wide = gang.n_pods * int(demand.rows.max(initial=0)) > MAX_SUM
+    pending = np.zeros((s, len(snapshot.resources)), dtype=object if wide else np.int64)
+    np.add.at(pending, owners, counts[:, None] * demand.rows[roles].astype(pending.dtype, copy=False))
+    if wide:
+        pending = np.minimum(pending, MAX_SUM).astype(np.int64)
     n_running = np.array([len(mine) for mine in runs], dtype=np.int64)
     counted = n_running.copy()
     minimum = [group.min_available for group in groups]
@@ -250,6 +255,7 @@ def _with_running(pending: Longs, runs: Sequence[Sequence[RunningPod]], snapshot
         if mine:
             request = pending.copy() if request is pending else request
             request[i] += np.sum([request_vector(snapshot.resources, pod.requests)[0] for pod in mine], axis=0)
+            np.minimum(request[i], MAX_SUM, out=request[i])
     return request
 
 
