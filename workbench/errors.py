@@ -74,6 +74,10 @@ class InputError(WorkbenchError, ValueError):
             expected=self.expected,
         )
 
+    def of(self, source: str) -> InputError:
+        """The same error of a text that whoever gave it knows by this name, whatever it was read as."""
+        return type(self)(self.message, source=source, where=self.where, got=self.got, expected=self.expected)
+
 
 class UnknownNameError(WorkbenchError, KeyError):
     """A name that is not in a registry, table or list; close names are offered.

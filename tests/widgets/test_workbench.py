@@ -89,6 +89,8 @@ def test_manifests_are_opened_too_and_a_bad_file_changes_nothing(bench):
     for text in ("a: b: c", '{"workbench_scenario":2}', '{"workbench_scenario":1,"policies":[{"name":"nobody"}]}'):
         assert refused(bench._bar, "open", text=text, name="bad.json")
         assert bench.children is before
+    # The file is called what the person calls it.
+    assert refused(bench._bar, "open", text="a: b: c", name="bad.yaml").startswith("bad.yaml: line 1")
     manifests = "\n---\n".join(Path(f"datasets/demo/{name}.yaml").read_text() for name in ("cluster", "jobs"))
     ask(bench._bar, "open", text=manifests, name="all.yaml")
     assert len(bench.editor.snapshot.topology.node_names) == 8 and len(bench.comparer.gangs) == 4

@@ -249,8 +249,7 @@ class TopologyEditor(Panel):
         try:
             cluster = load_objects("-", stdin=str(body.get("text", "")), format=body.get("format") or None)
         except InputError as error:
-            place = {"where": error.where, "got": error.got, "expected": error.expected}
-            raise InputError(error.message, source=name, **place) from None
+            raise error.of(name) from None
         wanted = draft_of(cluster.hypernodes.values(), cluster.nodes.values())
         if not len(wanted):
             raise InputError("no HyperNode and no Node", source=name, expected="a topology")

@@ -79,8 +79,11 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         begun = parse_scenario(text.encode(), name)
         given = Scenario(begun.snapshot, ()) if begun is not None and begun.snapshot is not None else None
         if begun is None:
-            given = Scenario(load("-", stdin=text).snapshot, ())
-            begun = ScenarioFile(given.snapshot, job_text("-", stdin=text))
+            try:
+                given = Scenario(load("-", stdin=text).snapshot, ())
+                begun = ScenarioFile(given.snapshot, job_text("-", stdin=text))
+            except InputError as error:
+                raise error.of(name) from None
         before = (self.editor, self.matrices, self.comparer)
         self._show(begun, given)
         for panel in before:
