@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import InputError
+from workbench.objects.node import read_node
+from workbench.objects.pod import read_pod_spec
 from workbench.objects.quantity import parse_quantity, read_resources, to_base_units
 
 # Decimal is the third judge: 28 digits hold every value that is generated here exactly.
@@ -82,6 +84,17 @@ def test_an_amount_that_int64_arrays_cannot_add_up_is_refused() -> None:
     assert to_base_units("memory", "4E") == 4 * 10**18
     with pytest.raises(InputError, match="2\\^62"):
         to_base_units("memory", "8Ei")
+
+
+def test_no_node_and_no_pod_has_more_than_the_kernels_count_exactly() -> None:
+    status = {"allocatable": {"memory": "8Pi"}}
+    assert read_node({"metadata": {"name": "n"}, "status": status}).allocatable == {"memory": 2**53}
+    with pytest.raises(InputError, match=r"status.allocatable\['memory'\].*2\^53"):
+        read_node({"metadata": {"name": "n"}, "status": {"allocatable": {"memory": "9Pi"}}})
+    container = {"name": "c", "resources": {"requests": {"memory": "5Pi"}}}
+    assert read_pod_spec({"containers": [container]}, "spec").requests == {"memory": 5 * 2**50}
+    with pytest.raises(InputError, match=r"spec.containers\['memory'\].*found 11258999068426240.*2\^53"):
+        read_pod_spec({"containers": [container, container]}, "spec")
 
 
 def test_the_error_of_a_resource_list_names_the_resource() -> None:

@@ -12,7 +12,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CPU", "MEMORY", "PODS", "UNLIMITED", "is_gpu_resource", "request_vector", "resource_columns"]
+from workbench.kernels.domains import MAX_QUANTITY
+
+__all__ = ["CPU", "MAX_AMOUNT", "MEMORY", "PODS", "UNLIMITED", "is_gpu_resource", "request_vector", "resource_columns"]
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -20,6 +22,9 @@ PODS = "pods"
 
 # Amount of a resource that a node does not declare but that is not scarce either (its number of pods).
 UNLIMITED = 1 << 40
+
+#: Largest amount of one resource on a node, and of one pod; sums over nodes and pods may be larger.
+MAX_AMOUNT = MAX_QUANTITY
 
 _GPU_RESOURCES = frozenset({"nvidia.com/gpu", "amd.com/gpu", "gpu", "huawei.com/npu"})
 

@@ -11,7 +11,7 @@ from workbench.model.labels import Taint
 from workbench.model.resources import is_gpu_resource
 from workbench.objects.fields import get_bool, get_map, get_maps, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata
-from workbench.objects.quantity import read_resources
+from workbench.objects.quantity import check_amounts, read_resources
 
 __all__ = ["Node", "read_node"]
 
@@ -53,6 +53,7 @@ def read_node(data: Mapping[str, Any]) -> Node:
         for path, item in get_maps(spec, "taints", "spec")
     )
     allocatable = read_resources(status, offered, "status")
+    check_amounts(allocatable, f"status.{offered}")
     for name, amount in allocatable.items():
         if amount > MAX_GPUS and is_gpu_resource(name):
             raise wrong(f"status.{offered}[{name!r}]", amount, f"at most {MAX_GPUS} GPUs in one node")

@@ -10,7 +10,7 @@ from workbench.model.labels import NODE_NAME_FIELD, NodeFilter, Requirement, Tol
 from workbench.model.resources import is_gpu_resource
 from workbench.objects.fields import child, get_int, get_list, get_map, get_maps, get_text, get_texts, wrong
 from workbench.objects.metadata import Metadata, read_metadata
-from workbench.objects.quantity import read_resources
+from workbench.objects.quantity import check_amounts, read_resources
 
 __all__ = ["Pod", "PodSpec", "PodTemplate", "read_pod", "read_pod_spec", "read_template"]
 
@@ -142,6 +142,7 @@ def _pod_requests(spec: Mapping[str, Any], containers: list[dict[str, int]], whe
         _raise_to(total, peak)
     if spec.get("overhead") is not None:
         _add(total, read_resources(spec, "overhead", where))
+    check_amounts(total, child(where, "containers"))
     return total
 
 

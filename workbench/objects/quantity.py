@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.model.resources import CPU
+from workbench.model.resources import CPU, MAX_AMOUNT
 from workbench.objects.fields import shown, wrong
 
-__all__ = ["parse_quantity", "read_resources", "to_base_units"]
+__all__ = ["check_amounts", "parse_quantity", "read_resources", "to_base_units"]
 
 _GRAMMAR = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?[0-9]{1,3}))?", re.ASCII)
 
@@ -92,6 +92,14 @@ def to_base_units(resource: str, value: Any) -> int:
     if type(value) is int or type(value) is float:
         return _base_units(resource, repr(value))
     raise InputError("not a quantity", got=shown(value), expected=_EXPECTED)
+
+
+def check_amounts(amounts: Mapping[str, int], where: str) -> None:
+    """Refuse amounts that are more than one node may hold; `where` is the place of the resource list."""
+    for name, amount in amounts.items():
+        if amount > MAX_AMOUNT:
+            expected = f"at most {MAX_AMOUNT} (2^53) in one node or pod"
+            raise InputError("too large an amount", where=f"{where}[{name!r}]", got=str(amount), expected=expected)
 
 
 def read_resources(data: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
