@@ -138,6 +138,16 @@ def test_amounts_are_written_in_units_for_people():
     idle = np.array([1000, 1 << 29, 2, 3], dtype=np.int64)
     text = lacking(("cpu", "memory", "pods", "nvidia.com/gpu"), asked, idle)
     assert text == "cpu: 1.5 asked, 1 idle, memory: 3 GiB asked, 0.5 GiB idle, nvidia.com/gpu: 8 asked, 3 idle"
+    disk, pages = "ephemeral-storage", "hugepages-1Gi"
+    text = lacking(("memory", disk, pages), np.array([1 << 45, 3 << 29, 4 << 30]), np.array([1 << 44, 0, 2 << 30]))
+    assert text.split(", ") == [
+        "memory: 32,768 GiB asked",
+        "16,384 GiB idle",
+        f"{disk}: 1.5 GiB asked",
+        "0 GiB idle",
+        f"{pages}: 4 GiB asked",
+        "2 GiB idle",
+    ]
 
 
 @pytest.mark.parametrize("name", GANGS)

@@ -34,6 +34,9 @@ _PARTS = (
     ("balanced", "balanced"),
 )
 
+#: Resources that are counted in bytes, beside huge pages.
+_BYTES = (MEMORY, "ephemeral-storage")
+
 
 def lacking(resources: Sequence[str], asked: Longs, idle: Longs) -> str:
     """Every resource of which less is idle than asked: ``nvidia.com/gpu: 24 asked, 16 idle``; empty where none is."""
@@ -47,7 +50,11 @@ def lacking(resources: Sequence[str], asked: Longs, idle: Longs) -> str:
 def _amount(resource: str, amount: int) -> str:
     if resource == CPU:
         return f"{amount / 1000:,g}"
-    return f"{amount / 2**30:,.4g} GiB" if resource == MEMORY else f"{amount:,}"
+    if resource not in _BYTES and not resource.startswith("hugepages-"):
+        return f"{amount:,}"
+    gib = amount / 2**30
+    # A whole cluster has tens of thousands, which `g` would write as 1.638e+04.
+    return f"{gib:,.0f} GiB" if gib >= 1000 else f"{gib:,.4g} GiB"
 
 
 def above_text(tier: int, highest: int) -> str:
