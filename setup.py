@@ -54,6 +54,7 @@ extensions = [extension(name, f"workbench/_core/{name}.pyx") for name in KERNELS
 extensions.append(extension("_cyutil", f"build/cython-{mode}/_cyutil.c"))
 
 setup(
+    options={"build_ext": {"parallel": os.cpu_count() or 1}},
     packages=find_packages(include=["workbench", "workbench.*"]),
     package_data={"": ["*.pyi", "*.pyx", "*.pxd", "*.pxi", "py.typed", "templates/*", "static/*", "link-speeds.csv"]},
     ext_modules=cythonize(

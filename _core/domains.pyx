@@ -154,7 +154,7 @@ cdef class Fill:
     cdef int64_t log_mask, log_end
     # topology
     cdef bint topology
-    cdef object keep
+    cdef object keep, keep_of_fading
     cdef Closeness closeness
     cdef Groups by_leaf
     cdef bint roots_meet, update_record
@@ -464,7 +464,7 @@ cdef class Fill:
         cdef const int32_t* holders = NULL
         if column.shape[0] == 0 or self.c == 0 or self.r == 0:
             return
-        self.keep = (ring_of, around, column, by_tier, packing, allocatable, node_start, node_domains)
+        self.keep_of_fading = (ring_of, around, column, by_tier, packing, allocatable, node_start, node_domains)
         if node_domains.shape[0]:
             holders = &node_domains[0]
         self.fading.totals = Totals(

@@ -38,6 +38,7 @@ cdef extern from *:
     static void* wb_claim(size_t size) {
         int at;
         wb_block* block;
+        if (size > (size_t)1 << 60) return NULL;    /* no class is as large */
         size = wb_round(size, &at);
         if (at >= 0 && wb_kept[at] != NULL) {
             block = wb_kept[at];

@@ -1,6 +1,7 @@
 """Every availability state of one machine at once: the best bottleneck of each, and the bottleneck of given sets.
 
-Besides, which nodes of a cluster are alike in state and question. Owns the values only, for tables over many states; which set is chosen, ties and certificates are ``bottleneck``'s part.
+Besides, which nodes of a cluster are alike in state and question. Owns the values only, for tables over many states;
+which set is chosen, ties and certificates are ``bottleneck``'s part.
 Validation and errors in words are ``workbench.kernels.states``' part.
 """
 
