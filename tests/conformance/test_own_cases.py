@@ -13,8 +13,9 @@ from tests.conformance.runners import AREAS
 OWN = list(items(Path(__file__).parent / "own", AREAS))
 
 
-@pytest.mark.parametrize("item", OWN, ids=[item.id for item in OWN])
-def test_case(item):
+# The name `test_case` and bare ids belong to the folder of the option `--cases`.
+@pytest.mark.parametrize("item", OWN, ids=[f"own/{item.id}" for item in OWN])
+def test_own(item):
     assert not item.problem and not item.skip
     AREAS[item.area].run(item.file, item.case)
 
