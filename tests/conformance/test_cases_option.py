@@ -15,7 +15,8 @@ TREE = [{"name": "s0", "tier": 1, "parent": "s1"}, {"name": "s1", "tier": 2, "pa
 
 
 def lca_case(name: str, want: str, op: str = "lca") -> dict[str, object]:
-    return {"id": name, "input": {"op": op, "hypernodes": TREE, "a": "s0", "b": "s1"}, "expected": {"lca": want}}
+    given = {"op": op, "hypernodes": TREE, "a": "s0", "b": "s1"}
+    return {"id": name, "release": "both", "input": given, "expected": {"lca": want}}
 
 
 def run(folder: Path) -> tuple[int, dict[str, str], str]:
