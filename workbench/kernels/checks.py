@@ -28,9 +28,6 @@ def as_array(name: str, value: object, dtype: DTypeLike, ndim: int) -> NDArray[A
         # The usual case first: to make a dtype to compare with takes longer than the rest.
         return value if value.flags.c_contiguous else np.ascontiguousarray(value)
     expected = np.dtype(dtype)
-    # What is right is let through at once: an array of another byte order is no equal dtype.
-    if type(value) is np.ndarray and value.dtype == expected and value.ndim == ndim and value.flags.c_contiguous:
-        return value
     if not isinstance(value, np.ndarray):
         raise InputError("not a numpy array", source=name, got=type(value).__name__, expected=f"{expected} array")
     if value.dtype != expected or not value.dtype.isnative:
