@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from workbench._core import domains as _core
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.checks import as_array, check_length, check_range
-from workbench.kernels.fading import Fading
+from workbench.kernels.fading import MAX_WEIGHT, Fading
 from workbench.kernels.tiers import VIRTUAL_TOP, Forest
 
 __all__ = [
@@ -43,8 +43,6 @@ MAX_SUM = 2**62 - 1
 """Largest sum of amounts, over nodes or pods: two of them still fit an int64."""
 
 MAX_PODS_PER_CALL = 10_000_000
-
-MAX_WEIGHT = 1_000_000
 
 MAX_SCORE = 1e12
 

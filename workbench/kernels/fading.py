@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from workbench.errors import InputError
 from workbench.kernels.checks import as_array, check_length, check_range
 
-__all__ = ["Fading", "Rings"]
+__all__ = ["MAX_WEIGHT", "Fading", "Rings"]
 
 MAX_WEIGHT = 1_000_000
+"""Of a resource or a part of a score."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

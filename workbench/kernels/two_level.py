@@ -24,12 +24,11 @@ from workbench.kernels.domains import (
     MAX_QUANTITY,
     MAX_SCORE,
     MAX_SUM,
-    MAX_WEIGHT,
     NO_RECORD,
     ScoreWeights,
     TopologyScores,
 )
-from workbench.kernels.fading import Fading, Rings
+from workbench.kernels.fading import MAX_WEIGHT, Fading, Rings
 from workbench.kernels.tiers import VIRTUAL_TOP, Forest
 
 __all__ = ["VERDICTS", "DomainTree", "Job", "Nodes", "Shape", "SubJobs", "Told", "Tried", "TwoLevel"]

@@ -14,7 +14,17 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import MAX_QUANTITY
 
-__all__ = ["CPU", "MAX_AMOUNT", "MEMORY", "PODS", "UNLIMITED", "is_gpu_resource", "request_vector", "resource_columns"]
+__all__ = [
+    "CPU",
+    "MAX_AMOUNT",
+    "MEMORY",
+    "PODS",
+    "UNLIMITED",
+    "is_gpu_resource",
+    "request_rows",
+    "request_vector",
+    "resource_columns",
+]
 
 CPU = "cpu"
 MEMORY = "memory"
