@@ -125,11 +125,7 @@ class Volcano115(VolcanoPolicy):
         story = self.story(request, asked, None if request.recorder is None else self.search(request, asked))
         score = 0.0
         while search.pods_left:
-            mark = search.n_placed
-            found = search.turn(every=story is not None)
-            if story is not None:
-                story.tell(search, mark, found)
-            if not found:
+            if not _turn(search, story):
                 break
             score += search.score
         if not search.ready:
@@ -200,6 +196,16 @@ class Volcano115(VolcanoPolicy):
         scores = topology_scores_newest(topology, self._parameters.weight)
         search = self._prepare(request, subs, [NO_RECORD] * len(subs), NO_RECORD, limits, scores)
         return Prepared(search, subs, limits.warnings, _has_topology(gang))
+
+
+def _turn(search: TwoLevel, story: SearchStory | None) -> bool:
+    """One turn, told to whoever wants to know; False: no HyperNode has a solution."""
+    if story is None:
+        return search.turn()
+    mark = search.n_placed
+    found = search.turn(every=True)
+    story.tell(search, mark, found)
+    return found
 
 
 class _NewestTurns(Turns):
@@ -324,11 +330,7 @@ class _SearchTurns(_NewestTurns):
         story = self._policy.story(request, asked, before)
         self.over = True
         while search.pods_left:
-            mark = search.n_placed
-            found = search.turn(every=story is not None)
-            if story is not None:
-                story.tell(search, mark, found)
-            if not found:
+            if not _turn(search, story):
                 break
             self.score += search.score
             if not every:
