@@ -58,6 +58,22 @@ class Topology:
     total: int
 
 
+def how_full(
+    packing: list[float], request: list[int], nodes: list[int], used: list[list[int]], allocatable: list[list[int]]
+) -> float:
+    """Weighted mean of what is used on some nodes with a request added; 0 where a resource overflows."""
+    score = weights = 0.0
+    for k, (weight, asked) in enumerate(zip(packing, request, strict=True)):
+        if asked > 0 and weight > 0:
+            after = sum(used[n][k] for n in nodes) + asked
+            whole = sum(allocatable[n][k] for n in nodes)
+            if after > whole:
+                return 0.0
+            score += weight * after / max(whole, 1)
+            weights += weight
+    return score / weights if weights else 0.0
+
+
 @dataclass
 class Fading:
     """How full the domains around a node become with one more pod."""
@@ -81,16 +97,7 @@ class Fading:
         return (score / weights if weights else score) * 100.0 * self.scale
 
     def full(self, nodes: list[int], request: list[int]) -> float:
-        score = weights = 0.0
-        for k, (weight, asked) in enumerate(zip(self.packing, request, strict=True)):
-            if asked > 0 and weight > 0:
-                after = sum(self.used[n][k] for n in nodes) + asked
-                whole = sum(self.allocatable[n][k] for n in nodes)
-                if after > whole:
-                    return 0.0
-                score += weight * after / max(whole, 1)
-                weights += weight
-        return score / weights if weights else 0.0
+        return how_full(self.packing, request, nodes, self.used, self.allocatable)
 
 
 @dataclass

@@ -206,17 +206,7 @@ class Search:
         return NOWHERE
 
     def packed(self, domain: int, sub: Sub) -> float:
-        nodes = self.tree.nodes_of(domain)
-        score = total = 0.0
-        for k, (weight, asked) in enumerate(zip(self.packing, sub.request, strict=True)):
-            if asked > 0 and weight > 0:
-                after = sum(self.used[n][k] for n in nodes) + asked
-                whole = sum(self.allocatable[n][k] for n in nodes)
-                if after > whole:
-                    return 0.0
-                score += weight * after / max(whole, 1)
-                total += weight
-        return score / total if total else 0.0
+        return slow.how_full(self.packing, sub.request, self.tree.nodes_of(domain), self.used, self.allocatable)
 
     def faded(self) -> slow.Fading | None:
         if self.fading is None:
