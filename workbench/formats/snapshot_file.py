@@ -25,7 +25,7 @@ from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.labels import NODE_NAME_FIELD, NodeLabels, NodeTaints, Taint
 from workbench.model.links import SuspiciousLinks
 from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
-from workbench.model.switches import SwitchStates, SwitchTable
+from workbench.model.switches import MOST_NODES_PER_SWITCH, SwitchStates, SwitchTable
 from workbench.model.topology import DomainSpec, Problem, Topology
 from workbench.objects.fields import child, get_bool, get_list, get_map, get_maps, get_text, wrong
 
@@ -249,7 +249,9 @@ def _switches(data: Mapping[str, Any], n: int, order: npt.NDArray[np.int64]) -> 
         unhealthy.append(get_bool(item, "unhealthy", path))
     preset = SwitchStates(np.array(states, dtype=np.int8), np.array(unhealthy, dtype=np.bool_))
     most = [data.get("nodes_per_switch")]
-    per_switch = int(_ints({"nodes_per_switch": most}, "nodes_per_switch", "switches", (1,), 1, 2**31 - 1)[0])
+    per_switch = int(
+        _ints({"nodes_per_switch": most}, "nodes_per_switch", "switches", (1,), 1, MOST_NODES_PER_SWITCH)[0]
+    )
     return SwitchTable.build(rows, n, per_switch, preset, get_text(data, "level", "switches"))
 
 

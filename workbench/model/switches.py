@@ -23,6 +23,7 @@ __all__ = [
     "IS_HEALTHY",
     "IS_SHARED",
     "LABELS",
+    "MOST_NODES_PER_SWITCH",
     "RANK_ANNOTATION",
     "SHARED",
     "SHARED_ADDRESS",
@@ -32,6 +33,9 @@ __all__ = [
     "job_kind",
     "switches_of_hypernodes",
 ]
+
+#: Logical switches have a column for each; no switch has as many ports.
+MOST_NODES_PER_SWITCH = 100_000
 
 Ints = npt.NDArray[np.int32]
 Bytes = npt.NDArray[np.int8]

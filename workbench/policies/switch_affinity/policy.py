@@ -18,7 +18,7 @@ from workbench.errors import InternalError
 from workbench.kernels.switches import free_under_switches
 from workbench.model.placement import NearestMiss, Reason
 from workbench.model.switch_book import JobPods, SwitchBook
-from workbench.model.switches import LABELS, SHARED, SwitchTable
+from workbench.model.switches import LABELS, MOST_NODES_PER_SWITCH, SHARED, SwitchTable
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.baselines import GangFirstFit
 from workbench.policies.demand import node_reasons
@@ -50,7 +50,9 @@ class TableParameters:
     """Parameters of every version."""
 
     default_label: str = parameter("null", "tor-affinity of jobs that carry no such label", choices=LABELS)
-    nodes_per_switch: int = parameter(0, "nodes under one switch (M); 0: as the switch table says", low=0)
+    nodes_per_switch: int = parameter(
+        0, "nodes under one switch (M); 0: as the switch table says", low=0, high=MOST_NODES_PER_SWITCH
+    )
 
 
 @dataclass(frozen=True)
