@@ -12,6 +12,7 @@ from hypothesis import given
 from tests.fabrics import document_tree, snapshot
 from tests.policies.random_cases import random_cluster, random_gang, seeds
 from tests.profiles import max_examples
+from workbench.errors import CapacityError, InputError
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
@@ -22,6 +23,13 @@ from workbench.policies.progress import Progress
 NODE = [info.name for info in list_policies() if info.kind == "node"]
 GPU = [info.name for info in list_policies() if info.kind == "gpu"]
 EVERY = [*NODE, *(info.name for info in list_policies() if info.kind == "whole"), *(f"allocate+{gpu}" for gpu in GPU)]
+
+NUMBERS = [
+    (info.name, f"allocate+{info.name}" if info.kind == "gpu" else info.name, p)
+    for info in list_policies()
+    for p in info.parameters
+    if p.type in ("integer", "number", "table")
+]
 
 MATRIX = BandwidthMatrix(np.array([[0, 9, 5, 1], [9, 0, 1, 5], [5, 1, 0, 9], [1, 5, 9, 0]], dtype=np.float64))
 
@@ -212,3 +220,17 @@ def test_a_policy_without_sub_groups_says_that_it_places_one_group(name):
     gang = Gang("d", "j", roles, 2, sub_groups=(SubGroup("w-0", (0, 1), None, 2),), sub_grouped=True)
     result = get_policy(name).place(gang, document_tree().ledger())
     assert any("knows no sub-groups" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize(("owner", "spec", "info"), NUMBERS, ids=[f"{owner}-{info.name}" for owner, _, info in NUMBERS])
+def test_a_number_of_any_size_is_taken_or_refused_by_the_name_of_its_parameter(owner, spec, info):
+    _, cluster, gang = case(1)
+    name = f"gpu.{info.name}" if spec != owner else info.name
+    limits = () if info.high is None else (info.high, info.high + 1)
+    for value in (*limits, 2**31, 2**63, "1e300", "9" * 400):
+        given = {"cpu": value} if info.type == "table" else value
+        try:
+            get_policy(spec, **{name: given}).schedule([gang], cluster)
+        except (InputError, CapacityError) as error:
+            assert info.name in str(error)
+            assert value != info.high

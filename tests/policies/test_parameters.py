@@ -6,7 +6,7 @@ from workbench.errors import InputError
 from workbench.policies.parameters import ParameterInfo
 
 INTEGER = ParameterInfo("n", "integer", 1, "", low=0, high=5)
-NUMBER = ParameterInfo("x", "number", 1.0, "", low=0)
+NUMBER = ParameterInfo("x", "number", 1.0, "", low=0, high=1_000_000)
 FLAG = ParameterInfo("f", "flag", False, "")
 TEXT = ParameterInfo("t", "text", "min", "", choices=("min", "max"))
 TABLE = ParameterInfo("m", "table", {}, "", low=0)
@@ -38,6 +38,11 @@ REFUSED = [
     (INTEGER, "2.0"),
     (INTEGER, -1),
     (INTEGER, 6),
+    (INTEGER, "0_1"),
+    (INTEGER, "\uff11"),
+    (INTEGER, "9" * 5000),
+    (NUMBER, "1_0"),
+    (NUMBER, "1e300"),
     (NUMBER, "nan"),
     (NUMBER, "inf"),
     (NUMBER, None),
@@ -59,3 +64,14 @@ def test_a_wrong_type_or_range_names_policy_and_parameter(info, given):
     assert error.value.source == "a-policy"
     assert error.value.where == info.name
     assert error.value.expected == info.range
+    assert len(error.value.got) < 70
+
+
+def test_the_range_is_said_in_plain_numbers():
+    assert [info.range for info in (INTEGER, NUMBER, TEXT, TABLE)] == [
+        "integer from 0 to 5",
+        "number from 0 to 1000000",
+        "min or max",
+        "name=whole number >= 0, ...",
+    ]
+    assert ParameterInfo("n", "integer", 1, "", high=5).range == "integer <= 5"

@@ -65,7 +65,7 @@ def test_a_part_of_the_wrong_kind_is_refused(spec):
 
 def test_a_value_out_of_range_is_refused():
     with pytest.raises(
-        InputError, match=r"volcano-1.15: weight: not a value for it \(found -1, expected integer >= 0\)"
+        InputError, match=r"volcano-1.15: weight: not a value for it \(found -1, expected integer from 0 to 1000000\)"
     ):
         get_policy("volcano", weight=-1)
 

@@ -12,11 +12,22 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from workbench.errors import InputError, UnknownNameError
+from workbench.kernels.fading import MAX_WEIGHT
 from workbench.model.scheduler_config import SchedulerConfig
 
-__all__ = ["NoParameters", "ParameterInfo", "gpu_weight", "parameter", "parameter_infos", "read_parameters"]
+__all__ = [
+    "NoParameters",
+    "ParameterInfo",
+    "gpu_weight",
+    "parameter",
+    "parameter_infos",
+    "read_parameters",
+    "weight_parameter",
+]
 
 P = TypeVar("P")
+
+_LONGEST_SHOWN = 60
 
 _TRUE, _FALSE = frozenset({"true", "yes", "on", "1"}), frozenset({"false", "no", "off", "0"})
 
@@ -56,12 +67,18 @@ class ParameterInfo:
         if self.choices:
             return " or ".join(self.choices)
         if self.type == "table":
-            return "name=whole number, ..."
+            return f"name=whole number{self._limits}, ..."
         if self.type == "configuration":
             return "a SchedulerConfig, as workbench.load_config(path) reads it"
-        low = "" if self.low is None else f" >= {self.low:g}"
-        high = "" if self.high is None else f" <= {self.high:g}"
-        return f"{self.type}{low}{high}"
+        return f"{self.type}{self._limits}"
+
+    @property
+    def _limits(self) -> str:
+        if self.low is not None and self.high is not None:
+            return f" from {self.low:.15g} to {self.high:.15g}"
+        low = "" if self.low is None else f" >= {self.low:.15g}"
+        high = "" if self.high is None else f" <= {self.high:.15g}"
+        return f"{low}{high}"
 
     def read(self, value: object, owner: str) -> Any:
         """The value as its type; text is parsed.
@@ -82,7 +99,9 @@ class ParameterInfo:
             or (self.low is not None and any(x < self.low for x in numbers))
             or (self.high is not None and any(x > self.high for x in numbers))
         ):
-            raise InputError("not a value for it", source=owner, where=self.name, got=repr(value), expected=self.range)
+            got = repr(value)
+            got = got if len(got) <= _LONGEST_SHOWN else f"{got[:_LONGEST_SHOWN]}..."
+            raise InputError("not a value for it", source=owner, where=self.name, got=got, expected=self.range)
         return read
 
 
@@ -102,9 +121,14 @@ def parameter(
     return field(default=default, metadata=metadata)
 
 
+def weight_parameter(default: Any, meaning: str, *, source: str = "") -> Any:
+    """A parameter that weighs a part of a score, within what the kernels take."""
+    return parameter(default, meaning, low=0, high=MAX_WEIGHT, source=source)
+
+
 def gpu_weight() -> Any:
     """The parameter of node policies that weigh what the GPU policy says about a node."""
-    return parameter(0.0, "weight of the GPU policy's score (0 to 100 per node) in the node score; 0: not asked", low=0)
+    return weight_parameter(0.0, "weight of the GPU policy's score (0 to 100 per node) in the node score; 0: not asked")
 
 
 @dataclass(frozen=True)
@@ -154,16 +178,23 @@ def type_name(default: object) -> str:
 def _integer(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise TypeError
-    return int(value)
+    return int(_plain(value))
 
 
 def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise TypeError
-    number = float(value)
+    number = float(_plain(value))
     if number != number or number in (float("inf"), float("-inf")):
         raise ValueError
     return number
+
+
+def _plain(value: Any) -> Any:
+    """Python takes digits of every script and underscores between them, nobody else does."""
+    if isinstance(value, str) and (not value.isascii() or "_" in value):
+        raise ValueError
+    return value
 
 
 def _flag(value: object) -> bool:

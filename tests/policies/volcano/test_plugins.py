@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from workbench.errors import InputError
 from workbench.model.release import Release
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.policies.volcano.plugins import DEFAULT_CONFIG, config_warnings, score_parameters
@@ -119,3 +120,29 @@ def test_the_newest_release_names_the_switches_of_its_search():
         "enabledHyperNodeOrder: false of plugin network-topology-aware is not modelled",
     )
     assert config_warnings(given, Release.V1_13) == ()
+
+
+@pytest.mark.parametrize(
+    ("plugin", "arguments"),
+    [
+        ("binpack", {"binpack.weight": 10**10}),
+        ("binpack", {"binpack.resources": "a", "binpack.resources.a": 1_000_001}),
+        ("nodeorder", {"mostrequested.weight": float("nan")}),
+        ("network-topology-aware", {"weight": 2**63}),
+        ("network-topology-aware", {"hypernode.binpack.cpu": 1_000_001}),
+    ],
+)
+def test_a_weight_that_no_score_takes_is_refused_with_its_place(plugin, arguments):
+    key, value = list(arguments.items())[-1]
+    with pytest.raises(InputError) as error:
+        score_parameters(config(PluginOption(plugin, {}, arguments), source="a.conf"), Release.NEWEST)
+    assert str(error.value) == (
+        f"a.conf: plugin {plugin}, argument {key}: the weight is too large (found {value}, expected at most 1000000)"
+    )
+
+
+def test_a_large_number_that_is_not_read_is_not_looked_at():
+    odd = config(PluginOption("binpack", {}, {"other": 10**10}), PluginOption("unknown", {}, {"weight": 10**10}))
+    assert score_parameters(odd, Release.NEWEST)["binpack_weight"] == 1
+    new = config(PluginOption("network-topology-aware", {}, {"hypernode.binpack.cpu": 10**10}))
+    assert score_parameters(new, Release.V1_13)["hypernode_binpack_cpu"] == 1

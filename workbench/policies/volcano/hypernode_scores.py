@@ -6,6 +6,7 @@ resources; final values are times 100 and the plugin's weight.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
@@ -13,12 +14,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from workbench.errors import CapacityError, InputError
 from workbench.kernels.domains import TopologyScores
 from workbench.kernels.fading import Fading
 from workbench.kernels.tiers import tier_scores
 from workbench.model.resources import CPU, MEMORY
 from workbench.model.topology import Topology
-from workbench.policies.parameters import parameter
+from workbench.policies.parameters import parameter, weight_parameter
 from workbench.policies.volcano.scores import TopologyParameters
 
 __all__ = [
@@ -33,15 +35,17 @@ Floats = npt.NDArray[np.float64]
 
 _PLUGIN = "Volcano plugin network-topology-aware"
 
+_MOST_TIERS = 100_000
+
 
 @dataclass(frozen=True)
 class HyperNodeParameters(TopologyParameters):
     """The same with what the newest plugin adds."""
 
-    hypernode_binpack_cpu: int = parameter(1, "weight of cpu in the packing of HyperNodes", low=0, source=_PLUGIN)
-    hypernode_binpack_memory: int = parameter(1, "weight of memory in the packing of HyperNodes", low=0, source=_PLUGIN)
-    hypernode_binpack_resources: Mapping[str, int] = parameter(
-        {}, "weights of other resources in the packing of HyperNodes", low=0, source=_PLUGIN
+    hypernode_binpack_cpu: int = weight_parameter(1, "weight of cpu in the packing of HyperNodes", source=_PLUGIN)
+    hypernode_binpack_memory: int = weight_parameter(1, "weight of memory in the packing of HyperNodes", source=_PLUGIN)
+    hypernode_binpack_resources: Mapping[str, int] = weight_parameter(
+        {}, "weights of other resources in the packing of HyperNodes", source=_PLUGIN
     )
     normal_pod_enable: bool = parameter(True, "pack pods without a topology into full HyperNodes", source=_PLUGIN)
     normal_pod_fading: float = parameter(
@@ -98,10 +102,39 @@ def fading_weights(topology: Topology, fading: float) -> list[tuple[int, float]]
     """Weight of every tier from the lowest to the virtual top, numbers without a HyperNode included.
 
     ``fading ** (tier - 1)``. With fading 0 tier 1 alone counts, or the lowest tier where that is below 1 (upstream
-    divides by zero there).
+    divides by zero there). From where a wider tier weighs exactly 0, and changes no sum, tiers are left out; one stays.
+
+    Raises
+    ------
+    InputError
+        The weights have no finite sum.
+    CapacityError
+        More than 100,000 tier numbers count.
     """
-    lowest = topology.tiers[0] if topology.tiers else topology.top_tier
-    tiers = range(lowest, topology.top_tier + 1)
+    lowest, top = topology.tiers[0] if topology.tiers else topology.top_tier, topology.top_tier
     if fading == 0.0:
-        return [(tier, float(tier == min(lowest, 1))) for tier in tiers]
-    return [(tier, fading ** (tier - 1)) for tier in tiers]
+        return [(lowest, float(lowest <= 1))]
+    found: list[tuple[int, float]] = []
+    total = 0.0
+    for tier in range(lowest, top + 1):
+        try:
+            counts = fading ** (tier - 1)
+        except OverflowError:
+            counts = math.inf
+        if found and fading < 1 and counts == 0.0:
+            break
+        total += counts
+        if total == math.inf:
+            raise InputError(
+                "not a value for these tiers",
+                source="normal_pod_fading",
+                got=f"{fading:g}",
+                expected=f"one whose powers from {lowest - 1} to {top - 1} have a finite sum",
+            )
+        if len(found) == _MOST_TIERS:
+            raise CapacityError(
+                f"normal_pod_fading: {top + 1 - lowest} tier numbers from {lowest} to the virtual top's {top}, "
+                f"at most {_MOST_TIERS} can count"
+            )
+        found.append((tier, counts))
+    return found

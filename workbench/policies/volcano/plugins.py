@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from workbench.errors import InputError
+from workbench.kernels.fading import MAX_WEIGHT
 from workbench.model.release import Release
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig, TopologyArguments
 
@@ -72,7 +74,13 @@ def score_parameters(config: SchedulerConfig, release: Release) -> dict[str, Any
 
     A plugin that is missing or whose node order is off weighs nothing. A negative weight counts as 0; the warnings say
     so.
+
+    Raises
+    ------
+    InputError
+        A weight above what the scores take; names the configuration, the plugin and the argument.
     """
+    _check_weights(config, release)
     nodeorder = _ordering(config, "nodeorder")
     found: dict[str, Any] = {
         name: max(nodeorder.integer(key, default), 0) if nodeorder else 0
@@ -91,6 +99,21 @@ def score_parameters(config: SchedulerConfig, release: Release) -> dict[str, Any
         "normal_pod_enable": arguments.normal_pod_enable and topology.enabled("NodeOrder"),
         "normal_pod_fading": arguments.normal_pod_fading,
     }
+
+
+def _check_weights(config: SchedulerConfig, release: Release) -> None:
+    for option in config.plugins:
+        if option.name not in ("nodeorder", "binpack", TOPOLOGY):
+            continue
+        for key, value in option.arguments.items():
+            if type(value) in (int, float) and _is_known(option, key, release) and not value <= MAX_WEIGHT:
+                raise InputError(
+                    "the weight is too large",
+                    source=config.source or "config",
+                    where=f"plugin {option.name}, argument {key}",
+                    got=str(value),
+                    expected=f"at most {MAX_WEIGHT}",
+                )
 
 
 def _ordering(config: SchedulerConfig, name: str) -> PluginOption | None:
@@ -134,16 +157,24 @@ def _negative(key: str, value: object) -> bool:
     return type(value) is int and value < 0 and key in ("weight", "binpack.weight", *_NODE_ORDER)
 
 
+def _known_arguments(option: PluginOption, release: Release) -> frozenset[str] | None:
+    """None for a plugin that is not modelled."""
+    if option.name != TOPOLOGY:
+        return _ARGUMENTS.get(option.name)
+    return _TOPOLOGY_1_13 if release is Release.V1_13 else _TOPOLOGY_NEWEST | {"hypernode.binpack.resources."}
+
+
+def _is_known(option: PluginOption, key: str, release: Release) -> bool:
+    known = _known_arguments(option, release) or frozenset()
+    return key in known or any(key.startswith(prefix) for prefix in known if prefix.endswith("."))
+
+
 def _about(option: PluginOption, release: Release) -> Iterator[str]:
-    known = _ARGUMENTS.get(option.name)
-    if option.name == TOPOLOGY:
-        known = _TOPOLOGY_1_13 if release is Release.V1_13 else _TOPOLOGY_NEWEST
-        known = known if release is Release.V1_13 else known | {"hypernode.binpack.resources."}
-    if known is None:
+    if _known_arguments(option, release) is None:
         yield f"plugin {option.name} is not modelled: it has no effect here"
         return
     for key, value in option.arguments.items():
-        if key not in known and not any(key.startswith(prefix) for prefix in known if prefix.endswith(".")):
+        if not _is_known(option, key, release):
             reads = " by 1.13" if option.name == TOPOLOGY and key in _TOPOLOGY_NEWEST else ""
             yield f"argument {key} of plugin {option.name} is not {'read' if reads else 'modelled'}{reads}"
         elif type(value) not in (int, float, bool) and not key.endswith((".resources", ".enable")):

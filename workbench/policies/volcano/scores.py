@@ -16,7 +16,7 @@ from workbench.kernels.tiers import tier_scores
 from workbench.model.resources import CPU, MEMORY
 from workbench.model.scheduler_config import SchedulerConfig
 from workbench.model.topology import Topology
-from workbench.policies.parameters import gpu_weight, parameter
+from workbench.policies.parameters import gpu_weight, parameter, weight_parameter
 
 __all__ = ["NodeOrderParameters", "TopologyParameters", "best", "score_weights", "topology_scores_1_13"]
 
@@ -28,15 +28,15 @@ _NODEORDER = "Volcano plugin nodeorder"
 class NodeOrderParameters:
     """Plugins binpack and nodeorder."""
 
-    binpack_weight: int = parameter(1, "weight of the plugin binpack", low=0, source=_BINPACK)
-    binpack_cpu: int = parameter(1, "weight of cpu in binpack", low=0, source=_BINPACK)
-    binpack_memory: int = parameter(1, "weight of memory in binpack", low=0, source=_BINPACK)
-    binpack_resources: Mapping[str, int] = parameter(
-        {}, "weights of other resources in binpack", low=0, source=_BINPACK
+    binpack_weight: int = weight_parameter(1, "weight of the plugin binpack", source=_BINPACK)
+    binpack_cpu: int = weight_parameter(1, "weight of cpu in binpack", source=_BINPACK)
+    binpack_memory: int = weight_parameter(1, "weight of memory in binpack", source=_BINPACK)
+    binpack_resources: Mapping[str, int] = weight_parameter(
+        {}, "weights of other resources in binpack", source=_BINPACK
     )
-    least_weight: int = parameter(1, "weight of least requested in nodeorder", low=0, source=_NODEORDER)
-    most_weight: int = parameter(0, "weight of most requested in nodeorder", low=0, source=_NODEORDER)
-    balanced_weight: int = parameter(1, "weight of balanced resources in nodeorder", low=0, source=_NODEORDER)
+    least_weight: int = weight_parameter(1, "weight of least requested in nodeorder", source=_NODEORDER)
+    most_weight: int = weight_parameter(0, "weight of most requested in nodeorder", source=_NODEORDER)
+    balanced_weight: int = weight_parameter(1, "weight of balanced resources in nodeorder", source=_NODEORDER)
     gpu_weight: float = gpu_weight()
     config: SchedulerConfig | None = parameter(  # noqa: RUF009 - it makes a dataclass field
         None, "volcano-scheduler.conf: actions, plugins and their weights; on the command line a file"
@@ -47,10 +47,9 @@ class NodeOrderParameters:
 class TopologyParameters(NodeOrderParameters):
     """The same with the plugin network-topology-aware."""
 
-    weight: int = parameter(
+    weight: int = weight_parameter(
         10,
         "weight of the plugin network-topology-aware",
-        low=0,
         source="configuration in the article on 1.13 (the plugin's own default is 1)",
     )
 
