@@ -70,3 +70,10 @@ spec:
     replicas: 2
     template: {spec: {containers: [{name: c, image: i, resources: {requests: {nvidia.com/gpu: 8}}}]}}
 """
+
+
+def test_an_unwritable_target_is_refused_before_anything_is_said(run: Run, files: Path) -> None:
+    target = files / "missing" / "t.conf"
+    result = run("topology", "convert", "-f", files / "cluster.yaml", "--to", "slurm", "--out", target)
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith(f"workbench: {target}: cannot be written") and result.err.count("\n") == 1

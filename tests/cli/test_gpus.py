@@ -187,3 +187,12 @@ def test_regret_as_a_page(run: Run, matrices: Path) -> None:
 def test_options_that_do_not_belong_together(run: Run, matrices: Path, arguments: list[object], message: str) -> None:
     result = run("gpus", matrices / "a.csv", *arguments)
     assert result.status == 2 and message in result.err
+
+
+@pytest.mark.parametrize("k", [0, 9, 99])
+def test_regret_of_a_size_that_the_machine_has_not_names_the_machine(run: Run, matrices: Path, k: int) -> None:
+    result = run("gpus", matrices / "a.csv", "--regret", "-k", k)
+    assert (result.status, result.out) == (2, "")
+    assert result.err == (
+        f"workbench: {matrices / 'a.csv'}: k does not fit the machine (found k={k}, expected 1 to 8 GPUs)\n"
+    )

@@ -62,7 +62,7 @@ def test_other_documents_of_a_folder_are_counted_but_an_own_file_must_be_a_manif
     (tmp_path / "values.yaml").write_text("replicas: 3\n")
     (tmp_path / "node.yaml").write_text("kind: Node\nmetadata: {name: x}\n")
     assert read_manifests([tmp_path]).ignored == {"(no kind)": 2}
-    with pytest.raises(InputError, match=r"no Kubernetes object \(found a list of 2, expected a mapping\)"):
+    with pytest.raises(InputError, match=r"no Kubernetes object \(found what looks like a bandwidth matrix, expected"):
         read_manifests([tmp_path / "matrix.json"])
     (tmp_path / "hosts.csv").write_text("ip;DSW;PSW;ASW\n")
     with pytest.raises(InputError, match=r"expected a mapping, or a fabric of a known format \(--from\)"):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import InputError
-from workbench.formats.whole_file import write_whole
+from workbench.formats.whole_file import check_writable, write_whole
 
 
 def test_a_file_keeps_its_old_content_when_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,3 +59,30 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     link.symlink_to(target)
     write_whole(link, b"new")
     assert link.is_symlink() and target.read_text(encoding="utf-8") == "new"
+
+
+@pytest.mark.parametrize("place", ["", "sub", "none/r.html", "file/r.html", "loop"])
+def test_what_cannot_be_written_is_known_beforehand(tmp_path: Path, place: str) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "file").write_text("old", encoding="utf-8")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for refuse in (check_writable, lambda path: write_whole(path, "new")):
+        with pytest.raises(InputError, match="cannot be written"):
+            refuse(tmp_path / place)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "loop", "sub"]
+
+
+def test_asking_whether_a_file_can_be_written_leaves_it(tmp_path: Path) -> None:
+    target = tmp_path / "r.html"
+    check_writable(target)
+    assert not target.exists()
+    target.write_text("old", encoding="utf-8")
+    check_writable(target)
+    assert target.read_text(encoding="utf-8") == "old"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_permission_is_refused_beforehand(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(InputError, match="Permission denied"):
+        check_writable(tmp_path / "r.html")

@@ -8,7 +8,7 @@ import typer
 
 from workbench.cli.arguments import load_scenario, policies_with, tell_gaps
 from workbench.cli.options import Files, From, Matrices, Out, ShowOutput
-from workbench.cli.output import emit, no_table_in_file, print_tables, progress_bar, to_json
+from workbench.cli.output import check_out, emit, print_tables, progress_bar, to_json
 from workbench.cli.place import require_jobs
 from workbench.errors import InputError
 
@@ -50,7 +50,7 @@ def compare(
     names = [name.strip() for text in policies for name in text.split(",") if name.strip()]
     if not names:
         raise InputError("no policy given", source="--policies", expected="names separated by commas")
-    no_table_in_file(output, out)
+    check_out(out, output)
     chosen = policies_with(names, set_)
     scenario = load_scenario(file, matrix, from_)
     require_jobs(scenario)

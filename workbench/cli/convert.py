@@ -9,7 +9,7 @@ import typer
 
 from workbench.cli.arguments import load_scenario, tell_gaps
 from workbench.cli.options import Files, From, Matrices, Out
-from workbench.cli.output import emit, print_tables
+from workbench.cli.output import check_out, emit, print_tables
 from workbench.errors import InputError
 
 __all__ = ["convert"]
@@ -48,12 +48,13 @@ def convert(
         raise InputError(
             "the format is only read", source="--to", got=target.name, expected=", ".join(writable_formats())
         )
+    check_out(out)
     scenario = load_scenario(file, matrix, from_)
-    tell_gaps(scenario)
     written = target.write(scenario.snapshot)
+    emit(written.text, out)
+    tell_gaps(scenario)
     losses = list(written.losses)
     if scenario.gangs:
         losses.append(f"not written: {len(scenario.gangs)} jobs")
     for loss in losses:
         sys.stderr.write(f"{loss}\n")
-    emit(written.text, out)

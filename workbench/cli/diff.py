@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.options import Out, ShowOutput
-from workbench.cli.output import emit, no_table_in_file, print_tables, to_json
+from workbench.cli.output import check_out, emit, print_tables, to_json
 
 __all__ = ["diff"]
 
@@ -45,7 +45,7 @@ def diff(
     from workbench.errors import InputError
     from workbench.topology.diff import diff_topologies
 
-    no_table_in_file(output, out)
+    check_out(out, output)
     both = [*paths, *file]
     if len(both) != 2 or both == ["-", "-"]:
         got = " and ".join(both) or "none"

@@ -13,7 +13,7 @@ import typer
 
 from workbench.cli.arguments import key_values
 from workbench.cli.options import Out
-from workbench.cli.output import emit, no_table_in_file, print_tables, to_json
+from workbench.cli.output import check_out, emit, print_tables, to_json
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def label(
     from workbench.objects.discovery import read_topology_types
     from workbench.topology.discovery.label import discover_label
 
-    no_table_in_file(output, out)
+    check_out(out, output)
     types: dict[str, tuple[str, ...]] = {}
     source = _source(config, "label")
     if source is not None:
@@ -150,7 +150,7 @@ def ufm(
     from workbench.live.ufm import UfmServer
     from workbench.objects.fields import get_text
 
-    no_table_in_file(output, out)
+    check_out(out, output)
     source = _source(config, "ufm")
     access = _access("ufm", source, config, credentials, ca_file, insecure_skip_verify, timeout)
     server = UfmServer(endpoint or _setting(get_text, "endpoint", source, config), access)
@@ -186,7 +186,7 @@ def roce(
     from workbench.live.roce import discover_links
     from workbench.objects.fields import get_text
 
-    no_table_in_file(output, out)
+    check_out(out, output)
     source = _source(config, "roce")
     place = links or _setting(get_text, "endpoint", source, config)
     if not place:

@@ -10,7 +10,7 @@ import typer
 
 from workbench.cli.arguments import tell_kinds, tell_notes
 from workbench.cli.options import Files, From, Out
-from workbench.cli.output import emit, no_table_in_file, print_tables, to_json
+from workbench.cli.output import check_out, emit, print_tables, to_json
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def lint(
 
     only, without = _ids(rules), _ids(ignore)
     chosen = choose_rules(only, without)
-    no_table_in_file(output, out)
+    check_out(out, output)
     if list_rules:
         if output is LintOutput.table:
             from workbench.report.lint_view import rule_tables

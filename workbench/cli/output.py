@@ -11,13 +11,18 @@ from typing import Any
 
 from workbench.errors import InputError
 
-__all__ = ["emit", "no_table_in_file", "print_tables", "progress_bar", "to_json", "to_yaml"]
+__all__ = ["check_out", "emit", "print_tables", "progress_bar", "to_json", "to_yaml"]
 
 
-def no_table_in_file(output: str, out: Path | None) -> None:
-    """Raises InputError for ``--out`` with a table: it would be written nowhere."""
-    if out is not None and output == "table":
+def check_out(out: Path | None, output: str = "") -> None:
+    """Before any work: InputError for ``--out`` with a table, which is written nowhere, or with an unwritable file."""
+    if out is None:
+        return
+    if output == "table":
         raise InputError("a table goes to the terminal", source="--out", expected="-o html or -o json beside it")
+    from workbench.formats.whole_file import check_writable
+
+    check_writable(out)
 
 
 def emit(text: str, out: Path | None = None) -> None:

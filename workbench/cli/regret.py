@@ -29,6 +29,10 @@ def show_regret(
     from workbench.evaluate.regret import DEFAULT_POLICIES, regret
 
     names = DEFAULT_POLICIES if policies is None else [name.strip() for name in policies.split(",") if name.strip()]
+    if k is not None and not 1 <= k <= len(matrix):
+        raise InputError(
+            "k does not fit the machine", source=matrix.source, got=f"k={k}", expected=f"1 to {len(matrix)} GPUs"
+        )
     with progress_bar("asking") as step:
         found = regret(matrix, names, sizes=None if k is None else [k], symmetric=symmetric, progress=step)
     if output is ShowOutput.json:

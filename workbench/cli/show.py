@@ -9,7 +9,7 @@ import typer
 
 from workbench.cli.arguments import load_scenario, tell_gaps
 from workbench.cli.options import Files, From, Out
-from workbench.cli.output import emit, no_table_in_file, print_tables, to_json
+from workbench.cli.output import check_out, emit, print_tables, to_json
 
 if TYPE_CHECKING:
     from workbench.model.topology import Topology
@@ -50,7 +50,7 @@ def show(
       workbench topology show -f fabric.out --depth 1 --unfold leaf-07
       workbench topology show -f topology.conf -o svg --out fabric.svg
     """
-    no_table_in_file(output, out)
+    check_out(out, output)
     scenario = load_scenario(file, format=from_)
     snapshot = scenario.snapshot
     if output is DrawOutput.table:

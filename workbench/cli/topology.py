@@ -12,7 +12,7 @@ from workbench.cli.diff import diff
 from workbench.cli.discover import discover_app
 from workbench.cli.lint import lint
 from workbench.cli.options import Out
-from workbench.cli.output import emit, print_tables
+from workbench.cli.output import check_out, emit, print_tables
 from workbench.cli.show import show
 
 __all__ = ["topology_app"]
@@ -54,4 +54,5 @@ def generate(
         return
     from workbench.formats.write_manifests import to_yaml
 
+    check_out(out)
     emit(to_yaml(make(kind, **key_values("--set", set_, reserved=("kind",)))), out)

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from workbench.errors import InputError
+from workbench.formats.misplaced import describe_content, describe_document
 from workbench.formats.yaml_events import read_yaml
 from workbench.objects.fields import shown
 
@@ -82,6 +83,8 @@ def read_manifests(
     if not paths:
         raise InputError("nothing to read", source="paths", expected="a file, a folder or -")
     for path in paths:
+        if path == "":
+            raise InputError("an empty path", source="paths", expected="a file, a folder or -")
         if str(path) == STDIN:
             if stdin is None:
                 raise InputError("no text was handed in", source=STDIN, expected="manifests on standard input")
@@ -96,6 +99,8 @@ def read_manifests(
 
 def read_bytes(path: str | Path) -> bytes:
     """The content of a file; InputError where it cannot be read or is larger than 1 GiB."""
+    if path == "":
+        raise InputError("an empty path", source="path", expected="a file")
     content = bytearray()
     try:
         with Path(path).open("rb") as file:
@@ -132,7 +137,7 @@ def read_text(content: bytes, source: str) -> list[tuple[Any, str]]:
                 f"not JSON: {error.msg}",
                 source=source,
                 where=f"line {error.lineno}, column {error.colno}",
-                expected="Kubernetes manifests",
+                expected="JSON, or YAML",
             )
         # YAML may begin with a brace as well; JSON documents one after another, separated by ---, are YAML.
         try:
@@ -170,11 +175,13 @@ def _add(result: Manifests, content: bytes, source: str, claim: Claim | None, *,
     result.record(source, content)
     if claim is not None and claim(content, source):
         return True
-    for data, where in read_text(content, source):
+    for data, where in _documents(content, source, strict=strict):
         if type(data) is not dict or ("kind" not in data and not strict):
             if strict:
-                raise _no_object(data, source, where)
+                raise _no_object(data, source, where, describe_document(data, content))
             result.ignored[_NO_KIND] = result.ignored.get(_NO_KIND, 0) + 1
+        elif "kind" not in data and (seems := describe_document(data, content)) is not None:
+            raise _no_object(data, source, where, seems)
         else:
             result.documents += _objects(data, source, where)
     return False
@@ -194,10 +201,33 @@ def _objects(data: dict[str, Any], source: str, where: str) -> Iterator[Document
         yield from _objects({**inherited, **item} if "kind" not in item else item, source, place)
 
 
-def _no_object(value: Any, source: str, where: str) -> InputError:
+def _documents(content: bytes, source: str, *, strict: bool) -> list[tuple[Any, str]]:
+    try:
+        return read_text(content, source)
+    except InputError as error:
+        seems = describe_content(content) if strict else None
+        if seems is None:
+            raise
+        raise _misplaced(source, error.where, *seems) from None
+
+
+def _no_object(value: Any, source: str, where: str, seems: tuple[str, str] | None = None) -> InputError:
+    if seems is not None:
+        return _misplaced(source, where, *seems)
     # A text is often a fabric that its content does not give away.
     expected = "a mapping, or a fabric of a known format (--from)" if type(value) is str else "a mapping"
     return InputError("no Kubernetes object", source=source, where=where, got=shown(value), expected=expected)
+
+
+def _misplaced(source: str, where: str | None, what: str, taker: str) -> InputError:
+    """The error of a file that belongs elsewhere: it says where instead of how it fails to be a manifest."""
+    return InputError(
+        "no Kubernetes object",
+        source=source,
+        where=where,
+        got=f"what looks like {what}",
+        expected=f"a manifest; this file is for {taker}" if taker else "a manifest",
+    )
 
 
 def _unreadable(path: str | Path, error: Exception) -> InputError:

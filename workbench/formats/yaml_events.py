@@ -186,4 +186,4 @@ def _syntax_error(error: yaml.YAMLError, source: str) -> InputError:
     mark = getattr(error, "problem_mark", None)
     where = f"line {mark.line + 1}, column {mark.column + 1}" if mark is not None else None
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
-    return InputError(f"not YAML: {problem}", source=source, where=where, expected="Kubernetes manifests")
+    return InputError(f"not YAML: {problem}", source=source, where=where, expected="YAML")
