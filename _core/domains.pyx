@@ -18,7 +18,7 @@ from workbench._core.contest cimport (
 )
 from workbench._core.fading cimport Fading, Fullness, Totals, fade, find_gains, forget_path, use_path
 from workbench._core.memory cimport free, grab, regrow
-from workbench._core.node_score cimport Weights, binpack_sum, fits, node_score
+from workbench._core.node_score cimport Weights, fits, node_score, packing_sum
 
 import numpy as np
 
@@ -309,7 +309,7 @@ cdef class Fill:
             raise
         for k in range(self.r):
             new.request[k] = request[k]
-        new.binpack_weights = binpack_sum(&self.weights, new.request)
+        new.binpack_weights = packing_sum(self.weights.binpack_by, new.request, self.weights.r)
         for s in range(self.c):
             if feasible is not None:
                 new.feasible[s] = feasible[self.node_of[s]]

@@ -16,7 +16,7 @@ from libc.string cimport memcmp, memcpy, memset
 from workbench._core.contest cimport Inner, Outer, base_of, lift, lift_inner, meet, play_inner, play_outer
 from workbench._core.fading cimport find_gains, forget_path, use_path
 from workbench._core.memory cimport claim, free, grab, regrow
-from workbench._core.node_score cimport binpack_sum, fits, node_score
+from workbench._core.node_score cimport fits, node_score, packing_sum
 
 import numpy as np
 
@@ -150,7 +150,7 @@ cdef class DryRuns:
         new.request = <int64_t*>grab(self.r * sizeof(int64_t))
         for k in range(self.r):
             new.request[k] = request[k]
-        new.binpack_weights = binpack_sum(&self.weights, new.request)
+        new.binpack_weights = packing_sum(self.weights.binpack_by, new.request, self.weights.r)
         if feasible is not None and self.n:
             self.keep.append(feasible)
             new.feasible = &feasible[0]

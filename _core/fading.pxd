@@ -8,6 +8,7 @@ domains off its path stay as full as they were.
 from libc.stdint cimport int32_t, int64_t
 
 from workbench._core.contest cimport Groups
+from workbench._core.node_score cimport packing_sum
 
 
 cdef struct Totals:
@@ -61,16 +62,6 @@ cdef inline int fade(
         f.total += by_tier[t]
     f.n_tiers = column.shape[0]
     return 0
-
-
-cdef inline double packing_sum(const double* packing, const int64_t* request, int64_t r) noexcept nogil:
-    """Sum of the weights over the requested resources."""
-    cdef double total = 0.0
-    cdef int64_t k
-    for k in range(r):
-        if request[k] > 0 and packing[k] > 0.0:
-            total += packing[k]
-    return total
 
 
 cdef inline double how_full(

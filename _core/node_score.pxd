@@ -23,13 +23,13 @@ cdef inline bint fits(const int64_t* request, const int64_t* idle, int64_t r) no
     return True
 
 
-cdef inline double binpack_sum(const Weights* w, const int64_t* request) noexcept nogil:
-    """Sum of the binpack weights over the requested resources."""
+cdef inline double packing_sum(const double* packing, const int64_t* request, int64_t r) noexcept nogil:
+    """Sum of the weights, none negative, over the requested resources: of binpack and of the packing of domains."""
     cdef double total = 0.0
     cdef int64_t k
-    for k in range(w.r):
+    for k in range(r):
         if request[k] > 0:
-            total += w.binpack_by[k]
+            total += packing[k]
     return total
 
 
@@ -40,7 +40,7 @@ cdef inline double node_score(
     const int64_t* used,
     const int64_t* allocatable,
 ) noexcept nogil:
-    """All parts but the shape's extra number; ``binpack_weights`` is the `binpack_sum` of the request."""
+    """All parts but the shape's extra number; ``binpack_weights`` is the `packing_sum` of the request."""
     cdef int64_t r = w.r, k, after, whole, weights
     cdef double score = 0.0, part, spread
     if w.binpack != 0.0:

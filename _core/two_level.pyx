@@ -23,8 +23,9 @@ from workbench._core.contest cimport meet
 from workbench._core.dry_runs cimport (
     GO_ON, NO_RECORD, STOP, DryRuns, Entry, Progress, is_ready, missing_of, note_placed, until_ready
 )
-from workbench._core.fading cimport Totals, fade, how_full, packing_sum, use_path
+from workbench._core.fading cimport Totals, fade, how_full, use_path
 from workbench._core.memory cimport claim, free, grab
+from workbench._core.node_score cimport packing_sum
 
 import numpy as np
 
