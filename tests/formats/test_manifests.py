@@ -106,3 +106,14 @@ def test_missing_files_and_empty_folders(tmp_path: Path) -> None:
         read_manifests([])
     with pytest.raises(InputError, match="cannot be read"):
         read_manifests(["a\0b"])
+
+
+def test_a_list_without_items_holds_nothing(tmp_path: Path) -> None:
+    (tmp_path / "list.yaml").write_text("apiVersion: v1\nkind: List\nitems: null\n")
+    assert read_manifests([tmp_path / "list.yaml"]).documents == []
+
+
+def test_a_text_that_is_not_utf_8_is_refused_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "n.yaml").write_bytes("# Zürich\nkind: Node\n".encode("latin-1"))
+    with pytest.raises(InputError, match="byte 3: not YAML: "):
+        read_manifests([tmp_path / "n.yaml"])

@@ -190,6 +190,8 @@ def _add(result: Manifests, content: bytes, source: str, claim: Claim | None, *,
 def _objects(data: dict[str, Any], source: str, where: str) -> Iterator[Document]:
     """The object, or the items of a List; the API's typed lists (NodeList) leave out the items' kind."""
     kind, items = data.get("kind"), data.get("items")
+    if kind == "List" and items is None:
+        return
     if type(kind) is not str or not kind.endswith("List") or type(items) is not list:
         yield Document(data, source, where)
         return

@@ -185,5 +185,7 @@ def _refused(what: str, event: Any, source: str, got: str | None, expected: str)
 def _syntax_error(error: yaml.YAMLError, source: str) -> InputError:
     mark = getattr(error, "problem_mark", None)
     where = f"line {mark.line + 1}, column {mark.column + 1}" if mark is not None else None
+    if isinstance(error, yaml.reader.ReaderError):
+        where = f"byte {error.position}"
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
     return InputError(f"not YAML: {problem}", source=source, where=where, expected="YAML")
