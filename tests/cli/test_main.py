@@ -142,3 +142,35 @@ def test_an_interrupt_ends_cleanly_and_writes_nothing(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert err == "workbench: interrupted\n"
     assert [p.name for p in tmp_path.iterdir()] == ["cluster.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "closed", "want"),
+    [
+        (["policies"], "stdout", "workbench: standard output is closed\n"),
+        (
+            ["topology", "show", "-f", "-"],
+            "stdin",
+            "workbench: -: standard input is closed (expected a pipe or a file)\n",
+        ),
+        (["validate", "-f", "-"], "stdin", "workbench: -: standard input is closed (expected a pipe or a file)\n"),
+        (["gpus", "-", "-k", "2"], "stdin", "workbench: -: standard input is closed (expected a pipe or a file)\n"),
+        (["policies", "--nonsense"], "stderr", ""),
+    ],
+)
+def test_a_stream_that_is_closed_is_bad_input(
+    run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str], closed: str, want: str
+) -> None:
+    monkeypatch.setattr(sys, closed, None)
+    result = run(*arguments)
+    assert (result.status, result.err) == (2, want)
+
+
+def test_a_full_disk_behind_standard_output_is_said(files: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full")
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.run(
+            [sys.executable, "-m", "workbench", "policies"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (process.returncode, process.stderr) == (2, "workbench: standard output: No space left on device\n")

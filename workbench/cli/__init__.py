@@ -32,6 +32,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         Exit status.
     """
+    if sys.stderr is None:  # as Python has it where the descriptor is not open
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for the rest of the process
+    if sys.stdout is None:
+        return _fail("standard output is closed", BAD_INPUT)
     try:
         status = _run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
@@ -50,7 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except WorkbenchError as error:
         return _fail(str(error), BAD_INPUT)
     except OSError as error:
-        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), BAD_INPUT)
+        # Files are read and written with errors of their own: what is left without a name is standard output.
+        return _fail(f"{error.filename or 'standard output'}: {error.strerror or error}", BAD_INPUT)
     except Exception as error:  # a bug of ours or of a policy from elsewhere: one line that says where, no traceback
         frame = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(frame.filename).name}:{frame.lineno}"

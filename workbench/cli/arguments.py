@@ -21,6 +21,7 @@ __all__ = [
     "load_scenario",
     "policies_with",
     "policy_with",
+    "standard_input",
     "tell_gaps",
     "tell_ignored",
     "tell_kinds",
@@ -95,13 +96,28 @@ def gpu_list(option: str, text: str | None) -> list[int] | None:
     return numbers
 
 
+def standard_input(files: Sequence[str]) -> bytes | None:
+    """What ``-`` stands for; None where no file is that.
+
+    Raises
+    ------
+    InputError
+        Standard input is closed.
+    """
+    if "-" not in files:
+        return None
+    if sys.stdin is None:  # as Python has it where the descriptor is not open
+        raise InputError("standard input is closed", source="-", expected="a pipe or a file")
+    return sys.stdin.buffer.read()
+
+
 def load_scenario(files: Sequence[str], matrices: Sequence[str] = (), format: str | None = None) -> Scenario:
     """Read the inputs, in the format of ``--from`` if there is one, and say on stderr what was not used."""
     from workbench.formats.load import load
 
     if not files:
         raise InputError("no input given", source="-f", expected="a file, a folder or -")
-    stdin = sys.stdin.buffer.read() if "-" in files else None
+    stdin = standard_input(files)
     given = key_values("--matrix", matrices, "PATTERN=FILE")
     scenario = load(*files, matrices=given, stdin=stdin, format=format)
     tell_ignored(scenario)

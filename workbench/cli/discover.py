@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from workbench.cli.arguments import key_values
+from workbench.cli.arguments import key_values, standard_input
 from workbench.cli.options import Out
 from workbench.cli.output import check_out, emit, print_tables, to_json
 from workbench.errors import InputError
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 __all__ = ["discover_app"]
 
 T = TypeVar("T")
+
+#: Asks the source.
+Discover = Callable[[], "DiscoveryResult"]
+
+#: From a place and a `workbench.live.http.Access` to what the place is called and how to ask it.
+Ask = Callable[[str, Any], tuple[str, Discover]]
 
 discover_app = typer.Typer(
     help="Find HyperNodes as Volcano's controller does: node labels, UFM, RoCE links.",
@@ -121,21 +127,42 @@ def label(
     _finish(result, objects, manifests, output, out, yes)
 
 
-@discover_app.command()
-def ufm(
-    endpoint: Annotated[
-        str, typer.Argument(metavar="[ENDPOINT]", help="https://HOST[:PORT]; else from --config.")
-    ] = "",
-    file: Existing = [],  # noqa: B006 - as above
-    config: Config = None,
-    credentials: CredentialsFile = None,
-    ca_file: CaFile = None,
-    insecure_skip_verify: Insecure = False,
-    timeout: Timeout = _TIMEOUT_S,
-    output: Output = DiscoverOutput.yaml,
-    out: Out = None,
-    yes: Yes = False,
-) -> None:
+def _asking(name: str, metavar: str, meaning: str) -> Callable[[Ask], Ask]:
+    """Make the command of a source that is asked at a place: the first argument, else the endpoint in --config."""
+
+    def register(ask: Ask) -> Ask:
+        def command(
+            place: str = "",
+            file: Existing = [],  # noqa: B006 - as above
+            config: Config = None,
+            credentials: CredentialsFile = None,
+            ca_file: CaFile = None,
+            insecure_skip_verify: Insecure = False,
+            timeout: Timeout = _TIMEOUT_S,
+            output: Output = DiscoverOutput.yaml,
+            out: Out = None,
+            yes: Yes = False,
+        ) -> None:
+            from workbench.objects.fields import get_text
+
+            check_out(out, output)
+            source = _source(config, name)
+            access = _access(name, source, config, credentials, ca_file, insecure_skip_verify, timeout)
+            called, discover = ask(place or _setting(get_text, "endpoint", source, config), access)
+            objects, manifests = _read(file)
+            _warn(called, access)
+            _finish(discover(), objects, manifests, output, out, yes)
+
+        command.__doc__ = ask.__doc__
+        command.__annotations__["place"] = Annotated[str, typer.Argument(metavar=metavar, help=meaning)]
+        discover_app.command(name)(command)
+        return ask
+
+    return register
+
+
+@_asking("ufm", "[ENDPOINT]", "https://HOST[:PORT]; else from --config.")
+def _ufm(place: str, access: Any) -> tuple[str, Discover]:
     """HyperNodes of an InfiniBand fabric, from the ports that a UFM lists.
 
     User name and password come from WORKBENCH_UFM_USERNAME and WORKBENCH_UFM_PASSWORD, or from a file. Exit status 3
@@ -148,30 +175,13 @@ def ufm(
       workbench topology discover ufm ufm.example.com -f hypernodes.yaml --out hypernodes.yaml
     """
     from workbench.live.ufm import UfmServer
-    from workbench.objects.fields import get_text
 
-    check_out(out, output)
-    source = _source(config, "ufm")
-    access = _access("ufm", source, config, credentials, ca_file, insecure_skip_verify, timeout)
-    server = UfmServer(endpoint or _setting(get_text, "endpoint", source, config), access)
-    objects, manifests = _read(file)
-    _warn(server.endpoint, access)
-    _finish(server.discover(), objects, manifests, output, out, yes)
+    server = UfmServer(place, access)
+    return server.endpoint, server.discover
 
 
-@discover_app.command()
-def roce(
-    links: Annotated[str, typer.Argument(metavar="[URL|FILE]", help="Links of the fabric; else from --config.")] = "",
-    file: Existing = [],  # noqa: B006 - as above
-    config: Config = None,
-    credentials: CredentialsFile = None,
-    ca_file: CaFile = None,
-    insecure_skip_verify: Insecure = False,
-    timeout: Timeout = _TIMEOUT_S,
-    output: Output = DiscoverOutput.yaml,
-    out: Out = None,
-    yes: Yes = False,
-) -> None:
+@_asking("roce", "[URL|FILE]", "Links of the fabric; else from --config.")
+def _roce(place: str, access: Any) -> tuple[str, Discover]:
     """HyperNodes of an Ethernet fabric, from its links between nodes, leaves and spines.
 
     The format of the links is described in docs/discovery.md. A URL may need WORKBENCH_ROCE_USERNAME and
@@ -184,17 +194,10 @@ def roce(
       workbench topology discover roce https://fabric.example.com/links.json -f hypernodes.yaml -o table
     """
     from workbench.live.roce import discover_links
-    from workbench.objects.fields import get_text
 
-    check_out(out, output)
-    source = _source(config, "roce")
-    place = links or _setting(get_text, "endpoint", source, config)
     if not place:
         raise InputError("no links", source="roce", expected="a URL, a file, or config.endpoint in --config")
-    access = _access("roce", source, config, credentials, ca_file, insecure_skip_verify, timeout)
-    objects, manifests = _read(file)
-    _warn(place, access)
-    _finish(discover_links(place, access), objects, manifests, output, out, yes)
+    return place, lambda: discover_links(place, access)
 
 
 def _source(config: Path | None, name: str) -> DiscoverySource | None:
@@ -257,7 +260,7 @@ def _read(files: list[str]) -> tuple[ClusterObjects, dict[str, dict[str, Any]]]:
 
     if not files:
         return ClusterObjects(), {}
-    read = read_manifests(files, sys.stdin.buffer.read() if "-" in files else None)
+    read = read_manifests(files, standard_input(files))
     objects = read_objects(read)
     by_name = {
         document.data["metadata"]["name"]: document.data

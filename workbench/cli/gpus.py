@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import gpu_list
+from workbench.cli.arguments import gpu_list, standard_input
 from workbench.cli.options import ShowOutput
 from workbench.cli.output import emit, print_tables, to_json
 from workbench.cli.regret import refuse_options, show_regret
@@ -106,9 +106,9 @@ def gpus(
         raise InputError("only with --regret", source="--policies" if policies else "-o html")
     sizes = [] if regret else _sizes(k, pods, link_classes or all_)
     reading = (
-        read_matrix_content(sys.stdin.buffer.read(), "-", link_speeds, block)
-        if matrix == "-"
-        else read_matrix(matrix, link_speeds, block)
+        read_matrix(matrix, link_speeds, block)
+        if (content := standard_input([matrix])) is None
+        else read_matrix_content(content, "-", link_speeds, block)
     )
     _tell(reading, matrix)
     if regret:

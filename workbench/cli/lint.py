@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.arguments import tell_kinds, tell_notes
+from workbench.cli.arguments import standard_input, tell_kinds, tell_notes
 from workbench.cli.options import Files, From, Out
 from workbench.cli.output import check_out, emit, print_tables, to_json
 from workbench.errors import InputError
@@ -78,8 +78,7 @@ def lint(
             stream.write(change.diff)
         linted = fixed.left
     else:
-        stdin = sys.stdin.buffer.read() if "-" in file else None
-        linted = lint_files(file, stdin, only, without, from_)
+        linted = lint_files(file, standard_input(file), only, without, from_)
     tell_kinds(linted.ignored)
     tell_notes(linted.notes)
     _show(linted, output, out)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from workbench.cli.arguments import standard_input
 from workbench.cli.options import Files, TableOutput
 from workbench.cli.output import emit, print_tables, to_json
 from workbench.errors import InputError
@@ -36,7 +37,7 @@ def validate(
 
     if not file:
         raise InputError("no input given", source="-f", expected="a file, a folder or -")
-    review = review_manifests(read_manifests(file, sys.stdin.buffer.read() if "-" in file else None), release)
+    review = review_manifests(read_manifests(file, standard_input(file)), release)
     if review.not_reviewed:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in review.not_reviewed.items())
         sys.stderr.write(f"not reviewed: {kinds}\n")
