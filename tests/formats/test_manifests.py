@@ -117,3 +117,24 @@ def test_a_text_that_is_not_utf_8_is_refused_with_its_place(tmp_path: Path) -> N
     (tmp_path / "n.yaml").write_bytes("# Zürich\nkind: Node\n".encode("latin-1"))
     with pytest.raises(InputError, match="byte 3: not YAML: "):
         read_manifests([tmp_path / "n.yaml"])
+
+
+@pytest.mark.parametrize(
+    "text", ['{"kind": "Node", "kind": "Pod"}', '{"kind": "Node", "a": [{"b": 1, "c": {}, "b" : 2}]}']
+)
+def test_a_key_twice_is_refused_in_json_as_in_yaml(tmp_path: Path, text: str) -> None:
+    (tmp_path / "n.json").write_text(text)
+    with pytest.raises(InputError, match=r"n.json: document 1: the same key twice in JSON \(found '(kind|b)'"):
+        read_manifests([tmp_path / "n.json"])
+
+
+def test_texts_with_quotes_and_colons_are_no_keys(tmp_path: Path) -> None:
+    text = '\ufeff{"kind": ":", "a\\"": "x\\":y", "b": [{"a": ": "}, {"a": "\\": "}], "": "::"}'
+    (tmp_path / "n.json").write_text(text, encoding="utf-8")
+    assert read_manifests([tmp_path / "n.json"]).documents[0].data["b"] == [{"a": ": "}, {"a": '": '}]
+
+
+def test_a_deep_json_with_a_key_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "n.json").write_text('{"a": 1, "a": ' + "[" * 1000 + "]" * 1000 + "}")
+    with pytest.raises(InputError, match=r"n\.json: "):
+        read_manifests([tmp_path / "n.json"])

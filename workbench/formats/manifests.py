@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +27,8 @@ MAX_BYTES = 1 << 30
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 _NO_KIND = "(no kind)"
+
+_KEY = re.compile(rb'"[ \t\r\n]*:')
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,7 @@ def read_text(content: bytes, source: str) -> list[tuple[Any, str]]:
         raise InputError("the file is empty", source=source, got=f"{len(content)} bytes", expected="YAML or JSON text")
     if head[:1] in (b"{", b"["):
         try:
-            return [(orjson.loads(content.removeprefix(b"\xef\xbb\xbf")), "document 1")]
+            data = orjson.loads(content.removeprefix(b"\xef\xbb\xbf"))
         except orjson.JSONDecodeError as error:
             json_error = InputError(
                 f"not JSON: {error.msg}",
@@ -139,6 +143,9 @@ def read_text(content: bytes, source: str) -> list[tuple[Any, str]]:
                 where=f"line {error.lineno}, column {error.colno}",
                 expected="JSON, or YAML",
             )
+        else:
+            _refuse_keys_twice(data, content, source)
+            return [(data, "document 1")]
         # YAML may begin with a brace as well; JSON documents one after another, separated by ---, are YAML.
         try:
             documents = list(read_yaml(content, source))
@@ -149,6 +156,40 @@ def read_text(content: bytes, source: str) -> list[tuple[Any, str]]:
     if not documents:
         raise InputError("no document in it", source=source, got="only comments", expected="Kubernetes manifests")
     return [(d.data, f"document {i} (line {d.line})") for i, d in enumerate(documents, 1)]
+
+
+def _refuse_keys_twice(data: Any, content: bytes, source: str) -> None:
+    """As in YAML; orjson keeps the last of them."""
+    # Every key ends in a quote and a colon, so that only few files need the slow look: those with twins, and those
+    # with a text that begins with a colon.
+    if len(_KEY.findall(content)) == _count_keys(data):
+        return
+
+    def pairs(found: list[tuple[str, Any]]) -> None:
+        known: set[str] = set()
+        for key, _ in found:
+            if key in known:
+                raise InputError(
+                    "the same key twice in JSON", source=source, where="document 1", got=repr(key), expected="each once"
+                )
+            known.add(key)
+
+    try:
+        json.loads(content.decode("utf-8-sig"), object_pairs_hook=pairs)
+    except RecursionError:
+        raise InputError("nested too deeply in JSON", source=source, expected="fewer levels") from None
+
+
+def _count_keys(data: Any) -> int:
+    count, left = 0, [data]
+    while left:
+        value = left.pop()
+        if type(value) is dict:
+            count += len(value)
+            left += value.values()
+        elif type(value) is list:
+            left += value
+    return count
 
 
 def _add_folder(result: Manifests, folder: Path, claim: Claim | None) -> None:
