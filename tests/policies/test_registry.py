@@ -139,6 +139,8 @@ def test_a_whole_policy_takes_no_gpu_part(monkeypatch):
         get_policy("whole+gpu-bottleneck")
     with pytest.raises(UnknownNameError, match=r"gpu\.symmetric"):
         get_policy("whole", gpu={"symmetric": "min"})
+    with pytest.raises(UnknownNameError, match=r"'gpu\.symmetric'; did you mean symmetric"):
+        get_policy("koordinator-gpu", gpu={"symmetric": "min"})
 
 
 def test_a_parameter_dataclass_keeps_its_tables_apart():

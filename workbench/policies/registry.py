@@ -353,7 +353,8 @@ def get_policy(spec: str, *, gpu: Mapping[str, object] | None = None, **paramete
         if plus:
             raise InputError("it chooses the GPUs itself", source=entry.name, got=spec, expected="no GPU part")
         if of_gpu:
-            raise UnknownNameError(f"parameter of {entry.name}", f"{_GPU_PREFIX}{next(iter(of_gpu))}", of_node)
+            known = [info.name for info in parameter_infos(entry.parameters)]
+            raise UnknownNameError(f"parameter of {entry.name}", f"{_GPU_PREFIX}{next(iter(of_gpu))}", known)
         whole: Policy = _make(entry, of_node, Policy)
         return whole
     node: NodePolicy = _make(entry, of_node, NodePolicy)
