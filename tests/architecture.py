@@ -198,10 +198,13 @@ def missing_docstrings(source: str, module: str) -> list[str]:
         [] if ast.get_docstring(tree) or not tree.body else [f"{module}: the module says nothing about what it owns"]
     )
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-            overload = any("overload" in ast.unparse(decorator) for decorator in node.decorator_list)
-            if not overload and not ast.get_docstring(node):
-                found.append(f"{module}:{node.lineno}: {node.name} has no docstring")
+        if (
+            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            and not node.name.startswith("_")
+            and not ast.get_docstring(node, clean=False)
+            and not any("overload" in ast.unparse(decorator) for decorator in node.decorator_list)
+        ):
+            found.append(f"{module}:{node.lineno}: {node.name} has no docstring")
     return found
 
 
