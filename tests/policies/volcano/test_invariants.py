@@ -76,7 +76,7 @@ def identical(rng, mode, tier):
 
 
 @BOTH
-@max_examples(1500)
+@max_examples(600)
 @given(seed=seeds)
 def test_all_that_is_needed_or_nothing_and_no_node_over_its_capacity(name, seed):
     rng = random.Random(seed)
@@ -104,7 +104,7 @@ def test_all_that_is_needed_or_nothing_and_no_node_over_its_capacity(name, seed)
 
 
 @BOTH
-@max_examples(1500)
+@max_examples(600)
 @given(seed=seeds)
 def test_a_hard_job_stays_inside_one_hypernode_of_an_allowed_tier(name, seed):
     rng = random.Random(seed)
@@ -118,7 +118,7 @@ def test_a_hard_job_stays_inside_one_hypernode_of_an_allowed_tier(name, seed):
         assert result.tier <= tier
 
 
-@max_examples(1500)
+@max_examples(600)
 @given(seed=seeds)
 def test_every_sub_group_stays_inside_one_hypernode_of_its_own_tier(seed):
     rng = random.Random(seed)
@@ -138,7 +138,7 @@ def test_every_sub_group_stays_inside_one_hypernode_of_its_own_tier(seed):
 
 
 @BOTH
-@max_examples(1500)
+@max_examples(600)
 @given(seed=seeds)
 def test_a_hard_job_that_runs_stays_together_with_its_running_pods(name, seed):
     """1.13 knows by the record where it runs, 1.15 by its pods."""
@@ -158,7 +158,7 @@ def test_a_hard_job_that_runs_stays_together_with_its_running_pods(name, seed):
 
 
 @BOTH
-@max_examples(1500)
+@max_examples(600)
 @given(seed=seeds)
 def test_a_soft_job_of_identical_pods_is_never_pending_where_a_plain_one_would_run(name, seed):
     rng = random.Random(seed)
@@ -192,7 +192,7 @@ def test_the_newest_leaves_a_soft_job_pending_whose_pods_beyond_the_minimum_fit_
 
 
 @BOTH
-@max_examples(1500)
+@max_examples(600)
 @given(seed=seeds)
 def test_the_record_contains_the_leaf_of_every_new_pod(name, seed):
     rng = random.Random(seed)
@@ -209,7 +209,7 @@ def test_the_record_contains_the_leaf_of_every_new_pod(name, seed):
 
 
 @BOTH
-@max_examples(1500)
+@max_examples(600)
 @given(seed=seeds)
 def test_the_record_contains_the_leaf_of_every_pod_that_runs_too(name, seed):
     rng = random.Random(seed)
