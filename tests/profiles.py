@@ -13,7 +13,7 @@ from hypothesis import settings
 
 # Deadlines would assert on a wall clock. 100 is Hypothesis's own number of examples.
 settings.register_profile("full", derandomize=True, deadline=None, max_examples=100)
-settings.register_profile("quick", settings.get_profile("full"), max_examples=20)
+settings.register_profile("quick", settings.get_profile("full"), max_examples=10)
 settings.register_profile("explore", settings.get_profile("full"), derandomize=False)
 
 
@@ -31,6 +31,6 @@ def max_examples(number: int, **more: Any) -> settings:
     return settings(max_examples=max(share, min(number, 3)), **more)
 
 
-def blocks(number: int, quick: int = 2) -> list[Any]:
-    """Numbers of the blocks of seeds of a test, for ``parametrize``: those after the first `quick` ones are slow."""
-    return [*range(quick), *(pytest.param(block, marks=pytest.mark.slow) for block in range(quick, number))]
+def blocks(number: int) -> list[Any]:
+    """Numbers of the blocks of seeds of a test, for ``parametrize``: those after the first one are slow."""
+    return [0, *(pytest.param(block, marks=pytest.mark.slow) for block in range(1, number))]

@@ -78,7 +78,7 @@ def random_fill(rng: random.Random) -> tuple[Fill, RescanFill]:
     return fill, slow
 
 
-@pytest.mark.parametrize("block", blocks(4, quick=1))
+@pytest.mark.parametrize("block", blocks(4))
 def test_every_pod_goes_where_a_look_at_all_domains_sends_it(block: int) -> None:
     for seed in range(block * 100, (block + 1) * 100):
         rng = random.Random(seed)

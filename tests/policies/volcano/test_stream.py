@@ -50,7 +50,7 @@ def check(seed, steps=14):
     return come_and_go(rng, SideBySide(get_policy(name, **options), cluster), gangs, steps)
 
 
-@pytest.mark.parametrize("block", blocks(4, quick=1))
+@pytest.mark.parametrize("block", blocks(4))
 def test_the_same_answers_as_place_on_one_ledger(block, monkeypatch):
     found = []
     by_search = SearchStream._by_search
