@@ -65,12 +65,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str]) -> int:
     import typer
 
-    from workbench.cli.app import app
+    from workbench.cli.app import command
 
     # Newer typers carry their own copy of click, older ones use the package: the class is found by its name.
     usage_error: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
     try:
-        status = app(args=list(argv), prog_name="workbench", standalone_mode=False)
+        status = command()(args=list(argv), prog_name="workbench", standalone_mode=False)
     except typer.Abort:
         status = INTERRUPTED
     except usage_error as error:

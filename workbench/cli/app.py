@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +14,7 @@ from workbench.cli.policies import policies
 from workbench.cli.topology import topology_app
 from workbench.cli.validate import validate
 
-__all__ = ["app"]
+__all__ = ["command"]
 
 _HELP = """Where should the pods of an AI job go, given the network and the links between the GPUs?
 
@@ -27,7 +28,7 @@ Examples:
   workbench gpus matrix.txt -k 4
 """
 
-app = typer.Typer(
+_app = typer.Typer(
     name="workbench",
     help=_HELP,
     no_args_is_help=True,
@@ -36,12 +37,12 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(place)
-app.command()(compare)
-app.command()(gpus)
-app.add_typer(topology_app, name="topology")
-app.command()(validate)
-app.command()(policies)
+_app.command()(place)
+_app.command()(compare)
+_app.command()(gpus)
+_app.add_typer(topology_app, name="topology")
+_app.command()(validate)
+_app.command()(policies)
 
 
 def _print_version(wanted: bool) -> None:
@@ -52,7 +53,7 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit()
 
 
-@app.callback()
+@_app.callback()
 def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
@@ -62,3 +63,9 @@ def _root(
 
 
 _root.__doc__ = _HELP
+
+
+@cache
+def command() -> Any:
+    """The commands as one callable; reading all their signatures takes longer than most of them run."""
+    return typer.main.get_command(_app)
