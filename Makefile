@@ -9,6 +9,8 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 # -P: the working directory must not come before PYTHONPATH, else a checked build would test the release kernels.
 PYTEST := $(PY) -P -m pytest
+# One process per core (auto counts two threads of a core once); each collects all tests, so more than eight do not pay.
+SPREAD := -n logical --maxprocesses 8
 UV := $(shell command -v uv 2>/dev/null)
 
 # Images set this, and then every process that a test starts compiles the package anew.
@@ -40,10 +42,10 @@ demo: build ## compare six policies on the design documents' own cluster; writes
 	@echo "report: out/report.html"
 
 test: build ## everything: quick, slow, browser, notebooks, conformance
-	$(PYTEST) -m ""
+	$(PYTEST) $(SPREAD) -m ""
 
-quick: build ## the quick set, as plain pytest runs it
-	$(PYTEST)
+quick: build ## the quick set of plain pytest, on all cores
+	$(PYTEST) $(SPREAD)
 
 lab: build ## JupyterLab on notebooks/workbench.ipynb and the others (ARGS=--no-browser)
 	$(VENV)/bin/jupyter lab notebooks/workbench.ipynb $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS)
@@ -74,7 +76,7 @@ checked-env = PYTHONPATH=build/$(1)/lib:. WORKBENCH_EXPECT_CORE=build/$(1)/lib
 checked-args = -o pythonpath= -p no:cacheprovider -m "" tests/core
 
 kernels-debug: $(VENV)/.built-debug ## kernel tests with bounds and initialization checks
-	$(call checked-env,debug) $(PYTEST) $(checked-args)
+	$(call checked-env,debug) $(PYTEST) $(SPREAD) $(checked-args)
 
 # --capture=sys: a sanitizer writes its report to the file descriptor and ends the process, so pytest must not hold it.
 # Leaks are the interpreter's own; PYTHONMALLOC=malloc lets the sanitizer see every object's borders. The sanitizers'

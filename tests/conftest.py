@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -24,6 +25,21 @@ def pytest_configure(config: pytest.Config) -> None:
     """Load the profile before tests are imported: a decorator of theirs reads it then."""
     usual = "quick" if "not slow" in config.option.markexpr else "full"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", usual))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Where tests are spread over processes, keep one browser and one JupyterLab: those tests are one lot.
+
+    xdist's own groups (``--dist loadgroup``) rename items, which pytest 9.2 no longer lets it do.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneBrowser(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "tests/browser" if nodeid.startswith("tests/browser/") else nodeid
+
+    return OneBrowser(config, log) if config.getoption("dist") == "load" else None
 
 
 @pytest.fixture(scope="session")
