@@ -129,9 +129,9 @@ endif
 $(VENV)/.installed: $(VENV)/.locked $(CORE_SOURCES) $(call missing,_core)
 	$(PY) setup.py --quiet build_ext --inplace
 ifneq ($(UV),)
-	$(UV) pip install --quiet --python $(PY) --no-build-isolation --no-deps --editable .
+	WORKBENCH_LINK_ONLY=1 $(UV) pip install --quiet --python $(PY) --no-build-isolation --no-deps --editable .
 else
-	$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	WORKBENCH_LINK_ONLY=1 $(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
 endif
 	@touch $@
 

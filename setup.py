@@ -6,7 +6,9 @@ notice changed directives:
 - nothing: the release build, plain ``-O3``;
 - ``WORKBENCH_CYTHON_DEBUG=1``: bounds and initialization checks on, ``-O1``;
 - ``WORKBENCH_SANITIZE=1``: the checks plus AddressSanitizer and UndefinedBehaviorSanitizer;
-- ``WORKBENCH_NATIVE=1``: adds ``-march=native`` (local experiments only, never a wheel).
+- ``WORKBENCH_NATIVE=1``: adds ``-march=native`` (local experiments only, never a wheel);
+- ``WORKBENCH_LINK_ONLY=1``: no kernels; for an editable install of a tree in which they are built, since pip would
+  compile all of them in a folder of its own.
 """
 
 import os
@@ -49,9 +51,11 @@ def extension(name: str, source: str) -> Extension:
     return Extension(f"workbench._core.{name}", [source], extra_compile_args=compile_args, extra_link_args=link_args)
 
 
-extensions = [extension(name, f"workbench/_core/{name}.pyx") for name in KERNELS]
-# One generated module holds the memoryview code that each kernel would otherwise repeat.
-extensions.append(extension("_cyutil", f"build/cython-{mode}/_cyutil.c"))
+extensions = []
+if os.environ.get("WORKBENCH_LINK_ONLY") != "1":
+    extensions += [extension(name, f"workbench/_core/{name}.pyx") for name in KERNELS]
+    # One generated module holds the memoryview code that each kernel would otherwise repeat.
+    extensions.append(extension("_cyutil", f"build/cython-{mode}/_cyutil.c"))
 
 setup(
     options={"build_ext": {"parallel": os.cpu_count() or 1}},
