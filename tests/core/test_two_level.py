@@ -471,7 +471,7 @@ def test_what_is_told_of_an_attempt_is_what_it_does(block: int, neat: bool, alik
 @pytest.mark.slow
 @pytest.mark.parametrize("alike", [False, True])
 def test_many_more_turns_agree_in_a_proper_tree(alike: bool) -> None:
-    for seed in range(1_000, 3_000):
+    for seed in range(1_000, 2_000):
         check(seed, neat=True, alike=alike)
 
 
@@ -483,7 +483,7 @@ def test_neat_trees_are_proper_and_random_ones_mostly_are_not() -> None:
 
 @pytest.mark.slow
 def test_many_more_turns_agree_with_the_search_that_leaves_out_nothing() -> None:
-    for seed in range(1_000, 4_000):
+    for seed in range(1_000, 2_500):
         check(seed)
 
 
