@@ -22,15 +22,15 @@ def first_free(
     entry: NDArray[np.int64],
     share: NDArray[np.int64],
 ) -> int: ...
-def add_pods(
+def add_jobs(
     sign: int,
-    speak: bool,
+    start: NDArray[np.int64],
+    counts: NDArray[np.uint8],
     node: NDArray[np.int32],
     mark: NDArray[np.int8],
     unhealthy: NDArray[np.uint8],
     holds: NDArray[np.uint8],
     node_switch: NDArray[np.int32],
     holders: NDArray[np.int32],
-    spoken: NDArray[np.int64],
-    pods: NDArray[np.int64],
+    sums: NDArray[np.int64],
 ) -> int: ...

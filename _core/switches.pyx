@@ -101,45 +101,65 @@ def first_free(
     return i
 
 
-def add_pods(
+cdef int64_t first_wrong(
+    const int64_t[::1] start, const int32_t[::1] node, const int8_t[::1] mark, const int32_t[::1] node_switch, int64_t s
+) noexcept nogil:
+    """The first pod with a number out of range, -1 for offsets that do not cover the pods; as many as there are: none.
+    """
+    cdef int64_t p = node.shape[0], n = node_switch.shape[0], jobs = start.shape[0] - 1, i
+    if start[0] != 0 or start[jobs] != p:
+        return -1
+    for i in range(jobs):
+        if start[i] > start[i + 1]:
+            return -1
+    for i in range(p):
+        if node[i] < -1 or node[i] >= n or mark[i] < 0 or mark[i] > 2 or (node[i] >= 0 and node_switch[node[i]] >= s):
+            return i
+    return p
+
+
+def add_jobs(
     int64_t sign,
-    bint speak,
+    const int64_t[::1] start not None,
+    const uint8_t[:, ::1] counts not None,
     const int32_t[::1] node not None,
     const int8_t[::1] mark not None,
     const uint8_t[::1] unhealthy not None,
     const uint8_t[::1] holds not None,
     const int32_t[::1] node_switch not None,
     int32_t[::1] holders not None,
-    int64_t[:, ::1] spoken not None,
-    int64_t[::1] pods not None,
+    int64_t[:, ::1] sums not None,
 ):
-    """Changes ``holders`` and ``spoken`` and fills ``pods``, whose last place is that of no switch.
-
-    Answers how many pods it looked at: fewer than there are where one has a number out of range, and then nothing is
-    changed.
-    """
-    cdef int64_t n = node_switch.shape[0], s = pods.shape[0] - 1, p = node.shape[0], i
-    cdef int32_t under
+    """Changes ``holders`` and ``sums``, unless there is a number out of range; answers what ``first_wrong`` does."""
+    cdef int64_t s = sums.shape[0], i, j, k, under, n_under, wrong
+    # The switches of one job, and the last job seen under each; a place beyond the switches stands for none.
+    switches_array = np.empty(s + 1, dtype=np.int64)
+    seen_array = np.full(s + 1, -1, dtype=np.int64)
+    cdef int64_t[::1] switches = switches_array, seen = seen_array
     with nogil:
-        pods[:] = 0
-        for i in range(p):
-            if node[i] >= n or mark[i] < 0 or mark[i] > 2:
-                break
-            if node[i] >= 0 and node_switch[node[i]] >= s:
-                break
-        else:
-            i = p
-            for i in range(p):
+        wrong = first_wrong(start, node, mark, node_switch, s)
+        for j in range(start.shape[0] - 1 if wrong == node.shape[0] else 0):
+            n_under = 0
+            for i in range(start[j], start[j + 1]):
                 under = -1
                 if node[i] >= 0:
                     under = node_switch[node[i]]
                     holders[node[i]] += <int32_t>(sign * holds[i])
                 if under < 0:
-                    pods[s] += 1
+                    under = s
+                elif counts[j, 0]:
+                    sums[under, mark[i]] += sign
+                    sums[under, 3] += sign * unhealthy[i]
+                if seen[under] != j:
+                    seen[under] = j
+                    switches[n_under] = under
+                    n_under += 1
+            for k in range(n_under):
+                under = switches[k]
+                if under == s:
                     continue
-                pods[under] += 1
-                if speak:
-                    spoken[under, mark[i]] += sign
-                    spoken[under, 3] += sign * unhealthy[i]
-            i = p
-    return i
+                if n_under > 1:
+                    sums[under, 4] += sign * counts[j, 1]
+                    sums[under, 5] += sign * counts[j, 2]
+                sums[under, 6] += sign * counts[j, 3]
+    return wrong

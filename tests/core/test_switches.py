@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reference import switches as oracle
-from workbench.kernels.switches import SPOKEN, add_pods, first_free, free_under_switches
+from workbench.kernels.switches import SUMS, add_jobs, first_free, free_under_switches
 
 
 @st.composite
@@ -64,30 +64,32 @@ def test_the_first_free_nodes_of_each_switch(fabric, data):
 
 
 @given(fabrics(), st.data())
-def test_sums_over_pods_and_taking_them_out_again(fabric, data):
+def test_sums_over_jobs_and_taking_them_out_again(fabric, data):
     members, n = fabric
     node_switch = [-1] * n
     for switch, nodes in enumerate(members):
         for node in nodes:
             node_switch[node] = switch
     pod = st.tuples(st.integers(-1, n - 1), st.integers(0, 2), st.booleans(), st.booleans())
-    pods = data.draw(st.lists(pod, max_size=10))
+    jobs = data.draw(st.lists(st.tuples(st.tuples(*[st.booleans()] * 4), st.lists(pod, max_size=4)), max_size=4))
+    pods = [pod for _, own in jobs for pod in own]
+    kinds = (np.int32, np.int8, np.bool_, np.bool_)
     columns = list(zip(*pods, strict=True)) or [()] * 4
-    node, mark, unhealthy, holds = (
-        np.array(column, dtype=kind)
-        for column, kind in zip(columns, (np.int32, np.int8, np.bool_, np.bool_), strict=True)
-    )
-    spoken, holders = np.zeros((4, SPOKEN), dtype=np.int64), np.zeros(n, dtype=np.int32)
-    sums = (np.array(node_switch, dtype=np.int32), holders, spoken)
-    under = add_pods(1, True, node, mark, unhealthy, holds, *sums)
-    assert (spoken.tolist(), holders.tolist(), under.tolist()) == oracle.spoken(pods, node_switch, 4)
-    assert add_pods(-1, True, node, mark, unhealthy, holds, *sums).tolist() == under.tolist()
-    assert not spoken.any() and not holders.any()
+    arrays = [np.array(column, dtype=kind) for column, kind in zip(columns, kinds, strict=True)]
+    start = np.cumsum([0, *(len(own) for _, own in jobs)]).astype(np.int64)
+    counts = np.array([kind for kind, _ in jobs], dtype=np.bool_).reshape(-1, 4)
+    sums, holders = np.zeros((4, SUMS), dtype=np.int64), np.zeros(n, dtype=np.int32)
+    under = np.array(node_switch, dtype=np.int32)
+    add_jobs(1, start, counts, *arrays, under, holders, sums)
+    assert (sums.tolist(), holders.tolist()) == oracle.sums(jobs, node_switch, 4)
+    add_jobs(-1, start, counts, *arrays, under, holders, sums)
+    assert not sums.any() and not holders.any()
 
 
 def test_pods_that_do_not_speak_hold_their_nodes_all_the_same():
-    spoken, holders = np.zeros((1, SPOKEN), dtype=np.int64), np.zeros(2, dtype=np.int32)
+    sums, holders = np.zeros((1, SUMS), dtype=np.int64), np.zeros(2, dtype=np.int32)
     one = np.ones(1, dtype=np.bool_)
     node, mark = np.array([1], dtype=np.int32), np.array([2], dtype=np.int8)
-    under = add_pods(1, False, node, mark, one, one, np.zeros(2, dtype=np.int32), holders, spoken)
-    assert (under.tolist(), holders.tolist(), spoken.any()) == ([1, 0], [0, 1], False)
+    silent = np.zeros((1, 4), dtype=np.bool_)
+    add_jobs(1, np.array([0, 1]), silent, node, mark, one, one, np.zeros(2, dtype=np.int32), holders, sums)
+    assert (holders.tolist(), sums.any()) == ([0, 1], False)

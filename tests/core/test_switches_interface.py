@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError
-from workbench.kernels.switches import SPOKEN, add_pods, first_free, free_under_switches
+from workbench.kernels.switches import SUMS, add_jobs, first_free, free_under_switches
 
 START, NODES = np.array([0, 1, 2]), np.array([0, 1], dtype=np.int32)
 
@@ -23,19 +23,20 @@ def free(**other):
     return free_under_switches(**given)
 
 
-def pods(**other):
+def jobs(**other):
     given = {
         "sign": 1,
-        "speak": True,
+        "start": np.array([0, 2]),
+        "counts": np.ones((1, 4), dtype=np.bool_),
         "node": NODES,
         "mark": np.zeros(2, dtype=np.int8),
         "unhealthy": np.zeros(2, dtype=np.bool_),
         "holds": np.ones(2, dtype=np.bool_),
         "node_switch": np.zeros(2, dtype=np.int32),
         "holders": np.zeros(2, dtype=np.int32),
-        "spoken": np.zeros((1, SPOKEN), dtype=np.int64),
+        "sums": np.zeros((1, SUMS), dtype=np.int64),
     } | other
-    return add_pods(**given)
+    return add_jobs(**given)
 
 
 def test_read_only_input_is_taken_and_results_are_fresh():
@@ -108,14 +109,23 @@ def test_nodes_that_there_are_not_are_refused(chosen, wanted):
         pytest.param({"node": np.array([0, 2], dtype=np.int32)}, "pod 1: .*out of range", id="no such node"),
         pytest.param({"node_switch": np.array([0, 1], dtype=np.int32)}, "pod 1: .*out of range", id="no such switch"),
         pytest.param({"holds": np.ones(3, dtype=np.bool_)}, "wrong length", id="too many"),
-        pytest.param({"spoken": np.zeros((1, 3), dtype=np.int64)}, "wrong number of columns", id="three columns"),
-        pytest.param({"spoken": np.zeros((SPOKEN, 2), dtype=np.int64).T}, "not C-contiguous", id="the other order"),
+        pytest.param({"node": np.array([0, -2], dtype=np.int32)}, "pod 1: .*out of range", id="below none"),
+        pytest.param({"start": np.zeros(0, dtype=np.int64)}, "empty", id="no offsets"),
+        pytest.param({"start": np.array([0, 1])}, "do not cover", id="a pod of no job"),
+        pytest.param({"start": np.array([1, 2])}, "do not cover", id="a pod before the first job"),
+        pytest.param(
+            {"start": np.array([0, 3, 2]), "counts": np.ones((2, 4), dtype=np.bool_)}, "do not cover", id="falling"
+        ),
+        pytest.param({"start": np.array([0, 1, 2])}, "wrong length", id="more jobs than kinds"),
+        pytest.param({"counts": np.ones((1, 3), dtype=np.bool_)}, "wrong number of columns", id="three kinds"),
+        pytest.param({"sums": np.zeros((1, 4), dtype=np.int64)}, "wrong number of columns", id="four columns"),
+        pytest.param({"sums": np.zeros((SUMS, 2), dtype=np.int64).T}, "not C-contiguous", id="the other order"),
     ],
 )
-def test_wrong_pods_are_refused_and_nothing_is_changed(other, message):
+def test_wrong_jobs_are_refused_and_nothing_is_changed(other, message):
     holders = np.zeros(2, dtype=np.int32)
     with pytest.raises(InputError, match=message):
-        pods(**{"holders": holders} | other)
+        jobs(**{"holders": holders} | other)
     assert not holders.any()
 
 
@@ -123,4 +133,4 @@ def test_sums_that_may_not_be_written_are_refused():
     holders = np.zeros(2, dtype=np.int32)
     holders.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
-        pods(holders=holders)
+        jobs(holders=holders)

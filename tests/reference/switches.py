@@ -21,20 +21,23 @@ def first_free(wanted, free, members):
     return found
 
 
-def spoken(pods, node_switch, n_switches):
-    """Per switch how many pods say idle, shared, exclusive, unhealthy; per node its holders; pods under each switch.
+def sums(jobs, node_switch, n_switches):
+    """Per switch seven sums over jobs and their pods, and per node its holders.
 
-    `pods` has (node, mark, unhealthy, holds).
+    `jobs` has (what it counts for, its pods), `pods` has (node, mark, unhealthy, holds).
     """
-    said = [[0, 0, 0, 0] for _ in range(n_switches)]
+    found = [[0] * 7 for _ in range(n_switches)]
     holders = [0] * len(node_switch)
-    under = [0] * (n_switches + 1)
-    for node, mark, unhealthy, holds in pods:
-        switch = node_switch[node] if node >= 0 else -1
-        under[switch] += 1
-        if node >= 0:
-            holders[node] += holds
-        if switch >= 0:
-            said[switch][mark] += 1
-            said[switch][3] += unhealthy
-    return said, holders, under
+    for (speaks, foundation, crossing, uncommon), pods in jobs:
+        places = {node_switch[pod[0]] if pod[0] >= 0 else -1 for pod in pods}
+        for node, mark, unhealthy, holds in pods:
+            holders[node] += holds and node >= 0
+            switch = node_switch[node] if node >= 0 else -1
+            if speaks and switch >= 0:
+                found[switch][mark] += 1
+                found[switch][3] += unhealthy
+        for switch in places - {-1}:
+            found[switch][4] += foundation and len(places) > 1
+            found[switch][5] += crossing and len(places) > 1
+            found[switch][6] += uncommon
+    return found, holders

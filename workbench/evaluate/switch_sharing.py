@@ -123,7 +123,7 @@ def measure_switches(decisions: Sequence[Decision], snapshot: ClusterSnapshot) -
     running = snapshot.running_jobs
     placements = [d.result for d in decisions if isinstance(d.result, Placement)]
     number = {key: i for i, key in enumerate(running.keys)}
-    jobs, nodes = [running.job], [running.node]
+    jobs, nodes = [np.repeat(np.arange(len(running.keys)), np.diff(running.start))], [running.node]
     for placement in placements:
         at = number.setdefault(placement.gang.key, len(number))
         placed = placement.node[placement.node >= 0]

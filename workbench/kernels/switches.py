@@ -9,10 +9,11 @@ from workbench._core import switches as kernel
 from workbench.errors import InputError
 from workbench.kernels.checks import as_array, check_length
 
-__all__ = ["SPOKEN", "add_pods", "first_free", "free_under_switches"]
+__all__ = ["CROSSING", "FOUNDATION", "SUMS", "UNCOMMON", "UNHEALTHY", "add_jobs", "first_free", "free_under_switches"]
 
-#: Columns of what pods say of their switch: idle, shared, exclusive, unhealthy.
-SPOKEN = 4
+#: Columns of the sums over running pods and jobs (`add_jobs`); before them idle, shared and exclusive, by their codes.
+UNHEALTHY, FOUNDATION, CROSSING, UNCOMMON = 3, 4, 5, 6
+SUMS = 7
 
 
 def free_under_switches(
@@ -128,24 +129,27 @@ def first_free(
     return entry, share
 
 
-def add_pods(
+def add_jobs(
     sign: int,
-    speak: bool,
+    start: NDArray[np.int64],
+    counts: NDArray[np.bool_],
     node: NDArray[np.int32],
     mark: NDArray[np.int8],
     unhealthy: NDArray[np.bool_],
     holds: NDArray[np.bool_],
     node_switch: NDArray[np.int32],
     holders: NDArray[np.int32],
-    spoken: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Add some pods to the sums over running pods, or take them out.
+    sums: NDArray[np.int64],
+) -> None:
+    """Add some jobs to the sums over running pods, or take them out.
 
     Parameters
     ----------
     sign : {1, -1}
-    speak : bool
-        Whether what they say of their switches counts.
+    start : ndarray of shape (j + 1,), int64
+        Job i has the pods ``start[i]`` to ``start[i + 1]``, the end excluded.
+    counts : ndarray of shape (j, 4), bool
+        What each job counts for: what its pods say of their switches; `FOUNDATION`, `CROSSING`, `UNCOMMON`.
     node : ndarray of shape (p,), int32
         -1: a node that is not known.
     mark : ndarray of shape (p,), int8
@@ -156,41 +160,49 @@ def add_pods(
         -1: under none.
     holders : ndarray of shape (n,), int32
         Pods that hold each node; changed.
-    spoken : ndarray of shape (s, 4), int64
-        Pods that say idle, shared, exclusive and unhealthy of each switch; changed.
-
-    Returns
-    -------
-    ndarray of shape (s + 1,), int64
-        Pods under each switch, and last those under none.
+    sums : ndarray of shape (s, 7), int64
+        Of each switch; changed: pods that say idle, shared, exclusive, `UNHEALTHY`; `FOUNDATION` and `CROSSING` jobs
+        with pods both under the switch and elsewhere; `UNCOMMON` jobs with a pod under it.
 
     Raises
     ------
     InputError
-        Wrong dtype or shape, a number out of range; nothing is changed then.
+        Wrong dtype or shape, no CSR offsets, a number out of range; nothing is changed then.
     """
+    start = as_array("start", start, np.int64, 1)
+    if start.shape[0] == 0:
+        raise InputError("empty", source="start", expected="j + 1 entries")
+    counts = as_array("counts", counts, np.bool_, 2)
+    check_length("counts", counts, start.shape[0] - 1)
     node = as_array("node", node, np.int32, 1)
-    columns = []
-    for name, array, dtype in (("mark", mark, np.int8), ("unhealthy", unhealthy, np.bool_), ("holds", holds, np.bool_)):
-        columns.append(as_array(name, array, dtype, 1))
+    mark = as_array("mark", mark, np.int8, 1)
+    unhealthy = as_array("unhealthy", unhealthy, np.bool_, 1)
+    holds = as_array("holds", holds, np.bool_, 1)
+    for name, array in (("mark", mark), ("unhealthy", unhealthy), ("holds", holds)):
         check_length(name, array, node.shape[0])
     node_switch = as_array("node_switch", node_switch, np.int32, 1)
-    if (
-        as_array("holders", holders, np.int32, 1) is not holders
-        or as_array("spoken", spoken, np.int64, 2) is not spoken
-    ):
-        raise InputError("not C-contiguous, and are to be changed", source="holders, spoken")
+    if as_array("holders", holders, np.int32, 1) is not holders or as_array("sums", sums, np.int64, 2) is not sums:
+        raise InputError("not C-contiguous, and are to be changed", source="holders, sums")
     check_length("holders", holders, node_switch.shape[0])
-    if spoken.shape[1] != SPOKEN:
-        raise InputError("wrong number of columns", source="spoken", got=str(spoken.shape[1]), expected=str(SPOKEN))
-    pods = np.empty(spoken.shape[0] + 1, dtype=np.int64)
-    marks, sick, held = columns
-    done = kernel.add_pods(
-        sign, speak, node, marks, sick.view(np.uint8), held.view(np.uint8), node_switch, holders, spoken, pods
+    for name, found, columns in (("counts", counts.shape[1], 4), ("sums", sums.shape[1], SUMS)):
+        if found != columns:
+            raise InputError("wrong number of columns", source=name, got=str(found), expected=str(columns))
+    done = kernel.add_jobs(
+        sign,
+        start,
+        counts.view(np.uint8),
+        node,
+        mark,
+        unhealthy.view(np.uint8),
+        holds.view(np.uint8),
+        node_switch,
+        holders,
+        sums,
     )
+    if done < 0:
+        raise InputError("offsets do not cover the pods", source="start", expected=f"0 to {len(node)}, ascending")
     if done < len(node):
         raise InputError("node, switch or mark out of range", source="node", where=f"pod {done}")
-    return pods
 
 
 def _csr(start: NDArray[np.int64], nodes: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

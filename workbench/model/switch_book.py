@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.switches import SPOKEN, add_pods
+from workbench.kernels.switches import CROSSING, FOUNDATION, SUMS, UNCOMMON, UNHEALTHY, add_jobs
 from workbench.model.switches import (
     EXCLUSIVE,
     IDLE,
@@ -35,6 +35,8 @@ Longs = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.int8]
 Mask = npt.NDArray[np.bool_]
 
+#: Columns of the sums that say what state a switch has (`SwitchStates.said`).
+_VOTES = UNHEALTHY + 1
 #: Phases of a PodGroup whose pods say something about switches; empty: there is no PodGroup.
 _COUNTED = ("", "Running", "Unknown")
 #: Phases of those that the version 1.0 looks at.
@@ -93,15 +95,18 @@ class JobPods:
 
 @dataclass(frozen=True, eq=False)
 class RunningPods:
-    """The running pods of a snapshot that belong to a job, as arrays in the order of `snapshot.running`.
+    """The running pods of a snapshot that belong to a job, job by job, as arrays.
 
     Attributes
     ----------
     keys : tuple of str
-        ``namespace/name`` of each job.
+        ``namespace/name`` of each job, in the order of their first pods.
     labels, phases : tuple of str
         Per job.
-    job : ndarray of shape (p,), int32
+    start : ndarray of shape (jobs + 1,), int64
+        Job i has the pods ``start[i]`` to ``start[i + 1]``, in the order of `snapshot.running`.
+    counts : ndarray of shape (jobs, 4), bool
+        What each job counts for (`counts_of`).
     node, mark, unhealthy, holds
         As in `JobPods`.
     """
@@ -109,7 +114,8 @@ class RunningPods:
     keys: tuple[str, ...]
     labels: tuple[str, ...]
     phases: tuple[str, ...]
-    job: Ints
+    start: Longs
+    counts: Mask
     node: Ints
     mark: Bytes
     unhealthy: Mask
@@ -123,28 +129,41 @@ class RunningPods:
     @classmethod
     def read(cls, running: Iterable[RunningPod]) -> RunningPods:
         """From the pods of a snapshot; annotations that are no state count as none."""
-        numbers: dict[str, int] = {}
-        labels: list[str] = []
-        phases: list[str] = []
-        rows: list[tuple[int, int, int, bool, bool]] = []
+        jobs: dict[str, tuple[str, str, list[tuple[int, int, bool, bool]]]] = {}
         for pod in running:
             if not pod.gang or pod.ending:
                 continue
-            number = numbers.setdefault(pod.gang, len(numbers))
-            if number == len(labels):
-                labels.append(pod.job_class)
-                phases.append(pod.group_phase)
+            job = jobs.get(pod.gang)
+            if job is None:
+                job = jobs[pod.gang] = (pod.job_class, pod.group_phase, [])
             mark = _MARKS.get(pod.annotations.get(IS_SHARED, ""), IDLE)
             unhealthy = pod.annotations.get(IS_HEALTHY) == "1"
             holds = bool(pod.requests) and pod.job_class not in ("", "null")
-            rows.append((number, pod.node, mark, unhealthy, holds))
-        columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * 5
-        types = (np.int32, np.int32, np.int8, np.bool_, np.bool_)
+            job[2].append((pod.node, mark, unhealthy, holds))
+        labels, phases = tuple(job[0] for job in jobs.values()), tuple(job[1] for job in jobs.values())
+        rows = [row for job in jobs.values() for row in job[2]]
+        columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * 4
+        types = (np.int32, np.int8, np.bool_, np.bool_)
         arrays: list[Any] = [np.array(column, dtype=kind) for column, kind in zip(columns, types, strict=True)]
-        return cls(tuple(numbers), tuple(labels), tuple(phases), *arrays)
+        start = np.cumsum([0, *(len(job[2]) for job in jobs.values())])
+        return cls(tuple(jobs), labels, phases, start, counts_of(labels, phases), *arrays)
 
 
 _MARKS = {str(state): state for state in (IDLE, SHARED, EXCLUSIVE)}
+
+
+def counts_of(labels: Iterable[str], phases: Iterable[str]) -> Mask:
+    """What jobs of these labels and phases count for, a row each, in the columns of `add_jobs`."""
+    rows = [
+        (
+            phase in _COUNTED,
+            phase in _COUNTED and label == "large-model-schema",
+            phase in _RUNNING,
+            phase in _RUNNING and label != "normal-schema",
+        )
+        for label, phase in zip(labels, phases, strict=True)
+    ]
+    return np.array(rows, dtype=np.bool_).reshape(len(rows), 4)
 
 
 class SwitchBook:
@@ -154,16 +173,10 @@ class SwitchBook:
     ----------
     table : SwitchTable
     running : RunningPods
-        Derived from at once, in array operations over all pods.
+        Derived from at once.
 
     Attributes
     ----------
-    foundation : ndarray of shape (s,), int64
-        Large-model jobs with pods both under the switch and elsewhere.
-    crossing : ndarray of shape (s,), int64
-        Running jobs with pods both under the switch and elsewhere.
-    uncommon : ndarray of shape (s,), int64
-        Running jobs with a pod under the switch that are no common jobs.
     holders : ndarray of shape (n,), int32
         Pods of jobs with switch affinity on each node; they have the node to themselves.
     """
@@ -172,58 +185,37 @@ class SwitchBook:
         self.table = table
         self._running = running
         self._jobs: dict[str, JobPods | None] = {}
-        counted = np.array([phase in _COUNTED for phase in running.phases], dtype=np.bool_)
-        s = table.n_switches
-        # A preset state speaks like one more pod, which never ends.
-        self._spoken = np.zeros((s, SPOKEN), dtype=np.int64)
-        self._spoken[np.arange(s), table.preset.state] = 1
-        self._spoken[:, -1] = table.preset.unhealthy
+        # The columns of `add_jobs`. A preset state speaks like one more pod, which never ends.
+        self._sums = np.zeros((table.n_switches, SUMS), dtype=np.int64)
+        self._sums[:, :_VOTES] = table.preset.votes()
         self.holders: Ints = np.zeros(table.n_nodes, dtype=np.int32)
-        speaking = counted[running.job] if len(running.job) else np.zeros(0, dtype=np.bool_)
-        for speak, some in ((True, speaking), (False, ~speaking)):
-            if some.any():
-                add_pods(
-                    1,
-                    speak,
-                    running.node[some],
-                    running.mark[some],
-                    running.unhealthy[some],
-                    running.holds[some],
-                    table.node_switch,
-                    self.holders,
-                    self._spoken,
-                )
-        switch = np.where(running.node >= 0, table.node_switch[running.node], -1) if len(running.node) else running.node
-        pairs = np.unique(running.job.astype(np.int64) * (s + 1) + switch + 1)
-        job, switch_of_pair = pairs // (s + 1), pairs % (s + 1) - 1
-        elsewhere = np.bincount(job, minlength=len(running.keys)) > 1
-        active = np.array([phase in _RUNNING for phase in running.phases], dtype=np.bool_)
-        large = np.array([label == "large-model-schema" for label in running.labels], dtype=np.bool_)
-        uncommon = np.array([label != "normal-schema" for label in running.labels], dtype=np.bool_)
-        under = switch_of_pair >= 0
-
-        def count(wanted: Mask) -> Longs:
-            return np.bincount(switch_of_pair[under & wanted[job]], minlength=s)
-
-        self.foundation = count(elsewhere & large & counted)
-        self.crossing = count(elsewhere & active)
-        self.uncommon = count(uncommon & active)
+        self._add(1, running.start, running.counts, running)
 
     def copy(self) -> SwitchBook:
         """A book of its own that starts as this one is now."""
         other = object.__new__(SwitchBook)
         other.table, other._running, other._jobs = self.table, self._running, dict(self._jobs)
-        for name in _COUNTERS:
-            setattr(other, name, getattr(self, name).copy())
+        other._sums, other.holders = self._sums.copy(), self.holders.copy()
         return other
 
+    @property
+    def foundation(self) -> Longs:
+        """Large-model jobs with pods both under each switch and elsewhere."""
+        return self._sums[:, FOUNDATION]
+
+    @property
+    def crossing(self) -> Longs:
+        """Running jobs with pods both under each switch and elsewhere."""
+        return self._sums[:, CROSSING]
+
+    @property
+    def uncommon(self) -> Longs:
+        """Running jobs with a pod under each switch that are no common jobs."""
+        return self._sums[:, UNCOMMON]
+
     def states(self) -> SwitchStates:
-        """The preset states joined with what the pods say: shared over exclusive over idle, unhealthy sticky."""
-        said = self._spoken > 0
-        shared = said[:, SHARED]
-        state = said[:, EXCLUSIVE].view(np.int8) * EXCLUSIVE
-        np.putmask(state, shared, SHARED)
-        return SwitchStates(state, shared & said[:, -1])
+        """The preset states joined with what the pods say."""
+        return SwitchStates.said(self._sums[:, :_VOTES])
 
     def job(self, key: str) -> JobPods | None:
         """The pods of one job; None where it has none."""
@@ -233,7 +225,7 @@ class SwitchBook:
         number = running.number.get(key)
         if number is None:
             return None
-        mine = running.job == number
+        mine = slice(running.start[number], running.start[number + 1])
         return JobPods(
             running.labels[number],
             running.node[mine],
@@ -252,35 +244,13 @@ class SwitchBook:
             What was known before; setting it again undoes the change.
         """
         before = self.job(key)
-        if before is not None:
-            self._add(before, -1)
-        if pods is not None:
-            self._add(pods, 1)
+        for sign, some in ((-1, before), (1, pods)):
+            if some is not None:
+                start = np.array([0, len(some.node)], dtype=np.int64)
+                self._add(sign, start, counts_of((some.label,), (some.phase,)), some)
         self._jobs[key] = pods
         return before
 
-    def _add(self, pods: JobPods, sign: int) -> None:
-        table = self.table
-        pods_of = add_pods(
-            sign,
-            pods.phase in _COUNTED,
-            pods.node,
-            pods.mark,
-            pods.unhealthy,
-            pods.holds,
-            table.node_switch,
-            self.holders,
-            self._spoken,
-        )
-        under = pods_of[:-1].nonzero()[0]
-        crossing = len(under) + (pods_of[-1] > 0) > 1
-        if crossing and pods.label == "large-model-schema" and pods.phase in _COUNTED:
-            self.foundation[under] += sign
-        if pods.phase in _RUNNING:
-            if crossing:
-                self.crossing[under] += sign
-            if pods.label != "normal-schema":
-                self.uncommon[under] += sign
-
-
-_COUNTERS = ("_spoken", "holders", "foundation", "crossing", "uncommon")
+    def _add(self, sign: int, start: Longs, counts: Mask, pods: JobPods | RunningPods) -> None:
+        columns = (pods.node, pods.mark, pods.unhealthy, pods.holds)
+        add_jobs(sign, start, counts, *columns, self.table.node_switch, self.holders, self._sums)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
+from workbench.kernels.switches import UNHEALTHY
 from workbench.model.topology import Topology
 
 __all__ = [
@@ -139,12 +140,31 @@ class SwitchStates:
             np.array([unhealthy for _, unhealthy in codes], dtype=np.bool_),
         )
 
+    @classmethod
+    def said(cls, votes: npt.NDArray[np.int64]) -> SwitchStates:
+        """What follows from how many say each state: shared over exclusive over idle, unhealthy sticky.
+
+        Parameters
+        ----------
+        votes : ndarray of shape (s, 4), int64
+            How many say idle, shared, exclusive and unhealthy of each switch.
+        """
+        found = votes > 0
+        shared = found[:, SHARED]
+        state = found[:, EXCLUSIVE].view(np.int8) * EXCLUSIVE
+        np.putmask(state, shared, SHARED)
+        return cls(state, shared & found[:, UNHEALTHY])
+
+    def votes(self) -> npt.NDArray[np.int64]:
+        """Each state as said once: int64 of shape (s, 4), the columns as in `said`."""
+        found = np.zeros((len(self), 4), dtype=np.int64)
+        found[np.arange(len(self)), self.state] = 1
+        found[:, UNHEALTHY] = self.unhealthy
+        return found
+
     def joined(self, other: SwitchStates) -> SwitchStates:
-        """What both say of the same switches: shared over exclusive over idle, unhealthy sticky."""
-        shared = (self.state == SHARED) | (other.state == SHARED)
-        state = np.maximum(self.state, other.state)
-        state[shared] = SHARED
-        return SwitchStates(state, shared & (self.unhealthy | other.unhealthy))
+        """What both say of the same switches."""
+        return SwitchStates.said(self.votes() + other.votes())
 
     def name(self, switch: int) -> str:
         """``idle``, ``exclusive``, ``shared/healthy`` or ``shared/unhealthy``."""
