@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import gc
 import json
 
@@ -32,6 +33,21 @@ def test_pods_see_the_groups_gpus_and_get_their_own_per_container():
         "allocatedGPUs": {"0": ["3"], "2": ["4", "5"]},
         "visibleGPUs": ["0", "1", "2", "3", "4", "5"],
     }
+
+
+def test_pods_alike_have_annotations_of_their_own():
+    ranked = dataclasses.replace(
+        placed(),
+        gpu_words=None,
+        rank=np.array([7, 5], dtype=np.int32),
+        annotations=({"shared": "yes"},),
+        annotation_group=np.array([0, 0], dtype=np.int32),
+    )
+    first, second = ranked.pods()
+    assert list(first.annotations.items()) == [("shared", "yes"), ("hccl/rankIndex", "7")]
+    first.annotations["shared"] = "no"
+    assert second.annotations == {"shared": "yes", "hccl/rankIndex": "5"}
+    assert ranked.pod(0) == first
 
 
 def test_a_snapshot_with_a_placement_and_without_its_gang_is_the_first_snapshot():

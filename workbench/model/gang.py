@@ -308,11 +308,24 @@ class Gang:
         number = int(self.role_of_pod[position])
         role = self.roles[number]
         offset = position - int(self.role_start[number])
-        return PodRef(position, self.pod_name(role, offset), role, number, role.first_index + offset)
+        (name,) = self._names(role, [offset])
+        return PodRef(position, name, role, number, role.first_index + offset)
 
-    def pod_name(self, role: Role, offset: int) -> str:
-        """Name of the pending pod at a place among those of its role."""
-        return role.pod_names[offset] if role.pod_names else f"{self.name}-{role.name}-{role.first_index + offset}"
+    def pod_names(self, positions: npt.NDArray[np.intp]) -> list[str]:
+        """Names of the pending pods at ascending positions."""
+        names = []
+        at = positions.searchsorted(self.role_start).tolist()
+        for number, role in enumerate(self.roles):
+            mine = positions[at[number] : at[number + 1]]
+            names += self._names(role, (mine - self.role_start[number]).tolist())
+        return names
+
+    def _names(self, role: Role, offsets: list[int]) -> list[str]:
+        """Of pending pods by their places among those of their role."""
+        if role.pod_names:
+            return [role.pod_names[i] for i in offsets]
+        before, first = f"{self.name}-{role.name}-", role.first_index
+        return [f"{before}{first + i}" for i in offsets]
 
     def pods(self) -> Iterator[PodRef]:
         """Every pending pod, in order."""

@@ -6,7 +6,7 @@ import gc
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,28 +66,46 @@ class Unplaced:
 _MANY = 256
 
 
+class _Alike(NamedTuple):
+    """What pods of one role with the same GPUs and annotations share; for their ranks there is a place, no value."""
+
+    gpus: tuple[int, ...]
+    container_gpus: tuple[tuple[int, ...], ...]
+    annotations: Mapping[str, str]
+
+
 class PlacedPod(NamedTuple):
     """One placed pod, made on demand; a named tuple, because thousands are made in one go.
 
     Attributes
     ----------
     name, node : str
-    gpus : tuple of int
-        Host numbers of its GPUs, ascending.
-    container_gpus : tuple of tuple of int
-        The same, dealt to the containers in order.
     rank : int
         Rank of the pod in the job.
-    annotations : mapping of str to str
-        What the scheduler writes on the pod.
     """
 
     name: str
     node: str
-    gpus: tuple[int, ...]
-    container_gpus: tuple[tuple[int, ...], ...]
     rank: int
-    annotations: Mapping[str, str]
+    alike: _Alike
+
+    @property
+    def gpus(self) -> tuple[int, ...]:
+        """Host numbers of its GPUs, ascending."""
+        return self.alike.gpus
+
+    @property
+    def container_gpus(self) -> tuple[tuple[int, ...], ...]:
+        """The same, dealt to the containers in order."""
+        return self.alike.container_gpus
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """What the scheduler writes on the pod; made when read."""
+        written = dict(self.alike.annotations)
+        if RANK_ANNOTATION in written:
+            written[RANK_ANNOTATION] = str(self.rank)
+        return written
 
     def environment(self, container: int, device_ids: DeviceIds = "position") -> dict[str, str]:
         """Variables by which a container sees its GPUs (`container_environment`); empty where it has none."""
@@ -187,7 +205,7 @@ class Placement(Displayed):
 
     def pods(self) -> Iterator[PlacedPod]:
         """Every placed pod, in order of position."""
-        positions = np.flatnonzero(self.node >= 0).tolist()
+        positions = (self.node >= 0).nonzero()[0]
         if len(positions) < _MANY or not gc.isenabled():
             return iter(self._made(positions))
         # So many new objects would set off collections in the midst, which find nothing and walk the whole snapshot.
@@ -199,70 +217,50 @@ class Placement(Displayed):
 
     def pod(self, position: int) -> PlacedPod:
         """The pod at a position that has a node."""
-        return self._made([position])[0]
+        return self._made(np.array([position]))[0]
 
-    def _visible_gpus(self) -> dict[int, int]:
-        """Per node the GPUs of the whole gang there: what every member may see."""
-        if self.gpu_words is None:
-            return {}
-        seen: dict[int, int] = {}
-        for node, mask in zip(self.node.tolist(), self._masks, strict=True):
-            if node >= 0:
-                seen[node] = seen.get(node, 0) | mask
-        return seen
-
-    @cached_property
-    def _masks(self) -> list[int]:
-        """GPUs of every pod as a bit mask."""
-        if self.gpu_words is None:
-            return [0] * len(self.node)
-        if self.gpu_words.shape[1] == 1:
-            masks: list[int] = self.gpu_words[:, 0].tolist()
+    def _visible(self, masks: list[int]) -> list[int]:
+        """GPUs that every pod may see, as a bit mask: those of the whole gang on its node, unless the policy said."""
+        if self.visible_words is not None:
+            return _masks_of(self.visible_words)
+        nodes = self.node.tolist()
+        if len(set(nodes)) == len(nodes):
             return masks
-        return [words_to_mask(row) for row in self.gpu_words]
+        together: dict[int, int] = {}
+        for node, mask in zip(nodes, masks, strict=True):
+            together[node] = together.get(node, 0) | mask
+        return [together[node] for node in nodes]
 
-    def _made(self, positions: list[int]) -> list[PlacedPod]:
-        visible, masks = self._visible_gpus(), self._masks
-        nodes, names, gang = self.node.tolist(), self.topology.node_names, self.gang
-        numbers, starts = gang.role_of_pod.tolist(), gang.role_start.tolist()
-        ranks = None if self.rank is None else self.rank.tolist()
-        groups = None if self.annotation_group is None else self.annotation_group.tolist()
-        seen = None if self.visible_words is None else [words_to_mask(row) for row in self.visible_words]
-        # Pods of one role with the same GPUs and annotations look alike: but for name, node and rank made once.
-        known: dict[tuple[int, int, int, int], tuple[tuple[int, ...], tuple[tuple[int, ...], ...], dict[str, str]]] = {}
-        rows: list[tuple[Any, ...]] = []
-        for i in positions:
-            number, node, mask = numbers[i], nodes[i], masks[i]
-            role = gang.roles[number]
-            together = 0 if not mask else visible[node] if seen is None else seen[i]
-            key = (number, mask, together, -1 if groups is None else groups[i])
-            alike = known.get(key)
-            if alike is None:
-                alike = known[key] = self._alike(*key)
-            gpus, dealt, same = alike
-            written = same.copy()
-            rank = i
-            if ranks is not None:
-                rank = ranks[i]
-                written[RANK_ANNOTATION] = str(rank)
-            name = gang.pod_name(role, i - starts[number])
-            rows.append((name, names[node], gpus, dealt, rank, written))
+    def _made(self, positions: npt.NDArray[np.intp]) -> list[PlacedPod]:
+        n, at = len(self.node), positions.tolist()
+        masks = [0] * n if self.gpu_words is None else _masks_of(self.gpu_words)
+        groups = [-1] * n if self.annotation_group is None else self.annotation_group.tolist()
+        looks = list(zip(self.gang.role_of_pod.tolist(), masks, self._visible(masks), groups, strict=True))
+        if len(at) < n:
+            looks = [looks[i] for i in at]
+        known = {look: self._alike(*look) for look in set(looks)}
+        alike = map(known.__getitem__, looks)
+        nodes = map(self.topology.node_names.__getitem__, self.node[positions].tolist())
+        ranks = at if self.rank is None else self.rank[positions].tolist()
+        rows = zip(self.gang.pod_names(positions), nodes, ranks, alike, strict=True)
         # What `_make` does, without a call in Python for each of thousands.
         return list(map(partial(tuple.__new__, PlacedPod), rows))
 
-    def _alike(
-        self, role: int, mask: int, visible: int, group: int
-    ) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...], dict[str, str]]:
-        """GPUs, GPUs by container and annotations of a pod, which has no rank yet but a place for it."""
+    def _alike(self, role: int, mask: int, visible: int, group: int) -> _Alike:
         written = dict(self.annotations[group]) if group >= 0 else {}
         if self.rank is not None:
             written[RANK_ANNOTATION] = ""
-        if not mask:
-            return (), (), written
         gpus = indices_of(mask)
-        dealt = _deal(gpus, self.gang.roles[role].container_gpus)
-        written[GPU_ANNOTATION] = gpu_annotation(dealt, indices_of(visible))
-        return gpus, dealt, written
+        dealt = _deal(gpus, self.gang.roles[role].container_gpus) if gpus else ()
+        if gpus:
+            written[GPU_ANNOTATION] = gpu_annotation(dealt, indices_of(visible))
+        return _Alike(gpus, dealt, written)
+
+
+def _masks_of(words: npt.NDArray[np.uint64]) -> list[int]:
+    """Rows of little-endian 64-bit words as Python ints."""
+    masks: list[int] = words[:, 0].tolist() if words.shape[1] == 1 else [words_to_mask(row) for row in words]
+    return masks
 
 
 def gpu_annotation(container_gpus: tuple[tuple[int, ...], ...], visible: tuple[int, ...]) -> str:
