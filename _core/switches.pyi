@@ -8,8 +8,7 @@ def free_under_switches(
     feasible: NDArray[np.uint8],
     gpu_free: NDArray[np.uint64],
     n_gpus: int,
-    start: NDArray[np.int64],
-    nodes: NDArray[np.int32],
+    node_switch: NDArray[np.int32],
     free: NDArray[np.uint8],
     counts: NDArray[np.int64],
 ) -> int: ...

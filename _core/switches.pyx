@@ -19,51 +19,35 @@ def free_under_switches(
     const uint8_t[::1] feasible not None,
     const uint64_t[:, ::1] gpu_free not None,
     int64_t n_gpus,
-    const int64_t[::1] start not None,
-    const int32_t[::1] nodes not None,
+    const int32_t[::1] node_switch not None,
     uint8_t[::1] free not None,
     int64_t[::1] counts not None,
 ):
-    """Fills ``free`` and ``counts``; answers how many switches it counted."""
-    cdef int64_t n = idle.shape[0], words = gpu_free.shape[1], s = counts.shape[0], m = nodes.shape[0]
-    cdef int64_t i, k, w, found, r = idle.shape[1], asked = 0
+    """Fills ``free`` and ``counts``; answers how many nodes it looked at: fewer where one is under no such switch."""
+    cdef int64_t n = idle.shape[0], words = gpu_free.shape[1], s = counts.shape[0], r = idle.shape[1]
+    cdef int64_t i, k, found
     cdef uint8_t fits
-    column_array = np.empty(r, dtype=np.int64)
-    least_array = np.empty(r, dtype=np.int64)
-    cdef int64_t[::1] column = column_array, least = least_array
-    for k in range(r):
-        # A resource that is not asked for may be overdrawn.
-        if request[k] > 0:
-            column[asked] = k
-            least[asked] = request[k]
-            asked += 1
     with nogil:
+        counts[:] = 0
         for i in range(n):
             # A taken node costs nothing more; in a busy cluster that is most of them, and jobs take neighbours.
             fits = before[i] != 0 and feasible[i] != 0
             if fits:
-                for k in range(asked):
-                    fits &= idle[i, column[k]] >= least[k]
-                if fits and n_gpus > 0:
+                for k in range(r):
+                    # A resource that is not asked for may be overdrawn.
+                    fits &= (request[k] <= 0) | (idle[i, k] >= request[k])
+                if n_gpus > 0:
                     found = 0
-                    for w in range(words):
-                        found += popcount(gpu_free[i, w])
-                    fits = found >= n_gpus
-            free[i] = fits
-        for i in range(s):
-            if start[i] < 0 or start[i + 1] > m:
-                break
-            found = 0
-            for k in range(start[i], start[i + 1]):
-                if nodes[k] < 0 or nodes[k] >= n:
+                    for k in range(words):
+                        found += popcount(gpu_free[i, k])
+                    fits &= found >= n_gpus
+                if node_switch[i] >= s:
                     break
-                found += free[nodes[k]]
-            else:
-                counts[i] = found
-                continue
-            break
+                if node_switch[i] >= 0:
+                    counts[node_switch[i]] += fits
+            free[i] = fits
         else:
-            i = s
+            i = n
     return i
 
 

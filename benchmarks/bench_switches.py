@@ -12,7 +12,7 @@ import numpy as np
 from measure import microseconds, row
 
 from workbench.kernels import ledger
-from workbench.kernels.switches import SPOKEN, add_pods, first_free, free_under_switches
+from workbench.kernels.switches import SUMS, add_jobs, first_free, free_under_switches
 
 SIZES = (1_000, 10_000, 100_000)
 PER_SWITCH = 25
@@ -38,14 +38,15 @@ def _parts(n: int) -> dict[str, tuple[Callable[[], object], Callable[[], object]
     feasible = np.ones(n, dtype=np.uint8)
     gpu_free = np.full((n, 1), 255, dtype=np.uint64)
     start, nodes = np.arange(0, n + 1, PER_SWITCH), np.arange(n, dtype=np.int32)
-    free, counts = free_under_switches(before, idle, REQUEST, feasible, gpu_free, 8, start, nodes)
+    node_switch = (nodes // PER_SWITCH).astype(np.int32)
+    free, counts = free_under_switches(before, idle, REQUEST, feasible, gpu_free, 8, node_switch, s)
     chosen = np.argsort(-counts, kind="stable")
     wanted = np.diff(np.minimum(np.cumsum(counts[chosen]), n // 5), prepend=0)
     entry, _ = first_free(chosen, wanted, free, start, nodes)
     taken = nodes[entry]
     mark, no = np.full(len(taken), 2, dtype=np.int8), np.zeros(len(taken), dtype=np.bool_)
-    node_switch = (nodes // PER_SWITCH).astype(np.int32)
-    holders, spoken = np.zeros(n, dtype=np.int32), np.zeros((s, SPOKEN), dtype=np.int64)
+    holders, sums = np.zeros(n, dtype=np.int32), np.zeros((s, SUMS), dtype=np.int64)
+    job, counts_for = np.array([0, len(taken)]), np.ones((1, 4), dtype=np.bool_)
     used, words = np.zeros_like(idle), np.full((len(taken), 1), 255, dtype=np.uint64)
     each = np.broadcast_to(REQUEST, (len(taken), 4))
 
@@ -67,8 +68,10 @@ def _parts(n: int) -> dict[str, tuple[Callable[[], object], Callable[[], object]
 
     def add_by_numpy() -> object:
         holders[taken] += 1
-        spoken[:, 2] += np.bincount(node_switch[taken], minlength=s)
-        return np.bincount(node_switch[taken], minlength=s)
+        pods = np.bincount(node_switch[taken], minlength=s)
+        sums[:, 2] += pods
+        sums[:, 4:] += (pods > 0)[:, None]
+        return pods
 
     def take_by_numpy() -> None:
         used[taken] = used.take(taken, axis=0) + each
@@ -80,12 +83,12 @@ def _parts(n: int) -> dict[str, tuple[Callable[[], object], Callable[[], object]
 
     return {
         "free nodes of each": (
-            lambda: free_under_switches(before, idle, REQUEST, feasible, gpu_free, 8, start, nodes),
+            lambda: free_under_switches(before, idle, REQUEST, feasible, gpu_free, 8, node_switch, s),
             free_by_numpy,
         ),
         "nodes for a job": (lambda: first_free(chosen, wanted, free, start, nodes), first_by_numpy),
         "sums over its pods": (
-            lambda: add_pods(1, True, taken, mark, no, ~no, node_switch, holders, spoken),
+            lambda: add_jobs(1, job, counts_for, taken, mark, no, ~no, node_switch, holders, sums),
             add_by_numpy,
         ),
         "taking its nodes": (take, take_by_numpy),

@@ -21,6 +21,13 @@ def csr(members):
     return start, np.array([node for nodes in members for node in nodes], dtype=np.int32)
 
 
+def under(members, n):
+    node_switch = np.full(n, -1, dtype=np.int32)
+    for switch, nodes in enumerate(members):
+        node_switch[nodes] = switch
+    return node_switch
+
+
 @given(fabrics(), st.data())
 def test_free_nodes_are_those_that_hold_one_more_pod(fabric, data):
     members, n = fabric
@@ -40,7 +47,8 @@ def test_free_nodes_are_those_that_hold_one_more_pod(fabric, data):
         np.array(feasible, dtype=np.uint8),
         gpu_free,
         n_gpus,
-        *csr(members),
+        under(members, n),
+        len(members),
     )
     gpus = [sum(int(word).bit_count() for word in row) for row in gpu_free]
     assert (free.tolist(), counts.tolist()) == oracle.free_under_switches(
@@ -66,10 +74,7 @@ def test_the_first_free_nodes_of_each_switch(fabric, data):
 @given(fabrics(), st.data())
 def test_sums_over_jobs_and_taking_them_out_again(fabric, data):
     members, n = fabric
-    node_switch = [-1] * n
-    for switch, nodes in enumerate(members):
-        for node in nodes:
-            node_switch[node] = switch
+    node_switch = under(members, n)
     pod = st.tuples(st.integers(-1, n - 1), st.integers(0, 2), st.booleans(), st.booleans())
     jobs = data.draw(st.lists(st.tuples(st.tuples(*[st.booleans()] * 4), st.lists(pod, max_size=4)), max_size=4))
     pods = [pod for _, own in jobs for pod in own]
@@ -79,10 +84,9 @@ def test_sums_over_jobs_and_taking_them_out_again(fabric, data):
     start = np.cumsum([0, *(len(own) for _, own in jobs)]).astype(np.int64)
     counts = np.array([kind for kind, _ in jobs], dtype=np.bool_).reshape(-1, 4)
     sums, holders = np.zeros((4, SUMS), dtype=np.int64), np.zeros(n, dtype=np.int32)
-    under = np.array(node_switch, dtype=np.int32)
-    add_jobs(1, start, counts, *arrays, under, holders, sums)
-    assert (sums.tolist(), holders.tolist()) == oracle.sums(jobs, node_switch, 4)
-    add_jobs(-1, start, counts, *arrays, under, holders, sums)
+    add_jobs(1, start, counts, *arrays, node_switch, holders, sums)
+    assert (sums.tolist(), holders.tolist()) == oracle.sums(jobs, node_switch.tolist(), 4)
+    add_jobs(-1, start, counts, *arrays, node_switch, holders, sums)
     assert not sums.any() and not holders.any()
 
 

@@ -17,8 +17,8 @@ def free(**other):
         "feasible": np.ones(2, dtype=np.uint8),
         "gpu_free": np.zeros((2, 1), dtype=np.uint64),
         "n_gpus": 0,
-        "start": START,
-        "nodes": NODES,
+        "node_switch": np.zeros(2, dtype=np.int32),
+        "n_switches": 1,
     } | other
     return free_under_switches(**given)
 
@@ -51,14 +51,19 @@ def test_whatever_is_not_0_is_feasible():
     assert free(feasible=np.array([2, 0], dtype=np.uint8))[0].tolist() == [True, False]
 
 
+def test_a_node_without_a_switch_is_free_and_counted_nowhere():
+    found, counts = free(node_switch=np.array([-1, 0], dtype=np.int32))
+    assert (found.tolist(), counts.tolist()) == ([True, True], [1])
+
+
 def test_nothing_at_all():
     found, counts = free(
         before=np.zeros(0, dtype=np.bool_),
         idle=np.zeros((0, 1), dtype=np.int64),
         feasible=np.zeros(0, dtype=np.uint8),
         gpu_free=np.zeros((0, 1), dtype=np.uint64),
-        start=np.zeros(1, dtype=np.int64),
-        nodes=np.zeros(0, dtype=np.int32),
+        node_switch=np.zeros(0, dtype=np.int32),
+        n_switches=0,
     )
     assert len(found) == len(counts) == 0
     nobody = np.zeros(0, dtype=np.int64)
@@ -73,11 +78,10 @@ def test_nothing_at_all():
         pytest.param({"before": np.ones(2)}, "wrong dtype", id="floats"),
         pytest.param({"feasible": np.ones(3, dtype=np.uint8)}, "wrong length", id="too many"),
         pytest.param({"request": np.ones(2, dtype=np.int64)}, "wrong length", id="another request"),
-        pytest.param({"start": np.zeros(0, dtype=np.int64)}, "empty", id="no offsets"),
-        pytest.param({"start": np.array([0, 1, 3])}, "out of range", id="offsets beyond the nodes"),
-        pytest.param({"start": np.array([-1, 1, 2])}, "out of range", id="negative offset"),
-        pytest.param({"nodes": np.array([0, 2], dtype=np.int32)}, "out of range", id="no such node"),
-        pytest.param({"nodes": np.array([-1, 1], dtype=np.int32)}, "out of range", id="negative node"),
+        pytest.param({"node_switch": np.zeros(3, dtype=np.int32)}, "wrong length", id="more nodes under switches"),
+        pytest.param(
+            {"node_switch": np.array([0, 1], dtype=np.int32)}, "node 1: .*no such switch", id="no such switch"
+        ),
     ],
 )
 def test_wrong_nodes_are_refused(other, message):
@@ -99,6 +103,24 @@ def test_wrong_nodes_are_refused(other, message):
 def test_nodes_that_there_are_not_are_refused(chosen, wanted):
     with pytest.raises(InputError, match="no such switch, or fewer"):
         first_free(np.array(chosen), np.array(wanted), np.array([True, False]), START, NODES)
+
+
+@pytest.mark.parametrize(
+    ("start", "nodes", "message"),
+    [
+        pytest.param([], [0, 1], "empty", id="no offsets"),
+        pytest.param([0, 3], [0, 1], "no such switch, or fewer", id="offsets beyond the nodes"),
+        pytest.param([-1, 2], [0, 1], "no such switch, or fewer", id="negative offset"),
+        pytest.param([0, 2], [0, 2], "no such switch, or fewer", id="no such node"),
+        pytest.param([0, 2], [-1, 0], "no such switch, or fewer", id="negative node"),
+    ],
+)
+def test_offsets_and_nodes_out_of_range_are_refused(start, nodes, message):
+    switch, both = np.array([0]), np.array([2])
+    with pytest.raises(InputError, match=message):
+        first_free(
+            switch, both, np.ones(2, dtype=np.bool_), np.array(start, dtype=np.int64), np.array(nodes, dtype=np.int32)
+        )
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ def free_under_switches(
     feasible: NDArray[np.uint8],
     gpu_free: NDArray[np.uint64],
     n_gpus: int,
-    start: NDArray[np.int64],
-    nodes: NDArray[np.int32],
+    node_switch: NDArray[np.int32],
+    n_switches: int,
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Nodes that hold one more pod of a shape, and how many of them are under each switch.
 
@@ -42,9 +42,9 @@ def free_under_switches(
         Free GPUs as little-endian words.
     n_gpus : int
         GPUs that must be free beside what `idle` says; 0: they are not counted.
-    start : ndarray of shape (s + 1,), int64
-        Switch i owns ``nodes[start[i]:start[i + 1]]``.
-    nodes : ndarray of shape (m,), int32
+    node_switch : ndarray of shape (n,), int32
+        Negative: under none.
+    n_switches : int
 
     Returns
     -------
@@ -54,33 +54,27 @@ def free_under_switches(
     Raises
     ------
     InputError
-        Wrong dtype or shape, no CSR offsets, a node out of range.
+        Wrong dtype or shape, a free node under a switch that there is not.
     """
     idle = as_array("idle", idle, np.int64, 2)
-    n = idle.shape[0]
-    rows = {"before": as_array("before", before, np.bool_, 1), "feasible": as_array("feasible", feasible, np.uint8, 1)}
+    before = as_array("before", before, np.bool_, 1)
+    feasible = as_array("feasible", feasible, np.uint8, 1)
     gpu_free = as_array("gpu_free", gpu_free, np.uint64, 2)
-    for name, array in (*rows.items(), ("gpu_free", gpu_free)):
-        check_length(name, array, n)
+    node_switch = as_array("node_switch", node_switch, np.int32, 1)
+    n = idle.shape[0]
+    check_length("before", before, n)
+    check_length("feasible", feasible, n)
+    check_length("gpu_free", gpu_free, n)
+    check_length("node_switch", node_switch, n)
     request = as_array("request", request, np.int64, 1)
     check_length("request", request, idle.shape[1])
-    start, nodes = _csr(start, nodes)
     free = np.empty(n, dtype=np.bool_)
-    counts = np.empty(start.shape[0] - 1, dtype=np.int64)
+    counts = np.empty(n_switches, dtype=np.int64)
     done = kernel.free_under_switches(
-        rows["before"].view(np.uint8),
-        idle,
-        request,
-        rows["feasible"],
-        gpu_free,
-        n_gpus,
-        start,
-        nodes,
-        free.view(np.uint8),
-        counts,
+        before.view(np.uint8), idle, request, feasible, gpu_free, n_gpus, node_switch, free.view(np.uint8), counts
     )
-    if done < len(counts):
-        raise InputError("offsets or nodes out of range", source="nodes", where=f"switch {done}")
+    if done < n:
+        raise InputError("no such switch", source="node_switch", where=f"node {done}", got=str(int(node_switch[done])))
     return free, counts
 
 
@@ -100,8 +94,9 @@ def first_free(
     wanted : ndarray of shape (c,), int64
         Nodes of each.
     free : ndarray of shape (n,), bool
-    start, nodes
-        As in `free_under_switches`.
+    start : ndarray of shape (s + 1,), int64
+        Switch i owns ``nodes[start[i]:start[i + 1]]``.
+    nodes : ndarray of shape (m,), int32
 
     Returns
     -------

@@ -194,7 +194,14 @@ def _look(request: Request, table: SwitchTable, book: SwitchBook) -> Switches:
             # GPUs are idle when no pod counts them and when they are free by number (`Demand.idle`).
             n_gpus = max(row[columns].tolist(), default=0)
             free, counts = free_under_switches(
-                free, ledger.idle, row, demand.feasible(role), ledger.gpu_free, n_gpus, table.start, table.nodes
+                free,
+                ledger.idle,
+                row,
+                demand.feasible(role),
+                ledger.gpu_free,
+                n_gpus,
+                table.node_switch,
+                table.n_switches,
             )
     if counts is None:
         raise InternalError("switch affinity: asked about a gang without a request")
