@@ -10,3 +10,6 @@ def add_pods(
     idle: NDArray[np.int64],
     gpu_free: NDArray[np.uint64],
 ) -> int: ...
+def whole_nodes(
+    nodes: NDArray[np.int32], n_gpus: int, gpu_free: NDArray[np.uint64], words: NDArray[np.uint64]
+) -> int: ...

@@ -3,7 +3,24 @@
 Validation and errors in words are ``workbench.kernels.ledger``' part; that a node has room is the callers'.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+
+import numpy as np
+
+from workbench._core.bits cimport popcount
+
+
+cdef void add_rows(
+    int64_t sign, int64_t p, const int32_t* nodes, int64_t r, const int64_t* rows, int64_t step, int64_t* used,
+    int64_t* idle,
+) noexcept nogil:
+    cdef int64_t i, k, amount
+    for i in range(p):
+        for k in range(r):
+            amount = sign * rows[i * step + k]
+            if amount:
+                used[nodes[i] * r + k] += amount
+                idle[nodes[i] * r + k] -= amount
 
 
 def add_pods(
@@ -20,22 +37,45 @@ def add_pods(
     Answers how many pods it looked at: fewer than there are where one has no such node, and then nothing is changed.
     """
     cdef int64_t n = used.shape[0], r = used.shape[1], w = gpu_free.shape[1], p = nodes.shape[0]
-    cdef int64_t i, k, node, amount, step = 1 if rows.shape[0] > 1 else 0
+    cdef int64_t i, k, step = r if rows.shape[0] > 1 else 0
     cdef bint flip = words is not None
     with nogil:
         for i in range(p):
             if not 0 <= nodes[i] < n:
                 break
         else:
-            for i in range(p):
-                node = nodes[i]
-                for k in range(r):
-                    amount = sign * rows[i * step, k]
-                    used[node, k] += amount
-                    idle[node, k] -= amount
-                if flip:
+            if p and r:
+                add_rows(sign, p, &nodes[0], r, &rows[0, 0], step, &used[0, 0], &idle[0, 0])
+            if flip:
+                for i in range(p):
                     for k in range(w):
                         # Taking and giving back are the same flip: the sets of one call are disjoint.
-                        gpu_free[node, k] ^= words[i, k]
+                        gpu_free[nodes[i], k] ^= words[i, k]
+            i = p
+    return i
+
+
+def whole_nodes(
+    const int32_t[::1] nodes not None,
+    int64_t n_gpus,
+    const uint64_t[:, ::1] gpu_free not None,
+    uint64_t[:, ::1] words not None,
+):
+    """Fills ``words``; answers how many pods take all that is free on a node of their own, up to one that does not."""
+    cdef int64_t n = gpu_free.shape[0], w = gpu_free.shape[1], p = nodes.shape[0], i, k, found
+    seen_array = np.zeros(n, dtype=np.uint8)
+    cdef uint8_t[::1] seen = seen_array
+    with nogil:
+        for i in range(p):
+            if not 0 <= nodes[i] < n or seen[nodes[i]]:
+                break
+            seen[nodes[i]] = 1
+            found = 0
+            for k in range(w):
+                words[i, k] = gpu_free[nodes[i], k]
+                found += popcount(words[i, k])
+            if found != n_gpus:
+                break
+        else:
             i = p
     return i

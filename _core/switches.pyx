@@ -115,7 +115,7 @@ def add_jobs(
     int64_t[:, ::1] sums not None,
 ):
     """Changes ``holders`` and ``sums``, unless there is a number out of range; answers what ``first_wrong`` does."""
-    cdef int64_t s = sums.shape[0], i, j, k, under, n_under, wrong
+    cdef int64_t s = sums.shape[1], i, j, k, under, n_under, wrong
     # The switches of one job, and the last job seen under each; a place beyond the switches stands for none.
     switches_array = np.empty(s + 1, dtype=np.int64)
     seen_array = np.full(s + 1, -1, dtype=np.int64)
@@ -132,8 +132,8 @@ def add_jobs(
                 if under < 0:
                     under = s
                 elif counts[j, 0]:
-                    sums[under, mark[i]] += sign
-                    sums[under, 3] += sign * unhealthy[i]
+                    sums[mark[i], under] += sign
+                    sums[3, under] += sign * unhealthy[i]
                 if seen[under] != j:
                     seen[under] = j
                     switches[n_under] = under
@@ -143,7 +143,7 @@ def add_jobs(
                 if under == s:
                     continue
                 if n_under > 1:
-                    sums[under, 4] += sign * counts[j, 1]
-                    sums[under, 5] += sign * counts[j, 2]
-                sums[under, 6] += sign * counts[j, 3]
+                    sums[4, under] += sign * counts[j, 1]
+                    sums[5, under] += sign * counts[j, 2]
+                sums[6, under] += sign * counts[j, 3]
     return wrong

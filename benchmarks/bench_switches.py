@@ -45,7 +45,7 @@ def _parts(n: int) -> dict[str, tuple[Callable[[], object], Callable[[], object]
     entry, _ = first_free(chosen, wanted, free, start, nodes)
     taken = nodes[entry]
     mark, no = np.full(len(taken), 2, dtype=np.int8), np.zeros(len(taken), dtype=np.bool_)
-    holders, sums = np.zeros(n, dtype=np.int32), np.zeros((s, SUMS), dtype=np.int64)
+    holders, sums = np.zeros(n, dtype=np.int32), np.zeros((SUMS, s), dtype=np.int64)
     job, counts_for = np.array([0, len(taken)]), np.ones((1, 4), dtype=np.bool_)
     used, words = np.zeros_like(idle), np.full((len(taken), 1), 255, dtype=np.uint64)
     each = np.broadcast_to(REQUEST, (len(taken), 4))
@@ -69,8 +69,8 @@ def _parts(n: int) -> dict[str, tuple[Callable[[], object], Callable[[], object]
     def add_by_numpy() -> object:
         holders[taken] += 1
         pods = np.bincount(node_switch[taken], minlength=s)
-        sums[:, 2] += pods
-        sums[:, 4:] += (pods > 0)[:, None]
+        sums[2] += pods
+        sums[4:] += pods > 0
         return pods
 
     def take_by_numpy() -> None:

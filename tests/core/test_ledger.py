@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reference import ledger as oracle
-from workbench.kernels.ledger import add_pods
+from workbench.kernels.ledger import add_pods, whole_nodes
 
 
 @given(st.data())
@@ -35,3 +35,14 @@ def test_gpus_of_several_words():
     words = np.array([[1, 2]], dtype=np.uint64)
     add_pods(1, np.array([1], dtype=np.int32), np.array([[4]]), words, *sums)
     assert [array.tolist() for array in sums] == [[[0], [4]], [[0], [-4]], [[3, 3], [2, 1]]]
+
+
+@given(st.data())
+def test_pods_that_take_all_that_is_free_on_nodes_of_their_own(data):
+    free = data.draw(st.lists(st.sampled_from([0, 3, 5, 1 << 64, (1 << 64) + 1, 7]), min_size=1, max_size=5))
+    nodes = data.draw(st.lists(st.integers(-1, len(free) - 1), max_size=4))
+    n_gpus = data.draw(st.integers(0, 3))
+    words = np.array([[mask % (1 << 64), mask >> 64] for mask in free], dtype=np.uint64)
+    found = whole_nodes(np.array(nodes, dtype=np.int32), n_gpus, words)
+    masks = None if found is None else [int(low) + (int(high) << 64) for low, high in found]
+    assert masks == oracle.whole_nodes(nodes, n_gpus, free)

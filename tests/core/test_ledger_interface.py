@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError
-from workbench.kernels.ledger import add_pods
+from workbench.kernels.ledger import add_pods, whole_nodes
 
 
 def add(**other):
@@ -51,3 +51,14 @@ def test_wrong_input_is_refused_and_nothing_is_changed(other, message):
     with pytest.raises(InputError, match=message):
         add(used=used, **other)
     assert not used.any()
+
+
+def test_a_pod_without_such_a_node_takes_no_whole_node():
+    assert whole_nodes(np.array([2], dtype=np.int32), 0, np.zeros((2, 1), dtype=np.uint64)) is None
+
+
+def test_whole_nodes_of_another_kind_are_refused():
+    with pytest.raises(InputError, match="wrong dtype"):
+        whole_nodes(np.array([0]), 1, np.ones((1, 1), dtype=np.uint64))
+    with pytest.raises(InputError, match="number of dimensions"):
+        whole_nodes(np.array([0], dtype=np.int32), 1, np.ones(1, dtype=np.uint64))

@@ -83,15 +83,15 @@ def test_sums_over_jobs_and_taking_them_out_again(fabric, data):
     arrays = [np.array(column, dtype=kind) for column, kind in zip(columns, kinds, strict=True)]
     start = np.cumsum([0, *(len(own) for _, own in jobs)]).astype(np.int64)
     counts = np.array([kind for kind, _ in jobs], dtype=np.bool_).reshape(-1, 4)
-    sums, holders = np.zeros((4, SUMS), dtype=np.int64), np.zeros(n, dtype=np.int32)
+    sums, holders = np.zeros((SUMS, 4), dtype=np.int64), np.zeros(n, dtype=np.int32)
     add_jobs(1, start, counts, *arrays, node_switch, holders, sums)
-    assert (sums.tolist(), holders.tolist()) == oracle.sums(jobs, node_switch.tolist(), 4)
+    assert (sums.T.tolist(), holders.tolist()) == oracle.sums(jobs, node_switch.tolist(), 4)
     add_jobs(-1, start, counts, *arrays, node_switch, holders, sums)
     assert not sums.any() and not holders.any()
 
 
 def test_pods_that_do_not_speak_hold_their_nodes_all_the_same():
-    sums, holders = np.zeros((1, SUMS), dtype=np.int64), np.zeros(2, dtype=np.int32)
+    sums, holders = np.zeros((SUMS, 1), dtype=np.int64), np.zeros(2, dtype=np.int32)
     one = np.ones(1, dtype=np.bool_)
     node, mark = np.array([1], dtype=np.int32), np.array([2], dtype=np.int8)
     silent = np.zeros((1, 4), dtype=np.bool_)

@@ -34,7 +34,7 @@ def jobs(**other):
         "holds": np.ones(2, dtype=np.bool_),
         "node_switch": np.zeros(2, dtype=np.int32),
         "holders": np.zeros(2, dtype=np.int32),
-        "sums": np.zeros((1, SUMS), dtype=np.int64),
+        "sums": np.zeros((SUMS, 1), dtype=np.int64),
     } | other
     return add_jobs(**given)
 
@@ -140,8 +140,8 @@ def test_offsets_and_nodes_out_of_range_are_refused(start, nodes, message):
         ),
         pytest.param({"start": np.array([0, 1, 2])}, "wrong length", id="more jobs than kinds"),
         pytest.param({"counts": np.ones((1, 3), dtype=np.bool_)}, "wrong number of columns", id="three kinds"),
-        pytest.param({"sums": np.zeros((1, 4), dtype=np.int64)}, "wrong number of columns", id="four columns"),
-        pytest.param({"sums": np.zeros((SUMS, 2), dtype=np.int64).T}, "not C-contiguous", id="the other order"),
+        pytest.param({"sums": np.zeros((4, 1), dtype=np.int64)}, "wrong length", id="four sums"),
+        pytest.param({"sums": np.zeros((2, SUMS), dtype=np.int64).T}, "not C-contiguous", id="the other order"),
     ],
 )
 def test_wrong_jobs_are_refused_and_nothing_is_changed(other, message):

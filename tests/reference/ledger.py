@@ -12,3 +12,10 @@ def add_pods(sign, nodes, rows, masks, used, idle, gpu_free):
             idle[node][k] -= sign * amount
         gpu_free[node] ^= masks[i]
     return used, idle, gpu_free
+
+
+def whole_nodes(nodes, n_gpus, gpu_free):
+    """Masks of pods that each take what is free on a node of their own, else None; `gpu_free` as masks."""
+    if len(set(nodes)) < len(nodes) or any(node < 0 or gpu_free[node].bit_count() != n_gpus for node in nodes):
+        return None
+    return [gpu_free[node] for node in nodes]

@@ -9,7 +9,7 @@ from workbench._core import ledger as kernel
 from workbench.errors import InputError
 from workbench.kernels.checks import as_array, check_length
 
-__all__ = ["add_pods"]
+__all__ = ["add_pods", "whole_nodes"]
 
 
 def add_pods(
@@ -59,3 +59,30 @@ def add_pods(
     done = kernel.add_pods(sign, nodes, rows, words, used, idle, gpu_free)
     if done < len(nodes):
         raise InputError("no such node", source="nodes", where=f"pod {done}", got=str(int(nodes[done])))
+
+
+def whole_nodes(nodes: NDArray[np.int32], n_gpus: int, gpu_free: NDArray[np.uint64]) -> NDArray[np.uint64] | None:
+    """GPUs of pods that each take all that is free on a node of their own.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (p,), int32
+        Node of each pod.
+    n_gpus : int
+        GPUs that each of them takes.
+    gpu_free : ndarray of shape (n, w), uint64
+
+    Returns
+    -------
+    ndarray of shape (p, w), uint64, or None
+        None where a pod has no such node, shares it, or leaves a GPU of it.
+
+    Raises
+    ------
+    InputError
+        Wrong dtype or shape.
+    """
+    nodes = as_array("nodes", nodes, np.int32, 1)
+    gpu_free = as_array("gpu_free", gpu_free, np.uint64, 2)
+    words = np.empty((nodes.shape[0], gpu_free.shape[1]), dtype=np.uint64)
+    return words if kernel.whole_nodes(nodes, n_gpus, gpu_free, words) == len(nodes) else None

@@ -11,7 +11,7 @@ from workbench.kernels.checks import as_array, check_length
 
 __all__ = ["CROSSING", "FOUNDATION", "SUMS", "UNCOMMON", "UNHEALTHY", "add_jobs", "first_free", "free_under_switches"]
 
-#: Columns of the sums over running pods and jobs (`add_jobs`); before them idle, shared and exclusive, by their codes.
+#: Rows of the sums over running pods and jobs (`add_jobs`); before them idle, shared and exclusive, by their codes.
 UNHEALTHY, FOUNDATION, CROSSING, UNCOMMON = 3, 4, 5, 6
 SUMS = 7
 
@@ -155,7 +155,7 @@ def add_jobs(
         -1: under none.
     holders : ndarray of shape (n,), int32
         Pods that hold each node; changed.
-    sums : ndarray of shape (s, 7), int64
+    sums : ndarray of shape (7, s), int64
         Of each switch; changed: pods that say idle, shared, exclusive, `UNHEALTHY`; `FOUNDATION` and `CROSSING` jobs
         with pods both under the switch and elsewhere; `UNCOMMON` jobs with a pod under it.
 
@@ -179,9 +179,9 @@ def add_jobs(
     if as_array("holders", holders, np.int32, 1) is not holders or as_array("sums", sums, np.int64, 2) is not sums:
         raise InputError("not C-contiguous, and are to be changed", source="holders, sums")
     check_length("holders", holders, node_switch.shape[0])
-    for name, found, columns in (("counts", counts.shape[1], 4), ("sums", sums.shape[1], SUMS)):
-        if found != columns:
-            raise InputError("wrong number of columns", source=name, got=str(found), expected=str(columns))
+    check_length("sums", sums, SUMS)
+    if counts.shape[1] != 4:
+        raise InputError("wrong number of columns", source="counts", got=str(counts.shape[1]), expected="4")
     done = kernel.add_jobs(
         sign,
         start,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +35,7 @@ Longs = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.int8]
 Mask = npt.NDArray[np.bool_]
 
-#: Columns of the sums that say what state a switch has (`SwitchStates.said`).
+#: Rows of the sums that say what state a switch has (`SwitchStates.said`).
 _VOTES = UNHEALTHY + 1
 #: Phases of a PodGroup whose pods say something about switches; empty: there is no PodGroup.
 _COUNTED = ("", "Running", "Unknown")
@@ -106,7 +106,7 @@ class RunningPods:
     start : ndarray of shape (jobs + 1,), int64
         Job i has the pods ``start[i]`` to ``start[i + 1]``, in the order of `snapshot.running`.
     counts : ndarray of shape (jobs, 4), bool
-        What each job counts for (`counts_of`).
+        What each job counts for, as in `add_jobs`.
     node, mark, unhealthy, holds
         As in `JobPods`.
     """
@@ -146,24 +146,22 @@ class RunningPods:
         types = (np.int32, np.int8, np.bool_, np.bool_)
         arrays: list[Any] = [np.array(column, dtype=kind) for column, kind in zip(columns, types, strict=True)]
         start = np.cumsum([0, *(len(job[2]) for job in jobs.values())])
-        return cls(tuple(jobs), labels, phases, start, counts_of(labels, phases), *arrays)
+        counts = [_counts(*job[:2]) for job in jobs.values()]
+        together = np.concatenate([np.zeros((0, 4), dtype=np.bool_), *counts])
+        return cls(tuple(jobs), labels, phases, start, together, *arrays)
 
 
 _MARKS = {str(state): state for state in (IDLE, SHARED, EXCLUSIVE)}
 
 
-def counts_of(labels: Iterable[str], phases: Iterable[str]) -> Mask:
-    """What jobs of these labels and phases count for, a row each, in the columns of `add_jobs`."""
-    rows = [
-        (
-            phase in _COUNTED,
-            phase in _COUNTED and label == "large-model-schema",
-            phase in _RUNNING,
-            phase in _RUNNING and label != "normal-schema",
-        )
-        for label, phase in zip(labels, phases, strict=True)
-    ]
-    return np.array(rows, dtype=np.bool_).reshape(len(rows), 4)
+@lru_cache(maxsize=64)
+def _counts(label: str, phase: str) -> Mask:
+    """What a job of this label and phase counts for: a row with the columns of `add_jobs`, read-only."""
+    said, active = phase in _COUNTED, phase in _RUNNING
+    row = (said, said and label == "large-model-schema", active, active and label != "normal-schema")
+    counts = np.array([row], dtype=np.bool_)
+    counts.flags.writeable = False
+    return counts
 
 
 class SwitchBook:
@@ -185,9 +183,9 @@ class SwitchBook:
         self.table = table
         self._running = running
         self._jobs: dict[str, JobPods | None] = {}
-        # The columns of `add_jobs`. A preset state speaks like one more pod, which never ends.
-        self._sums = np.zeros((table.n_switches, SUMS), dtype=np.int64)
-        self._sums[:, :_VOTES] = table.preset.votes()
+        # The rows of `add_jobs`. A preset state speaks like one more pod, which never ends.
+        self._sums = np.zeros((SUMS, table.n_switches), dtype=np.int64)
+        self._sums[:_VOTES] = table.preset.votes()
         self.holders: Ints = np.zeros(table.n_nodes, dtype=np.int32)
         self._add(1, running.start, running.counts, running)
 
@@ -201,21 +199,24 @@ class SwitchBook:
     @property
     def foundation(self) -> Longs:
         """Large-model jobs with pods both under each switch and elsewhere."""
-        return self._sums[:, FOUNDATION]
+        jobs: Longs = self._sums[FOUNDATION]
+        return jobs
 
     @property
     def crossing(self) -> Longs:
         """Running jobs with pods both under each switch and elsewhere."""
-        return self._sums[:, CROSSING]
+        jobs: Longs = self._sums[CROSSING]
+        return jobs
 
     @property
     def uncommon(self) -> Longs:
         """Running jobs with a pod under each switch that are no common jobs."""
-        return self._sums[:, UNCOMMON]
+        jobs: Longs = self._sums[UNCOMMON]
+        return jobs
 
     def states(self) -> SwitchStates:
         """The preset states joined with what the pods say."""
-        return SwitchStates.said(self._sums[:, :_VOTES])
+        return SwitchStates.said(self._sums[:_VOTES])
 
     def job(self, key: str) -> JobPods | None:
         """The pods of one job; None where it has none."""
@@ -247,7 +248,7 @@ class SwitchBook:
         for sign, some in ((-1, before), (1, pods)):
             if some is not None:
                 start = np.array([0, len(some.node)], dtype=np.int64)
-                self._add(sign, start, counts_of((some.label,), (some.phase,)), some)
+                self._add(sign, start, _counts(some.label, some.phase), some)
         self._jobs[key] = pods
         return before
 

@@ -146,20 +146,20 @@ class SwitchStates:
 
         Parameters
         ----------
-        votes : ndarray of shape (s, 4), int64
+        votes : ndarray of shape (4, s), int64
             How many say idle, shared, exclusive and unhealthy of each switch.
         """
         found = votes > 0
-        shared = found[:, SHARED]
-        state = found[:, EXCLUSIVE].view(np.int8) * EXCLUSIVE
+        shared = found[SHARED]
+        state = found[EXCLUSIVE].view(np.int8) * EXCLUSIVE
         np.putmask(state, shared, SHARED)
-        return cls(state, shared & found[:, UNHEALTHY])
+        return cls(state, shared & found[UNHEALTHY])
 
     def votes(self) -> npt.NDArray[np.int64]:
-        """Each state as said once: int64 of shape (s, 4), the columns as in `said`."""
-        found = np.zeros((len(self), 4), dtype=np.int64)
-        found[np.arange(len(self)), self.state] = 1
-        found[:, UNHEALTHY] = self.unhealthy
+        """Each state as said once: int64 of shape (4, s), the rows as in `said`."""
+        found = np.zeros((4, len(self)), dtype=np.int64)
+        found[self.state, np.arange(len(self))] = 1
+        found[UNHEALTHY] = self.unhealthy
         return found
 
     def joined(self, other: SwitchStates) -> SwitchStates:

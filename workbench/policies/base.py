@@ -299,9 +299,9 @@ class Composed(Policy):
         if len(taken):
             # Copies, so that the ledger gives back what it took whatever becomes of the placement's arrays.
             ledger.take(
-                answer.node[taken],
+                answer.node.take(taken),
                 rows[0] if len(rows) == 1 else rows[gang.role_of_pod[taken]],
-                None if dealt.words is None else dealt.words[taken],
+                None if dealt.words is None else dealt.words.take(taken, axis=0),
             )
         if answer.running is not None:
             ledger.set_job(gang.key, answer.running)

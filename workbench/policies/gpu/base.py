@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InternalError
+from workbench.kernels.ledger import whole_nodes
 from workbench.kernels.states import alike
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.gang import Gang
@@ -229,13 +230,10 @@ class GpuQuestions:
 
     def _deal_wholes(self, gang: Gang, node: Ints) -> Dealt | None:
         """The answer where equal pods, one per node, take everything that is free there; None elsewhere."""
-        if not self.policy.counts_only or len(gang.roles) != 1 or len(node) == 0 or node.min() < 0:
+        if not self.policy.counts_only or len(gang.roles) != 1 or not gang.roles[0].n_gpus or len(node) == 0:
             return None
-        n_gpus = gang.roles[0].n_gpus
-        if n_gpus == 0:
-            return None
-        words = self.ledger.gpu_free.take(node, axis=0)
-        if (_counts(words) != n_gpus).any() or int(np.bincount(node).max()) > 1:
+        words = whole_nodes(node, gang.roles[0].n_gpus, self.ledger.gpu_free)
+        if words is None:
             return None
         asked = self._of_matrices(self.ledger.snapshot.node_matrix.take(node))
         return Dealt(words, tuple(self.policy.warnings(asked)))
