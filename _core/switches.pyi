@@ -2,7 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 def free_under_switches(
-    before: NDArray[np.uint8],
+    holders: NDArray[np.int32],
     idle: NDArray[np.int64],
     request: NDArray[np.int64],
     feasible: NDArray[np.uint8],
@@ -18,7 +18,8 @@ def first_free(
     free: NDArray[np.uint8],
     start: NDArray[np.int64],
     nodes: NDArray[np.int32],
-    entry: NDArray[np.int64],
+    by_position: NDArray[np.int64],
+    node: NDArray[np.int32],
     share: NDArray[np.int64],
 ) -> int: ...
 def add_jobs(
@@ -26,9 +27,7 @@ def add_jobs(
     start: NDArray[np.int64],
     counts: NDArray[np.uint8],
     node: NDArray[np.int32],
-    mark: NDArray[np.int8],
-    unhealthy: NDArray[np.uint8],
-    holds: NDArray[np.uint8],
+    says: NDArray[np.int8],
     node_switch: NDArray[np.int32],
     holders: NDArray[np.int32],
     sums: NDArray[np.int64],

@@ -11,9 +11,15 @@ import numpy as np
 
 from workbench._core.bits cimport popcount
 
+# Parts of what a pod says (``workbench.kernels.switches``).
+cdef enum:
+    STATE = 3
+    UNHEALTHY = 4
+    HOLDS = 8
+
 
 def free_under_switches(
-    const uint8_t[::1] before not None,
+    const int32_t[::1] holders not None,
     const int64_t[:, ::1] idle not None,
     const int64_t[::1] request not None,
     const uint8_t[::1] feasible not None,
@@ -31,7 +37,7 @@ def free_under_switches(
         counts[:] = 0
         for i in range(n):
             # A taken node costs nothing more; in a busy cluster that is most of them, and jobs take neighbours.
-            fits = before[i] != 0 and feasible[i] != 0
+            fits = holders[i] == 0 and feasible[i] != 0
             if fits:
                 for k in range(r):
                     # A resource that is not asked for may be overdrawn.
@@ -57,12 +63,13 @@ def first_free(
     const uint8_t[::1] free not None,
     const int64_t[::1] start not None,
     const int32_t[::1] nodes not None,
-    int64_t[::1] entry not None,
+    const int64_t[::1] by_position not None,
+    int32_t[::1] node not None,
     int64_t[::1] share not None,
 ):
-    """Fills ``entry`` and ``share``, a place per pod; answers how many switches gave what was wanted of them."""
-    cdef int64_t n = free.shape[0], m = nodes.shape[0], places = entry.shape[0]
-    cdef int64_t i, k, left, found = 0
+    """Fills ``node`` and ``share``, a place per pod; answers how many switches gave what was wanted of them."""
+    cdef int64_t n = free.shape[0], m = nodes.shape[0], places = node.shape[0]
+    cdef int64_t i, k, entry, left, last, found = 0
     with nogil:
         for i in range(chosen.shape[0]):
             left = wanted[i]
@@ -70,11 +77,18 @@ def first_free(
                 break
             if start[chosen[i]] < 0 or start[chosen[i] + 1] > m:
                 break
+            # The first free ones in configuration order are taken, and then stand in the order of their positions.
+            last = start[chosen[i]] - 1
+            while left and last + 1 < start[chosen[i] + 1]:
+                last += 1
+                left -= 0 <= nodes[last] < n and free[nodes[last]] != 0
+            if left:
+                break
+            left = wanted[i]
             for k in range(start[chosen[i]], start[chosen[i] + 1]):
-                if left == 0:
-                    break
-                if 0 <= nodes[k] < n and free[nodes[k]]:
-                    entry[found] = k
+                entry = by_position[k]
+                if start[chosen[i]] <= entry <= last and 0 <= nodes[entry] < n and free[nodes[entry]] and left:
+                    node[found] = nodes[entry]
                     share[found] = i
                     found += 1
                     left -= 1
@@ -86,7 +100,7 @@ def first_free(
 
 
 cdef int64_t first_wrong(
-    const int64_t[::1] start, const int32_t[::1] node, const int8_t[::1] mark, const int32_t[::1] node_switch, int64_t s
+    const int64_t[::1] start, const int32_t[::1] node, const int8_t[::1] says, const int32_t[::1] node_switch, int64_t s
 ) noexcept nogil:
     """The first pod with a number out of range, -1 for offsets that do not cover the pods; as many as there are: none.
     """
@@ -97,7 +111,9 @@ cdef int64_t first_wrong(
         if start[i] > start[i + 1]:
             return -1
     for i in range(p):
-        if node[i] < -1 or node[i] >= n or mark[i] < 0 or mark[i] > 2 or (node[i] >= 0 and node_switch[node[i]] >= s):
+        if node[i] < -1 or node[i] >= n or says[i] < 0 or says[i] > 15 or (says[i] & STATE) == STATE:
+            return i
+        if node[i] >= 0 and node_switch[node[i]] >= s:
             return i
     return p
 
@@ -107,9 +123,7 @@ def add_jobs(
     const int64_t[::1] start not None,
     const uint8_t[:, ::1] counts not None,
     const int32_t[::1] node not None,
-    const int8_t[::1] mark not None,
-    const uint8_t[::1] unhealthy not None,
-    const uint8_t[::1] holds not None,
+    const int8_t[::1] says not None,
     const int32_t[::1] node_switch not None,
     int32_t[::1] holders not None,
     int64_t[:, ::1] sums not None,
@@ -121,19 +135,19 @@ def add_jobs(
     seen_array = np.full(s + 1, -1, dtype=np.int64)
     cdef int64_t[::1] switches = switches_array, seen = seen_array
     with nogil:
-        wrong = first_wrong(start, node, mark, node_switch, s)
+        wrong = first_wrong(start, node, says, node_switch, s)
         for j in range(start.shape[0] - 1 if wrong == node.shape[0] else 0):
             n_under = 0
             for i in range(start[j], start[j + 1]):
                 under = -1
                 if node[i] >= 0:
                     under = node_switch[node[i]]
-                    holders[node[i]] += <int32_t>(sign * holds[i])
+                    holders[node[i]] += <int32_t>sign * ((says[i] & HOLDS) != 0)
                 if under < 0:
                     under = s
                 elif counts[j, 0]:
-                    sums[mark[i], under] += sign
-                    sums[3, under] += sign * unhealthy[i]
+                    sums[says[i] & STATE, under] += sign
+                    sums[3, under] += sign * ((says[i] & UNHEALTHY) != 0)
                 if seen[under] != j:
                     seen[under] = j
                     switches[n_under] = under

@@ -12,7 +12,7 @@ import numpy as np
 from measure import microseconds, row
 
 from workbench.kernels import ledger
-from workbench.kernels.switches import SUMS, add_jobs, first_free, free_under_switches
+from workbench.kernels.switches import HOLDS, SUMS, add_jobs, first_free, free_under_switches
 
 SIZES = (1_000, 10_000, 100_000)
 PER_SWITCH = 25
@@ -33,26 +33,29 @@ def rows() -> Iterator[dict[str, object]]:
 def _parts(n: int) -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
     """Per part the kernel and numpy, on the same arrays."""
     s = n // PER_SWITCH
-    before = np.random.default_rng(0).random(n // 10).repeat(10) < 0.5
+    holders = (np.random.default_rng(0).random(n // 10).repeat(10) < 0.5).astype(np.int32)
     idle = np.tile(np.array([64_000, 1 << 40, 110, 8], dtype=np.int64), (n, 1))
     feasible = np.ones(n, dtype=np.uint8)
     gpu_free = np.full((n, 1), 255, dtype=np.uint64)
     start, nodes = np.arange(0, n + 1, PER_SWITCH), np.arange(n, dtype=np.int32)
+    by_position = np.arange(n)
     node_switch = (nodes // PER_SWITCH).astype(np.int32)
-    free, counts = free_under_switches(before, idle, REQUEST, feasible, gpu_free, 8, node_switch, s)
+    free, counts = free_under_switches(holders, idle, REQUEST, feasible, gpu_free, 8, node_switch, s)
     chosen = np.argsort(-counts, kind="stable")
     wanted = np.diff(np.minimum(np.cumsum(counts[chosen]), n // 5), prepend=0)
-    entry, _ = first_free(chosen, wanted, free, start, nodes)
-    taken = nodes[entry]
-    mark, no = np.full(len(taken), 2, dtype=np.int8), np.zeros(len(taken), dtype=np.bool_)
-    holders, sums = np.zeros(n, dtype=np.int32), np.zeros((SUMS, s), dtype=np.int64)
+    taken, _ = first_free(chosen, wanted, free, start, nodes, by_position)
+    says = np.full(len(taken), 2 + HOLDS, dtype=np.int8)
+    sums, held = np.zeros((SUMS, s), dtype=np.int64), np.zeros(n, dtype=np.int32)
     job, counts_for = np.array([0, len(taken)]), np.ones((1, 4), dtype=np.bool_)
     used, words = np.zeros_like(idle), np.full((len(taken), 1), 255, dtype=np.uint64)
     each = np.broadcast_to(REQUEST, (len(taken), 4))
 
     def free_by_numpy() -> object:
         fits = (
-            before & feasible.view(np.bool_) & (idle >= REQUEST).all(axis=1) & (np.bitwise_count(gpu_free)[:, 0] >= 8)
+            (holders == 0)
+            & feasible.view(np.bool_)
+            & (idle >= REQUEST).all(axis=1)
+            & (np.bitwise_count(gpu_free)[:, 0] >= 8)
         )
         return np.add.reduceat(fits[nodes].astype(np.int64), start[:-1])
 
@@ -67,7 +70,7 @@ def _parts(n: int) -> dict[str, tuple[Callable[[], object], Callable[[], object]
         return found[np.argsort(order[node_switch[found]], kind="stable")]
 
     def add_by_numpy() -> object:
-        holders[taken] += 1
+        held[taken] += 1
         pods = np.bincount(node_switch[taken], minlength=s)
         sums[2] += pods
         sums[4:] += pods > 0
@@ -83,12 +86,12 @@ def _parts(n: int) -> dict[str, tuple[Callable[[], object], Callable[[], object]
 
     return {
         "free nodes of each": (
-            lambda: free_under_switches(before, idle, REQUEST, feasible, gpu_free, 8, node_switch, s),
+            lambda: free_under_switches(holders, idle, REQUEST, feasible, gpu_free, 8, node_switch, s),
             free_by_numpy,
         ),
-        "nodes for a job": (lambda: first_free(chosen, wanted, free, start, nodes), first_by_numpy),
+        "nodes for a job": (lambda: first_free(chosen, wanted, free, start, nodes, by_position), first_by_numpy),
         "sums over its pods": (
-            lambda: add_jobs(1, job, counts_for, taken, mark, no, ~no, node_switch, holders, sums),
+            lambda: add_jobs(1, job, counts_for, taken, says, node_switch, held, sums),
             add_by_numpy,
         ),
         "taking its nodes": (take, take_by_numpy),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reference import switches as oracle
-from workbench.kernels.switches import SUMS, add_jobs, first_free, free_under_switches
+from workbench.kernels.switches import HOLDS, SAYS_UNHEALTHY, SUMS, add_jobs, first_free, free_under_switches
 
 
 @st.composite
@@ -35,13 +35,13 @@ def test_free_nodes_are_those_that_hold_one_more_pod(fabric, data):
     small = st.integers(-2, 3)
     idle = data.draw(st.lists(st.lists(small, min_size=columns, max_size=columns), min_size=n, max_size=n))
     request = data.draw(st.lists(st.integers(0, 3), min_size=columns, max_size=columns))
-    before, feasible = (data.draw(st.lists(st.booleans(), min_size=n, max_size=n)) for _ in range(2))
+    holders, feasible = (data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)) for _ in range(2))
     words = data.draw(st.integers(1, 2))
     masks = data.draw(st.lists(st.sampled_from((0, 1, 3, 7, 1 << 63)), min_size=n * words, max_size=n * words))
     gpu_free = np.array(masks, dtype=np.uint64).reshape(n, words)
     n_gpus = data.draw(st.integers(0, 4))
     free, counts = free_under_switches(
-        np.array(before),
+        np.array(holders, dtype=np.int32),
         np.array(idle, dtype=np.int64).reshape(n, columns),
         np.array(request, dtype=np.int64),
         np.array(feasible, dtype=np.uint8),
@@ -52,7 +52,7 @@ def test_free_nodes_are_those_that_hold_one_more_pod(fabric, data):
     )
     gpus = [sum(int(word).bit_count() for word in row) for row in gpu_free]
     assert (free.tolist(), counts.tolist()) == oracle.free_under_switches(
-        before, idle, request, feasible, gpus, n_gpus, members
+        holders, idle, request, feasible, gpus, n_gpus, members
     )
 
 
@@ -64,11 +64,11 @@ def test_the_first_free_nodes_of_each_switch(fabric, data):
     chosen = data.draw(st.permutations(range(len(members))))[: data.draw(st.integers(0, len(members)))]
     wanted = [(switch, data.draw(st.integers(0, room[switch]))) for switch in chosen]
     start, nodes = csr(members)
+    position = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
+    by_position = np.lexsort((np.array(position)[nodes], np.repeat(np.arange(len(members)), np.diff(start))))
     columns = np.array(wanted, dtype=np.int64).reshape(-1, 2).T.copy()
-    entry, share = first_free(columns[0], columns[1], np.array(free), start, nodes)
-    assert list(zip(share.tolist(), entry.tolist(), strict=True)) == [
-        (i, int(start[switch]) + place) for i, switch, place in oracle.first_free(wanted, free, members)
-    ]
+    node, share = first_free(columns[0], columns[1], np.array(free), start, nodes, by_position)
+    assert list(zip(share.tolist(), node.tolist(), strict=True)) == oracle.first_free(wanted, free, members, position)
 
 
 @given(fabrics(), st.data())
@@ -78,22 +78,20 @@ def test_sums_over_jobs_and_taking_them_out_again(fabric, data):
     pod = st.tuples(st.integers(-1, n - 1), st.integers(0, 2), st.booleans(), st.booleans())
     jobs = data.draw(st.lists(st.tuples(st.tuples(*[st.booleans()] * 4), st.lists(pod, max_size=4)), max_size=4))
     pods = [pod for _, own in jobs for pod in own]
-    kinds = (np.int32, np.int8, np.bool_, np.bool_)
-    columns = list(zip(*pods, strict=True)) or [()] * 4
-    arrays = [np.array(column, dtype=kind) for column, kind in zip(columns, kinds, strict=True)]
+    node = np.array([pod[0] for pod in pods], dtype=np.int32)
+    says = np.array([mark + SAYS_UNHEALTHY * sick + HOLDS * holds for _, mark, sick, holds in pods], dtype=np.int8)
     start = np.cumsum([0, *(len(own) for _, own in jobs)]).astype(np.int64)
     counts = np.array([kind for kind, _ in jobs], dtype=np.bool_).reshape(-1, 4)
     sums, holders = np.zeros((SUMS, 4), dtype=np.int64), np.zeros(n, dtype=np.int32)
-    add_jobs(1, start, counts, *arrays, node_switch, holders, sums)
+    add_jobs(1, start, counts, node, says, node_switch, holders, sums)
     assert (sums.T.tolist(), holders.tolist()) == oracle.sums(jobs, node_switch.tolist(), 4)
-    add_jobs(-1, start, counts, *arrays, node_switch, holders, sums)
+    add_jobs(-1, start, counts, node, says, node_switch, holders, sums)
     assert not sums.any() and not holders.any()
 
 
 def test_pods_that_do_not_speak_hold_their_nodes_all_the_same():
     sums, holders = np.zeros((SUMS, 1), dtype=np.int64), np.zeros(2, dtype=np.int32)
-    one = np.ones(1, dtype=np.bool_)
-    node, mark = np.array([1], dtype=np.int32), np.array([2], dtype=np.int8)
+    node, says = np.array([1], dtype=np.int32), np.array([2 + SAYS_UNHEALTHY + HOLDS], dtype=np.int8)
     silent = np.zeros((1, 4), dtype=np.bool_)
-    add_jobs(1, np.array([0, 1]), silent, node, mark, one, one, np.zeros(2, dtype=np.int32), holders, sums)
+    add_jobs(1, np.array([0, 1]), silent, node, says, np.zeros(2, dtype=np.int32), holders, sums)
     assert (holders.tolist(), sums.any()) == ([0, 1], False)

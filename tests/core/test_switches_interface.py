@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError
-from workbench.kernels.switches import SUMS, add_jobs, first_free, free_under_switches
+from workbench.kernels.switches import HOLDS, SUMS, add_jobs, first_free, free_under_switches
 
-START, NODES = np.array([0, 1, 2]), np.array([0, 1], dtype=np.int32)
+START, NODES, BOTH = np.array([0, 1, 2]), np.array([0, 1], dtype=np.int32), np.array([0, 1])
 
 
 def free(**other):
     given = {
-        "before": np.ones(2, dtype=np.bool_),
+        "holders": np.zeros(2, dtype=np.int32),
         "idle": np.ones((2, 1), dtype=np.int64),
         "request": np.ones(1, dtype=np.int64),
         "feasible": np.ones(2, dtype=np.uint8),
@@ -29,9 +29,7 @@ def jobs(**other):
         "start": np.array([0, 2]),
         "counts": np.ones((1, 4), dtype=np.bool_),
         "node": NODES,
-        "mark": np.zeros(2, dtype=np.int8),
-        "unhealthy": np.zeros(2, dtype=np.bool_),
-        "holds": np.ones(2, dtype=np.bool_),
+        "says": np.full(2, HOLDS, dtype=np.int8),
         "node_switch": np.zeros(2, dtype=np.int32),
         "holders": np.zeros(2, dtype=np.int32),
         "sums": np.zeros((SUMS, 1), dtype=np.int64),
@@ -40,11 +38,11 @@ def jobs(**other):
 
 
 def test_read_only_input_is_taken_and_results_are_fresh():
-    before = np.ones(2, dtype=np.bool_)
-    before.flags.writeable = False
-    first, _ = free(before=before)
+    holders = np.zeros(2, dtype=np.int32)
+    holders.flags.writeable = False
+    first, _ = free(holders=holders)
     first[:] = False
-    assert free(before=before)[0].all()
+    assert free(holders=holders)[0].all()
 
 
 def test_whatever_is_not_0_is_feasible():
@@ -58,7 +56,7 @@ def test_a_node_without_a_switch_is_free_and_counted_nowhere():
 
 def test_nothing_at_all():
     found, counts = free(
-        before=np.zeros(0, dtype=np.bool_),
+        holders=np.zeros(0, dtype=np.int32),
         idle=np.zeros((0, 1), dtype=np.int64),
         feasible=np.zeros(0, dtype=np.uint8),
         gpu_free=np.zeros((0, 1), dtype=np.uint64),
@@ -67,15 +65,15 @@ def test_nothing_at_all():
     )
     assert len(found) == len(counts) == 0
     nobody = np.zeros(0, dtype=np.int64)
-    entry, share = first_free(nobody, nobody, np.ones(2, dtype=np.bool_), START, NODES)
-    assert len(entry) == len(share) == 0
+    node, share = first_free(nobody, nobody, np.ones(2, dtype=np.bool_), START, NODES, BOTH)
+    assert len(node) == len(share) == 0
 
 
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        pytest.param({"before": [True, True]}, "not a numpy array", id="a list"),
-        pytest.param({"before": np.ones(2)}, "wrong dtype", id="floats"),
+        pytest.param({"holders": [0, 0]}, "not a numpy array", id="a list"),
+        pytest.param({"holders": np.ones(2)}, "wrong dtype", id="floats"),
         pytest.param({"feasible": np.ones(3, dtype=np.uint8)}, "wrong length", id="too many"),
         pytest.param({"request": np.ones(2, dtype=np.int64)}, "wrong length", id="another request"),
         pytest.param({"node_switch": np.zeros(3, dtype=np.int32)}, "wrong length", id="more nodes under switches"),
@@ -102,35 +100,42 @@ def test_wrong_nodes_are_refused(other, message):
 )
 def test_nodes_that_there_are_not_are_refused(chosen, wanted):
     with pytest.raises(InputError, match="no such switch, or fewer"):
-        first_free(np.array(chosen), np.array(wanted), np.array([True, False]), START, NODES)
+        first_free(np.array(chosen), np.array(wanted), np.array([True, False]), START, NODES, BOTH)
 
 
 @pytest.mark.parametrize(
-    ("start", "nodes", "message"),
+    ("start", "nodes"),
     [
-        pytest.param([], [0, 1], "empty", id="no offsets"),
-        pytest.param([0, 3], [0, 1], "no such switch, or fewer", id="offsets beyond the nodes"),
-        pytest.param([-1, 2], [0, 1], "no such switch, or fewer", id="negative offset"),
-        pytest.param([0, 2], [0, 2], "no such switch, or fewer", id="no such node"),
-        pytest.param([0, 2], [-1, 0], "no such switch, or fewer", id="negative node"),
+        pytest.param([], [0, 1], id="no offsets"),
+        pytest.param([0, 3], [0, 1], id="offsets beyond the nodes"),
+        pytest.param([-1, 2], [0, 1], id="negative offset"),
+        pytest.param([0, 2], [0, 2], id="no such node"),
+        pytest.param([0, 2], [-1, 0], id="negative node"),
     ],
 )
-def test_offsets_and_nodes_out_of_range_are_refused(start, nodes, message):
-    switch, both = np.array([0]), np.array([2])
-    with pytest.raises(InputError, match=message):
-        first_free(
-            switch, both, np.ones(2, dtype=np.bool_), np.array(start, dtype=np.int64), np.array(nodes, dtype=np.int32)
-        )
+def test_offsets_and_nodes_out_of_range_are_refused(start, nodes):
+    free = np.ones(2, dtype=np.bool_)
+    csr = np.array(start, dtype=np.int64), np.array(nodes, dtype=np.int32)
+    with pytest.raises(InputError, match="no such switch, or fewer"):
+        first_free(np.array([0]), np.array([2]), free, *csr, BOTH)
+
+
+@pytest.mark.parametrize("by_position", [[0, 2], [-1, 1]])
+def test_an_order_that_leaves_the_switch_is_refused(by_position):
+    free = np.array([True, True])
+    with pytest.raises(InputError, match="no such switch, or fewer"):
+        first_free(np.array([0]), np.array([2]), free, np.array([0, 2]), NODES, np.array(by_position))
 
 
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        pytest.param({"mark": np.array([0, 3], dtype=np.int8)}, "pod 1: .*out of range", id="no such mark"),
-        pytest.param({"mark": np.array([0, -1], dtype=np.int8)}, "pod 1: .*out of range", id="negative mark"),
+        pytest.param({"says": np.array([0, 3], dtype=np.int8)}, "pod 1: .*out of range", id="no such state"),
+        pytest.param({"says": np.array([0, -1], dtype=np.int8)}, "pod 1: .*out of range", id="a negative state"),
+        pytest.param({"says": np.array([0, 16], dtype=np.int8)}, "pod 1: .*out of range", id="it says more"),
         pytest.param({"node": np.array([0, 2], dtype=np.int32)}, "pod 1: .*out of range", id="no such node"),
         pytest.param({"node_switch": np.array([0, 1], dtype=np.int32)}, "pod 1: .*out of range", id="no such switch"),
-        pytest.param({"holds": np.ones(3, dtype=np.bool_)}, "wrong length", id="too many"),
+        pytest.param({"says": np.ones(3, dtype=np.int8)}, "wrong length", id="too many"),
         pytest.param({"node": np.array([0, -2], dtype=np.int32)}, "pod 1: .*out of range", id="below none"),
         pytest.param({"start": np.zeros(0, dtype=np.int64)}, "empty", id="no offsets"),
         pytest.param({"start": np.array([0, 1])}, "do not cover", id="a pod of no job"),

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 
-def free_under_switches(before, idle, request, feasible, gpus, n_gpus, members):
+def free_under_switches(holders, idle, request, feasible, gpus, n_gpus, members):
     """Free nodes as booleans, and their number under each switch; `gpus` counts the free ones of each node."""
     free = []
     for node, row in enumerate(idle):
         enough = all(has >= wants for has, wants in zip(row, request, strict=True) if wants)
-        free.append(bool(before[node] and feasible[node] and enough and gpus[node] >= n_gpus))
+        free.append(bool(not holders[node] and feasible[node] and enough and gpus[node] >= n_gpus))
     return free, [sum(free[node] for node in nodes) for nodes in members]
 
 
-def first_free(wanted, free, members):
-    """(share, switch, place under it) of each pod; `wanted` has (switch, number) in the order of the answer."""
+def first_free(wanted, free, members, position):
+    """(share, node) of each pod; `wanted` has (switch, number) in the order of the answer."""
     found = []
     for share, (switch, number) in enumerate(wanted):
-        places = [place for place, node in enumerate(members[switch]) if free[node]]
-        found += [(share, switch, place) for place in places[:number]]
+        taken = [node for node in members[switch] if free[node]][:number]
+        found += [(share, node) for node in sorted(taken, key=lambda node: position[node])]
     return found
 
 
@@ -31,7 +31,8 @@ def sums(jobs, node_switch, n_switches):
     for (speaks, foundation, crossing, uncommon), pods in jobs:
         places = {node_switch[pod[0]] if pod[0] >= 0 else -1 for pod in pods}
         for node, mark, unhealthy, holds in pods:
-            holders[node] += holds and node >= 0
+            if node >= 0:
+                holders[node] += holds
             switch = node_switch[node] if node >= 0 else -1
             if speaks and switch >= 0:
                 found[switch][mark] += 1

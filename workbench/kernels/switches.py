@@ -9,15 +9,28 @@ from workbench._core import switches as kernel
 from workbench.errors import InputError
 from workbench.kernels.checks import as_array, check_length
 
-__all__ = ["CROSSING", "FOUNDATION", "SUMS", "UNCOMMON", "UNHEALTHY", "add_jobs", "first_free", "free_under_switches"]
+__all__ = [
+    "CROSSING",
+    "FOUNDATION",
+    "HOLDS",
+    "SAYS_UNHEALTHY",
+    "SUMS",
+    "UNCOMMON",
+    "UNHEALTHY",
+    "add_jobs",
+    "first_free",
+    "free_under_switches",
+]
 
+#: Added to the state that a pod says its switch has (`add_jobs`).
+SAYS_UNHEALTHY, HOLDS = 4, 8
 #: Rows of the sums over running pods and jobs (`add_jobs`); before them idle, shared and exclusive, by their codes.
 UNHEALTHY, FOUNDATION, CROSSING, UNCOMMON = 3, 4, 5, 6
 SUMS = 7
 
 
 def free_under_switches(
-    before: NDArray[np.bool_],
+    holders: NDArray[np.int32],
     idle: NDArray[np.int64],
     request: NDArray[np.int64],
     feasible: NDArray[np.uint8],
@@ -26,16 +39,16 @@ def free_under_switches(
     node_switch: NDArray[np.int32],
     n_switches: int,
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Nodes that hold one more pod of a shape, and how many of them are under each switch.
+    """Nodes that nobody holds and that have room for one pod, and how many of them are under each switch.
 
     Parameters
     ----------
-    before : ndarray of shape (n,), bool
-        Nodes to look at; False stays False.
+    holders : ndarray of shape (n,), int32
+        Pods that have each node to themselves.
     idle : ndarray of shape (n, r), int64
         Idle amounts in base units; negative is less than any request.
     request : ndarray of shape (r,), int64
-        What one pod asks for; a resource of which it asks for 0 is not looked at.
+        What the pod asks for; a resource of which it asks for 0 is not looked at.
     feasible : ndarray of shape (n,), uint8
         0 where the pod may not run.
     gpu_free : ndarray of shape (n, w), uint64
@@ -49,29 +62,28 @@ def free_under_switches(
     Returns
     -------
     free : ndarray of shape (n,), bool
-    counts : ndarray of shape (s,), int64
+    counts : ndarray of shape (n_switches,), int64
 
     Raises
     ------
     InputError
-        Wrong dtype or shape, a free node under a switch that there is not.
+        Wrong dtype or shape, a node that nobody holds under a switch that there is not.
     """
     idle = as_array("idle", idle, np.int64, 2)
-    before = as_array("before", before, np.bool_, 1)
+    holders = as_array("holders", holders, np.int32, 1)
+    request = as_array("request", request, np.int64, 1)
     feasible = as_array("feasible", feasible, np.uint8, 1)
     gpu_free = as_array("gpu_free", gpu_free, np.uint64, 2)
     node_switch = as_array("node_switch", node_switch, np.int32, 1)
     n = idle.shape[0]
-    check_length("before", before, n)
-    check_length("feasible", feasible, n)
-    check_length("gpu_free", gpu_free, n)
+    for name, array in (("holders", holders), ("feasible", feasible), ("gpu_free", gpu_free)):
+        check_length(name, array, n)
     check_length("node_switch", node_switch, n)
-    request = as_array("request", request, np.int64, 1)
     check_length("request", request, idle.shape[1])
     free = np.empty(n, dtype=np.bool_)
     counts = np.empty(n_switches, dtype=np.int64)
     done = kernel.free_under_switches(
-        before.view(np.uint8), idle, request, feasible, gpu_free, n_gpus, node_switch, free.view(np.uint8), counts
+        holders, idle, request, feasible, gpu_free, n_gpus, node_switch, free.view(np.uint8), counts
     )
     if done < n:
         raise InputError("no such switch", source="node_switch", where=f"node {done}", got=str(int(node_switch[done])))
@@ -84,8 +96,9 @@ def first_free(
     free: NDArray[np.bool_],
     start: NDArray[np.int64],
     nodes: NDArray[np.int32],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first free nodes of some switches in configuration order.
+    by_position: NDArray[np.int64],
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The first free nodes of some switches in configuration order, those of one switch by their positions.
 
     Parameters
     ----------
@@ -95,13 +108,14 @@ def first_free(
         Nodes of each.
     free : ndarray of shape (n,), bool
     start : ndarray of shape (s + 1,), int64
-        Switch i owns ``nodes[start[i]:start[i + 1]]``.
+        Switch i owns ``nodes[start[i]:start[i + 1]]``, in configuration order.
     nodes : ndarray of shape (m,), int32
+    by_position : ndarray of shape (m,), int64
+        The entries of each switch, ``start[i]`` to ``start[i + 1]``, by position.
 
     Returns
     -------
-    entry : ndarray of shape (sum of wanted,), int64
-        Positions in `nodes`.
+    node : ndarray of shape (sum of wanted,), int32
     share : ndarray of the same shape, int64
         Which of `chosen` each belongs to.
 
@@ -114,14 +128,17 @@ def first_free(
     wanted = as_array("wanted", wanted, np.int64, 1)
     check_length("wanted", wanted, chosen.shape[0])
     free = as_array("free", free, np.bool_, 1)
-    start, nodes = _csr(start, nodes)
+    start = as_array("start", start, np.int64, 1)
+    nodes = as_array("nodes", nodes, np.int32, 1)
+    by_position = as_array("by_position", by_position, np.int64, 1)
+    check_length("by_position", by_position, nodes.shape[0])
     total = max(0, int(wanted.sum()))
-    entry = np.empty(total, dtype=np.int64)
+    node = np.empty(total, dtype=np.int32)
     share = np.empty(total, dtype=np.int64)
-    done = kernel.first_free(chosen, wanted, free.view(np.uint8), start, nodes, entry, share)
+    done = kernel.first_free(chosen, wanted, free.view(np.uint8), start, nodes, by_position, node, share)
     if done < len(chosen):
         raise InputError("no such switch, or fewer free nodes than wanted", source="chosen", where=f"entry {done}")
-    return entry, share
+    return node, share
 
 
 def add_jobs(
@@ -129,9 +146,7 @@ def add_jobs(
     start: NDArray[np.int64],
     counts: NDArray[np.bool_],
     node: NDArray[np.int32],
-    mark: NDArray[np.int8],
-    unhealthy: NDArray[np.bool_],
-    holds: NDArray[np.bool_],
+    says: NDArray[np.int8],
     node_switch: NDArray[np.int32],
     holders: NDArray[np.int32],
     sums: NDArray[np.int64],
@@ -147,10 +162,9 @@ def add_jobs(
         What each job counts for: what its pods say of their switches; `FOUNDATION`, `CROSSING`, `UNCOMMON`.
     node : ndarray of shape (p,), int32
         -1: a node that is not known.
-    mark : ndarray of shape (p,), int8
-        State that each pod says its switch has, 0 to 2.
-    unhealthy, holds : ndarray of shape (p,), bool
-        It says that the switch is unhealthy; it has its node to itself.
+    says : ndarray of shape (p,), int8
+        State that each pod says its switch has, 0 to 2; `SAYS_UNHEALTHY` is added where it says that too, `HOLDS` where
+        it has its node to itself.
     node_switch : ndarray of shape (n,), int32
         -1: under none.
     holders : ndarray of shape (n,), int32
@@ -170,11 +184,8 @@ def add_jobs(
     counts = as_array("counts", counts, np.bool_, 2)
     check_length("counts", counts, start.shape[0] - 1)
     node = as_array("node", node, np.int32, 1)
-    mark = as_array("mark", mark, np.int8, 1)
-    unhealthy = as_array("unhealthy", unhealthy, np.bool_, 1)
-    holds = as_array("holds", holds, np.bool_, 1)
-    for name, array in (("mark", mark), ("unhealthy", unhealthy), ("holds", holds)):
-        check_length(name, array, node.shape[0])
+    says = as_array("says", says, np.int8, 1)
+    check_length("says", says, node.shape[0])
     node_switch = as_array("node_switch", node_switch, np.int32, 1)
     if as_array("holders", holders, np.int32, 1) is not holders or as_array("sums", sums, np.int64, 2) is not sums:
         raise InputError("not C-contiguous, and are to be changed", source="holders, sums")
@@ -182,26 +193,8 @@ def add_jobs(
     check_length("sums", sums, SUMS)
     if counts.shape[1] != 4:
         raise InputError("wrong number of columns", source="counts", got=str(counts.shape[1]), expected="4")
-    done = kernel.add_jobs(
-        sign,
-        start,
-        counts.view(np.uint8),
-        node,
-        mark,
-        unhealthy.view(np.uint8),
-        holds.view(np.uint8),
-        node_switch,
-        holders,
-        sums,
-    )
+    done = kernel.add_jobs(sign, start, counts.view(np.uint8), node, says, node_switch, holders, sums)
     if done < 0:
         raise InputError("offsets do not cover the pods", source="start", expected=f"0 to {len(node)}, ascending")
     if done < len(node):
-        raise InputError("node, switch or mark out of range", source="node", where=f"pod {done}")
-
-
-def _csr(start: NDArray[np.int64], nodes: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    start = as_array("start", start, np.int64, 1)
-    if start.shape[0] == 0:
-        raise InputError("empty", source="start", expected="s + 1 entries")
-    return start, as_array("nodes", nodes, np.int32, 1)
+        raise InputError("node, switch or state out of range", source="node", where=f"pod {done}")

@@ -6,15 +6,15 @@ them anew in every session (reference/switch-affinity.md 2.1). So the end of a j
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.switches import CROSSING, FOUNDATION, SUMS, UNCOMMON, UNHEALTHY, add_jobs
+from workbench.kernels.switches import CROSSING, FOUNDATION, HOLDS, SAYS_UNHEALTHY, SUMS, UNCOMMON, UNHEALTHY, add_jobs
 from workbench.model.switches import (
     EXCLUSIVE,
     IDLE,
@@ -53,44 +53,26 @@ class JobPods:
         Its tor-affinity label.
     node : ndarray of shape (p,), int32
         -1: a node that is not in the snapshot.
-    mark : ndarray of shape (p,), int8
-        isSharedTor of each pod, 0 where missing or garbled.
-    unhealthy : ndarray of shape (p,), bool
-        isHealthy "1".
-    holds : ndarray of shape (p,), bool
-        The pod asks for something and its job for switch affinity: nobody else of such a job may have its node.
+    says : ndarray of shape (p,), int8
+        isSharedTor of each pod, 0 where missing or garbled; `SAYS_UNHEALTHY` is added for isHealthy "1", and `HOLDS`
+        where the pod asks for something and its job for switch affinity: nobody else of such a job may have its node.
     phase : str
         Of its PodGroup; empty: none.
     """
 
     label: str
     node: Ints
-    mark: Bytes
-    unhealthy: Mask
-    holds: Mask
+    says: Bytes
     phase: str = ""
 
     def only(self, chosen: npt.NDArray[np.intp]) -> JobPods:
         """Some of these pods."""
-        return JobPods(
-            self.label,
-            self.node[chosen],
-            self.mark[chosen],
-            self.unhealthy[chosen],
-            self.holds[chosen],
-            self.phase,
-        )
+        return JobPods(self.label, self.node[chosen], self.says[chosen], self.phase)
 
     def joined(self, other: JobPods) -> JobPods:
         """These pods and further ones of the same job."""
-        return JobPods(
-            self.label,
-            np.concatenate([self.node, other.node]),
-            np.concatenate([self.mark, other.mark]),
-            np.concatenate([self.unhealthy, other.unhealthy]),
-            np.concatenate([self.holds, other.holds]),
-            self.phase,
-        )
+        node, says = np.concatenate([self.node, other.node]), np.concatenate([self.says, other.says])
+        return JobPods(self.label, node, says, self.phase)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +89,7 @@ class RunningPods:
         Job i has the pods ``start[i]`` to ``start[i + 1]``, in the order of `snapshot.running`.
     counts : ndarray of shape (jobs, 4), bool
         What each job counts for, as in `add_jobs`.
-    node, mark, unhealthy, holds
+    node, says
         As in `JobPods`.
     """
 
@@ -117,9 +99,7 @@ class RunningPods:
     start: Longs
     counts: Mask
     node: Ints
-    mark: Bytes
-    unhealthy: Mask
-    holds: Mask
+    says: Bytes
 
     @cached_property
     def number(self) -> Mapping[str, int]:
@@ -129,28 +109,33 @@ class RunningPods:
     @classmethod
     def read(cls, running: Iterable[RunningPod]) -> RunningPods:
         """From the pods of a snapshot; annotations that are no state count as none."""
-        jobs: dict[str, tuple[str, str, list[tuple[int, int, bool, bool]]]] = {}
+        jobs: dict[str, tuple[str, str, list[int], list[int]]] = {}
         for pod in running:
             if not pod.gang or pod.ending:
                 continue
             job = jobs.get(pod.gang)
             if job is None:
-                job = jobs[pod.gang] = (pod.job_class, pod.group_phase, [])
-            mark = _MARKS.get(pod.annotations.get(IS_SHARED, ""), IDLE)
-            unhealthy = pod.annotations.get(IS_HEALTHY) == "1"
-            holds = bool(pod.requests) and pod.job_class not in ("", "null")
-            job[2].append((pod.node, mark, unhealthy, holds))
-        labels, phases = tuple(job[0] for job in jobs.values()), tuple(job[1] for job in jobs.values())
-        rows = [row for job in jobs.values() for row in job[2]]
-        columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * 4
-        types = (np.int32, np.int8, np.bool_, np.bool_)
-        arrays: list[Any] = [np.array(column, dtype=kind) for column, kind in zip(columns, types, strict=True)]
-        start = np.cumsum([0, *(len(job[2]) for job in jobs.values())])
-        counts = [_counts(*job[:2]) for job in jobs.values()]
-        together = np.concatenate([np.zeros((0, 4), dtype=np.bool_), *counts])
-        return cls(tuple(jobs), labels, phases, start, together, *arrays)
+                job = jobs[pod.gang] = (pod.job_class, pod.group_phase, [], [])
+            says = _MARKS.get(pod.annotations.get(IS_SHARED, ""), IDLE)
+            if pod.annotations.get(IS_HEALTHY) == "1":
+                says |= SAYS_UNHEALTHY
+            if pod.requests and pod.job_class not in ("", "null"):
+                says |= HOLDS
+            job[2].append(pod.node)
+            job[3].append(says)
+        found = list(jobs.values())
+        return cls(
+            keys=tuple(jobs),
+            labels=tuple(label for label, _, _, _ in found),
+            phases=tuple(phase for _, phase, _, _ in found),
+            start=np.cumsum([0, *(len(nodes) for _, _, nodes, _ in found)]),
+            counts=np.concatenate([_NOTHING, *(_counts(label, phase) for label, phase, _, _ in found)]),
+            node=np.array([node for _, _, nodes, _ in found for node in nodes], dtype=np.int32),
+            says=np.array([each for _, _, _, says in found for each in says], dtype=np.int8),
+        )
 
 
+_NOTHING = np.zeros((0, 4), dtype=np.bool_)
 _MARKS = {str(state): state for state in (IDLE, SHARED, EXCLUSIVE)}
 
 
@@ -227,14 +212,7 @@ class SwitchBook:
         if number is None:
             return None
         mine = slice(running.start[number], running.start[number + 1])
-        return JobPods(
-            running.labels[number],
-            running.node[mine],
-            running.mark[mine],
-            running.unhealthy[mine],
-            running.holds[mine],
-            running.phases[number],
-        )
+        return JobPods(running.labels[number], running.node[mine], running.says[mine], running.phases[number])
 
     def set_job(self, key: str, pods: JobPods | None) -> JobPods | None:
         """Replace what is known of one job; None: it has ended.
@@ -253,5 +231,4 @@ class SwitchBook:
         return before
 
     def _add(self, sign: int, start: Longs, counts: Mask, pods: JobPods | RunningPods) -> None:
-        columns = (pods.node, pods.mark, pods.unhealthy, pods.holds)
-        add_jobs(sign, start, counts, *columns, self.table.node_switch, self.holders, self._sums)
+        add_jobs(sign, start, counts, pods.node, pods.says, self.table.node_switch, self.holders, self._sums)

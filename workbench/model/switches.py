@@ -284,10 +284,10 @@ class SwitchTable:
         return len(self.names)
 
     @cached_property
-    def in_order(self) -> bool:
-        """Under every switch the nodes stand in the order of their positions."""
-        falls = self.position[1:] < self.position[:-1]
-        return not bool((falls & (self.entry_switch[1:] == self.entry_switch[:-1])).any())
+    def by_position(self) -> npt.NDArray[np.int64]:
+        """Entries of `nodes`, int64 of shape (m,): those of each switch by position, ties in configuration order."""
+        order: npt.NDArray[np.int64] = np.lexsort((self.position, self.entry_switch))
+        return order
 
     def with_preset(self, preset: SwitchStates) -> SwitchTable:
         """The same switches with other preset states."""

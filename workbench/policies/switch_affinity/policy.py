@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InternalError
-from workbench.kernels.switches import free_under_switches
+from workbench.kernels.switches import HOLDS, SAYS_UNHEALTHY, free_under_switches
 from workbench.model.placement import NearestMiss, Reason
 from workbench.model.switch_book import JobPods, SwitchBook
 from workbench.model.switches import LABELS, MOST_NODES_PER_SWITCH, SHARED, SwitchTable
@@ -143,10 +143,7 @@ class _Affinity(NodePolicy):
         answer.warnings = (*answer.warnings, note)
         if isinstance(answer, Assignment):
             nodes = answer.node[answer.node >= 0]
-            nothing = np.zeros(len(nodes), dtype=np.bool_)
-            answer.running = _joined(
-                request, JobPods(job.label, nodes, np.zeros(len(nodes), dtype=np.int8), nothing, nothing)
-            )
+            answer.running = _joined(request, JobPods(job.label, nodes, np.zeros(len(nodes), dtype=np.int8)))
             answer.job_class = job.label
         return answer
 
@@ -165,9 +162,8 @@ class _Affinity(NodePolicy):
         answer = Assignment(node, warnings=warnings, rank=rank, job_class=job.label)
         if self.writes_states:
             answer.annotations, answer.annotation_group = _written(table, job.pending, found, n)
-        holds = np.ones(len(found.node), dtype=np.bool_)
-        mark, unhealthy = found.mark.take(found.group), found.unhealthy.take(found.group)
-        pods = JobPods(job.label, found.node, mark, unhealthy, holds)
+        says = found.mark + SAYS_UNHEALTHY * found.unhealthy.view(np.int8) + np.int8(HOLDS)
+        pods = JobPods(job.label, found.node, says.take(found.group))
         answer.running = _joined(request, pods)
         return answer
 
@@ -182,29 +178,26 @@ def _joined(request: Request, pods: JobPods) -> JobPods:
 def _look(request: Request, table: SwitchTable, book: SwitchBook) -> Switches:
     """The switches of a ledger; a node is free where every pod of the job fits and no other job of this kind is."""
     demand, ledger = request.demand, request.ledger
-    free = book.holders == 0
-    columns = list(request.snapshot.gpu_columns)
-    counts: npt.NDArray[np.int64] | None = None
-    seen: set[tuple[bytes, int]] = set()
-    for role in demand.order:
-        row = demand.rows[role]
-        shape = (row.tobytes(), id(request.gang.roles[role].filter))
-        if shape not in seen:
-            seen.add(shape)
-            # GPUs are idle when no pod counts them and when they are free by number (`Demand.idle`).
-            n_gpus = max(row[columns].tolist(), default=0)
-            free, counts = free_under_switches(
-                free,
-                ledger.idle,
-                row,
-                demand.feasible(role),
-                ledger.gpu_free,
-                n_gpus,
-                table.node_switch,
-                table.n_switches,
-            )
-    if counts is None:
+    if not demand.order:
         raise InternalError("switch affinity: asked about a gang without a request")
+    # A node suits the pods of every role when it suits one that asks for the most of everything.
+    most = demand.rows[0] if len(demand.rows) == 1 else demand.rows[list(demand.order)].max(axis=0)
+    feasible = demand.feasible(demand.order[0])
+    for role in demand.order[1:]:
+        if demand.feasible(role) is not feasible:
+            feasible = feasible & demand.feasible(role)
+    # GPUs are idle when no pod counts them and when they are free by number (`Demand.idle`).
+    n_gpus = max((int(most[column]) for column in request.snapshot.gpu_columns), default=0)
+    free, counts = free_under_switches(
+        book.holders,
+        ledger.idle,
+        most,
+        feasible,
+        ledger.gpu_free,
+        n_gpus,
+        table.node_switch,
+        table.n_switches,
+    )
     states = book.states()
     steps: list[str] | None = None if request.recorder is None else []
     return Switches(table, free, states.state, states.unhealthy, book.foundation == 0, counts, steps)

@@ -33,8 +33,6 @@ def nodes_by_rank(switches: Switches, plan: Plan) -> tuple[npt.NDArray[np.int32]
     """
     table = switches.table
     chosen, wanted, *_ = zip(*plan.shares, strict=True)
-    entry, share = first_free(np.array(chosen), np.array(wanted), switches.free_node, table.start, table.nodes)
-    if not table.in_order:
-        order = np.lexsort((table.position[entry], share))
-        entry, share = entry[order], share[order]
-    return table.nodes.take(entry), share
+    return first_free(
+        np.array(chosen), np.array(wanted), switches.free_node, table.start, table.nodes, table.by_position
+    )
