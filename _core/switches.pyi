@@ -15,12 +15,13 @@ def free_under_switches(
 def first_free(
     chosen: NDArray[np.int64],
     wanted: NDArray[np.int64],
+    number: NDArray[np.int32],
     free: NDArray[np.uint8],
     start: NDArray[np.int64],
     nodes: NDArray[np.int32],
     by_position: NDArray[np.int64],
     node: NDArray[np.int32],
-    share: NDArray[np.int64],
+    group: NDArray[np.int32],
 ) -> int: ...
 def add_jobs(
     sign: int,

@@ -60,14 +60,15 @@ def free_under_switches(
 def first_free(
     const int64_t[::1] chosen not None,
     const int64_t[::1] wanted not None,
+    const int32_t[::1] number not None,
     const uint8_t[::1] free not None,
     const int64_t[::1] start not None,
     const int32_t[::1] nodes not None,
     const int64_t[::1] by_position not None,
     int32_t[::1] node not None,
-    int64_t[::1] share not None,
+    int32_t[::1] group not None,
 ):
-    """Fills ``node`` and ``share``, a place per pod; answers how many switches gave what was wanted of them."""
+    """Fills ``node`` and ``group``, a place per pod; answers how many switches gave what was wanted of them."""
     cdef int64_t n = free.shape[0], m = nodes.shape[0], places = node.shape[0]
     cdef int64_t i, k, entry, left, last, found = 0
     with nogil:
@@ -89,7 +90,7 @@ def first_free(
                 entry = by_position[k]
                 if start[chosen[i]] <= entry <= last and 0 <= nodes[entry] < n and free[nodes[entry]] and left:
                     node[found] = nodes[entry]
-                    share[found] = i
+                    group[found] = number[i]
                     found += 1
                     left -= 1
             if left:

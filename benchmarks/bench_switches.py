@@ -43,7 +43,8 @@ def _parts(n: int) -> dict[str, tuple[Callable[[], object], Callable[[], object]
     free, counts = free_under_switches(holders, idle, REQUEST, feasible, gpu_free, 8, node_switch, s)
     chosen = np.argsort(-counts, kind="stable")
     wanted = np.diff(np.minimum(np.cumsum(counts[chosen]), n // 5), prepend=0)
-    taken, _ = first_free(chosen, wanted, free, start, nodes, by_position)
+    number = np.zeros(len(chosen), dtype=np.int32)
+    taken, _ = first_free(chosen, wanted, number, free, start, nodes, by_position)
     says = np.full(len(taken), 2 + HOLDS, dtype=np.int8)
     sums, held = np.zeros((SUMS, s), dtype=np.int64), np.zeros(n, dtype=np.int32)
     job, counts_for = np.array([0, len(taken)]), np.ones((1, 4), dtype=np.bool_)
@@ -89,7 +90,10 @@ def _parts(n: int) -> dict[str, tuple[Callable[[], object], Callable[[], object]
             lambda: free_under_switches(holders, idle, REQUEST, feasible, gpu_free, 8, node_switch, s),
             free_by_numpy,
         ),
-        "nodes for a job": (lambda: first_free(chosen, wanted, free, start, nodes, by_position), first_by_numpy),
+        "nodes for a job": (
+            lambda: first_free(chosen, wanted, number, free, start, nodes, by_position),
+            first_by_numpy,
+        ),
         "sums over its pods": (
             lambda: add_jobs(1, job, counts_for, taken, says, node_switch, held, sums),
             add_by_numpy,

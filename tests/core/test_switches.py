@@ -67,8 +67,9 @@ def test_the_first_free_nodes_of_each_switch(fabric, data):
     position = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
     by_position = np.lexsort((np.array(position)[nodes], np.repeat(np.arange(len(members)), np.diff(start))))
     columns = np.array(wanted, dtype=np.int64).reshape(-1, 2).T.copy()
-    node, share = first_free(columns[0], columns[1], np.array(free), start, nodes, by_position)
-    assert list(zip(share.tolist(), node.tolist(), strict=True)) == oracle.first_free(wanted, free, members, position)
+    number = np.arange(len(wanted), dtype=np.int32)
+    node, group = first_free(columns[0], columns[1], number, np.array(free), start, nodes, by_position)
+    assert list(zip(group.tolist(), node.tolist(), strict=True)) == oracle.first_free(wanted, free, members, position)
 
 
 @given(fabrics(), st.data())

@@ -65,8 +65,8 @@ def test_nothing_at_all():
     )
     assert len(found) == len(counts) == 0
     nobody = np.zeros(0, dtype=np.int64)
-    node, share = first_free(nobody, nobody, np.ones(2, dtype=np.bool_), START, NODES, BOTH)
-    assert len(node) == len(share) == 0
+    node, group = first_free(nobody, nobody, NODES[:0], np.ones(2, dtype=np.bool_), START, NODES, BOTH)
+    assert len(node) == len(group) == 0
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,14 @@ def test_wrong_nodes_are_refused(other, message):
 )
 def test_nodes_that_there_are_not_are_refused(chosen, wanted):
     with pytest.raises(InputError, match="no such switch, or fewer"):
-        first_free(np.array(chosen), np.array(wanted), np.array([True, False]), START, NODES, BOTH)
+        first_free(
+            np.array(chosen), np.array(wanted), NODES[: len(chosen)], np.array([True, False]), START, NODES, BOTH
+        )
+
+
+def test_a_number_for_every_chosen_switch_is_needed():
+    with pytest.raises(InputError, match="wrong length"):
+        first_free(np.array([0]), np.array([1]), NODES, np.ones(2, dtype=np.bool_), START, NODES, BOTH)
 
 
 @pytest.mark.parametrize(
@@ -117,14 +124,14 @@ def test_offsets_and_nodes_out_of_range_are_refused(start, nodes):
     free = np.ones(2, dtype=np.bool_)
     csr = np.array(start, dtype=np.int64), np.array(nodes, dtype=np.int32)
     with pytest.raises(InputError, match="no such switch, or fewer"):
-        first_free(np.array([0]), np.array([2]), free, *csr, BOTH)
+        first_free(np.array([0]), np.array([2]), NODES[:1], free, *csr, BOTH)
 
 
 @pytest.mark.parametrize("by_position", [[0, 2], [-1, 1]])
 def test_an_order_that_leaves_the_switch_is_refused(by_position):
     free = np.array([True, True])
     with pytest.raises(InputError, match="no such switch, or fewer"):
-        first_free(np.array([0]), np.array([2]), free, np.array([0, 2]), NODES, np.array(by_position))
+        first_free(np.array([0]), np.array([2]), NODES[:1], free, np.array([0, 2]), NODES, np.array(by_position))
 
 
 @pytest.mark.parametrize(

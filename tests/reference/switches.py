@@ -13,11 +13,11 @@ def free_under_switches(holders, idle, request, feasible, gpus, n_gpus, members)
 
 
 def first_free(wanted, free, members, position):
-    """(share, node) of each pod; `wanted` has (switch, number) in the order of the answer."""
+    """(place in `wanted`, node) of each pod; `wanted` has (switch, number) in the order of the answer."""
     found = []
-    for share, (switch, number) in enumerate(wanted):
+    for place, (switch, number) in enumerate(wanted):
         taken = [node for node in members[switch] if free[node]][:number]
-        found += [(share, node) for node in sorted(taken, key=lambda node: position[node])]
+        found += [(place, node) for node in sorted(taken, key=lambda node: position[node])]
     return found
 
 

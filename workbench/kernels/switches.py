@@ -93,11 +93,12 @@ def free_under_switches(
 def first_free(
     chosen: NDArray[np.int64],
     wanted: NDArray[np.int64],
+    number: NDArray[np.int32],
     free: NDArray[np.bool_],
     start: NDArray[np.int64],
     nodes: NDArray[np.int32],
     by_position: NDArray[np.int64],
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The first free nodes of some switches in configuration order, those of one switch by their positions.
 
     Parameters
@@ -106,6 +107,8 @@ def first_free(
         Switches, in the order of the answer.
     wanted : ndarray of shape (c,), int64
         Nodes of each.
+    number : ndarray of shape (c,), int32
+        What is said of the nodes of each.
     free : ndarray of shape (n,), bool
     start : ndarray of shape (s + 1,), int64
         Switch i owns ``nodes[start[i]:start[i + 1]]``, in configuration order.
@@ -116,8 +119,8 @@ def first_free(
     Returns
     -------
     node : ndarray of shape (sum of wanted,), int32
-    share : ndarray of the same shape, int64
-        Which of `chosen` each belongs to.
+    group : ndarray of the same shape, int32
+        The number of its switch.
 
     Raises
     ------
@@ -126,7 +129,9 @@ def first_free(
     """
     chosen = as_array("chosen", chosen, np.int64, 1)
     wanted = as_array("wanted", wanted, np.int64, 1)
+    number = as_array("number", number, np.int32, 1)
     check_length("wanted", wanted, chosen.shape[0])
+    check_length("number", number, chosen.shape[0])
     free = as_array("free", free, np.bool_, 1)
     start = as_array("start", start, np.int64, 1)
     nodes = as_array("nodes", nodes, np.int32, 1)
@@ -134,11 +139,11 @@ def first_free(
     check_length("by_position", by_position, nodes.shape[0])
     total = max(0, int(wanted.sum()))
     node = np.empty(total, dtype=np.int32)
-    share = np.empty(total, dtype=np.int64)
-    done = kernel.first_free(chosen, wanted, free.view(np.uint8), start, nodes, by_position, node, share)
+    group = np.empty(total, dtype=np.int32)
+    done = kernel.first_free(chosen, wanted, number, free.view(np.uint8), start, nodes, by_position, node, group)
     if done < len(chosen):
         raise InputError("no such switch, or fewer free nodes than wanted", source="chosen", where=f"entry {done}")
-    return node, share
+    return node, group
 
 
 def add_jobs(

@@ -316,11 +316,11 @@ def annotate(given: dict[str, Any], want: dict[str, Any]) -> None:
     rows = given["placement"]
     codes = SwitchStates.of([row["state"] for row in rows.values()])
     shares = [
-        Share(i, row["pods"], int(codes.state[i]), bool(codes.unhealthy[i])) for i, row in enumerate(rows.values())
+        Share.of_one(i, row["pods"], int(codes.state[i]), bool(codes.unhealthy[i]))
+        for i, row in enumerate(rows.values())
     ]
-    marks, unhealthy = marks_of(Plan(tuple(shares)))
-    for i, (name, row) in enumerate(rows.items()):
-        found = annotations_of(int(marks[i]), bool(unhealthy[i]), row["tor_ip"])
+    for (name, row), mark in zip(rows.items(), marks_of(Plan(tuple(shares))), strict=True):
+        found = annotations_of(*mark, row["tor_ip"])
         assert found == {key: value for key, value in want["pod_annotations"][name].items() if value is not None}
 
 

@@ -8,16 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from workbench.model.switches import EXCLUSIVE, IDLE, IS_HEALTHY, IS_SHARED, SHARED, SHARED_ADDRESS, SwitchStates
 from workbench.policies.switch_affinity.table import Plan
 
 __all__ = ["annotations_of", "job_summary", "marks_of", "states_by_definition"]
 
 
-def marks_of(plan: Plan, marked: bool = False) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.bool_]]:
+def marks_of(plan: Plan, marked: bool = False) -> list[tuple[int, bool]]:
     """isSharedTor and isHealthy of the pods of each share.
 
     A job under one switch is no cross-switch job: its pods say idle, and the switch stays as it was. The exception is
@@ -30,11 +27,10 @@ def marks_of(plan: Plan, marked: bool = False) -> tuple[npt.NDArray[np.int8], np
     marked : bool
         The job crossed switches, or had one for itself, already before it got these shares.
     """
-    _, _, states, unhealthy, whole = zip(*plan.shares, strict=True)
-    found = np.array(states, dtype=np.int8)
-    if not marked and len(found) == 1 and not whole[0]:
-        found[0] = IDLE
-    return found, np.array(unhealthy, dtype=np.bool_) & (found == SHARED)
+    used = [share for share in plan.shares if len(share.switch)]
+    if not marked and len(used) == 1 and len(used[0].switch) == 1 and not used[0].whole:
+        return [(IDLE, False)] * len(plan.shares)
+    return [(share.state, share.unhealthy and share.state == SHARED) for share in plan.shares]
 
 
 def states_by_definition(before: SwitchStates, switches: Sequence[int], max_shared: int) -> dict[int, tuple[int, bool]]:

@@ -23,16 +23,16 @@ def place_common(switches: Switches, n_pods: int, max_shared: int) -> Plan | NoP
     if isinstance(plan, Plan):
         return plan
     idle = switches.descending(switches.idle())
-    shares = [Share(i, int(switches.free[i]), EXCLUSIVE) for i in idle.tolist()]
-    left = n_pods - sum(share.n_pods for share in shares)
+    shares = [Share(idle, switches.free[idle], EXCLUSIVE)]
+    left = n_pods - shares[0].total
     if switches.steps is not None:
-        switches.say(f"fall-back: {n_pods - left} pods fill all {len(shares)} idle switches, {left} are left")
+        switches.say(f"fall-back: {n_pods - left} pods fill all {len(idle)} idle switches, {left} are left")
     for chosen in (switches.sick(), switches.healthy() & switches.common_only):
-        more, left = switches.fill(switches.ascending(chosen), left, SHARED, unhealthy=True)
-        shares += more
+        share, left = switches.fill(switches.ascending(chosen), left, SHARED, unhealthy=True)
+        shares.append(share)
         if switches.steps is not None:
-            for share in more:
-                switches.say(f"fall-back: {share.n_pods} pods to {switches.describe(share.switch)}, now unhealthy")
+            for switch, taken in share.each():
+                switches.say(f"fall-back: {taken} pods to {switches.describe(switch)}, now unhealthy")
     if left:
         if switches.steps is not None:
             switches.say(f"fall-back: {left} pods find no node")

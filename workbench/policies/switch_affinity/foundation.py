@@ -30,34 +30,33 @@ def place_foundation(switches: Switches, n_pods: int, max_shared: int) -> Plan |
     """
     order = switches.descending(switches.idle())
     whole = whole_switches(switches, order, n_pods)
-    left = n_pods - sum(share.n_pods for share in whole)
+    left = n_pods - whole.total
     if left == 0:
-        return Plan(tuple(whole))
+        return Plan((whole,))
     rest = with_shared(switches, left, max_shared, switches.healthy())
     if rest is None:
-        rest = _opened(switches, left, order[len(whole) :])
+        rest = _opened(switches, left, order[len(whole.switch) :])
     if rest is None:
         if switches.steps is not None:
             switches.say(f"no {max_shared} healthy shared and no idle switch hold the {left} pods that are left")
         return NoPlan("not-enough-switches", "set tor failed by not enough nodes", left)
-    return Plan((*whole, *rest))
+    return Plan((whole, rest))
 
 
-def whole_switches(switches: Switches, order: Longs, n_pods: int) -> list[Share]:
+def whole_switches(switches: Switches, order: Longs, n_pods: int) -> Share:
     """Idle switches taken whole, in the given order, up to the first that holds more than what is left."""
     free = switches.free[order]
     filled = int(free.cumsum().searchsorted(n_pods, side="right"))
-    wholes = zip(order[:filled].tolist(), free[:filled].tolist(), strict=True)
-    shares = [Share(i, n, EXCLUSIVE, False, True) for i, n in wholes]
+    share = Share(order[:filled], free[:filled], EXCLUSIVE, whole=True)
     if switches.steps is not None:
-        for share in shares:
-            switches.say(f"idle rule: {share.n_pods} pods fill {switches.describe(share.switch)}, now exclusive")
-        if filled < len(order) and n_pods > sum(share.n_pods for share in shares):
+        for switch, taken in share.each():
+            switches.say(f"idle rule: {taken} pods fill {switches.describe(switch)}, now exclusive")
+        if filled < len(order) and n_pods > share.total:
             switches.say(f"idle rule: stop at {switches.describe(int(order[filled]))}, which would not be full")
-    return shares
+    return share
 
 
-def with_shared(switches: Switches, n_pods: int, max_shared: int, allowed: Mask) -> list[Share] | None:
+def with_shared(switches: Switches, n_pods: int, max_shared: int, allowed: Mask) -> Share | None:
     """The shared-switch rule on healthy shared switches; None where they do not hold the pods.
 
     One switch, or with `max_shared` 2 also a pair, whose free nodes are closest to the pods and enough. Ties: the
@@ -90,11 +89,11 @@ def with_shared(switches: Switches, n_pods: int, max_shared: int, allowed: Mask)
             chosen = [int(first[at]), int(partner[first[at]])]
     if not chosen:
         return None
-    shares, _ = switches.fill(order[chosen], n_pods, SHARED)
+    share, _ = switches.fill(order[chosen], n_pods, SHARED)
     if switches.steps is not None:
-        for share in shares:
-            switches.say(f"shared rule: {share.n_pods} pods to {switches.describe(share.switch)}, closest to {n_pods}")
-    return shares
+        for switch, taken in share.each():
+            switches.say(f"shared rule: {taken} pods to {switches.describe(switch)}, closest to {n_pods}")
+    return share
 
 
 def most_on_shared(switches: Switches, max_shared: int, allowed: Mask) -> int:
@@ -104,7 +103,7 @@ def most_on_shared(switches: Switches, max_shared: int, allowed: Mask) -> int:
     return int(np.sort(switches.free[allowed])[-max_shared:].sum())
 
 
-def _opened(switches: Switches, n_pods: int, idle: Longs) -> list[Share] | None:
+def _opened(switches: Switches, n_pods: int, idle: Longs) -> Share | None:
     """The idle switch closest to the pods becomes shared; ties in configuration order."""
     fitting = np.sort(idle[switches.free[idle] >= n_pods])
     if len(fitting) == 0:
@@ -112,4 +111,4 @@ def _opened(switches: Switches, n_pods: int, idle: Longs) -> list[Share] | None:
     switch = int(fitting[np.argmin(switches.free[fitting])])
     if switches.steps is not None:
         switches.say(f"shared rule: {n_pods} pods open {switches.describe(switch)} as shared")
-    return [Share(switch, n_pods, SHARED)]
+    return Share.of_one(switch, n_pods, SHARED)

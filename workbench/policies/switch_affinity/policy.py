@@ -7,7 +7,7 @@ nodes, ranks and annotations.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from workbench.errors import InternalError
 from workbench.kernels.switches import HOLDS, SAYS_UNHEALTHY, free_under_switches
 from workbench.model.placement import NearestMiss, Reason
 from workbench.model.switch_book import JobPods, SwitchBook
-from workbench.model.switches import LABELS, MOST_NODES_PER_SWITCH, SHARED, SwitchTable
+from workbench.model.switches import IDLE, LABELS, MOST_NODES_PER_SWITCH, SHARED, SwitchTable
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.baselines import GangFirstFit
 from workbench.policies.demand import node_reasons
@@ -68,6 +68,10 @@ class SwitchParameters(TableParameters):
     )
 
 
+#: State, health and, of a shared switch only, address that the annotations of a pod say.
+_Mark = tuple[int, bool, str]
+
+
 @dataclass(frozen=True, eq=False)
 class _Found:
     """Nodes for the pending pods of a job.
@@ -75,25 +79,14 @@ class _Found:
     Attributes
     ----------
     node : ndarray of shape (p,), int32
-    group : ndarray of shape (p,), int64
-        Pods of one group are under one switch, or under none, and are marked alike.
-    switch : sequence of int
-        Of each group; -1: none.
-    mark : ndarray of shape (g,), int8
-    unhealthy : ndarray of shape (g,), bool
+    group : ndarray of shape (p,), int32
+        Which of `marks` each pod gets; -1: none, it is under no switch.
+    marks : tuple of (state, unhealthy, address)
     """
 
     node: Ints
-    group: npt.NDArray[np.int64]
-    switch: Sequence[int]
-    mark: npt.NDArray[np.int8]
-    unhealthy: Mask
-
-    @classmethod
-    def unmarked(cls, node: Ints) -> _Found:
-        """Nodes about which nothing is said."""
-        together = np.zeros(len(node), dtype=np.int64)
-        return cls(node, together, (-1,), np.zeros(1, dtype=np.int8), np.zeros(1, dtype=np.bool_))
+    group: Ints
+    marks: tuple[_Mark, ...] = ()
 
 
 class _Affinity(NodePolicy):
@@ -135,7 +128,7 @@ class _Affinity(NodePolicy):
         if isinstance(found, NoPlan):
             reasons = (Reason(found.code, found.message, found.missing), *_lacking(request, switches, book))
             return Declined(reasons, (_nearest(switches, len(job.pending)),), warnings)
-        return self._assignment(request, job, table, found, warnings)
+        return self._assignment(request, job, found, warnings)
 
     def _without_affinity(self, request: Request, job: SwitchJob) -> Assignment | Declined:
         answer = self._plain.assign(request)
@@ -147,9 +140,7 @@ class _Affinity(NodePolicy):
             answer.job_class = job.label
         return answer
 
-    def _assignment(
-        self, request: Request, job: SwitchJob, table: SwitchTable, found: _Found, warnings: tuple[str, ...]
-    ) -> Assignment:
+    def _assignment(self, request: Request, job: SwitchJob, found: _Found, warnings: tuple[str, ...]) -> Assignment:
         n = request.gang.n_pods
         node, rank = found.node, job.rank
         # Pods that ask for nothing have no part in the job's ranks: they are numbered after it.
@@ -161,9 +152,14 @@ class _Affinity(NodePolicy):
             rank[rest] = len(job.pending) + len(job.running) + np.arange(len(rest))
         answer = Assignment(node, warnings=warnings, rank=rank, job_class=job.label)
         if self.writes_states:
-            answer.annotations, answer.annotation_group = _written(table, job.pending, found, n)
-        says = found.mark + SAYS_UNHEALTHY * found.unhealthy.view(np.int8) + np.int8(HOLDS)
-        pods = JobPods(job.label, found.node, says.take(found.group))
+            answer.annotations = tuple(annotations_of(*mark) for mark in found.marks)
+            answer.annotation_group = found.group
+            if len(job.pending) < n:
+                answer.annotation_group = np.full(n, -1, dtype=np.int32)
+                answer.annotation_group[job.pending] = found.group
+        says = [state + SAYS_UNHEALTHY * unhealthy + HOLDS for state, unhealthy, _ in found.marks]
+        # Of a pod without a mark, whose group is -1, the last one.
+        pods = JobPods(job.label, found.node, np.array([*says, HOLDS], dtype=np.int8).take(found.group))
         answer.running = _joined(request, pods)
         return answer
 
@@ -227,24 +223,6 @@ def _framework_warning(framework: str) -> tuple[str, ...]:
     return (f"switch affinity supports PyTorch only, the job's framework is {framework}",)
 
 
-def _written(
-    table: SwitchTable, pending: npt.NDArray[np.int64], found: _Found, n_pods: int
-) -> tuple[tuple[Mapping[str, str], ...], Ints]:
-    """Annotations that differ, and which pod gets which; a pod under no switch gets none."""
-    number: list[int] = []
-    known: dict[tuple[int, bool, str], int] = {}
-    for switch, mark, unhealthy in zip(found.switch, found.mark.tolist(), found.unhealthy.tolist(), strict=True):
-        # Only the annotations of a shared switch name it.
-        key = (mark, unhealthy, table.addresses[switch] if mark == SHARED else "")
-        number.append(known.setdefault(key, len(known)) if switch >= 0 else -1)
-    group = np.array(number, dtype=np.int32).take(found.group)
-    if len(pending) < n_pods:
-        everybody = np.full(n_pods, -1, dtype=np.int32)
-        everybody[pending] = group
-        group = everybody
-    return tuple(annotations_of(*key) for key in known), group
-
-
 class SwitchAffinity(_Affinity):
     """Version 2.0: idle, shared and exclusive switches."""
 
@@ -292,26 +270,41 @@ def _new(switches: Switches, plan: Plan | NoPlan) -> _Found | NoPlan:
     """Nodes of a plan for every pending pod."""
     if isinstance(plan, NoPlan):
         return plan
-    return _Found(*nodes_by_rank(switches, plan), [share.switch for share in plan.shares], *marks_of(plan))
+    marks: dict[_Mark, int] = {}
+    node, group = _placed(switches, plan, False, marks)
+    return _Found(node, group, tuple(marks))
+
+
+def _placed(switches: Switches, plan: Plan, marked: bool, marks: dict[_Mark, int]) -> tuple[Ints, Ints]:
+    """Nodes of a plan by rank, and which marks the pods there get; new ones are numbered."""
+    number: list[int] = []
+    for share, (state, unhealthy) in zip(plan.shares, marks_of(plan, marked), strict=True):
+        if state == SHARED:
+            number += [_number(switches, marks, state, unhealthy, switch) for switch in share.switch.tolist()]
+        elif len(share.switch):
+            number += [_number(switches, marks, state, unhealthy, -1)] * len(share.switch)
+    return nodes_by_rank(switches, plan, number)
+
+
+def _number(switches: Switches, marks: dict[_Mark, int], state: int, unhealthy: bool, switch: int) -> int:
+    address = switches.table.addresses[switch] if state == SHARED else ""
+    return marks.setdefault((state, unhealthy, address), len(marks))
 
 
 def _merge(switches: Switches, job: SwitchJob, back: Mask, plan: Plan | NoPlan, marked: bool) -> _Found | NoPlan:
     """Nodes of a plan for the pods that do not go back, former nodes for those that do."""
     if isinstance(plan, NoPlan):
         return plan
-    node = job.former.copy()
-    mark = np.zeros(len(node), dtype=np.int8)
-    unhealthy = np.zeros(len(node), dtype=np.bool_)
+    marks: dict[_Mark, int] = {}
+    node, group = job.former.copy(), np.full(len(job.former), -1, dtype=np.int32)
+    for i in back.nonzero()[0].tolist():
+        switch = int(switches.table.node_switch[node[i]])
+        if switch >= 0:
+            state = int(switches.state[switch]) if marked else IDLE
+            group[i] = _number(switches, marks, state, marked and bool(switches.unhealthy[switch]), switch)
     if plan.shares:
-        moved, share = nodes_by_rank(switches, plan)
-        marks, sick = marks_of(plan, marked)
-        node[~back], mark[~back], unhealthy[~back] = moved, marks[share], sick[share]
-    switch = switches.table.node_switch[node]
-    if marked:
-        kept = back & (switch >= 0)
-        mark[kept] = switches.state[switch[kept]]
-        unhealthy[kept] = switches.unhealthy[switch[kept]]
-    return _Found(node, np.arange(len(node)), switch.tolist(), mark, unhealthy)
+        node[~back], group[~back] = _placed(switches, plan, marked, marks)
+    return _Found(node, group, tuple(marks))
 
 
 def _find_single_layer(switches: Switches, job: SwitchJob) -> _Found | NoPlan:
@@ -358,4 +351,4 @@ class SwitchAffinity10(_Affinity):
             return moved
         node = job.former.copy()
         node[~back] = moved
-        return _Found.unmarked(node)
+        return _Found(node, np.full(len(node), -1, dtype=np.int32))

@@ -13,8 +13,10 @@ from workbench.policies.switch_affinity.table import Plan, Switches
 
 __all__ = ["nodes_by_rank"]
 
+Ints = npt.NDArray[np.int32]
 
-def nodes_by_rank(switches: Switches, plan: Plan) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+
+def nodes_by_rank(switches: Switches, plan: Plan, number: list[int]) -> tuple[Ints, Ints]:
     """Nodes of a plan in the order of the ranks.
 
     Of each switch the first free nodes in configuration order; switches in selection order, their nodes by position.
@@ -24,15 +26,22 @@ def nodes_by_rank(switches: Switches, plan: Plan) -> tuple[npt.NDArray[np.int32]
     switches : Switches
     plan : Plan
         With at least one share.
+    number : list of int
+        Of the marks that the pods under each switch of the plan get.
 
     Returns
     -------
     node : ndarray of shape (pods,), int32
-    share : ndarray of shape (pods,), int64
-        Which share each of them belongs to.
+    group : ndarray of shape (pods,), int32
+        The number for each of them.
     """
-    table = switches.table
-    chosen, wanted, *_ = zip(*plan.shares, strict=True)
+    table, numbers = switches.table, np.array(number, dtype=np.int32)
     return first_free(
-        np.array(chosen), np.array(wanted), switches.free_node, table.start, table.nodes, table.by_position
+        np.concatenate([share.switch for share in plan.shares]),
+        np.concatenate([share.n_pods for share in plan.shares]),
+        numbers,
+        switches.free_node,
+        table.start,
+        table.nodes,
+        table.by_position,
     )

@@ -93,7 +93,7 @@ def _used_before(switches: Switches, used: Mask, damage: Damage, max_shared: int
                 # A cross-switch job's switch without a mark: its own from now on, or shared where nodes stay free.
                 state = SHARED if taken < switches.free[switch] and allowance > 0 else EXCLUSIVE
                 allowance -= state == SHARED
-            shares.append(Share(switch, taken, state, bool(switches.unhealthy[switch])))
+            shares.append(Share.of_one(switch, taken, state, bool(switches.unhealthy[switch])))
             if switches.steps is not None:
                 switches.say(f"used before: {taken} pods to {switches.describe(switch)}")
     return shares
@@ -108,7 +108,7 @@ def _extend(switches: Switches, used: Mask, damage: Damage, max_shared: int) -> 
     unused = ~damage.used
     allowance = _allowance(switches, (damage.survivors > 0) | used, max_shared)
     shares = _used_before(switches, used, damage, max_shared)
-    need = damage.n_pods - sum(share.n_pods for share in shares)
+    need = damage.n_pods - sum(share.total for share in shares)
     idle, shared = switches.idle() & unused, switches.healthy() & unused
     possible = int(switches.free[idle].sum()) + most_on_shared(switches, allowance, shared)
     if need > possible:
@@ -117,14 +117,14 @@ def _extend(switches: Switches, used: Mask, damage: Damage, max_shared: int) -> 
         return NoPlan("not-enough-switches", "not enough tor for job restart", need)
     order = switches.ascending(idle)
     whole = whole_switches(switches, order, need)
-    left = need - sum(share.n_pods for share in whole)
-    shares += whole
+    left = need - whole.total
+    shares.append(whole)
     if left:
         rest = with_shared(switches, left, allowance, shared)
         if rest is None:
-            switch = int(order[len(whole)])
-            rest = [Share(switch, left, SHARED if allowance else EXCLUSIVE)]
+            switch = int(order[len(whole.switch)])
+            rest = Share.of_one(switch, left, SHARED if allowance else EXCLUSIVE)
             if switches.steps is not None:
                 switches.say(f"not used before: {left} pods open {switches.describe(switch)}")
-        shares += rest
+        shares.append(rest)
     return Plan(tuple(shares))

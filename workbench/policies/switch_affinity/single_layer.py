@@ -18,4 +18,4 @@ def place_single_layer(switches: Switches, n_pods: int) -> Plan | NoPlan:
         return NoPlan("no-single-switch", "tor check failed not enough resource for job", n_pods)
     if switches.steps is not None:
         switches.say(f"one switch: {n_pods} pods to {switches.name(switch)}")
-    return Plan((Share(switch, n_pods, int(switches.state[switch])),))
+    return Plan((Share.of_one(switch, n_pods, int(switches.state[switch])),))

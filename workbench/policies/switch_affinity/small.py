@@ -6,9 +6,14 @@ Source: document, "Switch Affinity for Padding Jobs"; for other small jobs the p
 
 from __future__ import annotations
 
+import numpy as np
+
 from workbench.policies.switch_affinity.table import Plan, Share, Switches
 
 __all__ = ["place_on_one"]
+
+#: Place of each state's class, by its code: exclusive, shared, idle; of shared switches the unhealthy ones come first.
+_CLASS = np.array([3, 2, 0])
 
 
 def place_on_one(switches: Switches, n_pods: int, unhealthy_too: bool) -> Plan | None:
@@ -26,15 +31,18 @@ def place_on_one(switches: Switches, n_pods: int, unhealthy_too: bool) -> Plan |
     Plan or None
         None where no single switch holds the job.
     """
-    classes = [switches.exclusive, switches.sick, switches.healthy, switches.idle]
+    fitting = switches.free >= max(n_pods, 1)
     if not unhealthy_too:
-        del classes[1]
-    for chosen in classes:
-        switch = switches.smallest(chosen(), n_pods)
-        if switch >= 0:
-            if switches.steps is not None:
-                switches.say(f"one switch: {n_pods} pods to {switches.describe(switch)}, its state stays")
-            return Plan((Share(switch, n_pods, int(switches.state[switch]), bool(switches.unhealthy[switch])),))
+        fitting &= ~switches.unhealthy
+    found = fitting.nonzero()[0]
+    if len(found):
+        # Class before free nodes: no switch has more of them than the table.
+        rank = _CLASS[switches.state[found]] - switches.unhealthy[found]
+        switch = int(found[(rank * (len(switches.table.nodes) + 1) + switches.free[found]).argmin()])
+        if switches.steps is not None:
+            switches.say(f"one switch: {n_pods} pods to {switches.describe(switch)}, its state stays")
+        share = Share.of_one(switch, n_pods, int(switches.state[switch]), bool(switches.unhealthy[switch]))
+        return Plan((share,))
     if switches.steps is not None:
         switches.say(f"one switch: none that is open to the job has {n_pods} free nodes")
     return None

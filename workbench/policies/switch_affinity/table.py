@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import domain_counts
-from workbench.model.switches import EXCLUSIVE, IDLE, SHARED, SwitchTable, state_name
+from workbench.model.switches import IDLE, SHARED, SwitchTable, state_name
 
 __all__ = ["NoPlan", "Plan", "Share", "Switches"]
 
@@ -19,24 +20,39 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Share(NamedTuple):
-    """What a job takes of one switch; a named tuple, because a large job takes hundreds.
+    """What a job takes of switches that it marks alike.
 
     Attributes
     ----------
-    switch : int
-    n_pods : int
+    switch : ndarray of shape (c,), int64
+    n_pods : ndarray of shape (c,), int64
+        Of each of them.
     state : int
-        Of the switch while the job runs.
+        Of the switches while the job runs.
     unhealthy : bool
     whole : bool
         Taken whole by the exclusive rule: marked even when the job is under this switch only.
     """
 
-    switch: int
-    n_pods: int
+    switch: Longs
+    n_pods: Longs
     state: int
     unhealthy: bool = False
     whole: bool = False
+
+    @classmethod
+    def of_one(cls, switch: int, n_pods: int, state: int, unhealthy: bool = False) -> Share:
+        """Of one switch."""
+        return cls(np.array([switch]), np.array([n_pods]), state, unhealthy)
+
+    @property
+    def total(self) -> int:
+        """Pods of all its switches."""
+        return int(self.n_pods.sum())
+
+    def each(self) -> Iterator[tuple[int, int]]:
+        """Every switch with its pods."""
+        return zip(self.switch.tolist(), self.n_pods.tolist(), strict=True)
 
 
 @dataclass(frozen=True)
@@ -119,10 +135,6 @@ class Switches:
         """Idle switches with a free node."""
         return self._with_room(self.state == IDLE)
 
-    def exclusive(self) -> Mask:
-        """Exclusive switches with a free node."""
-        return self._with_room(self.state == EXCLUSIVE)
-
     def healthy(self) -> Mask:
         """Healthy shared switches with a free node."""
         return self._with_room((self.state == SHARED) & ~self.unhealthy)
@@ -146,20 +158,17 @@ class Switches:
         fitting = (chosen & (self.free >= n_pods)).nonzero()[0]
         return int(fitting[self.free[fitting].argmin()]) if len(fitting) else -1
 
-    def fill(self, order: Longs, n_pods: int, state: int, unhealthy: bool = False) -> tuple[list[Share], int]:
+    def fill(self, order: Longs, n_pods: int, state: int, unhealthy: bool = False) -> tuple[Share, int]:
         """Take switches of an order whole, the last one partly.
 
         Returns
         -------
-        shares : list of Share
+        share : Share
         left : int
             Pods that found no node.
         """
-        shares = []
-        for switch in order.tolist():
-            if n_pods == 0:
-                break
-            taken = min(int(self.free[switch]), n_pods)
-            shares.append(Share(switch, taken, state, unhealthy))
-            n_pods -= taken
-        return shares, n_pods
+        free = self.free[order]
+        before = free.cumsum() - free
+        needed = int(before.searchsorted(n_pods))
+        taken = np.minimum(free, n_pods - before)[:needed]
+        return Share(order[:needed], taken, state, unhealthy), n_pods - int(taken.sum())
