@@ -149,10 +149,11 @@ class Request:
 
     def progress(self) -> Progress:
         """A fresh count of what the gang still needs."""
-        return self._start.copy()
+        return self.start.copy()
 
     @cached_property
-    def _start(self) -> Progress:
+    def start(self) -> Progress:
+        """The same, to be read only."""
         return Progress.of(self.gang, self.snapshot)
 
 
@@ -272,7 +273,7 @@ class Composed(Policy):
     ) -> Placement | Refusal:
         """`decide`, the GPUs of the nodes being asked about through `gpus`."""
         request = self.node.request(gang, ledger, gpus, recorder)
-        progress = request.progress()
+        progress = request.start
         answer: Assignment | Declined
         text = invalid_gang(progress) or (invalid_sub_groups(request.gang) if self.node.sub_groups else "")
         if text:

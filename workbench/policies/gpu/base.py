@@ -235,7 +235,9 @@ class GpuQuestions:
         words = whole_nodes(node, gang.roles[0].n_gpus, self.ledger.gpu_free)
         if words is None:
             return None
-        asked = self._of_matrices(self.ledger.snapshot.node_matrix.take(node))
+        snapshot = self.ledger.snapshot
+        blind = [(NodeGpus(0, None), (1,), len(node))]
+        asked = self._of_matrices(snapshot.node_matrix.take(node)) if snapshot.matrices else blind
         return Dealt(words, tuple(self.policy.warnings(asked)))
 
     def _of_matrices(self, matrix: Ints) -> list[tuple[NodeGpus, Sequence[int], int]]:
