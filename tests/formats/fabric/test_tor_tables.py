@@ -34,6 +34,8 @@ def test_order_position_and_preset_states_come_from_the_config_map(tmp_path):
     nodes = [addressed(f"n{i}{k}", f"2.0.{i}.{k}") for i in range(2) for k in range(2)]
     config = config_map(data, tor_level="single_layer")
     snapshot = load(write(tmp_path, "cm.yaml", config), write(tmp_path, "nodes.yaml", *nodes)).snapshot
+    # More than any switch has is M all the same: switches may be partly filled.
+    assert "tor_count is 9, but the largest switch has 2 servers" in snapshot.gaps
     table = snapshot.switches
     assert table is not None
     names = snapshot.topology.node_names

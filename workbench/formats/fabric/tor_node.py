@@ -91,6 +91,8 @@ def tor_records(table: TorNodeTable, nodes: Mapping[str, Node], source: str = ""
         make_hypernode(tor.name, 1, nodes=[names[s.address] for s in tor.servers if s.address in names])
         for tor in table.tors
     )
+    # No lie: the vendor's generator writes its option --num, however many servers a switch has, and a cluster that has
+    # lost nodes is written with the M it had (reference of switch affinity, 1 and 1.1).
     largest = max((len(tor.servers) for tor in table.tors), default=0)
     if largest and largest < table.nodes_per_tor:
         notes.append(f"tor_count is {table.nodes_per_tor}, but the largest switch has {largest} servers")
