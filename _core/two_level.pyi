@@ -76,6 +76,7 @@ class JobState(DomainCounts):
         scored: NDArray[np.uint8],
         policy: NDArray[np.int32],
         rank: NDArray[np.int32],
+        grade: NDArray[np.int32],
         record: NDArray[np.int32],
         request: NDArray[np.int64],
         pending: NDArray[np.int64],

@@ -93,7 +93,7 @@ cdef class TwoLevel(ToldSearch):
     cdef int64_t queue_key(self, int64_t i) noexcept nogil:
         cdef bint now = is_ready(&self.subs[i].progress)
         cdef bint first = self.is_first[i] and not now
-        return (<int64_t>(not first)) << 41 | (<int64_t>now) << 40 | self.subs[i].rank
+        return (<int64_t>(not first)) << 62 | <int64_t>self.subs[i].grade << 33 | (<int64_t>now) << 32 | self.subs[i].rank
 
     cdef void push(self, int64_t key) noexcept nogil:
         cdef int64_t i = self.n_heap

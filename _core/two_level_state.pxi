@@ -9,6 +9,7 @@ cdef struct Sub:
     int32_t policy         # -1: none
     int32_t kind           # sub-jobs of one kind ask for the same
     int32_t rank           # order among sub-jobs
+    int32_t grade          # comes before whether it is ready, rank after that
     int32_t n_roles        # roles with pending pods
     bint scored, limited
     bint alone             # it was capped
@@ -169,6 +170,7 @@ cdef class JobState(DomainCounts):
         const uint8_t[::1] scored not None,
         const int32_t[::1] policy not None,
         const int32_t[::1] rank not None,
+        const int32_t[::1] grade not None,
         const int32_t[::1] record not None,
         const int64_t[:, ::1] request not None,
         const int64_t[:, ::1] pending not None,
@@ -203,6 +205,7 @@ cdef class JobState(DomainCounts):
             sub.weights = packing_sum(self.packing, sub.request, self.r)
             sub.policy = policy[i]
             sub.rank = rank[i]
+            sub.grade = grade[i]
             sub.scored = scored[i]
             sub.limited = limited[i]
             sub.record = record[i]

@@ -11,6 +11,8 @@ cdef class SubJobSearch(BetweenTurns):
     cdef double packed(self, const Sub* sub, int32_t domain) noexcept nogil:
         """How full a HyperNode is with the sub-job's pods."""
         cdef int64_t at = self.at(domain) * self.r
+        if self.scale == 0.0:
+            return 0.0
         return how_full(
             self.packing, sub.request, sub.weights, self.domain_used + at, self.domain_allocatable + at, self.r
         )
@@ -322,7 +324,7 @@ cdef class SubJobSearch(BetweenTurns):
     cdef int pick(self, int32_t number, Tree* tree, const int32_t* domains) noexcept nogil:
         """Place the sub-job in the best HyperNode of a tournament: 1 done, 0 none will do, -1 give the sub-job up."""
         cdef Sub* sub = &self.subs[number]
-        cdef bint follows = sub.n_running > 0 or sub.placed > 0
+        cdef bint follows = (sub.n_running > 0 or sub.placed > 0) and self.scale != 0.0
         cdef int64_t i, n_best
         cdef int32_t leaf, best
         cdef double key, share, best_share

@@ -156,7 +156,7 @@ cdef class ToldSearch(SubJobSearch):
                     greatest = self.looked[i].score
                     n_best = 0
                 n_best += self.looked[i].score == greatest
-        if n_best > 1 and (sub.n_running > 0 or sub.placed > 0):
+        if n_best > 1 and (sub.n_running > 0 or sub.placed > 0) and self.scale != 0.0:
             for i in range(first, self.n_looked):
                 if self.looked[i].verdict == SOLVES and self.looked[i].score == greatest:
                     self.looked[i].share = <double>self.inside(number, self.looked[i].domain) / <double>sub.total

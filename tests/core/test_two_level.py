@@ -154,6 +154,7 @@ def random_search(rng: random.Random, neat: bool = False, alike: bool = False) -
         kinds = [([rng.randint(1, 3) if i == only else 0 for i in range(m)], *kinds[0][1:])]
     count = rng.randint(1, 5) if grouped else 1
     ranks = rng.sample(range(count), count)
+    graded = rng.random() < 0.3
     for i in range(count):
         left, sub_limit, scored, minimum, rule = rng.choice(kinds)
         if not grouped and not alike:
@@ -179,7 +180,8 @@ def random_search(rng: random.Random, neat: bool = False, alike: bool = False) -
         record = rng.choice(records) if not alike and rng.random() < 0.2 else lowest
         policy = rng.randint(-1, policies - 1)
         total = max(sum(left) + len(running), 1)
-        subs.append(Sub(ask, policy, ranks[i], scored, sub_limit, total, record, request, pending, running))
+        grade = rng.randrange(count) if graded else 0
+        subs.append(Sub(ask, policy, ranks[i], grade, scored, sub_limit, total, record, request, pending, running))
     job = subs[0].ask
     if grouped:
         per_role = [sum(s.ask.left[s.ask.shapes.index(k)] for s in subs if k in s.ask.shapes) for k in range(m)]
@@ -208,7 +210,7 @@ def random_search(rng: random.Random, neat: bool = False, alike: bool = False) -
         value,
         rng.choice([0.0, 1.0, 10.0]),
         [float(rng.randint(0, 2)) for _ in range(r)],
-        rng.choice([1.0, 10.0]),
+        rng.choice([0.0, 1.0, 10.0, 10.0]),
         job,
         grouped,
         limit,
@@ -284,6 +286,7 @@ def compiled(s: Search) -> TwoLevel:
         scored=np.array([sub.scored for sub in s.subs]),
         policy=int32([sub.policy for sub in s.subs]),
         rank=int32([sub.rank for sub in s.subs]),
+        grade=int32([sub.grade for sub in s.subs]) if any(sub.grade for sub in s.subs) else None,
         record=int32([sub.record for sub in s.subs]),
         request=int64([sub.request for sub in s.subs]),
         pending=int64([sub.pending for sub in s.subs]),
@@ -313,7 +316,15 @@ def compiled(s: Search) -> TwoLevel:
 def all_at_one_stroke(s: Search) -> Search:
     """The first sub-job alone, fresh and in need of all its pods: scores bound what a HyperNode is worth to it."""
     sub = s.subs[0]
-    s.subs, s.wanted, sub.rank, sub.on_nodes, sub.request, sub.ask.counted = [sub], [], 0, [], sub.pending, 0
+    s.subs, s.wanted, sub.rank, sub.grade, sub.on_nodes, sub.request, sub.ask.counted = (
+        [sub],
+        [],
+        0,
+        0,
+        [],
+        sub.pending,
+        0,
+    )
     sub.policy, sub.total, sub.record, s.record = -1, max(sum(sub.ask.left), 1), NO_RECORD, NO_RECORD
     sub.ask.min_available = sum(sub.ask.left)
     if s.grouped:
@@ -355,7 +366,7 @@ def compare_told(run: TwoLevel, state: Search, following: Search | None, rng: ra
     assert packed == [state.packed(domain, sub) for domain in domains]
     sharing = [domain for domain, score in zip(domains, packed, strict=True) if score == max(packed)]
     inside = {d: sum(n in state.tree.nodes_of(d) for n in sub.on_nodes) / sub.total for d in sharing}
-    assert share == [inside.get(domain, 0.0) if len(sharing) > 1 else 0.0 for domain in domains]
+    assert share == [inside.get(domain, 0.0) if len(sharing) > 1 and state.scale else 0.0 for domain in domains]
     if following is None:
         return
     told = run.explain_in(following.chosen, inner=True)
@@ -491,7 +502,7 @@ def test_how_full_hypernodes_become_by_hand() -> None:
     """Two nodes of one domain each: 1/4 and 3/4 of the first resource used, the second has no weight."""
     tree = Tree([-1, -1], [1, 1], [[0], [1]], [0, 1], [0, 1])
     ask = Ask([0], [1], [0], [0], [0], 1, 1, "stop")
-    sub = Sub(ask, -1, 0, True, 2, 4, NO_RECORD, [1, 5], [1, 5], [1])
+    sub = Sub(ask, -1, 0, 0, True, 2, 4, NO_RECORD, [1, 5], [1, 5], [1])
     used, whole = [[1, 0], [3, 0]], [[4, 9], [4, 9]]
     idle = [[a - u for a, u in zip(*rows, strict=True)] for rows in zip(whole, used, strict=True)]
     weights = slow.Weights(0.0, [0.0, 0.0], 0.0, 0.0, [1, 1], 0.0, [1, 1])

@@ -152,6 +152,7 @@ def test_a_tree_that_does_not_fit_together_is_refused(changes: dict[str, Any]) -
         {"job": replace(JOB, min_available=-1)},
         {"job": replace(JOB, grouped=False)},
         {"subs": replace(SUBS, rank=int32([0, 2]))},
+        {"subs": replace(SUBS, grade=int32([0, 2]))},
         {"subs": replace(SUBS, shapes=int32([0, 1]))},
         {"subs": replace(SUBS, start=int64([0, 2, 1]))},
         {"subs": replace(SUBS, left=int64([3]))},

@@ -12,7 +12,7 @@ from tests.reference import volcano_1_15 as oracle
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.policies import get_policy
 
-WEIGHTS = {**DEFAULTS, "topology": 10, "hypernode": {"cpu": 1, "memory": 1}, "fading": 0.8}
+WEIGHTS = {**DEFAULTS, "topology": 10, "packing": 10, "hypernode": {"cpu": 1, "memory": 1}, "fading": 0.8}
 
 
 def random_newest_gang(rng, cluster):
@@ -76,11 +76,11 @@ def random_equal_groups(rng, cluster):
     return Gang("d", "j", (role,), least, job, sub_groups=subs, min_subgroups=wanted, sub_grouped=True)
 
 
-def assert_same_newest(gang, cluster, weights=WEIGHTS, **parameters):
+def assert_same_newest(gang, cluster, weights=WEIGHTS, sub_order=("priority", "gang"), **parameters):
     ledger = cluster.ledger()
     result = get_policy("volcano-1.15", **parameters).place(gang, ledger)
     ledger.check()
-    want = oracle.place(gang, cluster, weights)
+    want = oracle.place(gang, cluster, weights, sub_order)
     if want is None:
         if all(role.best_effort for role in gang.roles):
             return False
@@ -100,7 +100,9 @@ def assert_same_newest(gang, cluster, weights=WEIGHTS, **parameters):
     return True
 
 
-def assert_same_newest_at_random(seed, weights=WEIGHTS, make=random_newest_gang, **parameters):
+def assert_same_newest_at_random(
+    seed, weights=WEIGHTS, make=random_newest_gang, sub_order=("priority", "gang"), **parameters
+):
     rng = random.Random(seed)
     cluster = random_cluster(rng)
-    return assert_same_newest(make(rng, cluster), cluster, weights, **parameters)
+    return assert_same_newest(make(rng, cluster), cluster, weights, sub_order, **parameters)

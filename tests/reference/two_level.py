@@ -71,6 +71,7 @@ class Sub:
     ask: Ask
     policy: int
     rank: int
+    grade: int
     scored: bool
     limit: int | None
     total: int
@@ -148,7 +149,7 @@ class Search:
         def order(i: int) -> tuple[bool, bool, int]:
             sub = self.subs[i]
             ready = sub.ask.ready()
-            return (not (sub.rank in needed and not ready), ready, sub.rank)
+            return (not (sub.rank in needed and not ready), sub.grade, ready, sub.rank)
 
         while waiting := [i for i, sub in enumerate(self.subs) if any(sub.ask.left)]:
             number = min(waiting, key=order)
@@ -180,7 +181,7 @@ class Search:
                 continue
             greatest = max(score for score, _, _ in solved)
             sharing = [domain for score, domain, _ in solved if score == greatest]
-            if len(sharing) > 1 and sub.on_nodes:
+            if len(sharing) > 1 and sub.on_nodes and self.scale:
                 inside = {d: sum(n in self.tree.nodes_of(d) for n in sub.on_nodes) for d in sharing}
                 solved = [(s + inside.get(d, 0) / sub.total, d, done) for s, d, done in solved]
             scores = {d: s for s, d, _ in solved}
@@ -206,6 +207,8 @@ class Search:
         return NOWHERE
 
     def packed(self, domain: int, sub: Sub) -> float:
+        if self.scale == 0:
+            return 0.0
         return slow.how_full(self.packing, sub.request, self.tree.nodes_of(domain), self.used, self.allocatable)
 
     def faded(self) -> slow.Fading | None:

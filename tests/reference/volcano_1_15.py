@@ -382,9 +382,9 @@ def for_sub_job(cluster, job, number, start, w):
         rows = [job.request[job.role_of[i]] for i in sub.pods]
         for row in [*rows, *sub.running_requests]:
             request = [a + b for a, b in zip(request, row)]
-        scores = {d: utilisation(cluster, d, request, w) for d in solutions}
+        scores = {d: utilisation(cluster, d, request, w) if w["packing"] else 0.0 for d in solutions}
         best = max(scores.values())
-        if sum(s == best for s in scores.values()) >= 2:
+        if w["packing"] and sum(s == best for s in scores.values()) >= 2:
             for domain in [d for d in scores if scores[d] == best]:
                 there = [*sub.running_nodes, *(job.placed[i] for i in sub.pods if i in job.placed)]
                 inside = sum(n in cluster.nodes[domain] for n in there)
@@ -393,7 +393,7 @@ def for_sub_job(cluster, job, number, start, w):
         chosen = min((d for d in solutions if scores[d] == best), key=str.encode)
         trial = solutions[chosen]
         trial[1].subs[number].record = cluster.lca(trial[1].subs[number].record, chosen)
-        return trial, best * 100.0 * w["topology"]
+        return trial, best * 100.0 * w["packing"]
     return None
 
 
@@ -411,7 +411,9 @@ def needed(job):
 def order(job, number, first):
     sub = job.subs[number]
     ready = job.sub_ready(sub)
-    return (not (number in first and not ready), ready, -sub.priority, sub.index, f"{job.gang.key}/{sub.name}".encode())
+    plugins = {"gang": ready, "priority": -sub.priority}
+    id_ = f"{job.gang.key}/{sub.name}" if sub.name else job.gang.key
+    return (not (number in first and not ready), *(plugins[p] for p in job.sub_order), sub.index, id_.encode())
 
 
 def for_job(cluster, job, w):
@@ -449,14 +451,16 @@ def for_job(cluster, job, w):
     return None
 
 
-def place(gang, snapshot, weights):
+def place(gang, snapshot, weights, sub_order=("priority", "gang")):
     """Nodes by position, the job's record (None: it leaves none), or None when pending; best-effort pods are left out.
 
-    `weights`: those of the node score, ``topology`` (the plugin's), ``hypernode`` (by resource), ``fading`` (None: no
-    score for pods without a topology).
+    `weights`: those of the node score, ``topology`` (the plugin's, for nodes), ``packing`` (the plugin's, for
+    HyperNodes), ``hypernode`` (by resource), ``fading`` (None: no score for pods without a topology). `sub_order`: the
+    plugins that order sub-jobs, as they are asked.
     """
     cluster = Cluster(snapshot)
     job = Job(gang, snapshot, cluster)
+    job.sub_order = sub_order
     wishes = gang.constraint is not None or any(group.constraint for group in gang.sub_groups)
     if wishes and not cluster.ready:
         return None

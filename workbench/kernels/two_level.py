@@ -235,6 +235,8 @@ class SubJobs:
         Which of ``Job.wanted`` it counts for; -1: none.
     rank : ndarray of shape (s,), int32
         Its place in the order of sub-jobs, each once.
+    grade : ndarray of shape (s,), int32, below s, optional
+        What comes before whether a sub-job is ready, smaller first; None: nothing does.
     record : ndarray of shape (s,), int32
     request, pending : ndarray of shape (s, r), int64
         What all its tasks ask for, and the pending ones: the score of a HyperNode and its size go by them.
@@ -260,6 +262,7 @@ class SubJobs:
     pending: NDArray[np.int64]
     running_start: NDArray[np.int64]
     running: NDArray[np.int32]
+    grade: NDArray[np.int32] | None = None
 
 
 class Tried(NamedTuple):
@@ -330,17 +333,17 @@ class TwoLevel:
     packing : ndarray of shape (r,), float64
         Weight of each resource in the score of a HyperNode.
     scale : float
-        What that score, 0 to 1, is multiplied by, after 100.
+        What that score, 0 to 1, is multiplied by, after 100. 0: HyperNodes have no score, and no share of tasks.
     fading : Fading, optional
         Of sub-jobs that are not scored by a record, with the tree's `rings`; None: they gain nothing.
 
     Notes
     -----
     **A turn** tries every HyperNode of the job's gradients, tier by tier, and stops after the first tier with a
-    solution. In each the sub-jobs come one after another (those first that are needed for ``wanted``; ready ones last;
-    then by rank) until the job is ready; each goes to the best HyperNode of its own closest tier that has a solution,
-    its pods to nodes as in `workbench.kernels.dry_runs.DryRuns`. A sub-job without a place is dropped. The greatest sum
-    of the sub-jobs' scores decides, each sum added up in the order of placement.
+    solution. In each the sub-jobs come one after another (those first that are needed for ``wanted``; then by grade;
+    ready ones last; then by rank) until the job is ready; each goes to the best HyperNode of its own closest tier that
+    has a solution, its pods to nodes as in `workbench.kernels.dry_runs.DryRuns`. A sub-job without a place is dropped.
+    The greatest sum of the sub-jobs' scores decides, each sum added up in the order of placement.
 
     **Score of a HyperNode**: weighted mean of ``(used + request) / allocatable`` over the resources that are requested
     and have a weight; 0 where one overflows; where several of a tier share the greatest, each that the sub-job already
@@ -506,6 +509,7 @@ class TwoLevel:
             _flags("scored", subs.scored, s),
             _numbers("policy", subs.policy, s, -1, len(job.wanted) - 1),
             rank,
+            np.zeros(s, dtype=np.int32) if subs.grade is None else _numbers("grade", subs.grade, s, 0, s - 1),
             _numbers("record", subs.record, s, NO_RECORD, d - 1),
             _amounts("request", subs.request, (s, r), 0, MAX_SUM),
             _amounts("pending", subs.pending, (s, r), 0, MAX_SUM),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from workbench.model.gang import Gang, Role
+from workbench.model.gang import Gang, Role, SubGroup
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.policies.volcano.job_order import job_key, seen_by
 
@@ -66,6 +67,12 @@ def test_with_gang_and_priority_the_gang_is_seen_as_it_is():
 def test_without_gang_no_minimum_holds_a_pod_back(plugins):
     seen = seen_by(config(*plugins), GANG)
     assert (seen.min_available, [role.min_available for role in seen.roles]) == (0, [None, None])
+
+
+@pytest.mark.parametrize("plugins", [("priority",), ("priority", PluginOption("gang", {"SubJobReady": False}))])
+def test_without_gang_no_minimum_of_a_sub_group_holds_it_back(plugins):
+    gang = replace(GANG, sub_groups=(SubGroup("p", (0, 1, 2), None, 3),), sub_grouped=True)
+    assert [group.min_available for group in seen_by(config(*plugins), gang).sub_groups] == [0]
 
 
 @pytest.mark.parametrize("plugins", [("gang",), (PluginOption("priority", {"TaskOrder": False}), "gang")])

@@ -7,7 +7,13 @@ import pytest
 from workbench.errors import InputError
 from workbench.model.release import Release
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
-from workbench.policies.volcano.plugins import DEFAULT_CONFIG, config_warnings, score_parameters
+from workbench.policies.volcano.plugins import (
+    DEFAULT_CONFIG,
+    config_warnings,
+    hypernode_weight,
+    score_parameters,
+    sub_job_order,
+)
 
 
 def config(*plugins, actions=("allocate",), **options):
@@ -107,19 +113,10 @@ def test_what_is_not_modelled_is_named(given, want):
     assert config_warnings(given, Release.V1_13) == (want,)
 
 
-def test_in_the_newest_release_one_weight_serves_nodes_and_hypernodes():
-    given = config(PluginOption(TOPOLOGY, {"NodeOrder": False}))
-    assert config_warnings(given, Release.V1_13) == ()
-    (text,) = config_warnings(given, Release.NEWEST)
-    assert text.startswith("enableNodeOrder: false of plugin network-topology-aware takes its order")
-
-
-def test_the_newest_release_names_the_switches_of_its_search():
-    given = config(PluginOption(TOPOLOGY, {"HyperNodeOrder": False}))
-    assert config_warnings(given, Release.NEWEST) == (
-        "enabledHyperNodeOrder: false of plugin network-topology-aware is not modelled",
-    )
-    assert config_warnings(given, Release.V1_13) == ()
+def test_every_switch_of_the_newest_search_is_modelled():
+    off = {"NodeOrder": False, "HyperNodeOrder": False, "SubJobOrder": False, "HyperNodeGradient": False}
+    given = config(*(PluginOption(name, off) for name in (TOPOLOGY, "gang", "priority")))
+    assert config_warnings(given, Release.V1_13) == config_warnings(given, Release.NEWEST) == ()
 
 
 @pytest.mark.parametrize(
@@ -146,3 +143,17 @@ def test_a_large_number_that_is_not_read_is_not_looked_at():
     assert score_parameters(odd, Release.NEWEST)["binpack_weight"] == 1
     new = config(PluginOption("network-topology-aware", {}, {"hypernode.binpack.cpu": 10**10}))
     assert score_parameters(new, Release.V1_13)["hypernode_binpack_cpu"] == 1
+
+
+def test_the_weight_of_hypernodes_has_a_switch_of_its_own():
+    weight = {"weight": 7}
+    assert hypernode_weight(config(PluginOption(TOPOLOGY, {"NodeOrder": False}, weight)), Release.NEWEST) == 7
+    assert hypernode_weight(config(PluginOption(TOPOLOGY, {"HyperNodeOrder": False}, weight)), Release.NEWEST) == 0
+    assert hypernode_weight(config(PluginOption(TOPOLOGY, {}, {"weight": -1})), Release.NEWEST) == 1
+    assert hypernode_weight(config(), Release.NEWEST) == 0
+
+
+def test_sub_jobs_are_ordered_by_gang_and_priority_as_configured():
+    assert sub_job_order(DEFAULT_CONFIG) == ("priority", "gang")
+    assert sub_job_order(config(PluginOption("gang"), PluginOption("priority"))) == ("gang", "priority")
+    assert sub_job_order(config(PluginOption("gang", {"SubJobOrder": False}), PluginOption("drf"))) == ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -38,7 +40,7 @@ def test_the_same_as_the_oracle_for_sub_groups_that_are_all_alike(seed):
     fading=st.sampled_from([None, 0.0, 0.5, 2.0]),
 )
 def test_the_same_as_the_oracle_with_other_weights(seed, weight, cpu, gpu, fading):
-    weights = {**WEIGHTS, "topology": weight, "fading": fading}
+    weights = {**WEIGHTS, "topology": weight, "packing": weight, "fading": fading}
     weights["hypernode"] = {"cpu": cpu, "memory": 1, "nvidia.com/gpu": gpu}
     assert_same_newest_at_random(
         seed,
@@ -49,6 +51,53 @@ def test_the_same_as_the_oracle_with_other_weights(seed, weight, cpu, gpu, fadin
         normal_pod_enable=fading is not None,
         normal_pod_fading=1.0 if fading is None else fading,
     )
+
+
+def with_switches(**off):
+    """The plugins of the default configuration, some functions of some of them switched off."""
+    names = ("priority", "gang", "predicates", "network-topology-aware", "nodeorder", "binpack")
+    options = {name: PluginOption(name, off.get(name.replace("-", "_"), {})) for name in names}
+    options["network-topology-aware"] = replace(options["network-topology-aware"], arguments={"weight": 10})
+    return SchedulerConfig(("allocate",), (tuple(options.values()),))
+
+
+# What each switch of a plugin takes away: the weights that count no more, and who orders sub-jobs.
+SWITCHES = {
+    "nodes are not ordered": ({"NodeOrder": False}, {"topology": 0, "fading": None}),
+    "HyperNodes are not ordered": ({"HyperNodeOrder": False}, {"packing": 0}),
+    "neither is": ({"NodeOrder": False, "HyperNodeOrder": False}, {"topology": 0, "fading": None, "packing": 0}),
+}
+
+
+@pytest.mark.parametrize(("switches", "lost"), SWITCHES.values(), ids=SWITCHES.keys())
+@max_examples(40)
+@given(seed=seeds)
+def test_nodes_and_hypernodes_have_switches_of_their_own(switches, lost, seed):
+    config = with_switches(network_topology_aware=switches)
+    assert_same_newest_at_random(seed, {**WEIGHTS, **lost}, config=config)
+
+
+SUB_ORDERS = {
+    "gang alone": ({"priority": {"SubJobOrder": False}}, ("gang",)),
+    "priority alone": ({"gang": {"SubJobOrder": False}}, ("priority",)),
+    "nobody": ({"gang": {"SubJobOrder": False}, "priority": {"SubJobOrder": False}}, ()),
+}
+
+
+@pytest.mark.parametrize(("switches", "order"), SUB_ORDERS.values(), ids=SUB_ORDERS.keys())
+@max_examples(40)
+@given(seed=seeds)
+def test_sub_jobs_stand_in_the_order_of_the_plugins_that_order_them(switches, order, seed):
+    assert_same_newest_at_random(seed, sub_order=order, config=with_switches(**switches))
+
+
+@max_examples(40)
+@given(seed=seeds)
+def test_the_first_plugin_with_an_opinion_orders_sub_jobs(seed):
+    config = with_switches()
+    (tier,) = config.tiers
+    swapped = replace(config, tiers=((tier[1], tier[0], *tier[2:]),))
+    assert_same_newest_at_random(seed, sub_order=("gang", "priority"), config=swapped)
 
 
 def job(n, mode="hard", tier=None, *, gpus=8, tier_name=None, **options):

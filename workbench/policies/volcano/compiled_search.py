@@ -34,10 +34,14 @@ def compiled_search(
     scores: TopologyScores,
     packing: Floats,
     scale: float,
+    order: Sequence[str],
     fading: Fading | None,
     gpu_weight: float,
 ) -> TwoLevel:
-    """The search before its first turn; role i of the kernel is the i-th of the demand's order."""
+    """The search before its first turn; role i of the kernel is the i-th of the demand's order.
+
+    `order`: the plugins that order sub-jobs (`workbench.policies.volcano.plugins.sub_job_order`).
+    """
     gang, snapshot, demand = request.gang, request.snapshot, request.demand
     topology = snapshot.topology
     roles = np.array([*demand.order, *demand.best_effort], dtype=np.int64)
@@ -63,7 +67,7 @@ def compiled_search(
     )
     rank = np.arange(len(subs), dtype=np.int32)
     if len(subs) > 1:
-        rank[_order(gang.key, subs)] = rank.copy()
+        rank[_order(gang.key, subs, "priority" in order)] = rank.copy()
     numbers_of_policies = {name: i for i, name in enumerate(policies)}
     columns = SubJobColumns(
         start=subs.start,
@@ -83,6 +87,7 @@ def compiled_search(
         pending=subs.pending,
         running_start=_starts(subs.running_nodes),
         running=np.concatenate(subs.running_nodes).astype(np.int32) if gang.ready else _NONE,
+        grade=_before_ready(subs, rank, order),
     )
     nodes = Nodes(
         demand.idle,
@@ -170,9 +175,18 @@ def _places(request: Request) -> Ints:
     return place
 
 
-def _order(key: str, subs: SubJobs) -> npt.NDArray[np.intp]:
-    """Sub-jobs by higher priority, then MatchIndex, then id."""
-    keys = [subs.match_index, -subs.priority]
+def _before_ready(subs: SubJobs, rank: Ints, order: Sequence[str]) -> Ints | None:
+    """What of the order of sub-jobs comes before whether they are ready, which the plugin gang asks for."""
+    if "gang" not in order:
+        return rank
+    if order[0] == "gang" or len(subs) == 1 or not subs.priority.any():
+        return None
+    return np.unique(-subs.priority, return_inverse=True)[1].astype(np.int32)
+
+
+def _order(key: str, subs: SubJobs, by_priority: bool) -> npt.NDArray[np.intp]:
+    """Sub-jobs by higher priority if that is asked for, then MatchIndex, then id."""
+    keys = [subs.match_index, -subs.priority if by_priority else np.zeros_like(subs.priority)]
     order = np.lexsort(keys)
     # Most often MatchIndex alone tells them apart.
     if bool(np.logical_and(*(column[order[1:]] == column[order[:-1]] for column in keys)).any()):

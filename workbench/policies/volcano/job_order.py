@@ -38,13 +38,16 @@ def job_key(config: SchedulerConfig, gang: Gang, ready: bool, allocated: Floats,
 def seen_by(config: SchedulerConfig, gang: Gang) -> Gang:
     """The gang as the configured plugins see it.
 
-    Without the plugin gang, or with its job readiness off, no minimum of the job holds a pod back; without the order of
-    tasks of the plugin priority the roles come in their own order.
+    Without the plugin gang, or with its job readiness off, no minimum of the job holds a pod back, and without its
+    sub-job readiness none of a sub-group; without the order of tasks of the plugin priority the roles come in their own
+    order.
     """
     together, order = config.plugin("gang"), config.plugin("priority")
     if together is None or not together.enabled("JobReady"):
         roles = tuple(replace(role, min_available=None) for role in gang.roles)
         gang = replace(gang, min_available=0, roles=roles, min_subgroups={})
+    if (together is None or not together.enabled("SubJobReady")) and gang.sub_groups:
+        gang = replace(gang, sub_groups=tuple(replace(group, min_available=0) for group in gang.sub_groups))
     if (order is None or not order.enabled("TaskOrder")) and len({role.priority for role in gang.roles}) > 1:
         gang = replace(gang, roles=tuple(replace(role, priority=0) for role in gang.roles))
     return gang

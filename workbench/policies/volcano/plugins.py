@@ -13,7 +13,15 @@ from workbench.kernels.fading import MAX_WEIGHT
 from workbench.model.release import Release
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig, TopologyArguments
 
-__all__ = ["ACTIONS", "DEFAULT_CONFIG", "TOPOLOGY", "config_warnings", "score_parameters"]
+__all__ = [
+    "ACTIONS",
+    "DEFAULT_CONFIG",
+    "TOPOLOGY",
+    "config_warnings",
+    "hypernode_weight",
+    "score_parameters",
+    "sub_job_order",
+]
 
 TOPOLOGY = "network-topology-aware"
 
@@ -116,6 +124,20 @@ def _check_weights(config: SchedulerConfig, release: Release) -> None:
                 )
 
 
+def hypernode_weight(config: SchedulerConfig, release: Release) -> int:
+    """The weight of the scores of HyperNodes, which have a switch of their own beside that of nodes."""
+    topology = config.plugin(TOPOLOGY)
+    if topology is None or not topology.enabled("HyperNodeOrder"):
+        return 0
+    return TopologyArguments.of(topology, release).weight
+
+
+def sub_job_order(config: SchedulerConfig) -> tuple[str, ...]:
+    """The plugins that order sub-jobs, as they are asked: gang (not ready before ready), priority (higher first)."""
+    names = [option.name for option in config.plugins if option.enabled("SubJobOrder")]
+    return tuple(dict.fromkeys(name for name in names if name in ("gang", "priority")))
+
+
 def _ordering(config: SchedulerConfig, name: str) -> PluginOption | None:
     option = config.plugin(name)
     return option if option is not None and option.enabled("NodeOrder") else None
@@ -183,9 +205,3 @@ def _about(option: PluginOption, release: Release) -> Iterator[str]:
             yield f"argument {key} of plugin {option.name} is negative: it counts as 0 here"
     if option.enabled("Hierarchy"):
         yield f"enableHierarchy of plugin {option.name} is not modelled: its queues stand side by side"
-    if release is Release.NEWEST:
-        for switch in ("HyperNodeOrder", "SubJobOrder"):
-            if not option.enabled(switch):
-                yield f"enabled{switch}: false of plugin {option.name} is not modelled"
-        if option.name == TOPOLOGY and not option.enabled("NodeOrder"):
-            yield f"enableNodeOrder: false of plugin {option.name} takes its order of HyperNodes away, too, here"

@@ -30,6 +30,7 @@ from workbench.policies.volcano.hypernode_scores import (
 from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.memory import records_at_open, records_to_keep
 from workbench.policies.volcano.misses import best_of, nearest_misses
+from workbench.policies.volcano.plugins import hypernode_weight, sub_job_order
 from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.queues import Room
 from workbench.policies.volcano.scores import score_weights
@@ -69,6 +70,9 @@ class Volcano115(VolcanoPolicy):
     def __init__(self, parameters: HyperNodeParameters) -> None:
         super().__init__(parameters)
         self._weights: dict[tuple[str, ...], tuple[ScoreWeights, Floats]] = {}
+        given = parameters.config
+        self._hypernode_weight = float(parameters.weight if given is None else hypernode_weight(given, self.release))
+        self._sub_job_order = sub_job_order(self.config)
 
     def turns(self, request: Request) -> Turns:
         limits = limits_of(request.gang, request.snapshot.topology, gradients=self.gradients)
@@ -139,7 +143,7 @@ class Volcano115(VolcanoPolicy):
         """What hears of the turns, if anybody wants to know; `before`: as of `SearchStory`."""
         if request.recorder is None:
             return None
-        return SearchStory(request.recorder, asked, self.board(request), before, float(self._parameters.weight))
+        return SearchStory(request.recorder, asked, self.board(request), before, self._hypernode_weight)
 
     def search(self, request: Request, asked: Asked) -> TwoLevel:
         """The search of a job before its first turn."""
@@ -174,7 +178,8 @@ class Volcano115(VolcanoPolicy):
             weights=weights,
             scores=scores,
             packing=packing,
-            scale=float(p.weight),
+            scale=self._hypernode_weight,
+            order=self._sub_job_order,
             fading=None if bool(subs.topology.all()) else fading_of(p, snapshot.topology, snapshot.resources),
             gpu_weight=p.gpu_weight,
         )
