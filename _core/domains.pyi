@@ -84,6 +84,7 @@ class Fill:
         tasks: NDArray[np.int64],
         total_tasks: int,
     ) -> None: ...
+    def set_leaves(self, start: NDArray[np.int64], leaves: NDArray[np.int32]) -> None: ...
     def set_fading(
         self,
         ring_of: NDArray[np.int32],

@@ -161,6 +161,10 @@ cdef class Fill:
     cdef readonly int32_t record
     cdef int64_t record_version
     cdef readonly int64_t floor
+    # where leaves overlap: every leaf that holds a node of the cluster; NULL: none has two
+    cdef const int64_t* leaf_start
+    cdef const int32_t* leaves
+    cdef object keep_of_leaves
     # pods drawn to full domains; groups are rings then
     cdef Fading fading
 
@@ -446,6 +450,38 @@ cdef class Fill:
         self.floor = self.placed
         self.widen(record)
 
+    def set_leaves(self, const int64_t[::1] start not None, const int32_t[::1] leaves not None):
+        """Every leaf that holds a node of the cluster, where some have several; both are kept, not copied."""
+        self.keep_of_leaves = start, leaves
+        if leaves.shape[0]:
+            self.leaf_start = &start[0]
+            self.leaves = &leaves[0]
+
+    cdef bint count_task(self, int64_t slot, int64_t change) noexcept nogil:
+        """Count a pod on the leaf of its node and on others that hold the node; True: some group's offset changed."""
+        cdef int64_t g = self.group_of[slot], k, low, high, middle
+        cdef bint others = False
+        self.by_leaf.tasks[g] += change
+        if self.leaf_start == NULL:
+            return False
+        for k in range(self.leaf_start[self.node_of[slot]], self.leaf_start[self.node_of[slot] + 1]):
+            if self.leaves[k] == self.by_leaf.domain_of[g]:
+                continue
+            # Groups stand in the order of their leaves.
+            low, high = 0, self.g
+            while low < high:
+                middle = (low + high) // 2
+                if self.by_leaf.domain_of[middle] < self.leaves[k]:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < self.g and self.by_leaf.domain_of[low] == self.leaves[k]:
+                self.by_leaf.tasks[low] += change
+                others = True
+        if others:
+            self.record_version += 1
+        return others
+
     def set_fading(
         self,
         const int32_t[::1] ring_of not None,
@@ -536,7 +572,7 @@ cdef class Fill:
         self.note(slot)
         shape.seen = self.log_end
         if self.topology and self.by_leaf.domain_of[g] >= 0:
-            self.by_leaf.tasks[g] += 1
+            stale = self.count_task(slot, 1)
             if self.update_record:
                 if self.record == NO_RECORD:
                     wider = self.by_leaf.domain_of[g]
@@ -582,7 +618,7 @@ cdef class Fill:
                     use_path(&self.fading.totals, self.node_of[slot], request, -1)
                 g = self.group_of[slot]
                 if self.topology and self.by_leaf.domain_of[g] >= 0:
-                    self.by_leaf.tasks[g] -= 1
+                    self.count_task(slot, -1)
                 record = self.undo_record[i]
                 self.note(slot)
             self.placed = mark

@@ -113,6 +113,10 @@ cdef class DryRuns:
     # the run
     cdef int32_t record
     cdef int64_t* tasks_on_leaf   # of the sub-job before the run
+    # where leaves overlap: every leaf that holds a node, and the group of each leaf that the run saw; NULL: none has two
+    cdef const int64_t* leaf_start
+    cdef const int32_t* leaves
+    cdef int32_t* leaf_group
     cdef int64_t c
     cdef int64_t stamp
     cdef int64_t* touched         # by node: the run that changed it
@@ -160,6 +164,8 @@ cdef class DryRuns:
     cdef double look(self, Shape* shape, int32_t node) noexcept nogil
     cdef void find_gains(self, const Shape* shape) noexcept nogil
     cdef void build(self, Shape* shape) noexcept nogil
+    cdef void count_in(self, int64_t g) noexcept nogil
+    cdef bint count_task(self, int32_t node, int64_t g) noexcept nogil
     cdef void put(self, const Shape* shape, int32_t entry) noexcept nogil
     cdef int64_t place(self, Progress* now, int32_t entry, int64_t count) noexcept nogil
     cdef bint may_go_on(self, const Progress* now, int32_t failed) noexcept nogil

@@ -44,6 +44,7 @@ class DryRuns:
         roots_meet: bool,
         update_record: bool,
     ) -> None: ...
+    def set_leaves(self, start: NDArray[np.int64], leaves: NDArray[np.int32]) -> None: ...
     def ask(
         self,
         shapes: NDArray[np.int32],

@@ -131,6 +131,7 @@ cdef class DryRuns:
         free(self.nodes.outer)
         free(self.nodes.fitting)
         free(self.with_tasks)
+        free(self.leaf_group)
         free(self.level_of)
         free(self.level_base)
         free(self.level_fitting)
@@ -180,6 +181,14 @@ cdef class DryRuns:
         self.closeness.weight = weight
         self.roots_meet = roots_meet
         self.update_record = update_record
+
+    def set_leaves(self, const int64_t[::1] start not None, const int32_t[::1] leaves not None):
+        """Every leaf that holds a node, where some have several; both are kept, not copied."""
+        if leaves.shape[0]:
+            self.keep += [start, leaves]
+            self.leaf_group = <int32_t*>grab(self.d * sizeof(int32_t))
+            self.leaf_start = &start[0]
+            self.leaves = &leaves[0]
 
     cdef int make_room(self, int64_t pods) except -1:
         if pods <= self.run_capacity:
@@ -248,6 +257,8 @@ cdef class DryRuns:
                 if self.by_leaf.tasks[g]:
                     self.with_tasks[self.n_with_tasks] = <int32_t>g
                     self.n_with_tasks += 1
+                if self.leaf_start != NULL and scored and leaf >= 0:
+                    self.leaf_group[leaf] = <int32_t>g
             self.slot_of[node] = <int32_t>i
             self.group_of[i] = <int32_t>g
         self.by_leaf.g = g + 1
@@ -506,6 +517,27 @@ cdef class DryRuns:
         self.find_best()
         play_outer(&self.by_leaf, &self.closeness, &self.nodes)
 
+    cdef void count_in(self, int64_t g) noexcept nogil:
+        if self.by_leaf.tasks[g] == 0:
+            self.with_tasks[self.n_with_tasks] = <int32_t>g
+            self.n_with_tasks += 1
+        self.by_leaf.tasks[g] += 1
+
+    cdef bint count_task(self, int32_t node, int64_t g) noexcept nogil:
+        """Count a pod on the leaf of its node and on others that hold the node; True: others are among the groups."""
+        cdef int64_t k
+        cdef int32_t leaf
+        cdef bint others = False
+        self.count_in(g)
+        if self.leaf_start == NULL:
+            return False
+        for k in range(self.leaf_start[node], self.leaf_start[node + 1]):
+            leaf = self.leaves[k]
+            if leaf != self.by_leaf.domain_of[g] and self.met[leaf + 1] == self.stamp:
+                self.count_in(self.leaf_group[leaf])
+                others = True
+        return others
+
     cdef void put(self, const Shape* shape, int32_t entry) noexcept nogil:
         """Place one pod on the winner."""
         cdef int32_t node = <int32_t>self.nodes.outer[1].key  # the low half of the key
@@ -514,7 +546,7 @@ cdef class DryRuns:
         cdef int32_t wider
         cdef Inner* tree = self.nodes.inner + 2 * self.by_leaf.first[g]
         cdef double best_base = self.nodes.best_base
-        cdef bint shared = self.nodes.n_best >= 2, every = False
+        cdef bint shared = self.nodes.n_best >= 2, every = False, others = False
         for k in range(self.r):
             self.idle[at + k] -= shape.request[k]
             self.used[at + k] += shape.request[k]
@@ -539,10 +571,7 @@ cdef class DryRuns:
             play_outer(&self.by_leaf, &self.closeness, &self.nodes)
             return
         if self.topology and self.by_leaf.domain_of[g] >= 0:
-            if self.by_leaf.tasks[g] == 0:
-                self.with_tasks[self.n_with_tasks] = <int32_t>g
-                self.n_with_tasks += 1
-            self.by_leaf.tasks[g] += 1
+            others = self.count_task(node, g)
             if self.update_record:
                 if self.record == NO_RECORD:
                     wider = self.by_leaf.domain_of[g]
@@ -553,7 +582,7 @@ cdef class DryRuns:
                 if wider != self.record:
                     every = self.widen(wider, &low, &high)
         self.find_best()
-        if every:
+        if every or others:
             play_outer(&self.by_leaf, &self.closeness, &self.nodes)
             return
         # Where the best base or its being shared changed, so did the share of tasks.

@@ -146,15 +146,22 @@ cdef class SubJobSearch(BetweenTurns):
         """Count the sub-job's pods on their leaves, or forget them again."""
         cdef const Sub* sub = &self.subs[number]
         cdef int64_t i
-        cdef int32_t node
         for i in range(sub.n_running):
-            node = sub.running[i]
-            if node >= 0 and self.leaf[node] >= 0:
-                self.tasks_on_leaf[self.leaf[node]] += change
+            if sub.running[i] >= 0:
+                self.weigh_node(sub.running[i], change)
         if sub.placed:
             for i in range(self.n_log):
-                if self.log_sub[i] == number and self.leaf[self.log_node[i]] >= 0:
-                    self.tasks_on_leaf[self.leaf[self.log_node[i]]] += change
+                if self.log_sub[i] == number:
+                    self.weigh_node(self.log_node[i], change)
+
+    cdef void weigh_node(self, int32_t node, int64_t change) noexcept nogil:
+        cdef int64_t k
+        if self.leaf_start == NULL:
+            if self.leaf[node] >= 0:
+                self.tasks_on_leaf[self.leaf[node]] += change
+            return
+        for k in range(self.leaf_start[node], self.leaf_start[node + 1]):
+            self.tasks_on_leaf[self.leaves[k]] += change
 
     cdef bint holds_node(self, int32_t domain, int32_t node) noexcept nogil:
         cdef int64_t k

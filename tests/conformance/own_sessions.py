@@ -295,6 +295,20 @@ SCORES = {
         {"a1": 100 / 3, "b1": 0},
         given(group(1, hard(3), record="w"), pod("r", "1", "a1"), pod("p", "1"), **DEEP_AND_FLAT),
     ),
+    "a task on a node that two leaves hold counts for both": scores(
+        NEW,
+        {"b1": 150, "b2": 150, "a1": 0},
+        given(group(1, hard(1), record="z"), pod("r", "1", "a2"), pod("p", "1"), **OVERLAP),
+    ),
+    "where leaves overlap each counts what it holds": scores(
+        OLD,
+        {"b2": 100 + 100 / 3, "c1": 100 + 100 / 3, "a1": 0},
+        given(
+            group(1, hard(1), record="y"),
+            [pod("r", "1", "a2"), pod("s", "1", "b1"), pod("p", "1")],
+            topology=topology({"x": (1, ("a1", "a2", "b1")), "y": (1, ("a2", "b2", "c1")), "w": (2, ("x", "y"))}),
+        ),
+    ),
     "a plain pod, tier 1 alone": scores(
         NEW,
         {"a1": 200 * (1 / 8 + 1 / 16) / 2, "x1": 200},

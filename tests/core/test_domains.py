@@ -267,6 +267,11 @@ def cases(draw: st.DrawFn) -> Case:
         record = draw(st.integers(-2 if update or not roots_meet else -1, d - 1))
         plugin, total = draw(st.sampled_from([0.0, 1.0, 2.5])), draw(st.integers(1, 12))
         tasks = {leaf_: draw(st.integers(0, 4)) for leaf_ in kernel.groups.tolist()}
+        # Every leaf that holds a node: its own, and others where leaves overlap.
+        more = draw(st.lists(st.integers(0, d - 1), min_size=n, max_size=n))
+        leaves = [[] if own_ < 0 else sorted({own_, other}) for own_, other in zip(leaf, more, strict=True)]
+        overlap = int64(np.cumsum([0, *map(len, leaves)])), np.array([x for y in leaves for x in y], dtype=np.int32)
+        overlaps = draw(st.booleans())
         forest = Forest(np.array(parent, dtype=np.int32), np.ones(d, dtype=np.int32))
         kernel.set_topology(
             TopologyScores(forest, np.array(value), own=own, top=top, weight=plugin, roots_meet=roots_meet),
@@ -274,10 +279,13 @@ def cases(draw: st.DrawFn) -> Case:
             tasks_in_group=int64(list(tasks.values())),
             total_tasks=total,
             update_record=update,
+            leaves=overlap if overlaps else None,
         )
         oracle.topology = reference.Topology(
             parent, value, own, top, plugin, roots_meet, update, record, dict(tasks), total
         )
+        if overlaps:
+            oracle.topology.leaves = [leaves[i] for i in chosen]
     return Case(kernel, oracle, shapes)
 
 

@@ -32,6 +32,12 @@ class Case:
                 self.tier[self.parent[i]] = max(self.tier[self.parent[i]], self.tier[i] + 1)
         self.members = [sorted(rng.sample(range(self.n), rng.randint(0, self.n))) for _ in range(d)]
         self.leaf = [rng.randint(-1, d - 1) for _ in range(self.n)]
+        # Of a node that has a leaf, and where leaves overlap others that hold it, too.
+        more = rng.choice([0, 0, 2])
+        self.leaves = [
+            [] if leaf < 0 else sorted({leaf, *rng.sample(range(d), rng.randint(0, min(more, d)))})
+            for leaf in self.leaf
+        ]
         self.allocatable = [[rng.randint(0, 9) for _ in range(self.r)] for _ in range(self.n)]
         self.used = [[rng.randint(0, a) for a in row] for row in self.allocatable]
         self.rank = rng.sample(range(self.n), self.n)
@@ -57,6 +63,12 @@ class Case:
         self.record = rng.randint(NO_RECORD, d - 1) if self.scored else NO_RECORD
         self.tasks = [rng.randint(0, 3) for _ in range(d)]
         self.total = rng.randint(1, 20)
+
+    def overlap(self) -> tuple[np.ndarray, np.ndarray] | None:
+        if all(len(leaves) < 2 for leaves in self.leaves):
+            return None
+        start = np.cumsum([0, *map(len, self.leaves)]).astype(np.int64)
+        return start, np.array([leaf for leaves in self.leaves for leaf in leaves], dtype=np.int32)
 
     def ask(self) -> Ask:
         rng, m = self.rng, len(self.shapes)
@@ -97,6 +109,7 @@ class Case:
             weights=weights,
             scores=scores if self.scored else None,
             update_record=self.update_record,
+            leaves=self.overlap(),
         )
         for request, feasible, extra in self.shapes:
             runs.add_shape(
@@ -133,6 +146,7 @@ class Case:
                 self.parent, value, 1.0, 0.0, 1.0, self.roots_meet, self.update_record, self.record, {}, self.total
             )
             topology.tasks = dict(enumerate(self.tasks))
+            topology.leaves = [self.leaves[i] for i in nodes]
         fill = slow.RescanFill(
             *([rows[i] for i in nodes] for rows in (idle, self.used, self.allocatable)),
             [self.rank[i] for i in nodes],

@@ -94,6 +94,7 @@ def domain_tree(tree: Tree) -> DomainTree:
             visit(root)
     intervals = all(nodes and nodes[-1] - nodes[0] == len(nodes) - 1 for nodes in tree.nodes)
     holders = [[i for i in range(d) if node in tree.nodes[i]] for node in range(n)]
+    leaves = [tree.leaves_of(node) for node in range(n)]
     return DomainTree(
         Forest(int32(tree.parent), int32(tree.tier)),
         int32(walk),
@@ -105,6 +106,7 @@ def domain_tree(tree: Tree) -> DomainTree:
         int32(tree.rank),
         int32(tree.leaf),
         spans=int32([(nodes[0], nodes[-1] + 1) for nodes in tree.nodes]) if d and intervals else None,
+        leaves=(starts(leaves), int32(flat(leaves))) if any(len(several) > 1 for several in leaves) else None,
     )
 
 

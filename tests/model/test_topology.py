@@ -35,6 +35,20 @@ def test_overlapping_domains_are_not_laminar_and_keep_byte_order():
     assert [topology.node_names[i] for i in topology.nodes_of(topology.domain("y"))] == ["n1", "n10"]
 
 
+def test_a_node_counts_for_every_leaf_that_holds_it():
+    specs = [DomainSpec("x", 1, [0, 1], "w"), DomainSpec("y", 1, [1, 2], "w"), DomainSpec("w", 2, [0, 1, 2, 3])]
+    overlapping = Topology.build(["n0", "n1", "n2", "n3"], specs)
+    start, leaves = overlapping.leaves_of_node
+    names = [[overlapping.domain_names[d] for d in leaves[start[i] : start[i + 1]]] for i in range(4)]
+    assert names == [["x"], ["x", "y"], ["y"], []]
+    nodes = np.array([overlapping.node(name) for name in ("n1", "n1", "n2", "n3")] + [-1], dtype=np.int32)
+    counts = overlapping.count_on_leaves(nodes)
+    assert {name: int(counts[overlapping.domain(name)]) for name in "wxy"} == {"w": 0, "x": 2, "y": 3}
+    alone = Topology.build(["n0", "n1"], [DomainSpec("x", 1, [0])])
+    assert alone.leaves_of_node is None
+    assert alone.count_on_leaves(np.array([0, 0, 1, -1], dtype=np.int32)).tolist() == [2]
+
+
 def test_direct_nodes_are_in_no_child_and_those_of_the_top_in_no_domain():
     topology = Topology.build(
         ["n2", "n10", "a", "loner"], [DomainSpec("x", 1, [0], "top"), DomainSpec("top", 2, [0, 1, 2])]

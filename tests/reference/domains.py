@@ -56,6 +56,7 @@ class Topology:
     record: int
     tasks: dict[int, int]  # by leaf
     total: int
+    leaves: list[list[int]] | None = None  # where leaves overlap: every leaf of each candidate
 
 
 def how_full(
@@ -218,7 +219,8 @@ class RescanFill:
         t = self.topology
         leaf = self.leaf[chosen]
         if t is not None and leaf >= 0:
-            t.tasks[leaf] = t.tasks.get(leaf, 0) + 1
+            for one in [leaf] if t.leaves is None else t.leaves[chosen]:
+                t.tasks[one] = t.tasks.get(one, 0) + 1
             if t.update_record:
                 if t.record == NO_RECORD:
                     t.record = leaf

@@ -30,6 +30,11 @@ class Tree:
     def nodes_of(self, domain: int) -> list[int]:
         return list(range(len(self.leaf))) if domain < 0 else self.nodes[domain]
 
+    def leaves_of(self, node: int) -> list[int]:
+        """Its leaf and what else of the lowest tier holds the node."""
+        lowest = [d for d, tier in enumerate(self.tier) if tier == min(self.tier) and node in self.nodes[d]]
+        return sorted({*lowest, self.leaf[node]} - {-1}) if self.leaf[node] >= 0 else []
+
     def up(self, domain: int) -> list[int]:
         """Itself, its ancestors, the virtual top."""
         found = [domain]
@@ -223,10 +228,20 @@ class Search:
         if sub.scored:
             tasks: dict[int, int] = {}
             for node in sub.on_nodes:
-                if node >= 0:
-                    tasks[self.tree.leaf[node]] = tasks.get(self.tree.leaf[node], 0) + 1
+                for leaf in self.tree.leaves_of(node) if node >= 0 else ():
+                    tasks[leaf] = tasks.get(leaf, 0) + 1
             topology = slow.Topology(
-                self.tree.parent, self.value, 1.0, 0.0, self.topology_weight, True, True, sub.record, tasks, sub.total
+                self.tree.parent,
+                self.value,
+                1.0,
+                0.0,
+                self.topology_weight,
+                True,
+                True,
+                sub.record,
+                tasks,
+                sub.total,
+                [self.tree.leaves_of(n) for n in nodes],
             )
         return slow.RescanFill(
             *([list(rows[n]) for n in nodes] for rows in (self.idle, self.used, self.allocatable)),

@@ -171,7 +171,7 @@ def choose(cluster, job, pod, feasible, record, w, topology_weight):
             value, leaf = bases[node], cluster.leaf(node)
             if shared and value == best_base and leaf:
                 there = [*job.running_nodes, *job.placed.values()]
-                value = value + float(sum(cluster.leaf(n) == leaf for n in there)) / float(job.total)
+                value = value + float(sum(n in cluster.nodes[leaf] for n in there)) / float(job.total)
             total = part + value * 100.0 * topology_weight
         # Equal totals: the higher part of the node itself, then the smaller name (the kernel's documented order).
         if best is None or (total, part) > best[:2]:

@@ -320,8 +320,7 @@ def choose(cluster, job, sub, request, feasible, running, w):
             value, leaf = bases[node], cluster.leaf(node)
             if shared and value == best_base and leaf:
                 there = [*sub.running_nodes, *(job.placed[i] for i in sub.pods if i in job.placed)]
-                # By leaf: a node that several HyperNodes of the lowest tier hold counts for the one that is its leaf.
-                value = value + float(sum(cluster.leaf(n) == leaf for n in there)) / float(sub.total)
+                value = value + float(sum(n in cluster.nodes[leaf] for n in there)) / float(sub.total)
             total = part + value * 100.0 * w["topology"]
         if best is None or (total, part) > best[:2]:
             best = (total, part, node)

@@ -27,6 +27,7 @@ __all__ = [
     "Placed",
     "ScoreWeights",
     "TopologyScores",
+    "checked_leaves",
     "domain_counts",
     "domain_counts_spans",
     "lowest_tier_with_fit",
@@ -441,6 +442,7 @@ class Fill:
         tasks_in_group: NDArray[np.int64] | None = None,
         total_tasks: int,
         update_record: bool,
+        leaves: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None,
     ) -> None:
         """From now on, add to each leaf's nodes an offset by closeness to the record.
 
@@ -457,6 +459,9 @@ class Fill:
         update_record : bool
             Whether the record widens to its LCA with the leaf of each chosen node (an empty record becomes the leaf; a
             node without leaf changes nothing). Hard jobs keep it.
+        leaves : tuple of ndarray of shape (n + 1,), int64, and ndarray of int32, optional
+            Where leaves overlap, every leaf that holds node i: ``leaves[1][leaves[0][i]:leaves[0][i + 1]]``; a pod
+            counts for each of them. None: no node is in two.
 
         Notes
         -----
@@ -479,6 +484,8 @@ class Fill:
         tasks_in_group = as_array("tasks_in_group", tasks_in_group, np.int64, 1)
         check_length("tasks_in_group", tasks_in_group, groups.shape[0])
         check_range("tasks_in_group", tasks_in_group, 0, MAX_QUANTITY)
+        if leaves is not None:
+            self._c_fill.set_leaves(*checked_leaves(leaves, self._n, size))
         self._c_fill.set_topology(
             *scores.arguments(),
             update_record,
@@ -589,6 +596,18 @@ class Fill:
                 "no such shape", source="shape", got=str(shape), expected=f"0..{self._c_fill.n_shapes - 1}"
             )
         return shape
+
+
+def checked_leaves(
+    leaves: tuple[NDArray[np.int64], NDArray[np.int32]], n: int, d: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Every leaf that holds each of n nodes, as CSR start and domains."""
+    start, domains = as_array("leaf_start", leaves[0], np.int64, 1), as_array("leaves", leaves[1], np.int32, 1)
+    check_length("leaf_start", start, n + 1)
+    if int(start[0]) != 0 or int(start[-1]) != domains.shape[0] or bool((np.diff(start) < 0).any()):
+        raise InputError("no CSR offsets", source="leaf_start", expected=f"ascending from 0 to {domains.shape[0]}")
+    check_range("leaves", domains, 0, d - 1)
+    return start, domains
 
 
 def _request(request: NDArray[np.int64], r: int) -> NDArray[np.int64]:

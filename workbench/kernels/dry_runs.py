@@ -22,6 +22,7 @@ from workbench.kernels.domains import (
     NO_RECORD,
     ScoreWeights,
     TopologyScores,
+    checked_leaves,
 )
 from workbench.kernels.tiers import VIRTUAL_TOP
 
@@ -108,6 +109,8 @@ class DryRuns:
         Needed for trials with a record.
     update_record : bool
         A placed pod widens the record of its trial, see `workbench.kernels.domains.Fill.set_topology`.
+    leaves : tuple of ndarray, optional
+        Where leaves overlap, see there.
 
     Notes
     -----
@@ -141,6 +144,7 @@ class DryRuns:
         weights: ScoreWeights,
         scores: TopologyScores | None = None,
         update_record: bool = False,
+        leaves: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None,
     ) -> None:
         idle = as_array("idle", idle, np.int64, 2)
         n, r = idle.shape
@@ -167,6 +171,8 @@ class DryRuns:
         check_length("leaf", leaf, n)
         check_range("leaf", leaf, -1, self._d - 1)
         self._c_runs = _core.DryRuns(idle, used, allocatable, name_rank, leaf, start, members, *weights.checked(r))
+        if leaves is not None:
+            self._c_runs.set_leaves(*checked_leaves(leaves, n, self._d))
         self._scored = scores is not None
         self._asked = False
         if scores is not None:

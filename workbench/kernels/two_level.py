@@ -27,6 +27,7 @@ from workbench.kernels.domains import (
     NO_RECORD,
     ScoreWeights,
     TopologyScores,
+    checked_leaves,
 )
 from workbench.kernels.fading import MAX_WEIGHT, Fading, Rings
 from workbench.kernels.tiers import VIRTUAL_TOP, Forest
@@ -58,6 +59,8 @@ class DomainTree:
     nested : bool
         Every domain holds the nodes of the domains below it; False: how many pods a domain holds says nothing about
         those below.
+    leaves : tuple of ndarray, optional
+        Where leaves overlap, see `workbench.kernels.domains.Fill.set_topology`.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class DomainTree:
         *,
         spans: NDArray[np.int32] | None = None,
         nested: bool = True,
+        leaves: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None,
     ) -> None:
         d = len(forest)
         self.forest = forest
@@ -98,6 +102,7 @@ class DomainTree:
             if self.spans.shape != (d, 2):
                 raise InputError("wrong shape", source="spans", got=str(self.spans.shape), expected=f"({d}, 2)")
             check_range("spans", self.spans, 0, n)
+        self.leaves = None if leaves is None else checked_leaves(leaves, n, d)
         self.nested = nested
         self.proper = nested and self._proper()
         """Besides, any two domains that share a node are nested, and tiers grow towards the root."""
@@ -399,6 +404,8 @@ class TwoLevel:
             tree.members,
             *weights.checked(r),
         )
+        if tree.leaves is not None:
+            c.set_leaves(*tree.leaves)
         c.set_topology(*scores.arguments(), True)
         self._add(shapes, n, r)
         c.set_tree(

@@ -332,6 +332,7 @@ class Topology(Displayed):
             self.leaf_of_node,
             spans=self.spans,
             nested=self.nested,
+            leaves=self.leaves_of_node,
         )
 
     def domain_sums(self, amounts: Longs) -> Longs:
@@ -375,6 +376,30 @@ class Topology(Displayed):
         if not self.tiers:
             return _frozen(np.full(self.n_nodes, -1, dtype=np.int32))
         return _frozen(self.domain_of_node(self.tiers[0]))
+
+    @cached_property
+    def leaves_of_node(self) -> tuple[Longs, Ints] | None:
+        """Every HyperNode of the lowest tier that holds each node, CSR start and domains; None: no node is in two."""
+        start, domains = self.node_domains
+        lowest = self.tier[domains] == self.tiers[0] if self.tiers else np.zeros(0, dtype=np.bool_)
+        if np.count_nonzero(lowest) == np.count_nonzero(self.leaf_of_node >= 0):
+            return None
+        before = np.concatenate([[0], np.cumsum(lowest)])
+        return _frozen(before[start].astype(np.int64)), _frozen(domains[lowest])
+
+    def count_on_leaves(self, nodes: Ints) -> Longs:
+        """How many of some nodes each HyperNode of the lowest tier holds, int64 (d,); 0 for all others.
+
+        A node counts as often as it comes, and for every leaf that holds it; -1, an unknown one, for none.
+        """
+        known = nodes[nodes >= 0]
+        if self.leaves_of_node is None:
+            leaves = self.leaf_of_node[known]
+            leaves = leaves[leaves >= 0]
+        else:
+            start, domains = self.leaves_of_node
+            leaves = np.concatenate([domains[:0], *(domains[start[node] : start[node + 1]] for node in known)])
+        return np.bincount(leaves, minlength=self.n_domains).astype(np.int64)
 
     @cached_property
     def home_of_node(self) -> Ints:

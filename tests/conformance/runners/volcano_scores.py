@@ -24,6 +24,7 @@ from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters, read_parameters
+from workbench.policies.volcano.board import on_groups
 from workbench.policies.volcano.constraints import limits_of
 from workbench.policies.volcano.hypernode_scores import (
     HyperNodeParameters,
@@ -113,8 +114,7 @@ def by_record(
     room = np.ones_like(snapshot.allocatable)
     rank, leaf = topology.node_rank, topology.leaf_of_node
     fill = Fill(nodes, room, snapshot.used, snapshot.allocatable, rank, leaf=leaf, weights=ScoreWeights())
-    on_leaf = np.bincount(leaf[running[running >= 0]] + 1, minlength=topology.n_domains + 1)[1:]
-    tasks = np.array([0 if group < 0 else on_leaf[group] for group in fill.groups], dtype=np.int64)
+    tasks = on_groups(topology, fill.groups, running)
     fill.set_topology(scores, record=record, tasks_in_group=tasks, total_tasks=total, update_record=False)
     return fill.node_scores(fill.add_shape(np.zeros(room.shape[1], dtype=np.int64)))[1]
 

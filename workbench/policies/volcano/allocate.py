@@ -67,6 +67,7 @@ class Workplace:
             topology.member_nodes,
             weights=self.weights,
             scores=scores,
+            leaves=topology.leaves_of_node,
         )
         for role in roles:
             runs.add_shape(demand.rows[role], feasible=demand.feasible(role), extra=self.gpu_extra(role))

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import Fill, ScoreWeights, TopologyScores
 from workbench.kernels.fading import Fading
+from workbench.model.topology import Topology
 from workbench.policies.base import Request
 from workbench.policies.volcano.allocate import Workplace
 from workbench.policies.volcano.explaining import record_nodes
@@ -93,9 +94,10 @@ class Board:
             fill.set_topology(
                 self._scores,
                 record=record,
-                tasks_in_group=self._on_leaves(fill.groups, on_nodes),
+                tasks_in_group=on_groups(self.topology, fill.groups, on_nodes),
                 total_tasks=sub.total,
                 update_record=True,
+                leaves=self.topology.leaves_of_node,
             )
         return fill, shapes, nodes
 
@@ -105,17 +107,6 @@ class Board:
         scores = self.request.gpus.scores(self.request.gang.roles[role].n_gpus)
         return None if scores is None else scores * self._gpu_weight
 
-    def _on_leaves(self, groups: Ints, on_nodes: Ints) -> Longs:
-        counts = np.zeros(len(groups), dtype=np.int64)
-        known = on_nodes[on_nodes >= 0]
-        if len(known):
-            leaves = self.topology.leaf_of_node[known]
-            place = np.searchsorted(groups, leaves)
-            inside = place < len(groups)
-            inside[inside] = groups[place[inside]] == leaves[inside]
-            np.add.at(counts, place[inside & (leaves >= 0)], 1)
-        return counts
-
     def record_nodes(self, domain: int, sub: SubJob, record: int) -> None:
         """Tell the recorder how the nodes of a HyperNode look to the first pod of a sub-job."""
         if self.request.recorder is not None:
@@ -124,3 +115,10 @@ class Board:
             fill, shapes, _ = self.filler(domain, sub, record, sub.running_nodes)
             without_tasks, _, _ = self.filler(domain, sub, record, sub.running_nodes[:0])
             record_nodes(workplace, fill, shapes, without_tasks if sub.topology else None)
+
+
+def on_groups(topology: Topology, groups: Ints, on_nodes: Ints) -> Longs:
+    """Pods on some nodes by the leaves that a fill groups its nodes by; -1, no leaf, holds none."""
+    if len(on_nodes) == 0:
+        return np.zeros(len(groups), dtype=np.int64)
+    return np.append(topology.count_on_leaves(on_nodes), 0)[groups]

@@ -153,11 +153,14 @@ class HardSearch:
             return
         topology = self.workplace.request.snapshot.topology
         start, domains = topology.node_domains
+        lowest = topology.tiers[0]
         for _, nodes in done.placed:
             for node in nodes:
-                leaf = int(topology.leaf_of_node[node])
-                for near in topology.nodes_of(leaf) if leaf >= 0 else (node,):
-                    self._known[domains[start[near] : start[near + 1]]] = False
+                around = domains[start[node] : start[node + 1]]
+                self._known[around] = False
+                for leaf in around[topology.tier[around] == lowest]:
+                    for near in topology.nodes_of(int(leaf)):
+                        self._known[domains[start[near] : start[near + 1]]] = False
 
     def _ask(self, progress: Progress, record: int) -> None:
         roles = list(self._roles)

@@ -187,8 +187,7 @@ class _HardTurns(Turns):
 
     def _count(self, done: Pass, topology: Topology) -> None:
         for _, nodes in done.placed:
-            leaves = topology.leaf_of_node[nodes]
-            np.add.at(self._on_leaf, leaves[leaves >= 0], 1)
+            self._on_leaf[: topology.n_domains] += topology.count_on_leaves(nodes)
 
     @staticmethod
     def _put(done: Pass, request: Request, workplace: Workplace) -> None:
@@ -238,6 +237,7 @@ def _scored(
         tasks_in_group=None if on_leaf is None else np.where(leaves >= 0, on_leaf[leaves], 0),
         total_tasks=total,
         update_record=True,
+        leaves=workplace.request.snapshot.topology.leaves_of_node,
     )
     return fill, shapes
 
@@ -256,15 +256,11 @@ def _turn_note(number: int, turn: Turn | None, topology: Topology) -> str:
 
 def _running_on_leaf(request: Request) -> Longs:
     """Running pods of the gang by leaf: int64 of shape (d,); one entry more when there is no domain."""
-    topology = request.snapshot.topology
-    counts = np.zeros(max(topology.n_domains, 1), dtype=np.int64)
+    nodes = []
     if request.gang.ready or request.gang.record:
-        for pod in request.snapshot.running:
-            if pod.gang == request.gang.key and pod.node >= 0:
-                leaf = int(topology.leaf_of_node[pod.node])
-                if leaf >= 0:
-                    counts[leaf] += 1
-    return counts
+        nodes = [pod.node for pod in request.snapshot.running if pod.gang == request.gang.key]
+    counts = request.snapshot.topology.count_on_leaves(np.array(nodes, dtype=np.int32))
+    return counts if len(counts) else np.zeros(1, dtype=np.int64)
 
 
 def _highest_tier(request: Request) -> tuple[int, tuple[str, ...]]:
