@@ -284,11 +284,19 @@ def test_best_effort_pods_wait_where_backfill_is_not_configured():
     assert result.unplaced[0].reasons[0].code == "not-configured"
 
 
+def test_without_backfill_a_gang_starts_although_its_best_effort_pods_stay_pending():
+    roles = (Role("w", 1, {"cpu": 1000}), Role("observer", 1, {}))
+    (result,) = run([Gang("d", "a", roles, 2)], nodes(1), "gang", "predicates", actions=("allocate",))
+    assert result.node.tolist() == [0, -1]
+    assert [reason.code for reason in result.unplaced[0].reasons] == ["not-configured"]
+    assert result.warnings == (
+        "1 pods ask for nothing and stay pending: they count for the gang, which starts without them",
+    )
+
+
 def test_a_gang_that_needs_its_best_effort_pods_gives_everything_back_without_them():
     roles = (Role("w", 1, {"cpu": 1000}), Role("observer", 1, {}))
     gangs = [Gang("d", "a", roles, 2)]
-    (result,) = run(gangs, nodes(1), "gang", "predicates", actions=("allocate",))
-    assert codes(result) == ["not-configured"]
     (result,) = run(gangs, nodes(1, pods=1), "gang", "predicates")
     assert "gang-unschedulable" in codes(result)
 
@@ -396,7 +404,11 @@ def test_sessions_hold_on_random_clusters(name, seed):
             assert not (words & ~ledger.gpu_free[result.node[at]]).any()
         ledger.take(result.node[at], rows, words)
         assert [result.gpu_mask(int(i)).bit_count() for i in at] == rows[:, 3].tolist()
-        assert len(at) + gang.ready >= gang.min_available
+        counted = len(at) + gang.ready
+        if chosen is not None and "backfill" not in chosen.actions:
+            # Nobody places them, but they count.
+            counted += sum(role.count for role in gang.roles if role.best_effort)
+        assert counted >= gang.min_available
         progress = Progress.of(gang, cluster)
         for role in range(len(gang.roles)):
             if not gang.roles[role].best_effort:

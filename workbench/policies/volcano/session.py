@@ -405,11 +405,18 @@ class Session:
             if job.answer is None or not roles:
                 continue
             job.answer.reasons = {**job.answer.reasons, **dict.fromkeys(roles, why)}
-            held = np.flatnonzero(job.answer.node >= 0)
-            request = self._request(job)
-            if len(held) + job.gang.ready < request.gang.min_available:
-                self._give_back(job, request, held)
+            held = int((job.answer.node >= 0).sum())
+            if held + job.gang.ready >= self._request(job).gang.min_available:
+                continue
+            if not held:
                 job.declined, job.answer = Declined(why), None
+            else:
+                # Volcano binds the others, because pending pods without a request count as ready.
+                pods = sum(job.gang.roles[i].count for i in roles)
+                text = (
+                    f"{pods} pods ask for nothing and stay pending: they count for the gang, which starts without them"
+                )
+                job.answer.warnings = (*job.answer.warnings, text)
 
     def _result(self, job: _Job) -> Placement | Refusal:
         if job.declined is not None:
