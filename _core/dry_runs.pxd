@@ -30,11 +30,19 @@ cdef struct Entry:
     int32_t shape
     int32_t name           # entries of one name fail together
     int64_t left, present, minimum
+    int64_t given          # pods placed
+
+
+cdef struct Run:
+    # pods of one entry that are tried one after another
+    int32_t entry
+    int64_t upto           # pods of the entry up to the run's last, from the first on
 
 
 cdef struct Progress:
     Entry* entries
-    int32_t n
+    const Run* runs        # in the order in which pods are tried; NULL: entry by entry
+    int32_t n, n_runs
     int32_t rule
     bint minimums_count
     int64_t min_available, counted
@@ -73,6 +81,7 @@ cdef inline int64_t until_ready(const Progress* p, const Entry* e) noexcept nogi
 cdef inline void note_placed(Progress* p, Entry* e, int64_t count) noexcept nogil:
     p.short_of -= below_minimum(e)
     e.present += count
+    e.given += count
     p.short_of += below_minimum(e)
     e.left -= count
     p.rest -= count
@@ -137,6 +146,7 @@ cdef class DryRuns:
     cdef int32_t n_levels
     # what is asked by `ask`
     cdef Progress question
+    cdef Run* question_runs
     cdef bint asked_scored
     cdef int32_t asked_record
     # what the run placed
@@ -169,6 +179,7 @@ cdef class DryRuns:
     cdef void put(self, const Shape* shape, int32_t entry) noexcept nogil
     cdef int64_t place(self, Progress* now, int32_t entry, int64_t count) noexcept nogil
     cdef bint may_go_on(self, const Progress* now, int32_t failed) noexcept nogil
+    cdef bint try_entry(self, Progress* now, int32_t i, int64_t upto) noexcept nogil
     cdef void run(self, int32_t domain, bint scored, int32_t record, Progress* now) noexcept nogil
     cdef void take_back_run(self, const Progress* now) noexcept nogil
     cdef Progress attempt(self) noexcept nogil

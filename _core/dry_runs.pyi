@@ -58,6 +58,8 @@ class DryRuns:
         record: int,
         tasks_on_leaf: NDArray[np.int64],
         total_tasks: int,
+        run_entry: NDArray[np.int32] | None,
+        run_upto: NDArray[np.int64] | None,
     ) -> None: ...
     def try_each(
         self,

@@ -139,6 +139,7 @@ cdef class DryRuns:
         free(self.run_entry)
         free(self.run_score)
         free(self.question.entries)
+        free(self.question_runs)
 
     def add_shape(self, const int64_t[::1] request not None, const uint8_t[::1] feasible, const double[::1] extra):
         """Number of the new shape; ``feasible`` and ``extra`` are by node and kept, not copied."""
@@ -618,11 +619,30 @@ cdef class DryRuns:
                 return False
         return True
 
+    cdef bint try_entry(self, Progress* now, int32_t i, int64_t upto) noexcept nogil:
+        """Place pods of an entry up to one of them; False: the pass is over."""
+        cdef Entry* entry = &now.entries[i]
+        cdef int64_t wanted = min(until_ready(now, entry), upto - entry.given), found
+        cdef int32_t other
+        if wanted <= 0:
+            return True
+        found = self.place(now, i, wanted)
+        note_placed(now, entry, found)
+        if found == wanted:
+            return not is_ready(now)
+        if self.first_failed < 0:
+            self.first_failed = i
+        # The role cache: pods of the same name are taken from the queue and skipped.
+        for other in range(now.n):
+            if now.entries[other].name == entry.name:
+                now.rest -= now.entries[other].left
+                now.entries[other].left = 0
+        return self.may_go_on(now, i)
+
     cdef void run(self, int32_t domain, bint scored, int32_t record, Progress* now) noexcept nogil:
-        """One pass over the entries in a domain, ending with the pod that makes the gang ready; pods stay."""
-        cdef int32_t i, other
-        cdef int64_t wanted, found, low, high
-        cdef Entry* entry
+        """One pass over the pods in a domain, ending with the pod that makes the gang ready; pods stay."""
+        cdef int32_t i
+        cdef int64_t low, high
         self.n_run = 0
         self.first_failed = -1
         self.topology = scored
@@ -634,25 +654,14 @@ cdef class DryRuns:
         self.n_levels = 0
         if scored:
             self.widen(record, &low, &high)
-        for i in range(now.n):
-            entry = &now.entries[i]
-            wanted = until_ready(now, entry)
-            if wanted == 0:
-                continue
-            found = self.place(now, i, wanted)
-            note_placed(now, entry, found)
-            if found < wanted:
-                if self.first_failed < 0:
-                    self.first_failed = i
-                # The role cache: pods of the same name are taken from the queue and skipped.
-                for other in range(now.n):
-                    if now.entries[other].name == entry.name:
-                        now.rest -= now.entries[other].left
-                        now.entries[other].left = 0
-                if not self.may_go_on(now, i):
+        if now.runs == NULL:
+            for i in range(now.n):
+                if not self.try_entry(now, i, INT64_MAX):
                     break
-            elif is_ready(now):
-                break
+        else:
+            for i in range(now.n_runs):
+                if not self.try_entry(now, now.runs[i].entry, now.runs[i].upto):
+                    break
         if self.fades:
             # The totals of domains are those without the run, which may yet be taken back.
             for i in range(<int32_t>self.n_run):
@@ -682,8 +691,10 @@ cdef class DryRuns:
         int32_t record,
         const int64_t[::1] tasks_on_leaf not None,
         int64_t total_tasks,
+        const int32_t[::1] run_entry,
+        const int64_t[::1] run_upto,
     ):
-        """What the next trials place: ``counts`` has left, present, minimum of each entry."""
+        """What the next trials place: ``counts`` has left, present, minimum of each entry, the runs their order."""
         cdef int32_t n = <int32_t>shapes.shape[0], e
         cdef Progress* fresh = &self.question
         fresh.entries = <Entry*>regrow(fresh.entries, (2 * n + 1) * sizeof(Entry))
@@ -694,9 +705,17 @@ cdef class DryRuns:
         fresh.counted = counted
         fresh.short_of = fresh.rest = 0
         for e in range(n):
-            fresh.entries[e] = Entry(shapes[e], names[e], counts[e, 0], counts[e, 1], counts[e, 2])
+            fresh.entries[e] = Entry(shapes[e], names[e], counts[e, 0], counts[e, 1], counts[e, 2], 0)
             fresh.short_of += below_minimum(&fresh.entries[e])
             fresh.rest += counts[e, 0]
+        fresh.runs = NULL
+        fresh.n_runs = 0
+        if run_entry is not None:
+            fresh.n_runs = <int32_t>run_entry.shape[0]
+            self.question_runs = <Run*>regrow(self.question_runs, (fresh.n_runs + 1) * sizeof(Run))
+            for e in range(fresh.n_runs):
+                self.question_runs[e] = Run(run_entry[e], run_upto[e])
+            fresh.runs = self.question_runs
         self.make_room(fresh.rest)
         self.make_states()
         self.asked_scored = scored

@@ -82,6 +82,9 @@ class JobState(DomainCounts):
         pending: NDArray[np.int64],
         running_start: NDArray[np.int64],
         running: NDArray[np.int32],
+        run_start: NDArray[np.int64] | None,
+        run_shape: NDArray[np.int32] | None,
+        run_upto: NDArray[np.int64] | None,
     ) -> None: ...
 
 class BetweenTurns(JobState):

@@ -21,7 +21,7 @@ from libc.string cimport memcmp, memcpy
 
 from workbench._core.contest cimport meet
 from workbench._core.dry_runs cimport (
-    GO_ON, NO_RECORD, STOP, DryRuns, Entry, Progress, is_ready, missing_of, note_placed, until_ready
+    GO_ON, NO_RECORD, STOP, DryRuns, Entry, Progress, Run, is_ready, missing_of, note_placed, until_ready
 )
 from workbench._core.fading cimport Totals, fade, how_full, use_path
 from workbench._core.memory cimport claim, free, grab

@@ -54,6 +54,7 @@ cdef class JobState(DomainCounts):
     cdef int32_t* sub_running
     cdef Entry* entries
     cdef Entry* entries_settled
+    cdef Run* runs
     cdef Entry* held               # of one sub-job, during a trial
     cdef int32_t* by_rank
     cdef int64_t* queue
@@ -104,6 +105,7 @@ cdef class JobState(DomainCounts):
         free(self.entries)
         free(self.entries_settled)
         free(self.held)
+        free(self.runs)
         free(self.by_rank)
         free(self.queue)
         free(self.heap)
@@ -142,9 +144,11 @@ cdef class JobState(DomainCounts):
             for i in range(self.r):
                 self.minimum[i] = minimum[i]
         self.job_entries = <Entry*>grab(2 * n * sizeof(Entry))
-        self.job_settled = Progress(self.job_entries, <int32_t>n, rule, minimums_count, min_available, counted, 0, 0)
+        self.job_settled = Progress(
+            self.job_entries, NULL, <int32_t>n, 0, rule, minimums_count, min_available, counted, 0, 0
+        )
         for i in range(n):
-            self.job_entries[i] = Entry(<int32_t>i, names[i], counts[i, 0], counts[i, 1], counts[i, 2])
+            self.job_entries[i] = Entry(<int32_t>i, names[i], counts[i, 0], counts[i, 1], counts[i, 2], 0)
             if counts[i, 2] > counts[i, 1]:
                 self.job_settled.short_of += counts[i, 2] - counts[i, 1]
             self.job_settled.rest += counts[i, 0]
@@ -176,6 +180,9 @@ cdef class JobState(DomainCounts):
         const int64_t[:, ::1] pending not None,
         const int64_t[::1] running_start not None,
         const int32_t[::1] running not None,
+        const int64_t[::1] run_start,
+        const int32_t[::1] run_shape,
+        const int64_t[::1] run_upto,
     ):
         """The columns of the sub-jobs. Not grouped: one sub-job, whose progress is the job's."""
         cdef int64_t s = rank.shape[0], i, k, t, e, kinds, size
@@ -217,11 +224,11 @@ cdef class JobState(DomainCounts):
             if self.grouped:
                 sub.first_entry = entry_start[i]
                 sub.progress = Progress(
-                    NULL, <int32_t>(entry_start[i + 1] - entry_start[i]), STOP if stop[i] else GO_ON, True,
+                    NULL, NULL, <int32_t>(entry_start[i + 1] - entry_start[i]), 0, STOP if stop[i] else GO_ON, True,
                     min_available[i], counted[i], 0, 0,
                 )
                 for e in range(entry_start[i], entry_start[i + 1]):
-                    self.entries_settled[e] = Entry(shapes[e], self.job_entries[shapes[e]].name, left[e], 0, 0)
+                    self.entries_settled[e] = Entry(shapes[e], self.job_entries[shapes[e]].name, left[e], 0, 0, 0)
                     sub.progress.rest += left[e]
                     sub.n_roles += left[e] > 0
             else:
@@ -229,6 +236,17 @@ cdef class JobState(DomainCounts):
                 for e in range(self.n_entries):
                     self.entries_settled[e] = self.job_entries[e]
                     sub.n_roles += self.job_entries[e].left > 0
+        if run_start is not None:
+            self.runs = <Run*>claim(run_shape.shape[0] * sizeof(Run))
+            for i in range(s):
+                sub = &self.settled[i]
+                sub.progress.n_runs = <int32_t>(run_start[i + 1] - run_start[i])
+                sub.progress.runs = self.runs + run_start[i]
+                for k in range(run_start[i], run_start[i + 1]):
+                    self.runs[k] = Run(0, run_upto[k])
+                    for e in range(sub.progress.n):
+                        if self.entries_settled[sub.first_entry + e].shape == run_shape[k]:
+                            self.runs[k].entry = <int32_t>e
         kinds = self.find_kinds()
         self.kind_size = <int64_t*>grab(kinds * sizeof(int64_t))
         self.kind_failed = <int64_t*>grab(kinds * sizeof(int64_t))
@@ -281,6 +299,11 @@ cdef class JobState(DomainCounts):
             or (self.r and memcmp(a.request, b.request, 2 * self.r * sizeof(int64_t)) != 0)
         ):
             return False
+        if a.progress.n_runs != b.progress.n_runs:
+            return False
+        for e in range(a.progress.n_runs):
+            if a.progress.runs[e].entry != b.progress.runs[e].entry or a.progress.runs[e].upto != b.progress.runs[e].upto:
+                return False
         for e in range(a.progress.n):
             if x[e].shape != y[e].shape or x[e].left != y[e].left:
                 return False

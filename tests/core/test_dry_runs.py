@@ -10,7 +10,7 @@ import pytest
 
 from tests.profiles import blocks
 from tests.reference import domains as slow
-from tests.reference.dry_runs import Ask, Trial, trial
+from tests.reference.dry_runs import Ask, Trial, runs_of, shuffled, trial
 from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
 from workbench.kernels.dry_runs import Counts, DryRuns
 from workbench.kernels.tiers import Forest, tier_scores
@@ -72,9 +72,11 @@ class Case:
 
     def ask(self) -> Ask:
         rng, m = self.rng, len(self.shapes)
+        left = [rng.randint(0, 4) for _ in range(m)]
         return Ask(
             shapes=list(range(m)),
-            left=[rng.randint(0, 4) for _ in range(m)],
+            left=left,
+            order=rng.choice([None, shuffled(rng, left)]),
             present=[rng.randint(0, 2) for _ in range(m)],
             minimums=[rng.choice([0, 0, rng.randint(0, 4)]) for _ in range(m)],
             names=[rng.randint(0, m) for _ in range(m)],
@@ -129,6 +131,7 @@ class Case:
             min_available=ask.min_available,
             counted=ask.counted,
             after_failure=ask.after_failure,
+            runs=None if ask.order is None else runs_of(ask.order),
             **arrays,
         )
         tasks = np.array(self.tasks, dtype=np.int64)

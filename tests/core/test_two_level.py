@@ -10,7 +10,7 @@ import pytest
 
 from tests.profiles import blocks
 from tests.reference import domains as slow
-from tests.reference.dry_runs import Ask
+from tests.reference.dry_runs import Ask, runs_of, shuffled
 from tests.reference.two_level import NO_RECORD, NOWHERE, Search, Sub, Tree
 from workbench.kernels.domains import ScoreWeights, TopologyScores
 from workbench.kernels.fading import Fading
@@ -174,6 +174,8 @@ def random_search(rng: random.Random, neat: bool = False, alike: bool = False) -
             counted=len(running),
             after_failure=rule,
         )
+        if rng.random() < 0.4:
+            ask.order = shuffled(rng, ask.left)
         if not grouped:
             ask.minimums = [rng.choice([0, 0, 1, 2]) for _ in range(m)]
             ask.present = [rng.choice([0, 0, 1]) for _ in range(m)]
@@ -288,6 +290,7 @@ def compiled(s: Search) -> TwoLevel:
         scored=np.array([sub.scored for sub in s.subs]),
         policy=int32([sub.policy for sub in s.subs]),
         rank=int32([sub.rank for sub in s.subs]),
+        runs=runs_of_sub_jobs(s.subs),
         grade=int32([sub.grade for sub in s.subs]) if any(sub.grade for sub in s.subs) else None,
         record=int32([sub.record for sub in s.subs]),
         request=int64([sub.request for sub in s.subs]),
@@ -313,6 +316,18 @@ def compiled(s: Search) -> TwoLevel:
         scale=s.scale,
         fading=fading,
     )
+
+
+def runs_of_sub_jobs(subs: list[Sub]) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Shape of each run and its pods so far; entry by entry where a sub-job has no order of its own."""
+    if all(sub.ask.order is None for sub in subs):
+        return None
+    runs = []
+    for sub in subs:
+        by_entry = [e for e, left in enumerate(sub.ask.left) for _ in range(left)]
+        entries, upto = runs_of(by_entry if sub.ask.order is None else sub.ask.order)
+        runs.append([(sub.ask.shapes[e], n) for e, n in zip(entries.tolist(), upto.tolist(), strict=True)])
+    return starts(runs), int32([shape for shape, _ in flat(runs)]), int64([n for _, n in flat(runs)])
 
 
 def all_at_one_stroke(s: Search) -> Search:

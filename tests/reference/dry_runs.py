@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from tests.reference.domains import RescanFill
 
@@ -19,6 +22,7 @@ class Ask:
     min_available: int
     counted: int
     after_failure: str
+    order: list[int] | None = None  # entry of each pod, in the order in which they are tried; None: entry by entry
 
     def ready(self) -> bool:
         if self.counted < self.min_available:
@@ -57,36 +61,43 @@ class Trial:
 
 
 def trial(fill: RescanFill, ask: Ask) -> Trial:
-    """One pass over copies of both: a role until the gang is ready or others alone are missing, then the next."""
+    """One pass over copies of both: pod by pod in their order until the gang is ready."""
     done = Trial(copy.deepcopy(ask), copy.deepcopy(fill))
     now = done.ask
+    waiting = [e for e, left in enumerate(now.left) for _ in range(left)] if now.order is None else list(now.order)
     failed: list[int] = []
-    for entry, shape in enumerate(now.shapes):
-        looked = False
-        while now.left[entry]:
-            others = [e for e in range(len(now.shapes)) if e != entry]
-            minimums_count = now.min_available >= sum(now.minimums)
-            if looked and not (minimums_count and now.below(others)):
-                short = minimums_count and now.present[entry] < now.minimums[entry]
-                if now.counted >= now.min_available and not short:
-                    break
-            looked = True
-            found = done.fill.place(shape, sole_unscored=True)
-            if found is None:
-                failed += [e for e, name in enumerate(now.names) if name == now.names[entry]]
-                for e in failed:
-                    now.left[e] = 0
-                if not now.go_on(failed):
-                    return done
-                break
-            done.placed.append((entry, *found))
-            now.left[entry] -= 1
-            now.present[entry] += 1
-            now.counted += 1
-        else:
-            if ask.left[entry] and looked and now.ready():
-                return done
+    for entry in waiting:
+        if not now.left[entry]:
             continue
-        if entry not in failed and now.ready():
-            return done
+        found = done.fill.place(now.shapes[entry], sole_unscored=True)
+        if found is None:
+            failed += [e for e, name in enumerate(now.names) if name == now.names[entry]]
+            for e in failed:
+                now.left[e] = 0
+            if not now.go_on(failed):
+                break
+            continue
+        done.placed.append((entry, *found))
+        if now.order is not None:
+            now.order.remove(entry)
+        now.left[entry] -= 1
+        now.present[entry] += 1
+        now.counted += 1
+        if now.ready():
+            break
     return done
+
+
+def runs_of(order: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """The same order as runs: entry of each, and how many of its pods there are up to its end."""
+    entries = [e for i, e in enumerate(order) if i + 1 == len(order) or order[i + 1] != e]
+    ends = [i + 1 for i, e in enumerate(order) if i + 1 == len(order) or order[i + 1] != e]
+    counts = [order[:end].count(e) for e, end in zip(entries, ends, strict=True)]
+    return np.array(entries, dtype=np.int32), np.array(counts, dtype=np.int64)
+
+
+def shuffled(rng: random.Random, left: list[int]) -> list[int]:
+    """The pods of every entry in any order."""
+    order = [e for e, count in enumerate(left) for _ in range(count)]
+    rng.shuffle(order)
+    return order

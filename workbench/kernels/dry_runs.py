@@ -38,7 +38,7 @@ class Counts:
     Parameters
     ----------
     shapes : ndarray of shape (m,), int32
-        Shape of the pods of each role, in the order in which roles are tried.
+        Shape of the pods of each role.
     left : ndarray of shape (m,), int64
         Pods still to place.
     present, minimums : ndarray of shape (m,), int64, optional
@@ -52,6 +52,9 @@ class Counts:
         What follows a pod that fits nowhere; the role's other pods are given up in any case. "by-minimums": the pass
         goes on while the pods that are left can still make the gang ready, or, where minimums count, while no role of
         that name is below its own.
+    runs : tuple of ndarray of shape (k,), int32, and ndarray of shape (k,), int64, optional
+        The order of the pods: role by its place in ``shapes``, and the number of its pods up to the end of the run, from
+        its first; a run of which nothing is left is passed over. None: role by role.
     """
 
     shapes: NDArray[np.int32]
@@ -62,6 +65,7 @@ class Counts:
     min_available: int
     counted: int = 0
     after_failure: str = "by-minimums"
+    runs: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None
 
 
 class Trials(NamedTuple):
@@ -117,8 +121,8 @@ class DryRuns:
     **Choice** and scores are those of ``Fill`` over the domain's nodes, bit by bit: both compile the same function. A
     sole fitting node is taken unscored.
 
-    **A pass** places the roles one after another. Of each as many pods as the gang may still need, at least one: until
-    the gang would be ready, or all that are left while another role is below its minimum. It ends with the pod that
+    **A pass** places the pods in their order, run by run. Of each run as many as the gang may still need, at least one:
+    until the gang would be ready, or all that are left while another role is below its minimum. It ends with the pod that
     makes the gang ready, or after a failure as `Counts.after_failure` says (volcano-topology.md 5.1, steps 2, 5, 9).
 
     Cost of a trial: O(nodes) comparisons, and one score per node whose score for the shape is not known any more.
@@ -264,8 +268,20 @@ class DryRuns:
             record,
             tasks_on_leaf,
             total_tasks,
+            *self._runs(counts, m),
         )
         self._asked = True
+
+    @staticmethod
+    def _runs(counts: Counts, m: int) -> tuple[NDArray[np.int32] | None, NDArray[np.int64] | None]:
+        if counts.runs is None:
+            return None, None
+        roles = as_array("runs", counts.runs[0], np.int32, 1)
+        check_range("runs", roles, 0, m - 1)
+        upto = as_array("runs", counts.runs[1], np.int64, 1)
+        check_length("runs", upto, roles.shape[0])
+        check_range("runs", upto, -MAX_QUANTITY, MAX_QUANTITY)
+        return roles, upto
 
     def try_each(self, domains: NDArray[np.int32], sums: NDArray[np.float64] | None = None) -> Trials:
         """Dry-run each of some domains, each on the nodes as they are.

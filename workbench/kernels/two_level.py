@@ -242,6 +242,9 @@ class SubJobs:
         Its place in the order of sub-jobs, each once.
     grade : ndarray of shape (s,), int32, below s, optional
         What comes before whether a sub-job is ready, smaller first; None: nothing does.
+    runs : tuple of ndarray of shape (s + 1,), int64, ndarray of int32 and ndarray of int64, optional
+        The order of the pods of sub-job i: for its runs, ``runs[0][i]`` to ``runs[0][i + 1]``, the shape, which the
+        sub-job has, and the number of its pods of that shape up to the end of the run. None: role by role.
     record : ndarray of shape (s,), int32
     request, pending : ndarray of shape (s, r), int64
         What all its tasks ask for, and the pending ones: the score of a HyperNode and its size go by them.
@@ -268,6 +271,7 @@ class SubJobs:
     running_start: NDArray[np.int64]
     running: NDArray[np.int32]
     grade: NDArray[np.int32] | None = None
+    runs: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | None = None
 
 
 class Tried(NamedTuple):
@@ -522,6 +526,7 @@ class TwoLevel:
             _amounts("pending", subs.pending, (s, r), 0, MAX_SUM),
             running_start,
             running,
+            *_runs(subs, s, n_shapes),
         )
 
     def see(self, idle: NDArray[np.int64], used: NDArray[np.int64], shapes: Sequence[Shape]) -> None:
@@ -689,6 +694,15 @@ def _numbers(name: str, value: NDArray[np.int32], s: int, low: int, high: int) -
     array: NDArray[np.int32] = _column(name, value, np.int32, s)
     check_range(name, array, low, high)
     return array
+
+
+def _runs(
+    subs: SubJobs, s: int, n_shapes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | tuple[None, None, None]:
+    if subs.runs is None:
+        return None, None, None
+    start, shapes = _csr("run", subs.runs[0], subs.runs[1], s, n_shapes)
+    return start, shapes, _amounts("upto", subs.runs[2], shapes.shape, 0)
 
 
 def _flags(name: str, value: NDArray[np.bool_], s: int) -> NDArray[np.uint8]:
