@@ -14,6 +14,18 @@ cdef enum:
     STOP = 1
     GO_ON = 2
 
+    N_KEPT = 4
+
+
+cdef struct Kept:
+    # the contest of one shape, kept while pods of others are placed in the same run
+    Contest nodes
+    int64_t* level_fitting
+    int64_t stamp          # the run
+    int64_t seen           # pods of the run that it knows
+    int64_t version        # of the bases that it knows
+    int32_t shape
+
 
 cdef struct Shape:
     int64_t* request
@@ -136,6 +148,9 @@ cdef class DryRuns:
     cdef int32_t* group_of
     cdef Groups by_leaf
     cdef Contest nodes
+    cdef Kept kept[N_KEPT]
+    cdef int32_t n_kept, at_hand  # contests that have memory; whose contest `nodes` is
+    cdef int64_t version          # of the bases and of the tasks that a placed pod does not tell
     cdef int32_t first_node       # of a domain that is an interval of nodes in their order; -1: it is none
     cdef int32_t* with_tasks      # groups that hold tasks
     cdef int64_t n_with_tasks
@@ -173,6 +188,9 @@ cdef class DryRuns:
     cdef double score_now(self, const Shape* shape, int32_t node) noexcept nogil
     cdef double look(self, Shape* shape, int32_t node) noexcept nogil
     cdef void find_gains(self, const Shape* shape) noexcept nogil
+    cdef int keep_contests(self, int32_t count) except -1
+    cdef void turn_to(self, int32_t number) noexcept nogil
+    cdef void catch_up_run(self, Shape* shape, int64_t seen, bint stale) noexcept nogil
     cdef void build(self, Shape* shape) noexcept nogil
     cdef void count_in(self, int64_t g) noexcept nogil
     cdef bint count_task(self, int32_t node, int64_t g) noexcept nogil

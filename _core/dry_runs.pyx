@@ -88,14 +88,12 @@ cdef class DryRuns:
         self.by_leaf.domain_of = <int32_t*>claim(n * sizeof(int32_t))
         self.by_leaf.tasks = <int64_t*>claim(n * sizeof(int64_t))
         self.by_leaf.base = <double*>claim(n * sizeof(double))
-        self.nodes.inner = <Inner*>claim(2 * n * sizeof(Inner))
-        self.nodes.outer = <Outer*>claim(2 * n * sizeof(Outer))
-        self.nodes.fitting = <int64_t*>grab(n * sizeof(int64_t))
         self.with_tasks = <int32_t*>claim(n * sizeof(int32_t))
         self.level_of = <int32_t*>claim(n * sizeof(int32_t))
         # One for each group, one more each time that a record widens, and what every group may be worth.
         self.level_base = <double*>claim((n + 2 * d + 4) * sizeof(double))
-        self.level_fitting = <int64_t*>claim((n + 2 * d + 4) * sizeof(int64_t))
+        self.keep_contests(1)
+        self.nodes, self.level_fitting = self.kept[0].nodes, self.kept[0].level_fitting
 
     def __dealloc__(self):
         cdef int32_t k
@@ -127,14 +125,15 @@ cdef class DryRuns:
         free(self.by_leaf.domain_of)
         free(self.by_leaf.tasks)
         free(self.by_leaf.base)
-        free(self.nodes.inner)
-        free(self.nodes.outer)
-        free(self.nodes.fitting)
+        for k in range(N_KEPT):
+            free(self.kept[k].nodes.inner)
+            free(self.kept[k].nodes.outer)
+            free(self.kept[k].nodes.fitting)
+            free(self.kept[k].level_fitting)
         free(self.with_tasks)
         free(self.leaf_group)
         free(self.level_of)
         free(self.level_base)
-        free(self.level_fitting)
         free(self.run_node)
         free(self.run_entry)
         free(self.run_score)
@@ -265,12 +264,26 @@ cdef class DryRuns:
         self.by_leaf.g = g + 1
         self.by_leaf.first[self.by_leaf.g] = c
 
+    cdef int keep_contests(self, int32_t count) except -1:
+        """Memory for the contests of so many shapes that take turns; of more some begin anew each time."""
+        cdef int32_t k
+        cdef Contest* nodes
+        for k in range(self.n_kept, min(count, <int32_t>N_KEPT)):
+            nodes = &self.kept[k].nodes
+            nodes.inner = <Inner*>claim(2 * self.n * sizeof(Inner))
+            nodes.outer = <Outer*>claim(2 * self.n * sizeof(Outer))
+            nodes.fitting = <int64_t*>grab(self.n * sizeof(int64_t))
+            self.kept[k].level_fitting = <int64_t*>claim((self.n + 2 * self.d + 4) * sizeof(int64_t))
+            self.n_kept += 1
+        return 0
+
     cdef bint widen(self, int32_t record, int64_t* low, int64_t* high) noexcept nogil:
         """Set the record and the base of every group; only those from ``low`` to ``high`` changed, all where True."""
         cdef int64_t g, from_group, to_group
         cdef int32_t outer, inner
         cdef bint every = not (self.by_leaf.scored and self.nested_groups(record, low, high))
         self.record = record
+        self.version += 1
         self.by_leaf.scored = self.topology and record != NO_RECORD
         if every:
             low[0], high[0] = 0, self.by_leaf.g
@@ -489,6 +502,74 @@ cdef class DryRuns:
     cdef void find_gains(self, const Shape* shape) noexcept nogil:
         find_gains(&self.fading, &self.by_leaf, shape.request, &self.fullness, self.gain)
 
+    cdef void turn_to(self, int32_t number) noexcept nogil:
+        """Make the contest that of a shape: the one that this run kept, or a new one."""
+        cdef Kept* one = &self.kept[self.at_hand]
+        cdef int32_t k, free_one = -1
+        cdef bint known
+        if one.stamp == self.stamp and one.shape == number:
+            return
+        one.nodes = self.nodes
+        one.seen, one.version = self.n_run, self.version
+        for k in range(self.n_kept):
+            if self.kept[k].stamp != self.stamp:
+                free_one = k
+            elif self.kept[k].shape == number:
+                break
+        else:
+            k = free_one if free_one >= 0 else number % self.n_kept
+        one = &self.kept[k]
+        known = one.stamp == self.stamp and one.shape == number
+        one.stamp, one.shape = self.stamp, number
+        self.at_hand = k
+        self.nodes, self.level_fitting = one.nodes, one.level_fitting
+        self.nodes.gain = self.gain if self.fades else NULL
+        if known:
+            self.catch_up_run(&self.shapes[number], one.seen, one.version != self.version)
+        else:
+            self.build(&self.shapes[number])
+
+    cdef void catch_up_run(self, Shape* shape, int64_t seen, bint stale) noexcept nogil:
+        """Look again at the nodes that the pods of other shapes changed."""
+        cdef int64_t i, g, n, slot
+        cdef double best_base = self.nodes.best_base
+        cdef bint shared = self.nodes.n_best >= 2, fitted, fits
+        cdef Inner* tree
+        for i in range(seen, self.n_run):
+            slot = self.slot_of[self.run_node[i]]
+            g = self.group_of[slot]
+            tree = self.nodes.inner + 2 * self.by_leaf.first[g]
+            n = self.by_leaf.first[g + 1] - self.by_leaf.first[g]
+            slot += n - self.by_leaf.first[g]
+            fitted = tree[slot].key != INT64_MAX
+            tree[slot].node = self.score_now(shape, self.run_node[i])
+            # A pod only takes: what did not fit before does not now.
+            fits = fitted and tree[slot].node != -INFINITY
+            if fitted and not fits:
+                tree[slot].key = INT64_MAX
+                self.nodes.fitting[g] -= 1
+                self.nodes.n_fitting -= 1
+                if self.by_leaf.scored and not stale:
+                    self.level_fitting[self.level_of[g]] -= 1
+            lift_inner(tree, slot)
+        if self.by_leaf.scored and stale:
+            for i in range(self.n_levels):
+                self.level_fitting[i] = 0
+            for g in range(self.by_leaf.g):
+                self.level_fitting[self.level_of[g]] += self.nodes.fitting[g]
+        if self.fades:
+            self.fullness.time += 1
+            self.find_gains(shape)
+        self.find_best()
+        if stale or self.fades:
+            play_outer(&self.by_leaf, &self.closeness, &self.nodes)
+            return
+        if best_base != self.nodes.best_base or shared != (self.nodes.n_best >= 2):
+            for i in range(self.n_with_tasks):
+                lift(&self.by_leaf, &self.closeness, &self.nodes, self.with_tasks[i])
+        for i in range(seen, self.n_run):
+            lift(&self.by_leaf, &self.closeness, &self.nodes, self.group_of[self.slot_of[self.run_node[i]]])
+
     cdef void build(self, Shape* shape) noexcept nogil:
         cdef int64_t g, i, n
         cdef int32_t node
@@ -537,6 +618,7 @@ cdef class DryRuns:
             if leaf != self.by_leaf.domain_of[g] and self.met[leaf + 1] == self.stamp:
                 self.count_in(self.leaf_group[leaf])
                 others = True
+        self.version += others
         return others
 
     cdef void put(self, const Shape* shape, int32_t entry) noexcept nogil:
@@ -598,7 +680,7 @@ cdef class DryRuns:
         """Place up to ``count`` pods of an entry; answers how many."""
         cdef Shape* shape = &self.shapes[now.entries[entry].shape]
         cdef int64_t done = 0
-        self.build(shape)
+        self.turn_to(now.entries[entry].shape)
         while done < count and self.nodes.n_fitting > 0:
             # Volcano takes the only fitting node without scoring it.
             self.run_score[self.n_run] = 0.0 if self.nodes.n_fitting == 1 else self.nodes.outer[1].total
@@ -716,6 +798,7 @@ cdef class DryRuns:
             for e in range(fresh.n_runs):
                 self.question_runs[e] = Run(run_entry[e], run_upto[e])
             fresh.runs = self.question_runs
+            self.keep_contests(n)
         self.make_room(fresh.rest)
         self.make_states()
         self.asked_scored = scored

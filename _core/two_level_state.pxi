@@ -238,6 +238,7 @@ cdef class JobState(DomainCounts):
                     sub.n_roles += self.job_entries[e].left > 0
         if run_start is not None:
             self.runs = <Run*>claim(run_shape.shape[0] * sizeof(Run))
+            self.keep_contests(self.n_shapes)
             for i in range(s):
                 sub = &self.settled[i]
                 sub.progress.n_runs = <int32_t>(run_start[i + 1] - run_start[i])

@@ -21,7 +21,7 @@ import resource
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from measure import row
@@ -37,6 +37,7 @@ from workbench.model.placement import Placement
 from workbench.model.snapshot import ClusterSnapshot, gpu_words
 from workbench.model.topology import Topology
 from workbench.policies import get_policy
+from workbench.policies.volcano.task_order import runs_of
 
 GI = 1 << 30
 TOTAL = np.array([96_000, 1024 * GI, 8], dtype=np.int64)
@@ -229,7 +230,14 @@ def gang(made: Cluster, rng: random.Random, groups: int, kind: str, pods: int = 
         running_start=np.zeros(groups + 1, dtype=np.int64),
         running=np.zeros(0, dtype=np.int32),
     )
-    return Ask([Shape(request) for request in rows], job, columns, table, sub_limit)
+    ask = Ask([Shape(request) for request in rows], job, columns, table, sub_limit)
+    if kind == "roles":
+        # Pods of several roles alternate.
+        whole = gang_of(ask)
+        queue = np.concatenate([np.full(len(group.pods), i) for i, group in enumerate(whole.sub_groups)])
+        positions = np.array([pod for group in whole.sub_groups for pod in group.pods], dtype=np.int64)
+        ask.subs = replace(columns, runs=runs_of(whole, queue.astype(np.int64), positions, groups))
+    return ask
 
 
 def draw(made: Cluster, rng: random.Random, groups: int, kind: str, pods: int, *, placed: bool) -> Ask:
@@ -294,6 +302,13 @@ def attempt(made: Cluster, ask: Ask, tiers: list[Ints], domain: int, spans: Ints
             min_available=count,
             after_failure="stop",
         )
+        order = asked.shapes.repeat(asked.left)
+        if ask.subs.runs is not None:
+            start, entries, upto = ask.subs.runs
+            own = slice(int(start[number]), int(start[number + 1]))
+            # Shape i is the i-th of every sub-group.
+            asked = replace(asked, runs=(entries[own], upto[own]))
+            order = entries[own].repeat(_lengths(entries[own], upto[own]))
         runs.ask(asked, total_tasks=count)
         for inner in tiers[: ask.sub_limit]:
             if inner[0] < 0:
@@ -315,7 +330,7 @@ def attempt(made: Cluster, ask: Ask, tiers: list[Ints], domain: int, spans: Ints
             total += float(full.max()) * 100.0 * SCALE
             nodes = runs.settle(chosen).nodes
             placed += nodes.tolist()
-            for node, entry in zip(nodes.tolist(), np.repeat(asked.shapes, asked.left).tolist(), strict=True):
+            for node, entry in zip(nodes.tolist(), order.tolist(), strict=True):
                 mine_domains = made.tree.node_domains[made.tree.node_start[node] : made.tree.node_start[node + 1]]
                 used[mine_domains] += ask.shapes[entry].request
                 used[-1] += ask.shapes[entry].request
@@ -323,6 +338,15 @@ def attempt(made: Cluster, ask: Ask, tiers: list[Ints], domain: int, spans: Ints
         else:
             return None
     return total, placed
+
+
+def _lengths(entries: Ints, upto: Longs) -> Longs:
+    """Pods of each run."""
+    lengths = upto.copy()
+    for entry in np.unique(entries):
+        mine = entries == entry
+        lengths[mine] = np.diff(upto[mine], prepend=0)
+    return lengths
 
 
 def snapshot_of(made: Cluster, topology: Topology, labels: NodeLabels, taints: NodeTaints) -> ClusterSnapshot:

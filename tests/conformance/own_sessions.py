@@ -243,6 +243,35 @@ ALLOCATE = {
     "pods without a role are asked one by one": allocate(
         BOTH, {"p1": "n1"}, given(group(1), pod("p0", "5", role=""), pod("p1", "1", role=""), **ONE_NODE)
     ),
+    "pods of two roles alternate by the index in their names": allocate(
+        BOTH,
+        {"j-m-0": "n1", "j-w-0": "n1"},
+        given(
+            group(1),
+            [pod("j-m-0", "1", role="m"), pod("j-m-1", "1", role="m"), pod("j-w-0", "3", role="w")],
+            **ONE_NODE,
+        ),
+    ),
+    "the index is a number": allocate(
+        BOTH,
+        {"j-w-2": "n1", "j-m-0": "n1"},
+        given(group(1), pod("j-w-10", "3", role="w"), pod("j-w-2", "3", role="w"), pod("j-m-0", "1"), **ONE_NODE),
+    ),
+    "pods without an index come by name": allocate(
+        BOTH,
+        {"a": "n1", "b": "n1"},
+        given(group(1), pod("c", "1", role="m"), pod("b", "3", role="w"), pod("a", "1", role="m"), **ONE_NODE),
+    ),
+    "a hard job takes its pods in turns, too": allocate(
+        OLD,
+        {"j-m-0": "a1", "j-w-0": "a1"},
+        given(
+            group(2, hard(1)),
+            [pod("j-m-0", "1", role="m"), pod("j-m-1", "1", role="m"), pod("j-w-0", "3", role="w")],
+            nodes=[node("a1")],
+            topology=topology({"a": (1, ("a1",))}),
+        ),
+    ),
     "a role's minimum over two shapes of which one is too large": allocate(
         BOTH,
         0,

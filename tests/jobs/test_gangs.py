@@ -92,6 +92,14 @@ GROUP = {"scheduling.k8s.io/group-name": "g"}
 
 
 class TestJob:
+    def test_pods_of_its_tasks_take_turns_by_index(self) -> None:
+        high = {"spec": {**containers(), "priority": 3}}
+        tasks = [task("ps", 2), task("w", 3), {**task("late", 1), "template": high}]
+        found = gang(job(*tasks), pod("j-w-0", "n0", labels=of_job(0)))
+        names = [one.name for one in found.pods()]
+        order = sorted(range(found.n_pods), key=found.task_rank.tolist().__getitem__)
+        assert [names[i] for i in order] == ["j-late-0", "j-ps-0", "j-ps-1", "j-w-1", "j-w-2"]
+
     def test_tasks_become_roles(self) -> None:
         found = gang(
             job(task("ps", 1), task("w", 3, gpus=2, minAvailable=2), queue="q", networkTopology={"mode": "hard"})
@@ -222,6 +230,28 @@ class TestPodGroup:
     def test_a_group_that_the_scheduler_admitted(self, phase: str, want: bool) -> None:
         group = {**pod_group("g"), "status": {"phase": phase}}
         assert gang(group, pod("a", annotations=GROUP)).inqueue is want
+
+    def test_pods_are_tried_by_index_then_age_then_name(self) -> None:
+        def aged(manifest: dict[str, Any], created: str) -> dict[str, Any]:
+            return {**manifest, "metadata": {**manifest["metadata"], "creationTimestamp": created}}
+
+        def waiting(name: str, role: str) -> dict[str, Any]:
+            return pod(name, annotations=GROUP, labels={"volcano.sh/task-spec": role})
+
+        found = gang(
+            aged(pod_group("g"), "2026-01-01T00:00:00Z"),
+            waiting("new", "w"),
+            aged(waiting("b", "w"), "2026-01-01T00:00:01Z"),
+            aged(waiting("a", "m"), "2026-01-01T00:00:02Z"),
+            waiting("j-w-10", "w"),
+            waiting("j-w-9", "w"),
+            aged(waiting("j-m-10", "m"), "2026-01-01T00:00:03Z"),
+        )
+        assert found.created == "2026-01-01T00:00:00Z"
+        names = [one.name for one in found.pods()]
+        assert [names[position] for position in found.order] == ["j-w-9", "j-m-10", "j-w-10", "b", "a", "new"]
+        in_turn = sorted(range(6), key=found.task_rank.tolist().__getitem__)
+        assert in_turn == list(found.order)
 
     def test_a_role_without_pending_pods_keeps_its_minimum(self) -> None:
         found = gang(pod_group("g", minTaskMember={"m": 1, "v": 0}), pod("a", annotations=GROUP))

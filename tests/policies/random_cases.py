@@ -5,6 +5,7 @@ Drawn evenly from a seed rather than by Hypothesis: its small examples hold no c
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import numpy as np
@@ -89,9 +90,25 @@ def random_gang(rng, cluster):
         tuple(roles),
         ready + rng.choice([0, n, n, rng.randint(0, n), rng.randint(0, n)]),
         TopologyConstraint(mode, tier) if mode is not None else None,
+        order=_any_order(roles),
         record=rng.choice(["", "gone", *cluster.topology.domain_names, *cluster.topology.domain_names]),
         ready=ready,
     )
+
+
+def _any_order(roles):
+    """Most often none; else the roles' pods mixed, those of one role in their order."""
+    rng = random.Random(repr(roles))
+    if rng.random() < 0.7:
+        return ()
+    mixed = [number for number, role in enumerate(roles) for _ in range(role.count)]
+    rng.shuffle(mixed)
+    following = list(itertools.accumulate((role.count for role in roles), initial=0))
+    order = []
+    for number in mixed:
+        order.append(following[number])
+        following[number] += 1
+    return tuple(order)
 
 
 def assert_same(gang, cluster, policy, weights, topology_weight, **parameters):

@@ -122,7 +122,7 @@ def test_more_capacity_never_refuses_a_gang_of_identical_pods_that_was_placed(na
     rng, cluster, gang = case(seed)
     role = dataclasses.replace(gang.roles[0], requests={"cpu": 500, "nvidia.com/gpu": 1}, min_available=None)
     n = role.count
-    gang = dataclasses.replace(gang, roles=(role,), min_available=gang.ready + rng.randint(1, n))
+    gang = dataclasses.replace(gang, roles=(role,), order=(), min_available=gang.ready + rng.randint(1, n))
     if isinstance(get_policy(name).place(gang, cluster.ledger()), Refusal):
         return
     more = cluster.used.copy()

@@ -220,9 +220,7 @@ def place(gang, snapshot, weights, topology_weight):
     `topology_weight` None: the plain algorithm whatever the gang asks for.
     """
     cluster, job = Cluster(snapshot), Job(gang, snapshot)
-    tasks = sorted(
-        (i for i in range(gang.n_pods) if i not in job.best_effort), key=lambda i: -gang.roles[job.role_of[i]].priority
-    )
+    tasks = task_order(gang, [i for i in range(gang.n_pods) if i not in job.best_effort])
     mode = gang.constraint.mode if gang.constraint and topology_weight is not None else ""
     if mode == "hard":
         if not cluster.ready:
@@ -272,3 +270,15 @@ def hard(cluster, job, tasks, gang, weights, topology_weight):
         tasks[:] = new_tasks
         record = cluster.lca(chosen, record) if record else chosen
     return record
+
+
+def task_order(gang, pods):
+    """Some pods as they come from the queue: priority, index in the name, then as they stand; or in an order given."""
+
+    def key(i):
+        role = gang.pod(i).role
+        if gang.order:
+            return (-role.priority, gang.order.index(i))
+        return (-role.priority, int(gang.pod(i).name.split("-")[-1]), i)
+
+    return sorted(pods, key=key)

@@ -137,7 +137,7 @@ class Job:
             sub.running_nodes = [names[pod.node] if pod.node >= 0 else None for pod in sub.running]
             sub.running_requests = [[pod.requests.get(name, 0) for name in snapshot.resources] for pod in sub.running]
             pending = [i for i in sub.pods if i not in self.best_effort]
-            sub.tasks = sorted(pending, key=lambda i: (-gang.roles[self.role_of[i]].priority, i))
+            sub.tasks = task_order(gang, pending)
             sub.priority = max((gang.roles[self.role_of[i]].priority for i in sub.pods), default=0)
 
     def counted(self, sub):
@@ -481,3 +481,15 @@ def place(gang, snapshot, weights, sub_order=("priority", "gang")):
     if not job.is_ready():
         return None
     return [job.placed.get(i, "") for i in range(gang.n_pods)], job.record if wishes else None
+
+
+def task_order(gang, pods):
+    """Some pods as they come from the queue: priority, index in the name, then as they stand; or in an order given."""
+
+    def key(i):
+        role = gang.pod(i).role
+        if gang.order:
+            return (-role.priority, gang.order.index(i))
+        return (-role.priority, int(gang.pod(i).name.split("-")[-1]), i)
+
+    return sorted(pods, key=key)

@@ -35,7 +35,8 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
     pods : sequence of Pod
     priorities : Priorities
     """
-    pending = [pod for pod in pods if not pod.spec.node_name and not pod.finished and not pod.ending]
+    waiting = (pod for pod in pods if not pod.spec.node_name and not pod.finished and not pod.ending)
+    pending = sorted(waiting, key=_task_key)
     if not pending:
         return None
     namespace, _, name = key.partition("/")
@@ -65,6 +66,8 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
         sub_grouped=bool(policies),
         min_resources=group.min_resources if group else None,
         inqueue=group is not None and group.inqueue,
+        created=group.metadata.created if group else "",
+        order=_order(roles, pending),
         notes=tuple(notes),
         gather=gather,
     )
@@ -217,6 +220,27 @@ def _roles(
         if name not in shapes and minimum > 0
     ]
     return tuple(roles)
+
+
+def _task_key(pod: Pod) -> tuple[bool, int, str, bytes]:
+    """Where a pod stands among those of one priority: index in its name, time of creation, name (upstream: uid).
+
+    Upstream compares the indices of two pods that both have one; pods without come last here. One that was not created
+    yet is younger than all others.
+    """
+    parts = pod.metadata.name.split("-")
+    end = parts[-1] if len(parts) > 2 else ""
+    index = int(end) if end.isascii() and end.isdigit() else -1
+    return index < 0, index, pod.metadata.created or "~", pod.metadata.name.encode()
+
+
+def _order(roles: Sequence[Role], pending: Sequence[Pod]) -> tuple[int, ...]:
+    """Positions in the gang of its pending pods, as they are tried; empty where one role is all."""
+    if len([role for role in roles if role.count]) < 2:
+        return ()
+    names = (name for role in roles for name in role.pod_names or ())
+    position = {name: i for i, name in enumerate(names)}
+    return tuple(position[pod.metadata.name] for pod in pending)
 
 
 def _minimums(minimum: int | None, started: int, counts: Sequence[int]) -> list[int | None] | None:

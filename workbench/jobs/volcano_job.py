@@ -68,6 +68,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         sub_grouped=bool(policies),
         min_resources=group.min_resources if group else min_resources_of_job(job, priorities),
         inqueue=group is not None and group.inqueue,
+        created=(group.metadata.created if group else "") or job.metadata.created,
         notes=tuple(notes),
         gather=gather,
     )

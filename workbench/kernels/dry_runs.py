@@ -53,8 +53,8 @@ class Counts:
         goes on while the pods that are left can still make the gang ready, or, where minimums count, while no role of
         that name is below its own.
     runs : tuple of ndarray of shape (k,), int32, and ndarray of shape (k,), int64, optional
-        The order of the pods: role by its place in ``shapes``, and the number of its pods up to the end of the run, from
-        its first; a run of which nothing is left is passed over. None: role by role.
+        The order of the pods: of each run its role, as a place in ``shapes``, and the number of that role's pods up to
+        the run's end; a run of which nothing is left is passed over. None: role by role.
     """
 
     shapes: NDArray[np.int32]
@@ -122,8 +122,9 @@ class DryRuns:
     sole fitting node is taken unscored.
 
     **A pass** places the pods in their order, run by run. Of each run as many as the gang may still need, at least one:
-    until the gang would be ready, or all that are left while another role is below its minimum. It ends with the pod that
-    makes the gang ready, or after a failure as `Counts.after_failure` says (volcano-topology.md 5.1, steps 2, 5, 9).
+    until the gang would be ready, or all that are left while another role is below its minimum. It ends with the pod
+    that makes the gang ready, or after a failure as `Counts.after_failure` says (volcano-topology.md 5.1, steps 2, 5,
+    9).
 
     Cost of a trial: O(nodes) comparisons, and one score per node whose score for the shape is not known any more.
 

@@ -252,6 +252,10 @@ class Gang:
         minResources of the PodGroup that it has or that the controller makes for it, base units; None: absent.
     inqueue : bool
         The scheduler admitted it in a session before: its PodGroup is in the phase Inqueue.
+    created : str
+        When its PodGroup or the object itself was created, as the API writes it (UTC); empty: it does not exist yet.
+    order : tuple of int
+        Positions of its pods as they are tried within one priority; empty: by index, then in the order of the roles.
     notes : tuple of str
         What the reader of the object wants the user to know; shown as warnings of every decision.
     """
@@ -273,6 +277,8 @@ class Gang:
     ready: int = 0
     min_resources: Mapping[str, int] | None = None
     inqueue: bool = False
+    created: str = ""
+    order: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
     framework: str = ""
     former: tuple[FormerPod, ...] = ()
@@ -303,6 +309,23 @@ class Gang:
         """Role number of each pod, int32 of shape (n_pods,)."""
         return np.repeat(np.arange(len(self.roles), dtype=np.int32), [role.count for role in self.roles])
 
+    @cached_property
+    def task_rank(self) -> npt.NDArray[np.int64]:
+        """Place of each pod in the order in which they are tried, int64 of shape (n_pods,).
+
+        Higher priority first, then as `order` says. Source: Volcano, task order (priority; index of the pod in its
+        name, time of creation, uid).
+        """
+        if self.order:
+            place = np.empty(self.n_pods, dtype=np.int64)
+            place[list(self.order)] = np.arange(self.n_pods)
+        else:
+            place = np.concatenate([np.zeros(0, dtype=np.int64), *(_indices(role) for role in self.roles)])
+        priority = np.array([role.priority for role in self.roles], dtype=np.int64)[self.role_of_pod]
+        rank = np.empty(self.n_pods, dtype=np.int64)
+        rank[np.lexsort((self.role_of_pod, place, -priority))] = np.arange(self.n_pods)
+        return rank
+
     def pod(self, position: int) -> PodRef:
         """The pod at a position, 0 <= position < n_pods."""
         number = int(self.role_of_pod[position])
@@ -330,3 +353,11 @@ class Gang:
     def pods(self) -> Iterator[PodRef]:
         """Every pending pod, in order."""
         return (self.pod(i) for i in range(self.n_pods))
+
+
+def _indices(role: Role) -> npt.NDArray[np.int64]:
+    """The number that each pod of a role has in it; of pods with names of their own what these end in."""
+    ends = [name.rpartition("-")[2] for name in role.pod_names or ()]
+    if ends and all(end.isascii() and end.isdigit() for end in ends):
+        return np.array([min(int(end), 2**62) for end in ends], dtype=np.int64)
+    return role.first_index + np.arange(role.count, dtype=np.int64)

@@ -22,7 +22,10 @@ class Owner:
 
 @dataclass(frozen=True)
 class Metadata:
-    """Name, namespace and what is attached to an object; `namespace` is empty for cluster-scoped kinds."""
+    """Name, namespace and what is attached to an object.
+
+    `namespace` is empty for cluster-scoped kinds, `created` (creationTimestamp) for what does not exist yet.
+    """
 
     name: str
     namespace: str = ""
@@ -30,6 +33,7 @@ class Metadata:
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     owners: tuple[Owner, ...] = ()
+    created: str = ""
 
     @property
     def key(self) -> str:
@@ -65,6 +69,7 @@ def read_metadata(data: Mapping[str, Any], namespaced: bool) -> Metadata:
         labels=get_texts(metadata, "labels", "metadata"),
         annotations=get_texts(metadata, "annotations", "metadata"),
         owners=_owners(metadata) if metadata.get("ownerReferences") else (),
+        created=get_text(metadata, "creationTimestamp", "metadata"),
     )
 
 

@@ -83,7 +83,7 @@ def damaged_gang(
         for pod in lost
         if (rank := pod.annotations.get(RANK_ANNOTATION, "")).isdigit() and pod.node >= 0
     )
-    return dataclasses.replace(whole, roles=roles, ready=len(pods) - len(lost), former=former, record="")
+    return dataclasses.replace(whole, roles=roles, order=(), ready=len(pods) - len(lost), former=former, record="")
 
 
 def _role(gang: Gang | None, number: int, pods: Sequence[RunningPod]) -> Role:

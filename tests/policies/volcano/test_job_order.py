@@ -21,8 +21,8 @@ def config(*plugins):
     )
 
 
-def key(cfg, name, priority=0, ready=False, share=0.0, namespace="d"):
-    gang = Gang(namespace, name, (Role("w", 1, {"cpu": 1}),), 1, priority=priority)
+def key(cfg, name, priority=0, ready=False, share=0.0, namespace="d", created=""):
+    gang = Gang(namespace, name, (Role("w", 1, {"cpu": 1}),), 1, priority=priority, created=created)
     return job_key(cfg, gang, ready, TOTAL * [share, 0], TOTAL)
 
 
@@ -46,6 +46,19 @@ ORDER = {
         [{"name": "a"}, {"name": "b", "priority": 9}],
     ),
     "namespaces come before names": ((), [{"name": "b", "namespace": "a"}, {"name": "a", "namespace": "b"}]),
+    "of namespace and name in one, as upstream's job id is": (
+        (),
+        [{"name": "b", "namespace": "a-b"}, {"name": "a", "namespace": "a"}],
+    ),
+    "the older one before that, and last what does not exist yet": (
+        ("priority",),
+        [
+            {"name": "d", "priority": 1},
+            {"name": "c", "created": "2026-01-01T00:00:00Z"},
+            {"name": "b", "created": "2026-01-02T00:00:00Z"},
+            {"name": "a"},
+        ],
+    ),
 }
 
 

@@ -75,7 +75,7 @@ def test_for_identical_pods_they_are_what_the_best_hypernode_of_each_tier_holds(
     cluster = tree(rng)
     job = identical(rng, rng.choice(["hard", "soft", ""]), rng.randint(1, 3))
     role = replace(job.roles[0], count=job.n_pods + rng.randint(0, 30))
-    job = replace(job, roles=(role,), min_available=role.count)
+    job = replace(job, roles=(role,), order=(), min_available=role.count)
     result = get_policy(name).place(job, cluster.ledger())
     if not isinstance(result, Refusal):
         return

@@ -42,7 +42,8 @@ def test_a_tier_without_any_reachable_domain_is_no_near_miss():
 
 def test_a_domain_is_measured_by_the_pods_that_are_needed():
     # s0 has room for four workers but none for the chief, which alone is missing besides two workers.
-    chief = Role("chief", 1, {"cpu": 99_000}, min_available=1)
+    # The chief is asked last.
+    chief = Role("chief", 1, {"cpu": 99_000}, min_available=1, first_index=9)
     worker = Role("worker", 4, {"cpu": 16_000}, min_available=2)
     gang = Gang("d", "j", (worker, chief), 3, TopologyConstraint("hard", 1))
     refusal = get_policy("volcano-1.13").place(gang, document_tree().ledger())

@@ -49,10 +49,11 @@ def test_pods_beyond_the_queue_are_skipped_in_the_order_in_which_pods_are_tried(
     turns = policy.turns(request)
     room = Room(np.array([4900.0, np.inf, np.inf, np.inf]), request.demand.rows)
     turns.cap(request, room)
-    assert turns.progress.left == [3, 0]
+    # a-0, b-0, a-1: there is no room for b-1, nor for a-2 after it.
+    assert turns.progress.left == [2, 1]
     assert room.left[0] == 4900
     turns.take(request, room, every=True)
-    assert turns.node.tolist() == [0, 0, 0, -1, -1]
+    assert turns.node.tolist() == [0, 0, -1, 0, -1]
 
 
 def test_what_is_idle_after_pods_were_placed():

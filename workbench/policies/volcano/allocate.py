@@ -15,7 +15,7 @@ import numpy.typing as npt
 from workbench.kernels.domains import Fill, ScoreWeights, TopologyScores
 from workbench.kernels.dry_runs import DryRuns
 from workbench.policies.base import Request
-from workbench.policies.progress import Progress
+from workbench.policies.volcano.job_parts import JobProgress
 
 __all__ = ["Pass", "Workplace"]
 
@@ -97,7 +97,7 @@ class Pass:
         Roles of which a pod fitted nowhere.
     """
 
-    progress: Progress
+    progress: JobProgress
     placed: list[tuple[int, Ints]] = field(default_factory=list)
     scores: list[Floats] = field(default_factory=list)
     failed: list[int] = field(default_factory=list)
@@ -108,9 +108,9 @@ class Pass:
 
     @classmethod
     def run(
-        cls, fill: Fill, shapes: Mapping[int, int], nodes: Ints, progress: Progress, *, stop_when_ready: bool
+        cls, fill: Fill, shapes: Mapping[int, int], nodes: Ints, progress: JobProgress, *, stop_when_ready: bool
     ) -> Pass:
-        """Place pods role by role.
+        """Place the pods in their order.
 
         Parameters
         ----------
@@ -120,11 +120,9 @@ class Pass:
         """
         done = cls(progress.copy())
         now = done.progress
-        for role, shape in shapes.items():
-            wanted = now.until_ready(role) if stop_when_ready else now.left[role]
-            if wanted == 0:
-                continue
-            placed = fill.place(shape, wanted)
+        for role, count in now.runs():
+            wanted = min(count, now.until_ready(role)) if stop_when_ready else count
+            placed = fill.place(shapes[role], wanted)
             found = len(placed.positions)
             if found:
                 done.placed.append((role, nodes[placed.positions]))

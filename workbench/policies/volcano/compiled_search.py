@@ -88,6 +88,7 @@ def compiled_search(
         running_start=_starts(subs.running_nodes),
         running=np.concatenate(subs.running_nodes).astype(np.int32) if gang.ready else _NONE,
         grade=_before_ready(subs, rank, order),
+        runs=None if subs.runs is None else (subs.runs[0], place[subs.runs[1]], subs.runs[2]),
     )
     nodes = Nodes(
         demand.idle,

@@ -17,10 +17,10 @@ Floats = npt.NDArray[np.float64]
 
 
 def job_key(config: SchedulerConfig, gang: Gang, ready: bool, allocated: Floats, total: Floats) -> tuple[object, ...]:
-    """Sort key of a job: the plugins in their order, then namespace and name in byte order.
+    """Sort key of a job: the plugins in their order, then the older one, then ``namespace/name`` in byte order.
 
     priority: higher first; gang: jobs that are not ready before those that are; drf: the smaller dominant share of the
-    cluster first. (Volcano asks for the time of creation before the name; a gang does not know it.)
+    cluster first. A job that was not created yet is younger than all others.
     """
     key: list[object] = []
     for option in config.plugins:
@@ -32,7 +32,7 @@ def job_key(config: SchedulerConfig, gang: Gang, ready: bool, allocated: Floats,
             key.append(ready)
         elif option.name == "drf":
             key.append(dominant_share(allocated, total))
-    return (*key, gang.namespace.encode(), gang.name.encode())
+    return (*key, not gang.created, gang.created, gang.key.encode())
 
 
 def seen_by(config: SchedulerConfig, gang: Gang) -> Gang:

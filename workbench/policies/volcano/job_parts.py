@@ -2,33 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from workbench.model.gang import Gang
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.progress import Progress
+from workbench.policies.volcano.task_order import runs_of_gang
 
 __all__ = ["JobProgress", "cache_names"]
 
 
 class JobProgress(Progress):
-    """Progress of a job without sub-groups in Volcano: pods of one role fail together, whatever their shapes."""
+    """Progress of a job without sub-groups in Volcano.
+
+    Pods of one role fail together, whatever their shapes, and pods of several roles alternate.
+
+    Attributes
+    ----------
+    names : list of str
+    given : list of int
+        Per role the pods placed here.
+    """
 
     names: list[str]
+    given: list[int]
+    _gang: Gang
 
     @classmethod
     def start(cls, gang: Gang, snapshot: ClusterSnapshot) -> JobProgress:
         made = Progress.of(gang, snapshot)
         self = cls(made.min_available, made.total, made.counted, made.minimums, made.present, made.left)
-        self.names = cache_names(gang)
+        self.names, self.given, self._gang = cache_names(gang), [0] * len(gang.roles), gang
         return self
 
     def copy(self) -> JobProgress:
         other = JobProgress(
             self.min_available, self.total, self.counted, self.minimums, list(self.present), list(self.left)
         )
-        other.names = self.names
+        other.names, other.given, other._gang = self.names, list(self.given), self._gang
         return other
+
+    def place(self, role: int, count: int) -> None:
+        super().place(role, count)
+        self.given[role] += count
+
+    def runs(self) -> Iterator[tuple[int, int]]:
+        """Role and number of the pods that come next in their order; counts and roles given up are read on the way."""
+        roles, upto = runs_of_gang(self._gang)
+        for role, end in zip(roles.tolist(), upto.tolist(), strict=True):
+            count = min(end - self.given[role], self.left[role])
+            if count > 0:
+                yield role, count
 
     def give_up(self, role: int) -> None:
         """The pods of every role that shares the name are skipped, be they of another shape."""

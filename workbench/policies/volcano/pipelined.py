@@ -108,13 +108,14 @@ def _on(policy: VolcanoPolicy, request: Request, ledger: Ledger) -> Request:
 
 
 def _late(ahead: Request, request: Request, node: Ints) -> npt.NDArray[np.bool_]:
-    """Pods that do not fit what is idle now, taken in the order of roles."""
+    """Pods that do not fit what is idle now, taken in their order."""
     idle = request.demand.idle.copy()
     late = np.zeros(len(node), dtype=np.bool_)
-    for role in ahead.demand.order:
-        row = ahead.demand.rows[role]
-        for pod in np.flatnonzero((ahead.gang.role_of_pod == role) & (node >= 0)):
-            late[pod] = bool((row > idle[node[pod]])[row > 0].any())
-            if not late[pod]:
-                idle[node[pod]] -= row
+    for pod in np.argsort(ahead.gang.task_rank):
+        if node[pod] < 0:
+            continue
+        row = ahead.demand.rows[ahead.gang.role_of_pod[pod]]
+        late[pod] = bool((row > idle[node[pod]])[row > 0].any())
+        if not late[pod]:
+            idle[node[pod]] -= row
     return late

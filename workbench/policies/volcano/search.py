@@ -14,12 +14,12 @@ from workbench.kernels.domains import TopologyScores, domain_counts, domain_coun
 from workbench.kernels.dry_runs import Counts
 from workbench.model.explanation import Recorder
 from workbench.model.placement import NearestMiss
-from workbench.policies.progress import Progress
 from workbench.policies.volcano.allocate import Pass, Workplace
 from workbench.policies.volcano.explaining import above_text, pods_text, room_text, up_to_text
-from workbench.policies.volcano.job_parts import cache_names
+from workbench.policies.volcano.job_parts import JobProgress, cache_names
 from workbench.policies.volcano.record import NO_RECORD
 from workbench.policies.volcano.scores import best
+from workbench.policies.volcano.task_order import runs_of_gang
 
 __all__ = ["HardSearch", "Turn"]
 
@@ -81,6 +81,11 @@ class HardSearch:
         numbers = {name: i for i, name in enumerate(dict.fromkeys(cached))}
         self._names: Ints = np.array([numbers[cached[role]] for role in self._roles], dtype=np.int32)
         self._runs = workplace.dry_runs(self._roles, scores)
+        # Of each run of pods: role, its place among the roles here, pods of that role up to its end.
+        self._run_role, self._run_upto = runs_of_gang(workplace.request.gang)
+        place = np.empty(len(self._roles), dtype=np.int32)
+        place[list(self._roles)] = np.arange(len(self._roles), dtype=np.int32)
+        self._run_place: Ints = place[self._run_role]
 
     def look_again(self, workplace: Workplace) -> None:
         """Go on with another state of the cluster: other jobs took their turns meanwhile."""
@@ -88,7 +93,7 @@ class HardSearch:
         self._question = None
         self._runs = workplace.dry_runs(self._roles, self._scores)
 
-    def turn(self, progress: Progress, record: int, recorder: Recorder | None = None) -> Turn | None:
+    def turn(self, progress: JobProgress, record: int, recorder: Recorder | None = None) -> Turn | None:
         """One turn: the domain chosen from the lowest tier that has a solution, or None; tells the recorder of each."""
         topology = self.workplace.request.snapshot.topology
         self.misses, self.last_tried = {}, -1
@@ -140,9 +145,14 @@ class HardSearch:
         best = max(self.misses.values(), key=lambda miss: (miss.holds, -miss.tier))
         return self.workplace.request.snapshot.topology.domain(best.domain)
 
-    def _same_question(self, progress: Progress, record: int) -> None:
+    def _same_question(self, progress: JobProgress, record: int) -> None:
         """Forget every answer unless this turn asks what the last one asked: one pod of the same roles, same record."""
-        question = (record, tuple(left > 0 for left in progress.left)) if progress.ready else None
+        question = None
+        if progress.ready:
+            # The roles in the order of their next pods: where one fits nowhere the next is tried.
+            waiting = self._run_role[self._left_in_runs(progress) > 0]
+            roles, first = np.unique(waiting, return_index=True)
+            question = record, *(int(role) for role in roles[np.argsort(first)] if progress.left[role])
         if question is None or question != self._question:
             self._known[:] = False
         self._question = question
@@ -162,7 +172,12 @@ class HardSearch:
                     for near in topology.nodes_of(int(leaf)):
                         self._known[domains[start[near] : start[near + 1]]] = False
 
-    def _ask(self, progress: Progress, record: int) -> None:
+    def _left_in_runs(self, progress: JobProgress) -> Longs:
+        """Pods of each run's role from the next one to the run's end; none left where that is below 1."""
+        left: Longs = self._run_upto - np.array(progress.given, dtype=np.int64)[self._run_role]
+        return left
+
+    def _ask(self, progress: JobProgress, record: int) -> None:
         roles = list(self._roles)
         counts = Counts(
             shapes=np.arange(len(roles), dtype=np.int32),
@@ -173,6 +188,7 @@ class HardSearch:
             min_available=progress.min_available,
             counted=progress.counted,
             after_failure="stop" if progress.min_available == progress.total else "by-minimums",
+            runs=(self._run_place, self._left_in_runs(progress)),
         )
         known = record if record >= 0 else NO_RECORD
         on_leaf = self._tasks_on_leaf[: len(self._sums)]
@@ -188,7 +204,7 @@ class HardSearch:
             self._one_score[domains[solved]] = trials.first[solved]
         return solved, np.where(trials.placed > 0, needs - trials.missing, 0)
 
-    def _settle(self, domain: int, progress: Progress) -> Pass:
+    def _settle(self, domain: int, progress: JobProgress) -> Pass:
         """Place the pods in the domain chosen."""
         settled = self._runs.settle(domain)
         done = Pass(progress.copy())
@@ -203,7 +219,7 @@ class HardSearch:
                 done.progress.give_up(role)
         return done
 
-    def _holds(self, progress: Progress) -> Longs:
+    def _holds(self, progress: JobProgress) -> Longs:
         """Pods that each domain holds at most: exact for identical pods, an upper bound for several roles."""
         request = self.workplace.request
         topology = request.snapshot.topology
@@ -269,7 +285,7 @@ class HardSearch:
         held: Longs,
         needs: int,
         record: int,
-        progress: Progress,
+        progress: JobProgress,
     ) -> None:
         if recorder is None:
             return

@@ -17,6 +17,7 @@ from workbench.model.resources import request_vector
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
 from workbench.policies.demand import Demand
 from workbench.policies.volcano.constraints import Limits
+from workbench.policies.volcano.task_order import Runs, runs_of
 
 __all__ = ["SubJob", "SubJobs", "split"]
 
@@ -94,6 +95,8 @@ class SubJobs(Sequence[SubJob]):
     first : ndarray of int64
         ``positions[first[e]:first[e + 1]]`` are the pods of entry e.
     positions : ndarray of int64
+    runs : Runs, optional
+        The order in which the pods of each sub-job are tried; None: each has pods of one role alone.
     """
 
     names: tuple[str, ...]
@@ -112,6 +115,7 @@ class SubJobs(Sequence[SubJob]):
     roles: Ints
     first: Longs
     positions: Longs
+    runs: Runs | None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -212,6 +216,9 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
         first = np.concatenate([[0], np.cumsum(counts)])
     start = np.zeros(s + 1, dtype=np.int64)
     np.cumsum(np.bincount(owners, minlength=s), out=start[1:])
+    runs_of_pods = None
+    if len(owners) and int((start[1:] - start[:-1]).max()) > 1:
+        runs_of_pods = runs_of(gang, owners.repeat(counts), positions, s)
     none = [""] * default
     return SubJobs(
         names=(*[group.name for group in groups], *none),
@@ -232,6 +239,7 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
         roles=roles,
         first=first,
         positions=positions,
+        runs=runs_of_pods,
     )
 
 

@@ -227,6 +227,7 @@ def _key(gang: Gang) -> Hashable:
         gang.constraint,
         gang.sub_groups,
         gang.sub_grouped,
+        gang.task_rank.tobytes() if len(gang.roles) > 1 else b"",
         tuple(gang.min_subgroups.items()),
         None if gang.min_resources is None else tuple(gang.min_resources.items()),
         *(

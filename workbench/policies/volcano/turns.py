@@ -39,7 +39,7 @@ class Turns(ABC):
     ----------
     node : ndarray of shape (n_pods,), int32
         Node of each pod placed so far, -1 elsewhere.
-    progress : Progress
+    progress : JobProgress
         Counts, with those pods.
     declined : Declined, optional
         Set by a turn that leaves the gang incomplete: the job gets nothing in this session.
@@ -51,7 +51,7 @@ class Turns(ABC):
 
     def __init__(self, request: Request) -> None:
         self.node: Ints = np.full(request.gang.n_pods, -1, dtype=np.int32)
-        self.progress: Progress = JobProgress.start(request.gang, request.snapshot)
+        self.progress = JobProgress.start(request.gang, request.snapshot)
         self.declined: Declined | None = None
         self.over = not sum(self.progress.left)
         self.blocks_queue = False
@@ -90,16 +90,23 @@ class Turns(ABC):
         if room is None:
             return
         room = room.copy()
-        for role in request.demand.order:
-            self.progress.left[role] = room.pods(role, self.progress.left[role])
-            room.take(role, self.progress.left[role])
+        taken = self.progress.copy()
+        for role, count in taken.runs():
+            fits = room.pods(role, count)
+            room.take(role, fits)
+            taken.place(role, fits)
+            if fits < count:
+                taken.left[role] = 0
+        for role, given in enumerate(taken.given):
+            self.progress.left[role] = given - self.progress.given[role]
 
     def enter(self, request: Request, done: Pass) -> None:
         """Note the pods of one pass: the next positions of their roles."""
+        given = list(self.progress.given)
         for role, nodes in done.placed:
-            first = int(request.gang.role_start[role])
-            first += int((self.node[first : first + request.gang.roles[role].count] >= 0).sum())
+            first = int(request.gang.role_start[role]) + given[role]
             self.node[first : first + len(nodes)] = nodes
+            given[role] += len(nodes)
         self.progress = done.progress
         self.score += float(sum(float(scores.sum()) for scores in done.scores))
         self.over = not done.placed or not sum(self.progress.left)

@@ -111,8 +111,10 @@ class Volcano115(VolcanoPolicy):
         if not done.progress.ready:
             return declined_flat(request, done, fill.idle, progress, limits.warnings)
         node = np.full(gang.n_pods, -1, dtype=np.int32)
+        given = dict.fromkeys(sub.pods, 0)
         for role, placed in done.placed:
-            node[sub.pods[role][: len(placed)]] = placed
+            node[sub.pods[role][given[role] : given[role] + len(placed)]] = placed
+            given[role] += len(placed)
         answer = Assignment(node, _reasons(request, node, fill.idle), warnings=limits.warnings)
         if sub.topology and done.n_placed and not request.snapshot.topology.tiers:
             # Without HyperNodes the virtual top is every node's leaf.
