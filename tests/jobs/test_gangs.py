@@ -257,6 +257,15 @@ class TestPodGroup:
         found = gang(pod_group("g", minTaskMember={"m": 1, "v": 0}), pod("a", annotations=GROUP))
         assert [(r.name, r.count, r.min_available) for r in found.roles] == [("pod", 1, None), ("m", 0, 1)]
 
+    def test_a_nominated_node_is_not_followed(self) -> None:
+        waiting = pod("a", annotations=GROUP)
+        waiting["status"]["nominatedNodeName"] = "n0"
+        (note,) = gang(pod_group("g"), waiting, pod("b", annotations=GROUP)).notes
+        assert note == "status.nominatedNodeName of a is not followed: Volcano tries that node first"
+        owned = pod("j-w-0", labels=of_job(0), owner=("Job", "j"))
+        owned["status"]["nominatedNodeName"] = "n0"
+        assert "nominatedNodeName of j-w-0" in gang(job(task("w", 2)), owned).notes[0]
+
     def test_a_group_that_is_not_there(self) -> None:
         found = gang(pod("a", annotations=GROUP))
         assert (found.key, found.min_available, found.constraint) == ("ns/g", 1, None)

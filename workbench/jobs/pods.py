@@ -8,7 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from workbench.jobs.group_pods import SubGroups, min_sub_groups
 from workbench.jobs.membership import role_of
 from workbench.jobs.min_resources import min_resources_of_pods
-from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, first_gather, make_role, notes_about, read_gpu_group
+from workbench.jobs.roles import (
+    JOB_CLASS_LABEL,
+    Priorities,
+    first_gather,
+    make_role,
+    nominations,
+    notes_about,
+    read_gpu_group,
+)
 from workbench.model.gang import Gang, GpuGroup, Role, SubGroup
 from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION, GANG_NAME_ANNOTATION
 from workbench.objects.deployment import QUEUE_ANNOTATION
@@ -40,7 +48,7 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
     if not pending:
         return None
     namespace, _, name = key.partition("/")
-    notes = notes_about((role_of(pod) or UNNAMED_ROLE, pod.spec) for pod in pending)
+    notes = notes_about((role_of(pod) or UNNAMED_ROLE, pod.spec) for pod in pending) + nominations(pending)
     if group is None:
         notes.append(f"PodGroup {key} is not in the input: min_available 1, no topology constraint, queue default")
     minimums = group.min_task_member if group else {}
@@ -82,7 +90,7 @@ def gangs_of_lone_pods(pods: Iterable[Pod], priorities: Priorities) -> list[Gang
     groups: dict[tuple[str, GpuGroup | str], list[Pod]] = {}
     running: dict[tuple[str, GpuGroup | str], int] = {}
     for pod in pods:
-        notes = notes_about([(pod.metadata.name, pod.spec)])
+        notes = notes_about([(pod.metadata.name, pod.spec)]) + nominations([pod])
         key = (pod.metadata.namespace, group_of_lone_pod(pod, notes))
         if key[1] and pod.holds_resources and not pod.ending:
             running[key] = running.get(key, 0) + 1

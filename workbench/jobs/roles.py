@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from workbench.errors import InputError
 from workbench.model.gang import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL, Gather, GpuGroup, Role
 from workbench.objects.gather import read_gather
-from workbench.objects.pod import PodSpec
+from workbench.objects.pod import Pod, PodSpec
 from workbench.objects.queue import PriorityClass
 
-__all__ = ["JOB_CLASS_LABEL", "Priorities", "first_gather", "make_role", "notes_about", "read_gpu_group"]
+__all__ = ["JOB_CLASS_LABEL", "Priorities", "first_gather", "make_role", "nominations", "notes_about", "read_gpu_group"]
 
 #: Switch affinity: the class of a job (design document "Ascend switch affinity").
 JOB_CLASS_LABEL = "tor-affinity"
@@ -79,6 +79,14 @@ def notes_about(roles: Iterable[tuple[str, PodSpec]]) -> list[str]:
         f"{field} of {', '.join(names)} is not read and may narrow the choice of nodes"
         for field, names in found.items()
     ]
+
+
+def nominations(pods: Iterable[Pod]) -> list[str]:
+    """What is not followed of the nodes that an eviction nominated for some pending pods, in one sentence."""
+    names = [pod.metadata.name for pod in pods if pod.nominated and not pod.spec.node_name]
+    if not names:
+        return []
+    return [f"status.nominatedNodeName of {', '.join(names)} is not followed: Volcano tries that node first"]
 
 
 def read_gpu_group(labels: Mapping[str, str], notes: list[str]) -> GpuGroup | None:

@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from workbench.jobs.group_pods import SubGroups, min_sub_groups
 from workbench.jobs.membership import ROLE_LABEL, role_of
 from workbench.jobs.min_resources import min_resources_of_job
-from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, first_gather, make_role, notes_about, read_gpu_group
+from workbench.jobs.roles import (
+    JOB_CLASS_LABEL,
+    Priorities,
+    first_gather,
+    make_role,
+    nominations,
+    notes_about,
+    read_gpu_group,
+)
 from workbench.jobs.sub_groups import PARTITION_LABEL, partition_id, sub_group_policy
 from workbench.model.gang import Gang, Role, SubGroup
 from workbench.objects.job import Job, Task
@@ -37,7 +45,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
     Gang or None
         None where nothing is pending.
     """
-    notes = notes_about((task.name, task.template.spec) for task in job.tasks)
+    notes = notes_about((task.name, task.template.spec) for task in job.tasks) + nominations(pods)
     started = [pod for pod in pods if pod.spec.node_name or pod.finished]
     # Upstream defaults every task's minimum to its replicas; only where some task sets one can that matter, because
     # otherwise the minimums add up to more than minAvailable and are not looked at, or to exactly all pods.

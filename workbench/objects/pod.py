@@ -58,12 +58,24 @@ class PodTemplate:
 
 @dataclass(frozen=True)
 class Pod:
-    """A pod that exists; `deleted`: somebody asked for its end (metadata.deletionTimestamp)."""
+    """A pod that exists.
+
+    Attributes
+    ----------
+    metadata : Metadata
+    spec : PodSpec
+    phase : str
+    deleted : bool
+        Somebody asked for its end (metadata.deletionTimestamp).
+    nominated : str
+        Node for which others are evicted in its favour (status.nominatedNodeName); empty: none.
+    """
 
     metadata: Metadata
     spec: PodSpec
     phase: str = "Pending"
     deleted: bool = False
+    nominated: str = ""
 
     @property
     def finished(self) -> bool:
@@ -82,9 +94,14 @@ class Pod:
 
 def read_pod(data: Mapping[str, Any]) -> Pod:
     """A Pod from a parsed manifest; InputError for a field of the wrong type."""
-    phase = get_text(get_map(data, "status", ""), "phase", "status", "Pending")
-    deleted = bool(get_map(data, "metadata", "").get("deletionTimestamp"))
-    return Pod(read_metadata(data, namespaced=True), read_pod_spec(get_map(data, "spec", ""), "spec"), phase, deleted)
+    status = get_map(data, "status", "")
+    return Pod(
+        read_metadata(data, namespaced=True),
+        read_pod_spec(get_map(data, "spec", ""), "spec"),
+        phase=get_text(status, "phase", "status", "Pending"),
+        deleted=bool(get_map(data, "metadata", "").get("deletionTimestamp")),
+        nominated=get_text(status, "nominatedNodeName", "status"),
+    )
 
 
 def read_template(data: Mapping[str, Any], where: str) -> PodTemplate:
