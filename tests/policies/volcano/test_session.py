@@ -253,6 +253,21 @@ def test_a_job_that_runs_was_admitted_before():
     assert results[1].reasons[0].code == "not-admitted"
 
 
+@pytest.mark.parametrize("least", [1000, 2000])
+def test_what_a_running_job_holds_beyond_its_minimum_keeps_no_job_out_of_the_queue(least):
+    running = [RunningPod("d", f"r{i}", i, {"cpu": 1000}, "d/a", "w", queue="q") for i in range(2)]
+    cluster = nodes(6, running=running, used=dict.fromkeys(("n0", "n1"), (1000, 0, 1, 0)))
+    gangs = [
+        wanting(job("a", 1, minimum=1, queue="q", ready=2), least),
+        wanting(job("b", 2, queue="q"), 2000),
+    ]
+    queues = [Queue("q", capability={"cpu": 3000})]
+    plugins = ("gang", "proportion")
+    results = run(gangs, cluster, *plugins, actions=("enqueue", "allocate"), queues=queues)
+    refused = isinstance(results[1], Refusal) and "not-admitted" in codes(results[1])
+    assert refused == (least == 2000)
+
+
 def test_a_job_admitted_before_is_not_asked_again_and_counts():
     # 2.4 times a node's CPU may be asked for.
     before = dataclasses.replace(wanting(job("b", 2), 2000), inqueue=True)

@@ -93,6 +93,8 @@ class QueueState:
         Its capability, no more than what the cluster has beyond the guarantees of other queues.
     inqueue : ndarray of shape (r,), float64
         What admitted jobs ask for and do not hold yet.
+    elastic : ndarray of shape (r,), float64
+        What its jobs hold beyond their minResources.
     """
 
     queue: Queue
@@ -101,6 +103,7 @@ class QueueState:
     real_capability: Floats
     guarantee: Floats
     inqueue: Floats
+    elastic: Floats
     deserved: dict[str, Floats] = field(default_factory=dict)
 
     def share(self, plugin: str) -> float:
@@ -181,19 +184,26 @@ class Queues:
         """Count what pods of the queue were given; negative: they gave it back."""
         self._by_name[name].allocated += amount
 
-    def counted(self, amount: Longs) -> Floats:
+    def counted(self, amount: Longs | Floats) -> Floats:
         """An amount without what queues are not limited by."""
         return np.where(self._counted, amount, 0).astype(np.float64)
 
     def enqueueable(self, name: str, minimum: Floats) -> bool:
-        """Whether a job with these minResources fits into what the queue may hold, jobs admitted before included."""
+        """Whether a job with these minResources fits into what the queue may hold.
+
+        Jobs admitted before count, what jobs hold beyond their minimum does not.
+        """
         state = self._by_name[name]
-        after = minimum + state.allocated + state.inqueue
+        after = minimum + np.maximum(state.allocated - state.elastic, 0.0) + state.inqueue
         return bool(within(after, state.real_capability)[minimum > 0].all())
 
     def admitted(self, name: str, minimum: Floats) -> None:
         """Count a job as admitted."""
         self._by_name[name].inqueue += minimum
+
+    def beyond_minimum(self, name: str, amount: Floats) -> None:
+        """Count what a job holds beyond its minResources."""
+        self._by_name[name].elastic += amount
 
     @property
     def guards(self) -> tuple[PluginOption, ...]:
@@ -226,7 +236,8 @@ class Queues:
             capability[:2][capability[:2] <= 0] = np.inf
             real = np.minimum(np.maximum(self.total - guaranteed, 0.0) + guarantee, capability)
             pending = self.counted(requested.get(name, np.zeros(len(self.total), dtype=np.int64)))
-            states[name] = QueueState(queue, held[name], held[name] + pending, real, guarantee, np.zeros(len(real)))
+            none = np.zeros(len(real))
+            states[name] = QueueState(queue, held[name], held[name] + pending, real, guarantee, none.copy(), none)
         return states
 
     def _deal(self, plugin: str) -> None:

@@ -191,6 +191,10 @@ class Session:
             return None if found is None else self._queues.counted(found)
 
         for i, job in enumerate(self._jobs):
+            if job.allocated.any():
+                held, least = self._queues.counted(job.allocated), minimum(i)
+                # A job without minResources could give all of it back.
+                self._queues.beyond_minimum(job.gang.queue, held if least is None else np.maximum(held - least, 0.0))
             # What a job that runs in part still lacks is not counted.
             if job.gang.inqueue and not job.gang.ready and (asked := minimum(i)) is not None:
                 admission.count(job.gang, asked)
