@@ -78,7 +78,13 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
         for i in range(draw(st.integers(0, 3)))
     )
     queue = Queue(
-        "q", draw(st.integers(0, 9)), draw(AMOUNTS), draw(st.none() | AMOUNTS), None, draw(st.integers(-3, 3))
+        "q",
+        draw(st.integers(0, 9)),
+        draw(AMOUNTS),
+        draw(st.none() | AMOUNTS),
+        None,
+        draw(st.integers(-3, 3)),
+        draw(st.sampled_from(["", "2026-01-01T00:00:00Z"])),
     )
     cut = draw(st.integers(0, n))
     rows_of_nodes = [

@@ -21,8 +21,9 @@ def test_every_field_is_read_in_base_units() -> None:
         "deserved": {"cpu": "500m"},
         "guarantee": {"resource": {"nvidia.com/gpu": 8}},
     }
-    assert read_queue({"metadata": {"name": "q"}, "spec": spec}) == Queue(
-        "q", 4, {"cpu": 2000, "memory": 1 << 30}, {"cpu": 500}, {"nvidia.com/gpu": 8}, 7
+    metadata = {"name": "q", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    assert read_queue({"metadata": metadata, "spec": spec}) == Queue(
+        "q", 4, {"cpu": 2000, "memory": 1 << 30}, {"cpu": 500}, {"nvidia.com/gpu": 8}, 7, "2026-01-01T00:00:00Z"
     )
 
 

@@ -372,7 +372,8 @@ def _queue(item: Mapping[str, Any], path: str) -> Queue:
         key: _amounts(item, key, path) for key in ("capability", "deserved", "guarantee") if item.get(key) is not None
     }
     weight, priority = (int(_ints({"n": [item.get(key, d)]}, "n", path, (1,))[0]) for key, d in _QUEUE_NUMBERS)
-    return Queue(get_text(item, "name", path), weight, priority=priority, **amounts)
+    created = get_text(item, "created", path)
+    return Queue(get_text(item, "name", path), weight, priority=priority, created=created, **amounts)
 
 
 _QUEUE_NUMBERS = (("weight", 1), ("priority", 0))

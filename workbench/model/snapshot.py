@@ -46,6 +46,8 @@ class Queue:
         What is kept for it.
     priority : int
         Higher first.
+    created : str
+        When it was created, as the API writes it (UTC); empty: unknown.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Queue:
     deserved: Mapping[str, int] | None = None
     guarantee: Mapping[str, int] | None = None
     priority: int = 0
+    created: str = ""
 
 
 @dataclass(frozen=True)

@@ -29,13 +29,15 @@ def read_queue(data: Mapping[str, Any]) -> Queue:
     weight = get_int(spec, "weight", "spec")
     capability = read_resources(spec, "capability", "spec")
     guarantee = get_map(spec, "guarantee", "spec")
+    metadata = read_metadata(data, namespaced=False)
     return Queue(
-        read_metadata(data, namespaced=False).name,
+        metadata.name,
         1 if weight is None else weight,
         capability or None,
         deserved=read_resources(spec, "deserved", "spec") or None,
         guarantee=read_resources(guarantee, "resource", "spec.guarantee") or None,
         priority=get_int(spec, "priority", "spec") or 0,
+        created=metadata.created,
     )
 
 

@@ -75,6 +75,12 @@ def test_the_smaller_share_comes_first_then_the_name():
     assert sorted("ab", key=found.order) == ["b", "a"]
 
 
+def test_of_equal_shares_the_older_queue_comes_first():
+    ages = (Queue("a"), Queue("b", created="2026-01-02T00:00:00Z"), Queue("c", created="2026-01-01T00:00:00Z"))
+    found = queues(dict.fromkeys("abc", (100, 0)), ages)
+    assert sorted("abc", key=found.order) == ["c", "b", "a"]
+
+
 def test_a_higher_priority_comes_before_a_smaller_share():
     found = queues({"a": (100, 0), "b": (100, 0)}, (Queue("b", priority=1),))
     found.take("b", np.array([40.0, 0, 0, 0]))

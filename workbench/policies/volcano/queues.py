@@ -143,7 +143,7 @@ class Queues:
         return self._by_name[name]
 
     def order(self, name: str) -> tuple[object, ...]:
-        """Key of a queue: the plugins in their order, then the name.
+        """Key of a queue: the plugins in their order, then the older one, then the name.
 
         proportion: higher priority, smaller share; capacity: the same, then a queue that deserves something.
         """
@@ -154,7 +154,7 @@ class Queues:
                 key += [-state.queue.priority, state.share(option.name)]
                 if option.name == "capacity":
                     key.append(not state.deserved[option.name].any())
-        return (*key, name.encode())
+        return (*key, not state.queue.created, state.queue.created, name.encode())
 
     def overused(self, name: str) -> bool:
         """proportion: it holds what it deserves of every resource. Such a queue gets nothing more."""
