@@ -54,7 +54,8 @@ class Closeness:
 
     def domains_used(self) -> dict[int, int]:
         """Tier to number of its HyperNodes that hold at least one of the nodes; closest tier first."""
-        used = self.topology.tier[np.unique(self._member_domain)]
+        held = np.bincount(self._member_domain, minlength=self.topology.n_domains)
+        used = self.topology.tier[held > 0]
         return {tier: int((used == tier).sum()) for tier in self.topology.tiers}
 
     def common_domain(self) -> int:
@@ -74,16 +75,18 @@ class Closeness:
         """
         m = len(self.nodes)
         labels = np.arange(m, dtype=np.int64)
+        next_label = np.zeros(m + self.topology.n_domains, dtype=np.int64)
         rows = []
         for tier in self.topology.tiers:
             here = self._member_tier == tier
             nodes, domains = self._member_node[here], self._member_domain[here]
-            if len(np.unique(nodes)) != len(nodes):
+            if np.bincount(nodes, minlength=1).max() > 1:
                 return None
             coarser = labels.copy()
             coarser[nodes] = m + domains.astype(np.int64)
-            both = np.unique(np.stack([labels, coarser]), axis=1)
-            if both.shape[1] != len(np.unique(labels)):
+            next_label[labels] = coarser
+            # Two nodes of one label that go apart: the last of them has overwritten what the other wrote.
+            if (next_label[labels] != coarser).any():
                 return None
             rows.append(coarser)
             labels = coarser
@@ -113,8 +116,7 @@ class Closeness:
         within = [same_node]
         if self._groups is not None:
             for labels in self._groups:
-                _, group = np.unique(labels, return_inverse=True)
-                pods = np.bincount(group, weights=weights).astype(np.int64)
+                pods = np.bincount(labels, weights=weights).astype(np.int64)
                 within.append(int((pods * (pods - 1) // 2).sum()))
         else:
             for level in range(len(self.topology.tiers)):
