@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
+from typing import NamedTuple
 
 from workbench.model.topology import Topology
 
@@ -36,8 +37,7 @@ _HEADER = 16.0
 _HEADER_FROM = 34.0
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """A square: one node, or several folded into one.
 
     Attributes
@@ -215,15 +215,19 @@ def _count(n: int) -> str:
 
 
 def _make_runs(tree: _Tree, topology: Topology, per_run: int) -> None:
-    items = [(topology.node_names[node], [node]) for node in tree.nodes] + tree.folded
+    names = topology.node_names
+    for child in tree.children:
+        _make_runs(child, topology, per_run)
+    if per_run == 1 and not tree.folded:
+        tree.runs = [(names[node], (node,)) for node in tree.nodes]
+        return
+    items = [(names[node], [node]) for node in tree.nodes] + tree.folded
     tree.runs = []
     for at in range(0, len(items), per_run):
         part = items[at : at + per_run]
         nodes = tuple(node for _, members in part for node in members)
         label = part[0][0] if len(part) == 1 else f"{part[0][0]} … {part[-1][0]} ({_count(len(nodes))})"
         tree.runs.append((label, nodes))
-    for child in tree.children:
-        _make_runs(child, topology, per_run)
 
 
 def _runs_of(tree: _Tree) -> list[tuple[int, ...]]:

@@ -19,11 +19,10 @@ from workbench.model.best_gpus import BestGpus
 from workbench.model.explanation import Candidate, Explanation
 from workbench.model.placement import PlacedPod, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.report.blocks import pack
 from workbench.report.charts import switch_chart
 from workbench.report.heatmap import draw_heatmap
 from workbench.report.occupancy import occupancy, occupancy_of_running
-from workbench.report.topology_svg import SHRINK, draw_topology, drawing_width
+from workbench.report.topology_svg import SHRINK, Plan, draw_topology, drawing_width
 
 if TYPE_CHECKING:
     import jinja2
@@ -198,17 +197,17 @@ def _safe(svg: str) -> Any:
 def _comparison_values(comparison: Comparison) -> dict[str, Any]:
     jobs = [gang.key for gang in comparison.gangs]
     snapshot = comparison.snapshot
-    layout = pack(snapshot.topology)
+    plan = Plan(snapshot.topology)
     pictures = [
-        _safe(draw_topology(snapshot.topology, occupancy(row.placements, snapshot, jobs), row.policy, layout))
+        _safe(draw_topology(snapshot.topology, occupancy(row.placements, snapshot, jobs), row.policy, plan))
         for row in comparison.rows
         if row.error is None
     ]
     tiers = _tiers_shown(comparison)
     return {
         "pictures": pictures,
-        "width": round(drawing_width(layout)),
-        "least_width": round(drawing_width(layout) * SHRINK),
+        "width": round(drawing_width(plan.layout)),
+        "least_width": round(drawing_width(plan.layout) * SHRINK),
         "tiers": tiers,
         "switch_charts": [_safe(chart) for chart in (switch_chart(comparison),) if chart],
         "switches": any(row.metrics is not None and row.metrics.switches is not None for row in comparison.rows),

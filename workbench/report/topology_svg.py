@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from html import escape
 
@@ -19,7 +19,7 @@ from workbench.report.blocks import Block, Cell, Layout, pack
 from workbench.report.colours import JobColour, ink_on, job_colours
 from workbench.report.occupancy import Held, Occupancy
 
-__all__ = ["SHRINK", "Drawing", "draw_parts", "draw_topology", "drawing_width", "fit_text"]
+__all__ = ["SHRINK", "Drawing", "Plan", "draw_parts", "draw_topology", "drawing_width", "fit_text"]
 
 _LABEL_PX = 11.0
 _LEGEND_LINE = 19.0
@@ -87,15 +87,39 @@ def _since(before: tuple[tuple[str, str], ...], now: tuple[tuple[str, str], ...]
     return parts
 
 
-def draw_topology(
-    topology: Topology, who: Occupancy | None = None, title: str = "", layout: Layout | None = None
-) -> str:
+class Plan:
+    """A topology laid out, with what all pictures of it have in common.
+
+    Parameters
+    ----------
+    topology : Topology
+
+    Attributes
+    ----------
+    topology : Topology
+    layout : Layout
+    boxes, labels : tuple of (str, str)
+        Groups of a `Drawing`.
+    places : list of (Cell, str, str, str)
+        Each square with its label escaped and its corner's coordinates as texts.
+    """
+
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
+        self.layout = pack(topology)
+        blocks = [(topology.domain_name(b.domain), b) for b in self.layout.blocks()]
+        self.boxes = tuple((name, _frame(b, topology)) for name, b in blocks if b.domain >= 0)
+        self.labels = tuple((name, _block_label(b, topology)) for name, b in blocks if b.header)
+        self.places = [(cell, escape(cell.label), _n(cell.x), _n(cell.y)) for cell in self.layout.cells()]
+
+
+def draw_topology(topology: Topology, who: Occupancy | None = None, title: str = "", plan: Plan | None = None) -> str:
     """`draw_parts` as one ``<svg>`` element."""
-    return str(draw_parts(topology, who, title, layout))
+    return str(draw_parts(topology, who, title, plan))
 
 
 def draw_parts(
-    topology: Topology, who: Occupancy | None = None, title: str = "", layout: Layout | None = None
+    topology: Topology, who: Occupancy | None = None, title: str = "", plan: Plan | None = None
 ) -> Drawing:
     """Draw a topology.
 
@@ -106,8 +130,8 @@ def draw_parts(
         Colours the nodes by the jobs on them; without it the squares are empty.
     title : str
         Heading; also the accessible name.
-    layout : Layout, optional
-        Of this topology, where several pictures share it; `pack(topology)` by default.
+    plan : Plan, optional
+        Of this topology, where several pictures share it.
 
     Returns
     -------
@@ -115,7 +139,8 @@ def draw_parts(
         Groups: the boxes, their labels, the squares. All text escaped. Same input, same bytes.
     """
     who = who or Occupancy()
-    layout = layout or pack(topology)
+    plan = plan or Plan(topology)
+    layout = plan.layout
     colours = job_colours(len(who.jobs))
     key = (
         "tw" + hashlib.sha256(repr((title, topology.node_names, topology.domain_names, who)).encode()).hexdigest()[:10]
@@ -140,7 +165,7 @@ def draw_parts(
         )
     before.append(f"<g transform='translate(1 {_n(head)})'>")
     before.append("<g class='tw-blocks' stroke='currentColor' stroke-opacity='.45' fill-opacity='.035'>")
-    look = _looks(who)
+    look = _looks(who, layout.cell, colours, key)
     return Drawing(
         (
             "".join(before),
@@ -150,9 +175,9 @@ def draw_parts(
             "</svg>",
         ),
         (
-            tuple((topology.domain_name(b.domain), _frame(b, topology)) for b in layout.blocks() if b.domain >= 0),
-            tuple((topology.domain_name(b.domain), _block_label(b, topology)) for b in layout.blocks() if b.header),
-            tuple((cell.label, _cell(cell, look(cell.nodes), who, colours, key)) for cell in layout.cells()),
+            plan.boxes,
+            plan.labels,
+            tuple((place[0].label, _cell(place, look(place[0].nodes), who, colours, key)) for place in plan.places),
         ),
     )
 
@@ -215,68 +240,87 @@ def _block_label(block: Block, topology: Topology) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What a square shows of its nodes, wherever it stands: facts after its name, jobs there, parts of the square."""
+    """What a square shows of its nodes, wherever it stands.
+
+    Attributes
+    ----------
+    facts : str
+        After its name.
+    jobs : str
+        Numbers of the jobs there.
+    parts : tuple of (float, str)
+        Its rectangles: pixels from its left edge, and all but where it stands.
+    ground : str, optional
+        The colour behind its name; None where that is the page's own.
+    """
 
     facts: str
     jobs: str
-    shares: tuple[tuple[int, float], ...]
+    parts: tuple[tuple[float, str], ...]
+    ground: str | None
 
 
-def _looks(who: Occupancy) -> Callable[[tuple[int, ...]], _Look]:
+def _looks(
+    who: Occupancy, size: float, colours: Sequence[JobColour], key: str
+) -> Callable[[tuple[int, ...]], _Look]:
     """The look of a square with these nodes. Most nodes of a cluster are in the same few states."""
-    known: dict[tuple[object, ...], _Look] = {}
+    known: dict[object, _Look] = {}
+    held, n_gpus, n_busy = who.held, who.n_gpus, who.n_busy
 
     def look(nodes: tuple[int, ...]) -> _Look:
-        if len(nodes) > 1:
-            return _look(nodes, who)
-        node = nodes[0]
-        state = (*who.held.get(node, ()), who.n_gpus.get(node, 0), who.n_busy.get(node, 0))
+        state: object = nodes
+        if len(nodes) == 1:
+            node = nodes[0]
+            state = (tuple(held.get(node, ())), n_gpus.get(node, 0), n_busy.get(node, 0))
         if state not in known:
-            known[state] = _look(nodes, who)
+            known[state] = _look(nodes, who, size, colours, key)
         return known[state]
 
     return look
 
 
-def _look(nodes: tuple[int, ...], who: Occupancy) -> _Look:
+def _look(nodes: tuple[int, ...], who: Occupancy, size: float, colours: Sequence[JobColour], key: str) -> _Look:
     jobs = sorted({entry.job for node in nodes for entry in who.held.get(node, ())})
     facts = escape("; ".join(_facts(nodes, who)))
-    return _Look(f": {facts}" if facts else "", " ".join(map(str, jobs)), tuple(_shares(nodes, who)))
+    shares = _shares(nodes, who)
+    used = sum(share for _, share in shares)
+    parts = [(0.0, _part(size, 1.0, None))] if used < 0.999 else []
+    at = 0.0
+    for job, share in shares:
+        parts.append((at * size, _part(size, share, "running" if job < 0 else _fill(job, colours, key))))
+        at += share
+    whole = len(shares) == 1 and shares[0][0] >= 0 and used > 0.9
+    ground = colours[shares[0][0]].colour if whole else None
+    return _Look(f": {facts}" if facts else "", " ".join(map(str, jobs)), tuple(parts), ground)
 
 
-def _cell(cell: Cell, look: _Look, who: Occupancy, colours: Sequence[JobColour], key: str) -> str:
-    # Names by which a page links the same place in several pictures.
-    label = escape(cell.label)
-    begin = f"<g data-cell='{label}' data-jobs='{look.jobs}'><title>{label}{look.facts}</title>"
-    one = cell.nodes[0] if len(cell.nodes) == 1 else None
-    gpus = who.gpus.get(one, ()) if one is not None else ()
+def _cell(
+    place: tuple[Cell, str, str, str], look: _Look, who: Occupancy, colours: Sequence[JobColour], key: str
+) -> str:
+    cell, label, x, y = place
+    gpus = who.gpus.get(cell.nodes[0], ()) if who.gpus and len(cell.nodes) == 1 else ()
+    slots = ""
     if gpus and cell.size >= _GPU_CELL and len(gpus) <= _GPUS_SHOWN:
         slots = _slots(cell, gpus, who, colours, key)
-        return f"{begin}{_square(cell, 0.0, 1.0, None)}{_name(cell, None)}{slots}</g>"
-    if not look.shares:
-        return f"{begin}{_square(cell, 0.0, 1.0, None)}{_name(cell, None)}</g>"
-    used = sum(share for _, share in look.shares)
-    parts = [_square(cell, 0.0, 1.0, None)] if used < 0.999 else []
-    at = 0.0
-    for job, share in look.shares:
-        parts.append(_square(cell, at, share, "running" if job < 0 else _fill(job, colours, key)))
-        at += share
-    first = look.shares[0][0]
-    ink = colours[first].colour if len(look.shares) == 1 and first >= 0 and used > 0.9 else None
-    return f"{begin}{''.join(parts)}{_name(cell, ink)}</g>"
+        look = replace(look, parts=((0.0, _part(cell.size, 1.0, None)),), ground=None)
+    parts = "".join(
+        [f"<rect x='{_n(cell.x + offset) if offset else x}' y='{y}' {rest}" for offset, rest in look.parts]
+    )
+    # The names are those by which a page links the same place in several pictures.
+    return (
+        f"<g data-cell='{label}' data-jobs='{look.jobs}'><title>{label}{look.facts}</title>"
+        f"{parts}{_name(cell, look.ground)}{slots}</g>"
+    )
 
 
-def _square(cell: Cell, at: float, share: float, fill: str | None) -> str:
-    """A part of the square from left to right; without a fill it is free, `running` is what ran before."""
+def _part(size: float, share: float, fill: str | None) -> str:
+    """A part of a square, all but its place; without a fill it is free, `running` is what ran before."""
     paint = f"fill='{fill}'"
     if fill is None:
         paint = "fill-opacity='.06'"
     elif fill == "running":
         paint = "fill-opacity='.4'"
-    return (
-        f"<rect x='{_n(cell.x + at * cell.size)}' y='{_n(cell.y)}' width='{_n(max(share * cell.size, 1.5))}' "
-        f"height='{_n(cell.size)}' {paint}/>"
-    )
+    return f"width='{_n(max(share * size, 1.5))}' height='{_n(size)}' {paint}/>"
 
 
 def _name(cell: Cell, ground: str | None) -> str:

@@ -6,11 +6,10 @@ from typing import Any
 
 from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.model.placement import Placement, Refusal
-from workbench.report.blocks import Layout, pack
 from workbench.report.charts import bottleneck_chart, switch_chart, tier_chart
 from workbench.report.colours import job_colours
 from workbench.report.occupancy import occupancy
-from workbench.report.topology_svg import Drawing, draw_parts
+from workbench.report.topology_svg import Drawing, Plan, draw_parts
 
 __all__ = ["comparison_view", "picture_after", "pictures"]
 
@@ -40,21 +39,21 @@ def comparison_view(comparison: Comparison) -> dict[str, Any]:
 
 def pictures(comparison: Comparison) -> list[Drawing | None]:
     """One per policy, after all its decisions; None where it raised."""
-    layout = pack(comparison.snapshot.topology)
+    plan = Plan(comparison.snapshot.topology)
     return [
-        None if row.error is not None else picture_after(comparison, i, len(row.decisions), layout)
+        None if row.error is not None else picture_after(comparison, i, len(row.decisions), plan)
         for i, row in enumerate(comparison.rows)
     ]
 
 
-def picture_after(comparison: Comparison, policy: int, steps: int, layout: Layout | None = None) -> Drawing:
+def picture_after(comparison: Comparison, policy: int, steps: int, plan: Plan | None = None) -> Drawing:
     """The topology after a policy's first decisions; jobs have the colours of the whole run."""
     row = comparison.rows[policy]
     placed = [d.result for d in row.decisions[:steps] if isinstance(d.result, Placement)]
     jobs = [gang.key for gang in comparison.gangs]
     snapshot = comparison.snapshot
     title = row.policy if steps >= len(row.decisions) else f"{row.policy}, after {steps} of {len(row.decisions)}"
-    return draw_parts(snapshot.topology, occupancy(placed, snapshot, jobs), title, layout)
+    return draw_parts(snapshot.topology, occupancy(placed, snapshot, jobs), title, plan)
 
 
 def _row_view(row: ComparisonRow) -> dict[str, Any]:
