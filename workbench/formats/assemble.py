@@ -63,9 +63,10 @@ def assemble(
     )
     ordered = [nodes[name] for name in topology.node_names]
     workload = read_workload(cluster)
-    columns = resource_columns(name for node in ordered for name in node.allocatable)
+    columns = resource_columns(set().union(*(node.allocatable for node in ordered)))
     allocatable = _allocatable(ordered, columns, gaps)
-    total = _gpu_masks(ordered, cluster.devices, gaps)
+    gpu_columns = [i for i, name in enumerate(columns) if is_gpu_resource(name)]
+    total = _gpu_masks(ordered, allocatable[:, gpu_columns].sum(axis=1).tolist(), cluster.devices, gaps)
     index = {name: i for i, name in enumerate(topology.node_names)}
     running, free, assumed = running_pods(workload.holding, index, total, workload.queues, workload.labels)
     gaps += assumed
@@ -113,38 +114,31 @@ def _nodes_of_members(cluster: ClusterObjects, gaps: list[str]) -> dict[str, Nod
 
 
 def _allocatable(nodes: Sequence[Node], columns: tuple[str, ...], gaps: list[str]) -> Longs:
-    position = {name: i for i, name in enumerate(columns)}
-    rows = []
-    for node in nodes:
-        row = [0] * len(columns)
-        for name, amount in node.allocatable.items():
-            row[position[name]] = amount
-        rows.append(row)
-    allocatable = np.array(rows, dtype=np.int64).reshape(len(nodes), len(columns))
-    without_pods = np.array([PODS not in node.allocatable for node in nodes], dtype=np.bool_)
-    allocatable[without_pods, position[PODS]] = UNLIMITED
+    offered = [node.allocatable for node in nodes]
+    allocatable = np.empty((len(nodes), len(columns)), dtype=np.int64)
+    for i, name in enumerate(columns):
+        allocatable[:, i] = [amounts.get(name, 0) for amounts in offered]
+    without_pods = np.array([PODS not in amounts for amounts in offered], dtype=np.bool_)
+    allocatable[without_pods, columns.index(PODS)] = UNLIMITED
     if without_pods.any():
         gaps.append(f"{int(without_pods.sum())} nodes do not say how many pods they take: no limit")
-    empty = sum(not node.allocatable for node in nodes)
+    empty = sum(not amounts for amounts in offered)
     if empty:
         gaps.append(f"{empty} nodes report neither allocatable nor capacity: they offer nothing")
     return allocatable
 
 
-def _gpu_masks(nodes: Sequence[Node], devices: Mapping[str, Device], gaps: list[str]) -> list[int]:
-    masks = []
+def _gpu_masks(
+    nodes: Sequence[Node], counted: Sequence[int], devices: Mapping[str, Device], gaps: list[str]
+) -> list[int]:
+    masks = [(1 << count) - 1 for count in counted]
     differing = 0
-    for node in nodes:
-        counted = sum(amount for name, amount in node.allocatable.items() if is_gpu_resource(name))
+    for i, node in enumerate(nodes if devices else ()):
         device = devices.get(node.name)
         if device is None:
-            masks.append((1 << counted) - 1)
             continue
-        mask = 0
-        for minor in device.healthy_gpus:
-            mask |= 1 << minor
-        differing += mask.bit_count() != counted
-        masks.append(mask)
+        masks[i] = sum(1 << minor for minor in set(device.healthy_gpus))
+        differing += masks[i].bit_count() != counted[i]
     if differing:
         gaps.append(f"on {differing} nodes the Device lists another number of healthy GPUs than the Node offers")
     return masks
@@ -159,15 +153,13 @@ def _matrices(
 ) -> tuple[tuple[BandwidthMatrix, ...], list[int]]:
     known: list[BandwidthMatrix] = []
     numbers: dict[BandwidthMatrix, int] = {}
-    node_matrix = []
-    for node in nodes:
+    node_matrix = [-1] * len(nodes)
+    for i, node in enumerate(nodes if devices else ()):
         device = devices.get(node.name)
-        number = -1
         if device is not None and device.bandwidth is not None:
-            number = numbers.setdefault(device.bandwidth, len(known))
-            if number == len(known):
+            node_matrix[i] = numbers.setdefault(device.bandwidth, len(known))
+            if node_matrix[i] == len(known):
                 known.append(device.bandwidth)
-        node_matrix.append(number)
     for pattern, matrix in given:
         search = compile_pattern(pattern).search
         matched = [i for i, node in enumerate(nodes) if gpu_masks[i] and search(node.name) is not None]

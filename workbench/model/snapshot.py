@@ -99,7 +99,9 @@ class RunningPod:
 
 def gpu_words(masks: Sequence[int], least: int = 1) -> Words:
     """GPU masks as rows of little-endian 64-bit words, as wide as the widest needs (at least `least` words)."""
-    width = max([least, *((m.bit_length() + 63) // 64 for m in masks)])
+    width = max(least, (max(masks, default=0).bit_length() + 63) // 64)
+    if width == 1:
+        return np.array(masks, dtype=np.uint64).reshape(len(masks), 1)
     raw = b"".join(m.to_bytes(8 * width, "little") for m in masks)
     return np.frombuffer(raw, dtype="<u8").reshape(len(masks), width).astype(np.uint64)
 

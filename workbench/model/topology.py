@@ -73,9 +73,14 @@ class DomainSpec:
     tier_name: str = ""
 
 
+def _byte_order(names: Sequence[str]) -> list[int]:
+    """Positions of names in byte order: that of UTF-8 is that of code points, by which Python compares."""
+    return sorted(range(len(names)), key=names.__getitem__)
+
+
 def name_ranks(names: Sequence[str]) -> Ints:
     """Rank of each name in byte order of its UTF-8 form, as int32; the tie-break of every choice (decision 5)."""
-    order = sorted(range(len(names)), key=lambda i: names[i].encode())
+    order = _byte_order(names)
     ranks = np.empty(len(names), dtype=np.int32)
     ranks[order] = np.arange(len(names), dtype=np.int32)
     ranks.flags.writeable = False
@@ -146,13 +151,17 @@ class Topology(Displayed):
             `node_names` is generally in another order than given: see the class.
         """
         specs = sorted(domains, key=lambda s: s.name.encode())
-        sets = [np.unique(np.asarray(s.nodes, dtype=np.int32)) for s in specs]
-        order, laminar = _depth_first(node_names, specs, sets)
-        position = np.empty(len(node_names), dtype=np.int32)
-        position[order] = np.arange(len(node_names), dtype=np.int32)
+        n = max(len(node_names), 1)
+        # All sets in one array, as domain * n + node: a numpy call per domain would be most of the time.
+        given = [np.asarray(s.nodes, dtype=np.int64) + j * n for j, s in enumerate(specs)]
+        domain, node = np.divmod(np.unique(np.concatenate(given)) if given else np.zeros(0, dtype=np.int64), n)
+        sizes = np.bincount(domain, minlength=len(specs))
+        order, laminar = _depth_first(node_names, domain, node, sizes)
+        position = np.empty(len(node_names), dtype=np.int64)
+        position[order] = np.arange(len(node_names))
         index = {s.name: j for j, s in enumerate(specs)}
-        members = [np.sort(position[nodes]) for nodes in sets]
-        start = np.concatenate([[0], np.cumsum([len(m) for m in members])]).astype(np.int64)
+        members = np.sort(domain * n + position[node]) % n
+        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         names = tuple(node_names[i] for i in order)
         return cls(
             node_names=names,
@@ -161,7 +170,7 @@ class Topology(Displayed):
             parent=_frozen(np.array([index[s.parent] if s.parent else -1 for s in specs], dtype=np.int32)),
             tier=_frozen(np.array([s.tier for s in specs], dtype=np.int32)),
             member_start=_frozen(start),
-            member_nodes=_frozen(np.concatenate(members) if members else np.zeros(0, dtype=np.int32)),
+            member_nodes=_frozen(members.astype(np.int32)),
             node_rank=name_ranks(names),
             domain_rank=_frozen(np.arange(len(specs), dtype=np.int32)),
             laminar=laminar,
@@ -426,56 +435,49 @@ def _frozen(array: npt.NDArray[T]) -> npt.NDArray[T]:
     return array
 
 
-def _depth_first(
-    node_names: Sequence[str], specs: Sequence[DomainSpec], sets: Sequence[Ints]
-) -> tuple[list[int], bool]:
+def _depth_first(node_names: Sequence[str], domain: Longs, node: Longs, sizes: Longs) -> tuple[list[int], bool]:
     """Order of nodes in which nested or disjoint domains are intervals, and whether they are nested or disjoint.
 
     Each node gets the path of domains that hold it, largest first (equal sets by name); sorting nodes by path, then
-    name, walks the forest depth-first, whatever the parent pointers say.
+    name, walks the forest depth-first, whatever the parent pointers say. `domain` and `node` are the members, by domain.
     """
-    n = len(node_names)
-    by_name = sorted(range(n), key=lambda i: node_names[i].encode())
+    n, d = len(node_names), len(sizes)
+    by_name = _byte_order(node_names)
     rank = np.empty(n, dtype=np.int64)
     rank[by_name] = np.arange(n)
-    if not specs:
+    if not d:
         return by_name, True
-    sizes = np.array([len(s) for s in sets], dtype=np.int64)
-    largest_first = np.lexsort((np.arange(len(specs)), -sizes))
-    seniority = np.empty(len(specs), dtype=np.int64)
-    seniority[largest_first] = np.arange(len(specs))
-    nodes = np.concatenate(sets) if sizes.sum() else np.zeros(0, dtype=np.int32)
-    owners = np.repeat(seniority, sizes)
-    pairs = np.lexsort((owners, nodes))
-    nodes, owners = nodes[pairs], owners[pairs]
+    largest_first = np.lexsort((np.arange(d), -sizes))
+    seniority = np.empty(d, dtype=np.int64)
+    seniority[largest_first] = np.arange(d)
+    owners = seniority[domain]
+    pairs = np.lexsort((owners, node))
+    nodes, owners = node[pairs], owners[pairs]
     depth = np.bincount(nodes, minlength=n)
     first = np.concatenate([[0], np.cumsum(depth)])[:-1]
     column = np.arange(len(nodes)) - first[nodes]
-    path = np.full((n, int(depth.max(initial=0)) + 1), len(specs), dtype=np.int64)
+    path = np.full((n, int(depth.max(initial=0)) + 1), d, dtype=np.int64)
     path[nodes, column] = owners
     order = np.lexsort((rank, *path.T[::-1]))
-    laminar = _nested_or_disjoint(order, sets, sizes, largest_first)
-    return (order.tolist(), True) if laminar else (by_name, False)
+    position = np.empty(n, dtype=np.int64)
+    position[order] = np.arange(n)
+    return (order.tolist(), True) if _nested_or_disjoint(position[node], sizes) else (by_name, False)
 
 
-def _nested_or_disjoint(
-    order: npt.NDArray[np.intp], sets: Sequence[Ints], sizes: Longs, largest_first: npt.NDArray[np.intp]
-) -> bool:
-    position = np.empty(len(order), dtype=np.int64)
-    position[order] = np.arange(len(order))
+def _nested_or_disjoint(position: Longs, sizes: Longs) -> bool:
+    """Whether each domain is an interval of positions, and any two are nested or disjoint."""
+    full = sizes > 0
+    if not full.any():
+        return True
+    start = (np.cumsum(sizes) - sizes)[full]
+    low, high = np.minimum.reduceat(position, start), np.maximum.reduceat(position, start) + 1
+    if (high - low != sizes[full]).any():
+        return False
     open_ends: list[int] = []
-    spans = []
-    for j in largest_first:
-        if sizes[j]:
-            at = position[sets[j]]
-            low, high = int(at.min()), int(at.max()) + 1
-            if high - low != sizes[j]:
-                return False
-            spans.append((low, -high))
-    for low, negative_high in sorted(spans):
-        while open_ends and open_ends[-1] <= low:
+    for begin, negative_end in sorted(zip(low.tolist(), (-high).tolist())):
+        while open_ends and open_ends[-1] <= begin:
             open_ends.pop()
-        if open_ends and -negative_high > open_ends[-1]:
+        if open_ends and -negative_end > open_ends[-1]:
             return False
-        open_ends.append(-negative_high)
+        open_ends.append(-negative_end)
     return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from workbench.model.bandwidth import MAX_GPUS
@@ -41,6 +42,11 @@ class Node:
     @property
     def name(self) -> str:
         return self.metadata.name
+
+    @cached_property
+    def n_gpus(self) -> int:
+        """GPUs of all kinds that it offers."""
+        return sum(amount for name, amount in self.allocatable.items() if is_gpu_resource(name))
 
 
 def read_node(data: Mapping[str, Any]) -> Node:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from operator import attrgetter
 
 from workbench.model.resources import is_gpu_resource
 from workbench.objects.hypernode import HyperNode, Member
@@ -141,7 +142,7 @@ def nodes_of(draft: Draft, only_reachable: bool = False) -> list[Node]:
         Cordon what a failed node, switch or link cuts off: a scheduler puts nothing there.
     """
     cut = _cut_off(draft) if only_reachable else set()
-    drawn = sorted((item for item in draft if item.kind == "node"), key=lambda item: item.name.encode())
+    drawn = sorted((item for item in draft if item.kind == "node"), key=attrgetter("name"))
     return [_as_node(item, item.cordoned or item.id in cut) for item in drawn]
 
 
@@ -202,7 +203,7 @@ def _node(item_id: int, read: Node, parent: int) -> Item:
         "node",
         read.name,
         parent,
-        gpus=sum(amount for name, amount in read.allocatable.items() if is_gpu_resource(name)),
+        gpus=read.n_gpus,
         labels=read.metadata.labels,
         cordoned=read.unschedulable,
         node=read,
@@ -237,9 +238,9 @@ def _annotations(metadata: Metadata, item: Item) -> Mapping[str, str]:
 
 def _allocatable(read: Node, gpus: int) -> Mapping[str, int]:
     given = read.allocatable
-    counted = [name for name in given if is_gpu_resource(name)]
-    if sum([given[name] for name in counted]) == gpus:
+    if read.n_gpus == gpus:
         return given
+    counted = [name for name in given if is_gpu_resource(name)]
     # Another number of GPUs than was read: the first kind of GPU takes the change.
     kept = {name: amount for name, amount in given.items() if name not in counted}
     return {**kept, (counted or [_GPU])[0]: gpus} if gpus else kept

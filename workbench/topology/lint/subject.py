@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Problem, Topology
 from workbench.objects.hypernode import HyperNode, Member
@@ -113,7 +112,7 @@ class Subject:
     @cached_property
     def gpus(self) -> list[int]:
         """GPUs and NPUs of each node."""
-        return [sum(n for key, n in node.allocatable.items() if is_gpu_resource(key)) for node in self.nodes.values()]
+        return [node.n_gpus for node in self.nodes.values()]
 
     @cached_property
     def index(self) -> NameIndex:
