@@ -141,8 +141,8 @@ def _gpus_of(
     n_total = np.bitwise_count(snapshot.gpu_total).sum(axis=1)
     busy = snapshot.gpu_total & ~snapshot.gpu_free
     n_busy = np.bitwise_count(busy).sum(axis=1)
-    totals = {i: int(n) for i, n in enumerate(n_total) if n}
-    in_use = {i: int(n) for i, n in enumerate(n_busy) if n}
+    totals = {i: n for i, n in enumerate(n_total.tolist()) if n}
+    in_use = {i: n for i, n in enumerate(n_busy.tolist()) if n}
     if snapshot.n_nodes > GPUS_SHOWN_UP_TO_NODES:
         return totals, in_use, {}, {}
     return (

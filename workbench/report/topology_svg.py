@@ -303,13 +303,14 @@ def _cell(
     if gpus and cell.size >= _GPU_CELL and len(gpus) <= _GPUS_SHOWN:
         slots = _slots(cell, gpus, who, colours, key)
         look = replace(look, parts=((0.0, _part(cell.size, 1.0, None)),), ground=None)
-    parts = "".join(
-        [f"<rect x='{_n(cell.x + offset) if offset else x}' y='{y}' {rest}" for offset, rest in look.parts]
-    )
+    first, *others = look.parts
+    parts = f"<rect x='{x}' y='{y}' {first[1]}"
+    for offset, rest in others:
+        parts += f"<rect x='{_n(cell.x + offset)}' y='{y}' {rest}"
+    name = _name(cell, look.ground) if cell.size >= _NAMED_CELL else ""
     # The names are those by which a page links the same place in several pictures.
     return (
-        f"<g data-cell='{label}' data-jobs='{look.jobs}'><title>{label}{look.facts}</title>"
-        f"{parts}{_name(cell, look.ground)}{slots}</g>"
+        f"<g data-cell='{label}' data-jobs='{look.jobs}'><title>{label}{look.facts}</title>{parts}{name}{slots}</g>"
     )
 
 
@@ -324,7 +325,7 @@ def _part(size: float, share: float, fill: str | None) -> str:
 
 
 def _name(cell: Cell, ground: str | None) -> str:
-    if cell.size < _NAMED_CELL or len(cell.nodes) > 1:
+    if len(cell.nodes) > 1:
         return ""
     font = min(_LABEL_PX, cell.size / 4.2)
     text = fit_text(cell.label, cell.size - 3.0, font)
