@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -23,6 +24,9 @@ from workbench.widgets.panel import STATIC, Panel
 from workbench.widgets.worker import Worker
 
 __all__ = ["PlacementComparer"]
+
+#: How far a run is, is told from then on; before, a page that wants to know asks.
+_UNTOLD_S = 0.2
 
 
 class PlacementComparer(Panel):
@@ -51,6 +55,7 @@ class PlacementComparer(Panel):
         "jobs": "_jobs",
         "form": "_form",
         "cancel": "_cancel",
+        "progress": "_how_far",
         "step": "_step",
         "explain": "_explain",
         "export": "_export",
@@ -75,6 +80,7 @@ class PlacementComparer(Panel):
             make_policy(name, parameters)
         self.comparison: Comparison | None = None
         self._ran: Sequence[tuple[str, Mapping[str, Any]]] = ()
+        self._progress: dict[str, Any] = {}
         #: Number of the last result, and its pictures, as every open page has them.
         self._number = 0
         self._shown: Sequence[Drawing | None] = ()
@@ -153,6 +159,7 @@ class PlacementComparer(Panel):
             self.tell("nothing", {"missing": missing})
             return
         chosen = [(name, dict(parameters)) for name, parameters in self._chosen]
+        self._progress = {"done": 0, "policy": chosen[0][0]}
         self.tell("began", {"total": len(chosen)})
         self._worker.start(lambda current: self._compare(gangs, cluster, chosen, current))
 
@@ -186,9 +193,15 @@ class PlacementComparer(Panel):
         chosen: Sequence[tuple[str, Mapping[str, Any]]],
         current: Callable[[], bool],
     ) -> None:
+        began = time.monotonic()
+
         def progress(done: int, total: int, name: str) -> None:
-            if current():
-                self.tell("progress", {"done": done, "total": total, "policy": name})
+            if not current():
+                return
+            self._progress = {"done": done, "policy": name}
+            # A message hands the interpreter to the thread that sends it, and most runs end before it comes back.
+            if time.monotonic() - began > _UNTOLD_S:
+                self.tell("progress", self._progress)
 
         try:
             policies = [make_policy(name, parameters) for name, parameters in chosen]
@@ -250,6 +263,9 @@ class PlacementComparer(Panel):
 
     def _cancel(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"cancelled": self.cancel()}
+
+    def _how_far(self, body: dict[str, Any]) -> dict[str, Any]:
+        return self._progress
 
     def _compared(self) -> Comparison:
         if self.comparison is None:

@@ -165,24 +165,24 @@ function render(context) {
   // Most runs end before anybody could read how far they are; a bar that comes and goes moves everything below it.
   const UNSEEN_MS = 200;
   let slow = 0;
-  let running = "";
 
   panel.on("began", ({ total }) => {
     progress.max = total;
     progress.value = 0;
     root.dataset.running = "1";
     clearTimeout(slow);
-    slow = setTimeout(() => {
+    slow = setTimeout(async () => {
       progress.hidden = cancel.hidden = false;
-      status.textContent = running;
+      const known = await panel.ask("progress").catch(() => undefined);
+      if (known !== undefined && !progress.hidden) showProgress(known);
     }, UNSEEN_MS);
   });
   panel.on("choices", (state) => offer(state.choices));
-  panel.on("progress", ({ done, policy }) => {
+  panel.on("progress", (known) => progress.hidden || showProgress(known));
+  function showProgress({ done, policy }) {
     progress.value = done;
-    running = policy;
-    if (!progress.hidden) status.textContent = running;
-  });
+    status.textContent = policy;
+  }
   function ended(text) {
     clearTimeout(slow);
     progress.hidden = cancel.hidden = true;
