@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ WHOLE_TEXT = 1_500
 
 #: Findings of the linter that the page lists; the others are counted.
 MOST_FINDINGS = 200
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class TopologyEditor(Panel):
@@ -195,8 +198,14 @@ class TopologyEditor(Panel):
     def _edit(self, op: dict[str, Any]) -> dict[str, Any]:
         label, changes = changes_of(self.draft, op, self._clipboard)
         made = self.history.do(label, changes)
-        self._spread(made)
-        return {"made": [change.id for change in made if change.before is None]}
+        new = [change.id for change in made if change.before is None]
+        told: dict[str, Any] = {}
+        if new and op.get("select_in") is not None:
+            # Told with the patch: the view draws once, and need not ask for the selection that it will have.
+            self.selection = [self.draft[new[0]].name]
+            told = {"view": op["select_in"], "selected": new[:1]}
+        self._spread(made, told=told)
+        return {"made": new}
 
     def _undo(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"done": self.undo()}
@@ -311,8 +320,8 @@ class TopologyEditor(Panel):
         for told in self.changed:
             told()
 
-    def _spread(self, changes: Sequence[Change], but_text: bool = False) -> bool:
-        """Tell every view what changed, and write it into the text."""
+    def _spread(self, changes: Sequence[Change], but_text: bool = False, told: Mapping[str, Any] = _NOTHING) -> bool:
+        """Tell every view what changed, and write it into the text; `told` goes with it."""
         if not changes:
             return False
         if not but_text:
@@ -323,6 +332,7 @@ class TopologyEditor(Panel):
                 "set": [change.after.to_dict() for change in changes if change.after is not None],
                 "gone": [change.id for change in changes if change.after is None],
                 **self._marks(),
+                **told,
             },
         )
         self._notify()

@@ -1,6 +1,6 @@
 // The drawing: Cytoscape holds only what is visible, at the places that layout.js gives.
 import cytoscape from "cytoscape";
-import { SYMBOL, WITH_GPUS, drawFarNodesPlainly } from "./far.js";
+import { SYMBOL, WITH_GPUS, drawFarNodesPlainly, drawInOrder, position } from "./far.js";
 import { ROOT } from "./items.js";
 import { CELL, labelWidth, layout, switchAt } from "./layout.js";
 import { Links } from "./links.js";
@@ -62,6 +62,8 @@ export class Canvas {
     this.findings = new Map();
     // Cytoscape's node of each drawn item, and what its data were made from.
     this.nodes = new Map();
+    // Which of them are selected: Cytoscape would look at each.
+    this.selected = new Set();
     this.madeFrom = new Map();
     // A notebook is scrolled past the drawing; the wheel is for zooming once the drawing was clicked, or with Ctrl.
     // Registered before Cytoscape's own listener, which captures, too.
@@ -80,6 +82,7 @@ export class Canvas {
     };
     dress();
     drawFarNodesPlainly(this.cy, () => this.colours);
+    drawInOrder(this.cy);
     this.resizing = new ResizeObserver(() => this.cy.resize());
     this.resizing.observe(element);
     // Cytoscape remembers where on the page it stands; an output that grows above it moves it without an event.
@@ -106,7 +109,8 @@ export class Canvas {
       quiet = false;
     };
     let waiting = 0;
-    cy.on("select unselect", () => {
+    cy.on("select unselect", ({ type, target }) => {
+      this.selected[type === "select" ? "add" : "delete"](Number(target.id()));
       if (quiet) return;
       // One message for a box of many items.
       clearTimeout(waiting);
@@ -155,14 +159,15 @@ export class Canvas {
   }
 
   selection() {
-    return this.cy.$("node:selected").map((node) => Number(node.id()));
+    return [...this.selected];
   }
 
   /** Select exactly these of the drawn items, without telling anybody. */
   choose(ids) {
+    const wanted = new Set(ids);
     this.quietly(() => {
       this.cy.batch(() => {
-        this.cy.$(":selected").unselect();
+        for (const id of [...this.selected]) if (!wanted.has(id)) this.nodes.get(id)?.unselect();
         for (const id of ids) this.nodes.get(id)?.select();
       });
     });
@@ -196,6 +201,7 @@ export class Canvas {
         if (wanted.has(id)) continue;
         cy.remove(node);
         nodes.delete(id);
+        this.selected.delete(id);
         this.madeFrom.delete(id);
       }
       const added = [];
@@ -205,7 +211,7 @@ export class Canvas {
         if (node === undefined) added.push({ group: "nodes", data: this.dataOf(items.get(id)), position: { x, y } });
         else {
           if (this.isNew(id)) set(node, this.dataOf(items.get(id)));
-          const now = node.position();
+          const now = position(node);
           if (now.x !== x || now.y !== y) node.position({ x, y });
         }
       }
@@ -239,6 +245,10 @@ export class Canvas {
     return [...fans.values()];
   }
 
+  get size() {
+    return this.nodes.size;
+  }
+
   /** What is drawn, as values: data and place of every node, and every link. */
   shown() {
     const nodes = [...this.nodes.values()].map((node) => ({ ...node.data(), ...node.position() }));
@@ -250,6 +260,7 @@ export class Canvas {
   drawAfresh() {
     this.cy.remove(this.cy.nodes());
     this.nodes.clear();
+    this.selected.clear();
     this.madeFrom.clear();
     this.draw();
   }

@@ -15,6 +15,8 @@ function render(context) {
   const panel = openPanel(context, "editor");
   const { root, attempt, say } = panel;
   const items = new Items();
+  // By this the kernel tells which view's edit it was.
+  const view = Math.floor(Math.random() * 2 ** 50);
   let revision = -1;
   let selected = [];
   let pane = null;
@@ -79,6 +81,9 @@ function render(context) {
     return attempt("edit", op);
   }
 
+  /** An edit that adds; this view selects the first new item, in the same picture that shows it first. */
+  const addAndSelect = (op) => edit({ ...op, select_in: view });
+
   function select(ids) {
     const before = selected.join();
     selected = ids.filter((id) => items.get(id) !== undefined);
@@ -104,8 +109,7 @@ function render(context) {
     undo.title = back ? `undo ${back} (Ctrl+Z)` : "nothing to undo";
     redo.disabled = !forth;
     redo.title = forth ? `redo ${forth} (Ctrl+Shift+Z)` : "nothing to redo";
-    const switches = [...items.byId.values()].filter((item) => item.kind === "switch").length;
-    count.textContent = `${switches} HyperNodes, ${items.byId.size - switches} nodes`;
+    count.textContent = `${items.switches} HyperNodes, ${items.byId.size - items.switches} nodes`;
   }
 
   function opened(state) {
@@ -123,18 +127,26 @@ function render(context) {
   /** Tell tests and benchmarks what the picture shows by now. */
   function drawnTo() {
     root.dataset.revision = String(revision);
-    root.dataset.drawn = String(canvas.cy.nodes().length);
+    root.dataset.drawn = String(canvas.size);
     hint.hidden = items.byId.size > 0;
   }
 
   panel.on("patch", async (patch) => {
     // A patch that was missed (this view was being opened) is made up for by the whole state.
-    if (revision >= 0 && patch.revision > revision + 1) return opened(await attempt("state"));
+    const selects = patch.view === view;
+    if (revision >= 0 && patch.revision > revision + 1) {
+      opened(await attempt("state"));
+      return selects && show(patch.selected);
+    }
     if (patch.revision <= revision) return undefined;
     const first = items.byId.size === 0;
     items.apply(patch);
     if (patch.set.length > DRAWN_AT_FIRST) items.foldToFit(DRAWN_AT_FIRST);
     marks(patch);
+    if (selects) {
+      selected = patch.selected;
+      items.reveal(selected);
+    }
     canvas.draw();
     if (first || patch.set.length > 20) canvas.fit();
     canvas.choose(selected);
@@ -190,9 +202,8 @@ function render(context) {
   const parentForNew = (kind) => items.parentForNew(selected[0], kind);
 
   async function add(kind, parent = parentForNew(kind)) {
-    const made = await edit(kind === "switch" ? { op: "add_switches", parent, tier: parent === ROOT ? newTop() : undefined }
+    await addAndSelect(kind === "switch" ? { op: "add_switches", parent, tier: parent === ROOT ? newTop() : undefined }
       : { op: "add_nodes", parent, ...gpus() });
-    if (made?.made.length) show(made.made);
   }
 
   /** A first switch is drawn at tier 3, so that two tiers can be hung under it; another root stands as high as the first. */
@@ -249,14 +260,12 @@ function render(context) {
   async function pasteItems(event) {
     if (!copied) return;
     event.preventDefault();
-    const made = await edit({ op: "paste", parent: parentForNew("node") });
-    if (made?.made.length) show(made.made.slice(0, 1));
+    await addAndSelect({ op: "paste", parent: parentForNew("node") });
   }
 
   async function group() {
     if (selected.length === 0) return say("select what the new switch shall hold", "note");
-    const made = await edit({ op: "group", ids: selected });
-    return made?.made.length && show(made.made);
+    return addAndSelect({ op: "group", ids: selected });
   }
 
   function remove() {
@@ -280,7 +289,7 @@ function render(context) {
 
   function toggleFold(id) {
     if (!items.hasChildren(id)) return;
-    if (!items.folded.delete(id)) items.folded.add(id);
+    if (!items.unfold(id)) items.fold(id);
     canvas.draw();
     canvas.fit();
     drawnTo();
@@ -289,7 +298,7 @@ function render(context) {
   function foldLeaves() {
     for (const item of items.byId.values()) {
       if (item.kind === "switch" && items.hasChildren(item.id) && items.children(item.id).every((c) => c.kind === "node")) {
-        items.folded.add(item.id);
+        items.fold(item.id);
       }
     }
     canvas.draw();
@@ -299,12 +308,12 @@ function render(context) {
   function unfold() {
     const opened = items.nextFolded(selected.length > 0 ? selected : [ROOT]);
     const more = opened.reduce((sum, id) => sum + items.children(id).length, 0);
-    if (canvas.cy.nodes().length + more > DRAWN_AT_MOST) {
+    if (canvas.size + more > DRAWN_AT_MOST) {
       say(`${more} more items would be drawn, at most ${DRAWN_AT_MOST} are; select a switch and unfold that`, "note");
       return;
     }
-    for (const id of opened) items.folded.delete(id);
-    for (const id of opened) for (const child of items.children(id)) if (items.hasChildren(child.id)) items.folded.add(child.id);
+    for (const id of opened) items.unfold(id);
+    for (const id of opened) for (const child of items.children(id)) if (items.hasChildren(child.id)) items.fold(child.id);
     canvas.draw();
     canvas.choose(selected);
     canvas.fit(selected.flatMap((id) => [id, ...items.visible(id)]));

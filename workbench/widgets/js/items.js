@@ -9,6 +9,10 @@ export class Items {
     this.folded = new Set();
     this.sorted = new Map();
     this.sizes = new Map();
+    // Of layout.js: the block of each item, and where it stands.
+    this.blocks = new Map();
+    this.places = new Map();
+    this.switches = 0;
   }
 
   /** Replace everything by the columns of a state message. */
@@ -17,6 +21,9 @@ export class Items {
     this.childIds = new Map([[ROOT, new Set()]]);
     this.sorted.clear();
     this.sizes.clear();
+    this.blocks.clear();
+    this.places.clear();
+    this.switches = 0;
     for (const record of columns) this.set(record);
     for (const id of this.folded) if (!this.byId.has(id)) this.folded.delete(id);
   }
@@ -30,6 +37,7 @@ export class Items {
   set(record) {
     this.remove(record.id);
     this.byId.set(record.id, record);
+    if (record.kind === "switch") this.switches += 1;
     if (!this.childIds.has(record.parent)) this.childIds.set(record.parent, new Set());
     this.childIds.get(record.parent).add(record.id);
     this.forget(record.parent);
@@ -40,6 +48,9 @@ export class Items {
     if (old === undefined) return;
     this.childIds.get(old.parent)?.delete(id);
     this.byId.delete(id);
+    this.blocks.delete(id);
+    this.places.delete(id);
+    if (old.kind === "switch") this.switches -= 1;
     this.forget(old.parent);
   }
 
@@ -48,8 +59,21 @@ export class Items {
     this.sorted.delete(parent);
     for (let up = parent, steps = 0; up !== undefined && up !== ROOT && steps < 100; steps++) {
       this.sizes.delete(up);
+      this.blocks.delete(up);
       up = this.byId.get(up)?.parent;
     }
+    this.blocks.delete(ROOT);
+  }
+
+  fold(id) {
+    this.folded.add(id);
+    this.forget(id);
+  }
+
+  /** True where it was folded. */
+  unfold(id) {
+    this.forget(id);
+    return this.folded.delete(id);
   }
 
   get(id) {
@@ -154,7 +178,7 @@ export class Items {
     }
     let shown = this.byId.size;
     for (let depth = byDepth.length - 1; depth > 0 && shown > most; depth--) {
-      for (const id of byDepth[depth - 1]) if (this.hasChildren(id)) this.folded.add(id);
+      for (const id of byDepth[depth - 1]) if (this.hasChildren(id)) this.fold(id);
       shown -= byDepth[depth].length;
     }
   }
@@ -164,7 +188,7 @@ export class Items {
     let unfolded = false;
     for (const id of ids) {
       for (let up = this.byId.get(id)?.parent; up !== undefined && up !== ROOT; up = this.byId.get(up)?.parent) {
-        unfolded = this.folded.delete(up) || unfolded;
+        unfolded = (this.folded.has(up) && this.unfold(up)) || unfolded;
       }
     }
     return unfolded;

@@ -71,3 +71,32 @@ test("a patch moves, adds and removes", () => {
   assert.deepEqual(items.children(4).map((item) => item.id), [9, 3]);
   assert.equal(items.hasChildren(2), false);
 });
+
+test("a layout after edits and folds is that of the same items laid out anew", () => {
+  const items = fabric(6, 7);
+  layout(items);
+  const steps = [
+    () => items.set({ id: 90, kind: "node", name: "node-0-7", parent: 2 }),
+    () => items.fold(10),
+    () => items.set({ id: 91, kind: "node", name: "a-much-longer-name-than-all-others", parent: 10 }),
+    () => items.set({ ...items.get(91), parent: 2 }),
+    () => items.unfold(10),
+    () => items.set({ ...items.get(2), name: "leaf-9" }),
+    () => items.apply({ set: [{ id: 92, kind: "switch", name: "s", parent: ROOT, tier: 2 }, { ...items.get(10), parent: 92 }], gone: [91] }),
+    () => items.fold(92),
+    () => items.apply({ set: [], gone: items.children(2).map((item) => item.id) }),
+    () => items.reveal([items.children(10)[0].id]),
+  ];
+  for (const step of steps) {
+    step();
+    const places = layout(items);
+    const afresh = new Items();
+    afresh.folded = new Set(items.folded);
+    afresh.reset([...items.byId.values()]);
+    const wanted = layout(afresh);
+    for (const id of [ROOT, ...items.visible()]) {
+      const { x, y, block } = places.get(id);
+      assert.deepEqual({ x, y, block }, { x: wanted.get(id).x, y: wanted.get(id).y, block: wanted.get(id).block }, `${id} after ${step}`);
+    }
+  }
+});

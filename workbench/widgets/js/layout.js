@@ -15,30 +15,30 @@ const ASPECT = 1.7;
 const WIDER = [1, 1.1, 1.25, 1.5];
 
 /**
- * Places of all drawn items.
+ * Places of all drawn items; only what an edit has touched is measured and placed anew.
  *
  * @returns Map from id to {x, y, block}: the middle of the item's own symbol, and its block {x, y, w, h} from the upper
  *   left corner, for finding the switch under the pointer. `ROOT` has the block of the whole drawing.
  */
 export function layout(items) {
-  const blocks = new Map();
-  measure(items, ROOT, blocks);
-  const places = new Map();
-  place(items, ROOT, 0, 0, blocks, places);
-  return places;
+  measure(items, ROOT);
+  place(items, ROOT, 0, 0);
+  return items.places;
 }
 
 function drawnChildren(items, id) {
   return id !== ROOT && items.folded.has(id) ? [] : items.children(id);
 }
 
-function measure(items, id, blocks) {
+function measure(items, id) {
+  const { blocks } = items;
+  if (blocks.get(id)?.offsets.length > 0) return;
   const children = drawnChildren(items, id);
   if (children.length === 0) {
     blocks.set(id, { w: CELL, h: CELL, offsets: [] });
     return;
   }
-  for (const child of children) measure(items, child.id, blocks);
+  for (const child of children) measure(items, child.id);
   // Siblings without anything drawn under them stand in columns as wide as their longest label.
   const single = children.map((child) => blocks.get(child.id)).map((block, i) => (block.offsets.length === 0 ? i : -1));
   const column = single.reduce((most, i) => (i < 0 ? most : Math.max(most, labelWidth(items, children[i]))), 0);
@@ -84,13 +84,17 @@ function fill(sizes, limit) {
   return { w, h: y + rowHeight, offsets };
 }
 
-function place(items, id, left, top, blocks, places) {
-  const { w, h, offsets } = blocks.get(id);
+function place(items, id, left, top) {
+  const { blocks, places } = items;
+  const of = blocks.get(id);
+  const was = places.get(id);
+  if (was?.of === of && was.block.x === left && was.block.y === top && was.block.w === of.w) return;
+  const { w, h, offsets } = of;
   const head = id === ROOT ? 0 : offsets.length > 0 ? HEAD : CELL;
-  places.set(id, { x: left + w / 2, y: top + head / 2, block: { x: left, y: top, w, h } });
+  places.set(id, { x: left + w / 2, y: top + head / 2, block: { x: left, y: top, w, h }, of });
   drawnChildren(items, id).forEach((child, i) => {
     const [dx, dy] = offsets[i];
-    place(items, child.id, left + PAD + dx, top + (id === ROOT ? 0 : HEAD) + dy, blocks, places);
+    place(items, child.id, left + PAD + dx, top + (id === ROOT ? 0 : HEAD) + dy);
   });
 }
 

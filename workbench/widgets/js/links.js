@@ -3,6 +3,8 @@
 // A drawing is a forest of straight lines that nobody can select: as elements of Cytoscape they would double what is
 // styled, measured and drawn with every frame.
 
+import { position } from "./far.js";
+
 // Letters of a bandwidth are drawn from this height on, in pixels.
 const READABLE = 9;
 const FONT = 8;
@@ -44,10 +46,10 @@ export class Links {
     pen.lineWidth = 1;
     pen.strokeStyle = this.colours.edge;
     for (const { from, to } of this.fans) {
-      const start = from.position();
+      const start = position(from);
       pen.beginPath();
       for (const link of to) {
-        const end = link.node.position();
+        const end = position(link.node);
         if (link.cut) broken.push([start, end]);
         else {
           pen.moveTo(start.x, start.y);
