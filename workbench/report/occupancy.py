@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +17,7 @@ __all__ = ["Held", "Occupancy", "occupancy", "occupancy_of_running", "placements
 GPUS_SHOWN_UP_TO_NODES = 64
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(NamedTuple):
     """What one job has on one node.
 
     Attributes

@@ -110,7 +110,7 @@ class Plan:
         blocks = [(topology.domain_name(b.domain), b) for b in self.layout.blocks()]
         self.boxes = tuple((name, _frame(b, topology)) for name, b in blocks if b.domain >= 0)
         self.labels = tuple((name, _block_label(b, topology)) for name, b in blocks if b.header)
-        self.places = [(cell, escape(cell.label), _n(cell.x), _n(cell.y)) for cell in self.layout.cells()]
+        self.places = [(cell, _escaped(cell.label), _n(cell.x), _n(cell.y)) for cell in self.layout.cells()]
 
 
 def draw_topology(topology: Topology, who: Occupancy | None = None, title: str = "", plan: Plan | None = None) -> str:
@@ -177,7 +177,7 @@ def draw_parts(
         (
             plan.boxes,
             plan.labels,
-            tuple((place[0].label, _cell(place, look(place[0].nodes), who, colours, key)) for place in plan.places),
+            tuple([(place[0].label, _cell(place, look(place[0].nodes), who, colours, key)) for place in plan.places]),
         ),
     )
 
@@ -198,6 +198,10 @@ def fit_text(text: str, width: float, font_px: float) -> str:
 @lru_cache(maxsize=4096)
 def _n(value: float) -> str:
     return f"{value:.1f}".rstrip("0").rstrip(".")
+
+
+#: Labels of squares are those of the picture before.
+_escaped = lru_cache(maxsize=8192)(escape)
 
 
 def _describe(topology: Topology, who: Occupancy) -> str:
@@ -271,10 +275,12 @@ def _looks(
         state: object = nodes
         if len(nodes) == 1:
             node = nodes[0]
-            state = (tuple(held.get(node, ())), n_gpus.get(node, 0), n_busy.get(node, 0))
-        if state not in known:
-            known[state] = _look(nodes, who, size, colours, key)
-        return known[state]
+            here = held.get(node)
+            state = (tuple(here) if here else None, n_gpus.get(node), n_busy.get(node))
+        found = known.get(state)
+        if found is None:
+            found = known[state] = _look(nodes, who, size, colours, key)
+        return found
 
     return look
 
