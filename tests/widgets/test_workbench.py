@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from ipywidgets.widgets.widget import _instances
 
 import workbench
 from tests.widgets.page import ask, refused
 from workbench.errors import InputError
-from workbench.formats.scenario_file import read_scenario, scenario_text
+from workbench.formats.scenario_file import ScenarioFile, read_scenario, scenario_text
 from workbench.widgets.workbench import Workbench
 
 
@@ -65,6 +66,18 @@ def test_jobs_without_a_text_are_not_lost_on_the_way_to_a_file(tmp_path):
     assert not (tmp_path / "s.json").exists()
     bench.comparer.wait()
     bench.end()
+
+
+@pytest.mark.parametrize("jobs", ["", "kind: Foo\n", "a: ["], ids=["no job", "no job's kind", "no YAML"])
+def test_opening_another_scenario_leaves_no_widget_of_the_one_before(jobs):
+    before = set(_instances)
+    bench = Workbench("datasets/demo")
+    own = len(_instances)
+    bench.open_text(scenario_text(ScenarioFile(bench.snapshot, jobs)))
+    assert len(_instances) == own > len(before)
+    bench.comparer.wait()
+    bench.end()
+    assert set(_instances) == before
 
 
 def test_the_page_saves_and_opens_the_same_file(bench, tmp_path):

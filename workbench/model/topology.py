@@ -439,7 +439,7 @@ def _depth_first(node_names: Sequence[str], domain: Longs, node: Longs, sizes: L
     """Order of nodes in which nested or disjoint domains are intervals, and whether they are nested or disjoint.
 
     Each node gets the path of domains that hold it, largest first (equal sets by name); sorting nodes by path, then
-    name, walks the forest depth-first, whatever the parent pointers say. `domain` and `node` are the members, by domain.
+    name, walks the forest depth-first, whatever the parent pointers say. `domain` and `node` are the members, sorted.
     """
     n, d = len(node_names), len(sizes)
     by_name = _byte_order(node_names)

@@ -118,9 +118,7 @@ def draw_topology(topology: Topology, who: Occupancy | None = None, title: str =
     return str(draw_parts(topology, who, title, plan))
 
 
-def draw_parts(
-    topology: Topology, who: Occupancy | None = None, title: str = "", plan: Plan | None = None
-) -> Drawing:
+def draw_parts(topology: Topology, who: Occupancy | None = None, title: str = "", plan: Plan | None = None) -> Drawing:
     """Draw a topology.
 
     Parameters
@@ -264,9 +262,7 @@ class _Look:
     ground: str | None
 
 
-def _looks(
-    who: Occupancy, size: float, colours: Sequence[JobColour], key: str
-) -> Callable[[tuple[int, ...]], _Look]:
+def _looks(who: Occupancy, size: float, colours: Sequence[JobColour], key: str) -> Callable[[tuple[int, ...]], _Look]:
     """The look of a square with these nodes. Most nodes of a cluster are in the same few states."""
     known: dict[object, _Look] = {}
     held, n_gpus, n_busy = who.held, who.n_gpus, who.n_busy
@@ -315,9 +311,7 @@ def _cell(
         parts += f"<rect x='{_n(cell.x + offset)}' y='{y}' {rest}"
     name = _name(cell, look.ground) if cell.size >= _NAMED_CELL else ""
     # The names are those by which a page links the same place in several pictures.
-    return (
-        f"<g data-cell='{label}' data-jobs='{look.jobs}'><title>{label}{look.facts}</title>{parts}{name}{slots}</g>"
-    )
+    return f"<g data-cell='{label}' data-jobs='{look.jobs}'><title>{label}{look.facts}</title>{parts}{name}{slots}</g>"
 
 
 def _part(size: float, share: float, fill: str | None) -> str:

@@ -51,6 +51,11 @@ class Panel(anywidget.AnyWidget):  # type: ignore[misc]
         except Exception as error:
             return failure(request.id, f"{type(error).__name__}: {error}", traceback.format_exc())
 
+    def close(self) -> None:
+        """Take the widget away from the page, and its layout, which is a widget of its own."""
+        self.layout.close()
+        super().close()
+
     def tell(self, event: str, body: dict[str, Any]) -> None:
         """Send the page something that it did not ask for: progress, or a change made from Python."""
         self.send({"id": 0, "type": event, "body": body})

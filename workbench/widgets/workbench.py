@@ -84,16 +84,16 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
                 begun = ScenarioFile(given.snapshot, job_text("-", stdin=text))
             except InputError as error:
                 raise error.of(name) from None
-        before = (self.editor, self.matrices, self.comparer)
+        before = self._parts
         self._show(begun, given)
-        for panel in before:
-            panel.close()
+        _close(before)
 
     def end(self) -> None:
         """Stop what runs, and take the three panels away from the page."""
         self.comparer.cancel()
-        for panel in (self._bar, self.editor, self.matrices, self.comparer):
-            panel.close()
+        self._bar.close()
+        _close(self._parts)
+        self.layout.close()
         self.close()
 
     def _text(self) -> str:
@@ -119,15 +119,24 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         self.editor, self.comparer = editor, comparer
         self.matrices = MatrixLoader(assign=editor.assign)
         editor.changed.append(self._drawn)
-        parts = {"Topology": editor, "GPU bandwidth": self.matrices, "Placements": comparer}
+        panels = {"Topology": editor, "GPU bandwidth": self.matrices, "Placements": comparer}
         # Everything is seen at once, and each part can be closed.
-        self.children = [
-            self._bar,
-            *(ipywidgets.Accordion([part], titles=(title,), selected_index=0) for title, part in parts.items()),
+        self._parts = [
+            ipywidgets.Accordion([panel], titles=(title,), selected_index=0) for title, panel in panels.items()
         ]
+        self.children = [self._bar, *self._parts]
 
     def _drawn(self) -> None:
         self.comparer.use(self.editor.snapshot_later())
+
+
+def _close(parts: Sequence[ipywidgets.Accordion]) -> None:
+    """Take parts and the panels in them away; ipywidgets keeps each widget, layouts too, until it is closed itself."""
+    for part in parts:
+        for panel in part.children:
+            panel.close()
+        part.layout.close()
+        part.close()
 
 
 def _begin(source: str | Path | Scenario | ClusterSnapshot | None) -> tuple[ScenarioFile, Scenario | None]:
