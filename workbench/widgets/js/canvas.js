@@ -2,7 +2,7 @@
 import cytoscape from "cytoscape";
 import { SYMBOL, WITH_GPUS, drawFarNodesPlainly, drawInOrder, position } from "./far.js";
 import { ROOT } from "./items.js";
-import { CELL, labelWidth, layout, switchAt } from "./layout.js";
+import { CELL, labelWidth, layout, switchAt, wayTo } from "./layout.js";
 import { Links } from "./links.js";
 
 // Tiers from the lowest up; told apart with the common kinds of colour blindness.
@@ -239,8 +239,10 @@ export class Canvas {
     for (const id of drawn) {
       const { parent, link_failed: cut = false, link_gbit_s: gbits = 0 } = this.items.get(id);
       if (parent === ROOT) continue;
-      if (!fans.has(parent)) fans.set(parent, { from: this.nodes.get(parent), to: [] });
-      fans.get(parent).to.push({ node: this.nodes.get(id), cut, gbits });
+      const above = this.places.get(parent);
+      const place = this.places.get(id);
+      if (!fans.has(parent)) fans.set(parent, { from: this.nodes.get(parent), place: above, to: [] });
+      fans.get(parent).to.push({ node: this.nodes.get(id), place, way: wayTo(place, above), cut, gbits });
     }
     return [...fans.values()];
   }

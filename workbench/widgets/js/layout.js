@@ -9,6 +9,8 @@ const LETTER = 6.6;
 const WIDEST = 130;
 const HEAD = 58;
 const PAD = 12;
+// How far under the upper edge of a row links run along it: above its symbols, below the labels of the row before.
+const ALONG = 5;
 // Width over height that a block aims at: that of the usual panel.
 const ASPECT = 1.7;
 // Row widths that are tried, over that of an ideal filling: whole items seldom fill it.
@@ -24,6 +26,17 @@ export function layout(items) {
   measure(items, ROOT);
   place(items, ROOT, 0, 0);
   return items.places;
+}
+
+/**
+ * How the link of an item gets to it without crossing its neighbours: down to its row and along that. To the first row
+ * it goes down from the switch itself, to a lower one along the left edge of the switch's block.
+ *
+ * @returns {down, along}: where it runs down, and where to the side.
+ */
+export function wayTo(place, above) {
+  const { x, y } = above.block;
+  return { down: place.block.y > y + HEAD ? x + PAD / 2 : above.x, along: place.block.y + ALONG };
 }
 
 function drawnChildren(items, id) {

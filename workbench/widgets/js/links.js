@@ -8,6 +8,29 @@ import { position } from "./far.js";
 // Letters of a bandwidth are drawn from this height on, in pixels.
 const READABLE = 9;
 const FONT = 8;
+// Half the width of the cross over a broken link.
+const CROSS = 4;
+
+/** Is a node of Cytoscape where the layout put it, and not being dragged? */
+const settled = (at, place) => at.x === place.x && at.y === place.y;
+
+/** Add lines to the path, from each first point to the second after it, and draw it. */
+function strokeLines(pen, points) {
+  for (let i = 0; i < points.length; i += 2) {
+    pen.moveTo(points[i].x, points[i].y);
+    pen.lineTo(points[i + 1].x, points[i + 1].y);
+  }
+  pen.stroke();
+}
+
+/** A cross over a broken link, short of the item's symbol. */
+function cross(pen, from, to) {
+  const [x, y] = from.x === to.x ? [from.x, from.y + CROSS] : [(from.x + to.x) / 2, (from.y + to.y) / 2];
+  pen.moveTo(x - CROSS, y - CROSS);
+  pen.lineTo(x + CROSS, y + CROSS);
+  pen.moveTo(x + CROSS, y - CROSS);
+  pen.lineTo(x - CROSS, y + CROSS);
+}
 
 export class Links {
   constructor(cy, element) {
@@ -19,7 +42,10 @@ export class Links {
     cy.on("render", () => this.paint());
   }
 
-  /** Lines from each switch to what hangs under it: a list of {from, to: [{node, cut, gbits}]}, nodes of Cytoscape. */
+  /**
+   * Lines from each switch to what hangs under it: a list of {from, place, to: [{node, place, way, cut, gbits}]},
+   * nodes of Cytoscape, with their places and ways as layout.js gives them.
+   */
   set(fans) {
     this.fans = fans;
   }
@@ -40,43 +66,56 @@ export class Links {
     const zoom = cy.zoom();
     const { x, y } = cy.pan();
     pen.setTransform(zoom * ratio, 0, 0, zoom * ratio, x * ratio, y * ratio);
+    const whole = [];
     const broken = [];
     const named = [];
     pen.globalAlpha = 0.85;
     pen.lineWidth = 1;
     pen.strokeStyle = this.colours.edge;
-    for (const { from, to } of this.fans) {
+    for (const { from, place, to } of this.fans) {
       const start = position(from);
+      const still = settled(start, place);
+      let row = null;
+      const endRow = () => {
+        if (row === null) return;
+        pen.moveTo(start.x, start.y);
+        pen.lineTo(row.down, start.y);
+        pen.lineTo(row.down, row.along);
+        pen.moveTo(row.left, row.along);
+        pen.lineTo(row.right, row.along);
+      };
       pen.beginPath();
-      for (const link of to) {
-        const end = position(link.node);
-        if (link.cut) broken.push([start, end]);
-        else {
-          pen.moveTo(start.x, start.y);
-          pen.lineTo(end.x, end.y);
+      for (const { node, place: of, way, cut, gbits } of to) {
+        const end = position(node);
+        // What is dragged is followed straight.
+        const straight = !still || !settled(end, of);
+        const last = straight ? start : { x: end.x, y: way.along };
+        const lines = cut ? broken : whole;
+        lines.push(last, end);
+        if (gbits) named.push(straight ? [(start.x + end.x) / 2, (start.y + end.y) / 2, gbits] : [end.x, way.along, gbits]);
+        if (straight) continue;
+        if (row?.along !== way.along) {
+          endRow();
+          row = { ...way, left: way.down, right: way.down };
         }
-        if (link.gbits) named.push([(start.x + end.x) / 2, (start.y + end.y) / 2, link.gbits]);
+        row.left = Math.min(row.left, end.x);
+        row.right = Math.max(row.right, end.x);
       }
-      pen.stroke();
+      endRow();
+      strokeLines(pen, whole.splice(0));
     }
-    pen.globalAlpha = 0.5;
+    pen.globalAlpha = 0.9;
     pen.lineWidth = 2;
     pen.strokeStyle = this.colours.bad;
-    pen.setLineDash([6, 3]);
     pen.beginPath();
-    for (const [start, end] of broken) {
-      pen.moveTo(start.x, start.y);
-      pen.lineTo(end.x, end.y);
-    }
-    pen.stroke();
-    pen.setLineDash([]);
+    for (let i = 0; i < broken.length; i += 2) cross(pen, broken[i], broken[i + 1]);
+    strokeLines(pen, broken);
     pen.globalAlpha = 1;
     if (FONT * zoom < READABLE) return;
     pen.fillStyle = this.colours.ink;
     pen.font = `${FONT}px Helvetica Neue, Helvetica, sans-serif`;
-    pen.textAlign = "center";
-    pen.textBaseline = "middle";
-    // As it stands on the cable: brothers are too close for "400 Gbit/s" on each link.
-    for (const [middle, at, gbits] of named) pen.fillText(`${gbits}G`, middle, at);
+    pen.textBaseline = "top";
+    // As it stands on the cable, beside its end: brothers are too close for "400 Gbit/s" on each link.
+    for (const [right, down, gbits] of named) pen.fillText(`${gbits}G`, right + 2, down + 1);
   }
 }
