@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 
@@ -107,6 +108,22 @@ def test_a_policy_that_raises_harms_nothing_else(comparer, said):
     assert last(said, "result")["pictures"][0] is None
     assert "no idea" in first["error"]["message"] and "raises" in first["error"]["traceback"]
     assert second["error"] is None and "<svg" in svg(last(said, "result")["pictures"][1])
+
+
+def test_a_page_that_asks_hears_how_far_a_run_is(comparer, said):
+    here, go_on = threading.Event(), threading.Event()
+
+    @workbench.policy("waits")
+    def waits(gang, ledger):
+        here.set()
+        assert go_on.wait(20)
+
+    ask(comparer, "choose", chosen=[{"name": "gang"}, {"name": "waits"}])
+    assert here.wait(20)
+    assert ask(comparer, "progress") == {"done": 1, "policy": "waits"}
+    go_on.set()
+    comparer.wait(20)
+    assert ask(comparer, "progress")["done"] == 2 and last(said, "result")["number"] > 0
 
 
 def test_work_that_is_cancelled_says_nothing_more(comparer, said):

@@ -37,6 +37,17 @@ def test_every_change_is_told_with_its_revision(editor, said):
     assert said[-1]["body"]["redo"] == "move node0" and editor.draft[node.id].parent == node.parent
 
 
+def test_the_view_that_adds_hears_with_the_patch_what_it_selects(editor, said):
+    leaf = item(editor, "s0")
+    made = ask(editor, "edit", op="add_switches", parent=0, count=1, nodes_each=2, select_in=7)["made"]
+    told = said[-1]["body"]
+    assert (told["view"], told["selected"]) == (7, made[:1]) and len(made) == 3
+    assert editor.selection == [editor.draft[made[0]].name]
+    ask(editor, "edit", op="add_nodes", parent=leaf.id)
+    ask(editor, "edit", op="set", ids=[leaf.id], fields={"tier": 1}, select_in=7)
+    assert not {"view", "selected"} & set(said[-1]["body"]) and editor.selection == [editor.draft[made[0]].name]
+
+
 def test_a_refused_operation_changes_nothing(editor):
     top, leaf = item(editor, "s6"), item(editor, "s0")
     answer = editor.receive({"id": 4, "type": "edit", "body": {"op": "move", "ids": [top.id], "parent": leaf.id}})

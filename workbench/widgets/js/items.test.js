@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Items, ROOT, compareNames } from "./items.js";
-import { CELL, layout, switchAt } from "./layout.js";
+import { CELL, layout, switchAt, wayTo } from "./layout.js";
 
 function fabric(leaves, nodesEach) {
   const records = [{ id: 1, kind: "switch", name: "spine", parent: ROOT, tier: 2 }];
@@ -53,6 +53,30 @@ test("no two symbols share a place, and the drawing is no line", () => {
     }
     const { w, h } = places.get(ROOT).block;
     if (leaves > 1) assert.ok(w / h > 0.4 && w / h < 4, `${w} x ${h}`);
+  }
+});
+
+test("links cross no symbol but those that they join", () => {
+  // As large as symbols are drawn.
+  const half = (item) => (item.kind === "switch" ? { w: 17, h: 11 } : { w: 11, h: 11 });
+  for (const [leaves, nodes] of [[3, 2], [9, 30], [40, 7]]) {
+    const items = fabric(leaves, nodes);
+    const places = layout(items);
+    for (const id of items.visible().filter((other) => items.get(other).parent !== ROOT)) {
+      const above = places.get(items.get(id).parent);
+      const end = places.get(id);
+      const { down, along } = wayTo(end, above);
+      const path = [[above.x, above.y], [down, above.y], [down, along], [end.x, along], [end.x, end.y]];
+      for (const other of items.visible().filter((one) => one !== id && one !== items.get(id).parent)) {
+        const { x, y } = places.get(other);
+        const { w, h } = half(items.get(other));
+        path.slice(1).forEach(([x1, y1], i) => {
+          const [x0, y0] = path[i];
+          const apart = Math.max(x0, x1) <= x - w || Math.min(x0, x1) >= x + w || Math.max(y0, y1) <= y - h || Math.min(y0, y1) >= y + h;
+          assert.ok(apart, `link of ${id} over ${other} of ${leaves} x ${nodes}`);
+        });
+      }
+    }
   }
 });
 
