@@ -264,6 +264,8 @@ export class Canvas {
     this.nodes.clear();
     this.selected.clear();
     this.madeFrom.clear();
+    this.items.blocks.clear();
+    this.items.places.clear();
     this.draw();
   }
 

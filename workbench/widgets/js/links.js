@@ -1,6 +1,6 @@
 // The lines between items and the switches above them, on a canvas of their own under Cytoscape's.
 //
-// A drawing is a forest of straight lines that nobody can select: as elements of Cytoscape they would double what is
+// A drawing is a forest of lines that nobody can select: as elements of Cytoscape they would double what is
 // styled, measured and drawn with every frame.
 
 import { position } from "./far.js";
