@@ -3,8 +3,8 @@
 Goals of issue 3: at 6,000 nodes / 9,600 HyperNodes at most 3 ms for identical pods, 6 ms for three roles, 15 ms for 100
 sub-groups of 100 shapes, p99 over 200 random gangs; 1,000 nodes / 100 leaves / 100 sub-groups of ten 3 ms; 100,000
 nodes 25 / 80 / 150 ms. A row of `TwoLevel` times everything from arrays to the placed pods: checks, copies, counting,
-the search; one of `place` all that the policy does besides: the ledger made, GPUs chosen, texts of refusals written, GC
-on.
+the search; one of `place` all that the policy does besides: the ledger made, GPUs chosen, GC on. Why a gang
+waits is found when somebody reads it, which is not timed.
 
 Two gangs of three are placed and one waits, as far as 30 draws find one that does. A gang that waits is one for which
 HyperNodes had to be tried: where none is as large as minResources, both the search and the baseline would be done at

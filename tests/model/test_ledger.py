@@ -118,3 +118,29 @@ def test_changed_is_exact_after_more_steps_than_are_looked_through():
         ledger.take(np.array([1, 2], dtype=np.int32), row)
         ledger.give_back(np.array([2], dtype=np.int32), row)
     assert ledger.changed.tolist() == [1]
+
+
+def test_a_ledger_made_again_is_as_it_was_whatever_happened_since():
+    ledger = SNAPSHOT.ledger()
+    ledger.take(np.array([3, 3], dtype=np.int32), np.array([0, 0, 1, 2]), np.array([[0b11], [0b100]], dtype=np.uint64))
+    ledger.give_back(np.array([3], dtype=np.int32), np.array([0, 0, 1, 2]), np.array([[0b100]], dtype=np.uint64))
+    before, again = ledger.copy(), ledger.again()
+    ledger.take(np.array([0], dtype=np.int32), np.array([1, 1, 1, 1]))
+    ledger.commit()
+    for _ in range(2):
+        made = again()
+        assert made.snapshot is SNAPSHOT
+        for name in ("used", "idle", "gpu_free"):
+            assert np.array_equal(getattr(made, name), getattr(before, name))
+
+
+def test_where_the_steps_are_not_known_or_too_many_no_ledger_is_made_again():
+    ending = RunningPod("d", "e", 0, {"cpu": 1000}, ending=True)
+    promised = snapshot(["a"], cpu=1000, used={"a": (1000, 0, 1, 0)}, running=[ending]).ledger()
+    assert promised.again() is not None
+    promised.promise(np.array([0], dtype=np.int32), np.array([600, 0, 1, 0]))
+    committed, long = SNAPSHOT.ledger(), SNAPSHOT.ledger()
+    committed.commit()
+    for _ in range(100):
+        long.take(np.array([0], dtype=np.int32), np.array([0, 0, 0, 0]))
+    assert [each.again() for each in (promised, committed, SNAPSHOT.ledger().copy(), long)] == [None] * 4

@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import gc
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from tests.hand_made import document_tree, gang_of, placement_of
 from tests.model.fabric import snapshot_on, three_level_tree
 from workbench.model.gang import Gang, Role
-from workbench.model.placement import GPU_ANNOTATION, Placement
+from workbench.model.placement import GPU_ANNOTATION, NearestMiss, Placement, Reason, Refusal
 from workbench.model.snapshot import gpu_words
 
 SNAPSHOT = snapshot_on(three_level_tree())
@@ -77,3 +78,20 @@ def test_the_garbage_collector_is_as_before_after_many_pods_were_made(on: bool) 
         assert gc.isenabled() is on
     finally:
         (gc.enable if was else gc.disable)()
+
+
+def test_a_refusal_told_later_asks_once_when_it_is_read():
+    asked = []
+
+    def why():
+        asked.append(1)
+        return (Reason("c", "too small", 3),), (NearestMiss(1, "s0", 2, 9),)
+
+    refusal = Refusal.told_later(gang_of("a", 9), "p", {}, why, ("careful",))
+    assert (asked, refusal.warnings, hasattr(refusal, "reason")) == ([], ("careful",), False)
+    read_back = pickle.loads(pickle.dumps(refusal))
+    for each in (refusal, read_back):
+        assert each.reasons == (Reason("c", "too small", 3),)
+        assert each.nearest_misses == (NearestMiss(1, "s0", 2, 9),)
+        assert "too small" in repr(each)
+    assert asked == [1]

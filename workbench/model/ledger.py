@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ Longs = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int32]
 
-#: Steps up to which looking them through is cheaper than comparing every node.
+#: Steps up to which looking them through is cheaper than comparing, or keeping, every node.
 _SHORT_LOG = 64
 
 
@@ -69,6 +70,23 @@ class Ledger:
         other._log = []
         other._log_is_whole = False
         return other
+
+    def again(self) -> Callable[[], Ledger] | None:
+        """A recipe for a ledger that is as this one is now, which keeps less than a copy; None: there is none."""
+        steps = self.since(0)
+        if not self._log_is_whole or len(self._log) > _SHORT_LOG or len(steps) < len(self._log):
+            return None
+        if self.releasing is not self.snapshot.releasing:
+            return None
+        snapshot = self.snapshot
+
+        def make() -> Ledger:
+            ledger = snapshot.ledger()
+            for step in steps:
+                ledger.take(*step)
+            return ledger
+
+        return make
 
     def ahead(self, *, gone: bool) -> Ledger:
         """A copy on the snapshot without the pods that are ending.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from workbench.model.gpu_environment import DeviceIds, container_environment
 from workbench.model.switches import RANK_ANNOTATION
 from workbench.model.topology import Topology
 
-__all__ = ["Decision", "NearestMiss", "PlacedPod", "Placement", "Reason", "Refusal", "Unplaced", "words_to_mask"]
+__all__ = ["Decision", "NearestMiss", "PlacedPod", "Placement", "Reason", "Refusal", "Unplaced", "Why", "words_to_mask"]
 
 #: Written on each pod by the Koordinator proposal's Reserve step.
 GPU_ANNOTATION = "topology.scheduling.koordinator.sh/gpu"
@@ -52,6 +52,10 @@ class NearestMiss:
     domain: str
     holds: int
     needs: int
+
+
+#: Reasons, and the nearest miss of each tier.
+Why = tuple[tuple[Reason, ...], tuple[NearestMiss, ...]]
 
 
 @dataclass(frozen=True)
@@ -299,8 +303,36 @@ class Refusal(Displayed):
     policy: str
     parameters: Mapping[str, Any]
     reasons: tuple[Reason, ...]
-    nearest_misses: tuple[NearestMiss, ...] = ()
+    # No default in the class: where both are told later, neither is there.
+    nearest_misses: tuple[NearestMiss, ...] = field(default_factory=tuple)
     warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def told_later(
+        cls, gang: Gang, policy: str, parameters: Mapping[str, Any], why: Callable[[], Why], warnings: tuple[str, ...]
+    ) -> Refusal:
+        """A refusal whose reasons and nearest misses are found by `why`, once, when one of them is read.
+
+        To say how near each tier came takes longer than to see that no HyperNode will do, and of many refusals nobody
+        reads it.
+        """
+        made = cls(gang, policy, parameters, (), (), warnings)
+        del made.__dict__["reasons"], made.__dict__["nearest_misses"]
+        made.__dict__["_why"] = why
+        return made
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in ("reasons", "nearest_misses") or "_why" not in self.__dict__:
+                raise AttributeError(f"'Refusal' object has no attribute '{name}'")
+            self.__dict__["reasons"], self.__dict__["nearest_misses"] = self.__dict__["_why"]()
+            del self.__dict__["_why"]
+            return self.__dict__[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is read back from a file cannot ask any more.
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def __repr__(self) -> str:
         return f"Refusal({self.gang.key} by {self.policy}: {'; '.join(r.message for r in self.reasons)})"

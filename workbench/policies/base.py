@@ -8,7 +8,7 @@ survive a session is read from the snapshot and returned in the answer. Clocks, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from workbench.model.explanation import Explanation, Recorder
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
-from workbench.model.placement import Decision, NearestMiss, Placement, Reason, Refusal, Unplaced
+from workbench.model.placement import Decision, NearestMiss, Placement, Reason, Refusal, Unplaced, Why
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switch_book import JobPods
 from workbench.model.topology import Topology
@@ -189,11 +189,19 @@ class Assignment:
 
 @dataclass(eq=False)
 class Declined:
-    """A node policy's no, as in `Refusal`."""
+    """A node policy's no, as in `Refusal`.
+
+    Attributes
+    ----------
+    later : callable, optional
+        Finds reasons and nearest misses, which are empty here, when somebody reads them. What it holds on to is the
+        refusal's as long as nobody does: no ledger and no search.
+    """
 
     reasons: tuple[Reason, ...]
     nearest_misses: tuple[NearestMiss, ...] = ()
     warnings: tuple[str, ...] = ()
+    later: Callable[[], Why] | None = None
 
 
 class NodePolicy(ABC):
@@ -310,14 +318,10 @@ class Composed(Policy):
 
     def refusal(self, gang: Gang, answer: Declined) -> Refusal:
         """The answer to the user where the node policy says no."""
-        return Refusal(
-            gang,
-            self.name,
-            self.parameters,
-            reasons=answer.reasons,
-            nearest_misses=answer.nearest_misses,
-            warnings=(*gang.notes, *self.node.warnings, *answer.warnings, *self._notices(gang)),
-        )
+        warnings = (*gang.notes, *self.node.warnings, *answer.warnings, *self._notices(gang))
+        if answer.later is not None:
+            return Refusal.told_later(gang, self.name, self.parameters, answer.later, warnings)
+        return Refusal(gang, self.name, self.parameters, answer.reasons, answer.nearest_misses, warnings)
 
     def placement(
         self,

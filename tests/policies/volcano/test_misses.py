@@ -14,7 +14,7 @@ from tests.policies.random_cases import random_cluster, random_gang, seeds
 from tests.policies.volcano.test_invariants import identical, tree
 from tests.profiles import max_examples
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
-from workbench.model.placement import Refusal
+from workbench.model.placement import Placement, Refusal
 from workbench.policies import get_policy
 from workbench.policies.volcano import v1_15
 from workbench.policies.volcano.misses import nearest_misses
@@ -142,5 +142,7 @@ def test_those_by_the_counts_of_the_search_are_those_counted_role_by_role(monkey
     for seed in range(300):
         rng = random.Random(seed)
         cluster = random_cluster(rng)
-        get_policy("volcano-1.15", normal_pod_enable=False).place(random_newest_gang(rng, cluster), cluster.ledger())
+        policy, job = get_policy("volcano-1.15", normal_pod_enable=False), random_newest_gang(rng, cluster)
+        result = policy.place(job, cluster.ledger())
+        assert isinstance(result, Placement) or result.reasons
     assert len(tiers) > 50 and max(tiers) > 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fabrics import document_tree, snapshot
-from tests.policies.newest_cases import WEIGHTS, assert_same_newest_at_random, random_equal_groups
-from tests.policies.random_cases import seeds
+from tests.policies.newest_cases import WEIGHTS, assert_same_newest_at_random, random_equal_groups, random_newest_gang
+from tests.policies.random_cases import random_cluster, seeds
 from tests.profiles import max_examples
+from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
+from workbench.model.placement import Refusal
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.model.snapshot import RunningPod
 from workbench.model.topology import Problem
@@ -98,6 +101,26 @@ def test_the_first_plugin_with_an_opinion_orders_sub_jobs(seed):
     (tier,) = config.tiers
     swapped = replace(config, tiers=((tier[1], tier[0], *tier[2:]),))
     assert_same_newest_at_random(seed, sub_order=("gang", "priority"), config=swapped)
+
+
+def test_why_a_gang_waits_is_found_when_it_is_read_as_it_was_when_it_was_refused():
+    read = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        cluster = random_cluster(rng)
+        ledger, policy = cluster.ledger(), get_policy("volcano-1.15")
+        policy.place(random_newest_gang(rng, cluster), ledger)
+        gang = random_newest_gang(rng, cluster)
+        result = policy.place(gang, ledger)
+        if not isinstance(result, Refusal) or "reasons" in vars(result):
+            continue
+        want = policy.decide(gang, ledger, Recorder())
+        ledger.take(np.arange(cluster.n_nodes, dtype=np.int32), cluster.allocatable)
+        ledger.commit()
+        assert (result.reasons, result.nearest_misses) == (want.reasons, want.nearest_misses)
+        assert result.warnings == want.warnings
+        read += 1
+    assert read > 5
 
 
 def job(n, mode="hard", tier=None, *, gpus=8, tier_name=None, **options):

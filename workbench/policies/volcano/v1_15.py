@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +10,12 @@ import numpy.typing as npt
 from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
 from workbench.kernels.two_level import Shape, TwoLevel
 from workbench.model.gang import Gang
-from workbench.model.placement import NearestMiss, Reason
+from workbench.model.ledger import Ledger
+from workbench.model.placement import NearestMiss, Reason, Why
 from workbench.model.release import Release
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.base import Assignment, Composed, Declined, Request
+from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.stream import Stream
 from workbench.policies.volcano.allocate import Pass
@@ -80,7 +82,16 @@ class Volcano115(VolcanoPolicy):
             return _FlatTurns(request, self, limits)
         return _SearchTurns(request, self, limits)
 
+    def assign(self, request: Request) -> Assignment | Declined:
+        if request.recorder is not None or request.ledger.releasing is not None:
+            return super().assign(request)
+        return self._assign(request, request.ledger.again())
+
     def assign_idle(self, request: Request) -> Assignment | Declined:
+        return self._assign(request, None)
+
+    def _assign(self, request: Request, again: Callable[[], Ledger] | None) -> Assignment | Declined:
+        """Choose nodes among what is idle now; `again` makes the ledger once more, None: texts are written at once."""
         gang, topology = request.gang, request.snapshot.topology
         if _has_topology(gang) and not topology.ready:
             return Declined((topology_not_ready(topology),))
@@ -89,7 +100,7 @@ class Volcano115(VolcanoPolicy):
         records, record = records_at_open(gang.key, subs, request.snapshot)
         if limits.job is None and not gang.sub_grouped:
             return self._flat(request, self.board(request), subs, records[0], limits)
-        return self._by_search(request, Asked(request, subs, limits, records, record))
+        return self._by_search(request, Asked(request, subs, limits, records, record), again)
 
     def board(self, request: Request) -> Board:
         """The cluster as the request shows it, with what the scores need."""
@@ -125,7 +136,7 @@ class Volcano115(VolcanoPolicy):
             answer.records = records_to_keep(gang.key, [sub.name], [answer.record], answer.record, board.topology)
         return answer
 
-    def _by_search(self, request: Request, asked: Asked) -> Assignment | Declined:
+    def _by_search(self, request: Request, asked: Asked, again: Callable[[], Ledger] | None) -> Assignment | Declined:
         subs, limits = asked.subs, asked.limits
         search = self.search(request, asked)
         story = self.story(request, asked, None if request.recorder is None else self.search(request, asked))
@@ -135,11 +146,25 @@ class Volcano115(VolcanoPolicy):
                 break
             score += search.score
         if not search.ready:
-            return _declined_by_search(request, asked, search)
+            if again is None:
+                return _declined_by_search(request, asked, search)
+            return Declined((), warnings=limits.warnings, later=self._why_later(request, again))
         node = nodes_of_pods(request, subs, search)
         answer = Assignment(node, _reasons(request, node, None), score=score, warnings=limits.warnings)
         _enter_records(request, answer, subs, search)
         return answer
+
+    def _why_later(self, request: Request, again: Callable[[], Ledger]) -> Callable[[], Why]:
+        """Ask the same once more when somebody wants to know why: a search holds megabytes, and ledgers move on."""
+        gang, gpu_policy = request.gang, request.gpus.policy
+
+        def why() -> Why:
+            ledger = again()
+            answer = self.assign_idle(self.request(gang, ledger, GpuQuestions(gpu_policy, ledger), None))
+            assert isinstance(answer, Declined)
+            return answer.reasons, answer.nearest_misses
+
+        return why
 
     def story(self, request: Request, asked: Asked, before: TwoLevel | None) -> SearchStory | None:
         """What hears of the turns, if anybody wants to know; `before`: as of `SearchStory`."""
