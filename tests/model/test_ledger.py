@@ -63,7 +63,8 @@ def test_gpus_are_taken_and_given_back_bit_by_bit():
 
 def test_check_finds_a_gpu_that_does_not_exist():
     ledger = SNAPSHOT.ledger()
-    ledger.gpu_free[0, 0] = 1 << 9
+    words = np.array([[1 << 9]], dtype=np.uint64)
+    ledger.take(np.array([0], dtype=np.int32), np.array([0, 0, 0, 0]), words)
     with pytest.raises(InternalError, match="GPU"):
         ledger.check()
 
@@ -72,6 +73,9 @@ def test_the_snapshot_is_never_changed():
     ledger = SNAPSHOT.ledger()
     ledger.take(np.array([0], dtype=np.int32), np.array([1, 1, 1, 1]))
     assert SNAPSHOT.used.sum() == 0
+    # Until then the arrays are its own.
+    with pytest.raises(ValueError, match="read-only"):
+        SNAPSHOT.ledger().idle[:] = 0
 
 
 def test_what_ending_pods_hold_can_be_looked_ahead_to_and_promised():

@@ -43,7 +43,8 @@ class Ledger:
         Allocatable minus used; negative on nodes that are over-committed.
     used : ndarray of shape (n, r), int64
     gpu_free : ndarray of shape (n, w), uint64
-        Read all three, change them only through `take` and `give_back`.
+        Read all three, change them only through `take` and `give_back`. They are the snapshot's own, read-only, until
+        something is taken.
     releasing : ndarray of shape (n, r), int64, optional
         What pods that are ending hold and nobody was promised; None where none was ending.
     """
@@ -51,9 +52,7 @@ class Ledger:
     def __init__(self, snapshot: ClusterSnapshot) -> None:
         self.snapshot = snapshot
         self.topology = snapshot.topology
-        self.used = snapshot.used.copy()
-        self.idle = np.subtract(snapshot.allocatable, snapshot.used, order="C")
-        self.gpu_free = snapshot.gpu_free.copy()
+        self.used, self.idle, self.gpu_free = snapshot.used, snapshot.idle, snapshot.gpu_free
         self.releasing = snapshot.releasing
         self._domain_idle: Longs | None = None
         self._switches: SwitchBook | None = None
@@ -193,6 +192,8 @@ class Ledger:
         self._log_is_whole = False
 
     def _apply(self, sign: int, nodes: Ints, rows: Longs, gpu_words: Words | None) -> None:
+        if not self.used.flags.writeable:
+            self.used, self.idle, self.gpu_free = self.used.copy(), self.idle.copy(), self.gpu_free.copy()
         add_pods(sign, nodes, rows, gpu_words, self.used, self.idle, self.gpu_free)
         if self._domain_idle is not None:
             each = np.broadcast_to(-sign * rows, (len(nodes), rows.shape[1]))

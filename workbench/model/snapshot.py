@@ -23,7 +23,7 @@ from workbench.model.switch_book import RunningPods
 from workbench.model.switches import SwitchTable, switches_of_hypernodes
 from workbench.model.topology import Topology
 
-__all__ = ["ClusterSnapshot", "Queue", "RunningPod", "Scenario", "gpu_words"]
+__all__ = ["ClusterSnapshot", "Queue", "RunningPod", "Scenario", "capped_by_gpus", "gpu_counts", "gpu_words"]
 
 Longs = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -104,6 +104,25 @@ def gpu_words(masks: Sequence[int], least: int = 1) -> Words:
         return np.array(masks, dtype=np.uint64).reshape(len(masks), 1)
     raw = b"".join(m.to_bytes(8 * width, "little") for m in masks)
     return np.frombuffer(raw, dtype="<u8").reshape(len(masks), width).astype(np.uint64)
+
+
+def gpu_counts(words: Words) -> Longs:
+    """GPUs of each row of words; machines of up to 64, one word each, need no sum."""
+    bits = np.bitwise_count(words)
+    counts: Longs = bits[:, 0].astype(np.int64) if bits.shape[1] == 1 else bits.sum(axis=1, dtype=np.int64)
+    return counts
+
+
+def capped_by_gpus(idle: Longs, gpu_free: Words, gpu_columns: Sequence[int]) -> Longs:
+    """Idle amounts (n, r) with the GPU columns at most the number of free GPUs; the same array where they are."""
+    columns = list(gpu_columns)
+    free = gpu_counts(gpu_free)[:, None]
+    if not (idle[:, columns] > free).any():
+        return idle
+    capped = idle.copy()
+    capped[:, columns] = np.minimum(capped[:, columns], free)
+    capped.flags.writeable = False
+    return capped
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -213,6 +232,18 @@ class ClusterSnapshot(Displayed):
     def gpu_columns(self) -> tuple[int, ...]:
         """Resource columns that count whole GPUs."""
         return tuple(i for i, name in enumerate(self.resources) if is_gpu_resource(name))
+
+    @cached_property
+    def idle(self) -> Longs:
+        """Allocatable minus used, int64 (n, r); read-only."""
+        idle = np.subtract(self.allocatable, self.used, order="C")
+        idle.flags.writeable = False
+        return idle
+
+    @cached_property
+    def idle_by_gpus(self) -> Longs:
+        """The same, where GPU counts never exceed the GPUs that are free by number."""
+        return capped_by_gpus(self.idle, self.gpu_free, self.gpu_columns)
 
     @cached_property
     def domain_allocatable(self) -> Longs:

@@ -13,6 +13,7 @@ from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Reason
 from workbench.model.resources import request_rows
+from workbench.model.snapshot import capped_by_gpus
 from workbench.policies.gpu.base import GpuQuestions
 
 __all__ = ["Demand", "node_reasons"]
@@ -62,16 +63,12 @@ class Demand:
     @cached_property
     def idle(self) -> Longs:
         """Idle resources, where GPU counts never exceed the GPUs that are free by number; may be the ledger's own."""
-        columns = list(self.ledger.snapshot.gpu_columns)
-        idle = self.ledger.idle
-        if not columns or not any(role.n_gpus for role in self.gang.roles):
-            return idle
-        free = self.gpus.free_count()[:, None]
-        if not (idle[:, columns] > free).any():
-            return idle
-        idle = idle.copy()
-        idle[:, columns] = np.minimum(idle[:, columns], free)
-        return idle
+        ledger, snapshot = self.ledger, self.ledger.snapshot
+        if not snapshot.gpu_columns or not any(role.n_gpus for role in self.gang.roles):
+            return ledger.idle
+        if ledger.idle is snapshot.idle and ledger.gpu_free is snapshot.gpu_free:
+            return snapshot.idle_by_gpus
+        return capped_by_gpus(ledger.idle, ledger.gpu_free, snapshot.gpu_columns)
 
     def feasible(self, role: int) -> Bytes:
         """Nodes that a pod of the role accepts, resources apart: uint8 of shape (n,)."""

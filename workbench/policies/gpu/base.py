@@ -20,7 +20,7 @@ from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.placement import words_to_mask
-from workbench.model.snapshot import gpu_words
+from workbench.model.snapshot import gpu_counts, gpu_words
 
 __all__ = ["Dealt", "GpuPolicy", "GpuQuestions", "NodeGpus", "lowest_indices"]
 
@@ -124,7 +124,7 @@ class GpuQuestions:
 
     def free_count(self) -> Longs:
         """Free GPUs of each node."""
-        return _counts(self.ledger.gpu_free)
+        return gpu_counts(self.ledger.gpu_free)
 
     def feasible(self, n_gpus: int) -> npt.NDArray[np.bool_] | None:
         """Nodes where one pod with so many GPUs can be served; None where counting the free ones says it all."""
@@ -199,7 +199,7 @@ class GpuQuestions:
         nodes, count = node_of_pod[first], bounds[1:] - first
         sums = np.add.reduceat(wanted[pods], first)
         free = gpu_free[nodes]
-        n_free = _counts(free)
+        n_free = gpu_counts(free)
         if (sums > n_free).any():
             raise InternalError("a node policy gave a node more GPU pods than it has free GPUs")
         everything = (count == 1) & (sums == n_free)
@@ -269,13 +269,6 @@ class GpuQuestions:
                 done[here] = True
                 asked.append((NodeGpus(0, known), (1,), len(here)))
         return done
-
-
-def _counts(words: Words) -> Longs:
-    """GPUs of each row; machines of up to 64, one word each, need no sum."""
-    bits = np.bitwise_count(words)
-    counts: Longs = bits[:, 0].astype(np.int64) if bits.shape[1] == 1 else bits.sum(axis=1, dtype=np.int64)
-    return counts
 
 
 def _check_masks(policy: str, gpus: NodeGpus, requests: Sequence[int], masks: Sequence[int]) -> None:
