@@ -1,4 +1,4 @@
-"""Giving many pods their nodes at once, and taking them back.
+"""Giving many pods their nodes at once, and taking them back; and the lowest GPUs of these nodes.
 
 Validation and errors in words are ``workbench.kernels.ledger``' part; that a node has room is the callers'.
 """
@@ -79,3 +79,45 @@ def whole_nodes(
         else:
             i = p
     return i
+
+
+def lowest_gpus(
+    const int32_t[::1] node not None,
+    const int32_t[::1] role not None,
+    const int64_t[::1] n_gpus not None,
+    const uint64_t[:, ::1] gpu_free not None,
+):
+    """Each pod in turn takes the lowest free GPUs of its node.
+
+    Answers the words of each pod and the number of nodes with such pods, -1 where one has too few free GPUs.
+    """
+    cdef int64_t p = node.shape[0], w = gpu_free.shape[1], i, k, missing, n_nodes = 0
+    cdef uint64_t lowest
+    words_array = np.zeros((p, w), dtype=np.uint64)
+    left_array = np.empty((gpu_free.shape[0], w), dtype=np.uint64)
+    seen_array = np.zeros(gpu_free.shape[0], dtype=np.uint8)
+    cdef uint64_t[:, ::1] words = words_array, left = left_array
+    cdef uint8_t[::1] seen = seen_array
+    with nogil:
+        for i in range(p):
+            missing = n_gpus[role[i]]
+            if node[i] < 0 or missing == 0:
+                continue
+            if not seen[node[i]]:
+                seen[node[i]] = True
+                n_nodes += 1
+                for k in range(w):
+                    left[node[i], k] = gpu_free[node[i], k]
+            k = 0
+            while missing and k < w:
+                lowest = left[node[i], k] & -left[node[i], k]
+                if not lowest:
+                    k += 1
+                    continue
+                left[node[i], k] ^= lowest
+                words[i, k] |= lowest
+                missing -= 1
+            if missing:
+                n_nodes = -1
+                break
+    return words_array, n_nodes

@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reference import ledger as oracle
-from workbench.kernels.ledger import add_pods, whole_nodes
+from workbench.kernels.ledger import add_pods, lowest_gpus, whole_nodes
+from workbench.model.placement import words_to_mask
+from workbench.model.snapshot import gpu_words
 
 
 @given(st.data())
@@ -46,3 +48,23 @@ def test_pods_that_take_all_that_is_free_on_nodes_of_their_own(data):
     found = whole_nodes(np.array(nodes, dtype=np.int32), n_gpus, words)
     masks = None if found is None else [int(low) + (int(high) << 64) for low, high in found]
     assert masks == oracle.whole_nodes(nodes, n_gpus, free)
+
+
+@given(st.data())
+def test_the_lowest_gpus_pod_by_pod(data):
+    n, width = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 2))
+    masks = data.draw(st.lists(st.integers(0, (1 << 64 * width) - 1), min_size=n, max_size=n))
+    n_gpus = data.draw(st.lists(st.sampled_from([0, 1, 2, 8, 40, 70]), min_size=1, max_size=3))
+    node = data.draw(st.lists(st.integers(-1, n - 1), max_size=8))
+    role = data.draw(st.lists(st.integers(0, len(n_gpus) - 1), min_size=len(node), max_size=len(node)))
+    free = [{bit for bit in range(64 * width) if mask >> bit & 1} for mask in masks]
+    words, n_nodes = lowest_gpus(
+        np.array(node, dtype=np.int32), np.array(role, dtype=np.int32), np.array(n_gpus), gpu_words(masks, width)
+    )
+    want = oracle.lowest_gpus(node, role, n_gpus, free)
+    if want is None:
+        assert n_nodes == -1
+        return
+    assert words.shape == (len(node), width)
+    assert [words_to_mask(row) for row in words] == [sum(1 << gpu for gpu in gpus) for gpus in want]
+    assert n_nodes == len({at for at, gpus in zip(node, want, strict=True) if gpus})

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError
-from workbench.kernels.ledger import add_pods, whole_nodes
+from workbench.kernels.ledger import add_pods, lowest_gpus, whole_nodes
 
 
 def add(**other):
@@ -62,3 +62,32 @@ def test_whole_nodes_of_another_kind_are_refused():
         whole_nodes(np.array([0]), 1, np.ones((1, 1), dtype=np.uint64))
     with pytest.raises(InputError, match="number of dimensions"):
         whole_nodes(np.array([0], dtype=np.int32), 1, np.ones(1, dtype=np.uint64))
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        pytest.param({"node": np.array([0, 1])}, "node: wrong dtype", id="int64 nodes"),
+        pytest.param({"node": np.array([0, 2], dtype=np.int32)}, "node.*entry 1.*2", id="no such node"),
+        pytest.param({"role": np.array([0, 1], dtype=np.int32)}, "role.*entry 1.*1", id="no such role"),
+        pytest.param({"role": np.zeros(3, dtype=np.int32)}, "wrong length", id="three roles for two pods"),
+        pytest.param({"n_gpus": np.array([-1])}, "n_gpus.*entry 0.*-1", id="a negative number"),
+        pytest.param({"gpu_free": np.zeros(2, dtype=np.uint64)}, "number of dimensions", id="bare words"),
+    ],
+)
+def test_what_is_no_question_for_the_lowest_gpus(other, message):
+    given = {
+        "node": np.array([0, 1], dtype=np.int32),
+        "role": np.zeros(2, dtype=np.int32),
+        "n_gpus": np.array([1]),
+        "gpu_free": np.ones((2, 1), dtype=np.uint64),
+    }
+    assert lowest_gpus(**given)[0].tolist() == [[1], [1]]
+    with pytest.raises(InputError, match=message):
+        lowest_gpus(**(given | other))
+
+
+def test_the_lowest_gpus_of_no_pods():
+    nobody = np.zeros(0, dtype=np.int32)
+    words, n_nodes = lowest_gpus(nobody, nobody, np.array([1]), np.ones((2, 3), dtype=np.uint64))
+    assert (words.shape, n_nodes) == ((0, 3), 0)

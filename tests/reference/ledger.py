@@ -19,3 +19,15 @@ def whole_nodes(nodes, n_gpus, gpu_free):
     if len(set(nodes)) < len(nodes) or any(node < 0 or gpu_free[node].bit_count() != n_gpus for node in nodes):
         return None
     return [gpu_free[node] for node in nodes]
+
+
+def lowest_gpus(node, role, n_gpus, free):
+    """GPUs of each pod as sets, None where a node has too few; free GPUs as sets."""
+    left, given = [sorted(gpus) for gpus in free], []
+    for at, number in zip(node, role, strict=True):
+        count = n_gpus[number] if at >= 0 else 0
+        if count > len(left[at]):
+            return None
+        given.append(set(left[at][:count]))
+        left[at] = left[at][count:]
+    return given

@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from workbench._core import ledger as kernel
 from workbench.errors import InputError
-from workbench.kernels.checks import as_array, check_length
+from workbench.kernels.checks import as_array, check_length, check_range
+from workbench.kernels.domains import MAX_QUANTITY
 
-__all__ = ["add_pods", "whole_nodes"]
+__all__ = ["add_pods", "lowest_gpus", "whole_nodes"]
 
 
 def add_pods(
@@ -86,3 +87,38 @@ def whole_nodes(nodes: NDArray[np.int32], n_gpus: int, gpu_free: NDArray[np.uint
     gpu_free = as_array("gpu_free", gpu_free, np.uint64, 2)
     words = np.empty((nodes.shape[0], gpu_free.shape[1]), dtype=np.uint64)
     return words if kernel.whole_nodes(nodes, n_gpus, gpu_free, words) == len(nodes) else None
+
+
+def lowest_gpus(
+    node: NDArray[np.int32], role: NDArray[np.int32], n_gpus: NDArray[np.int64], gpu_free: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], int]:
+    """Each pod in turn takes the lowest free GPUs of its node.
+
+    Parameters
+    ----------
+    node : ndarray of shape (p,), int32
+        Node of each pod, -1 for none.
+    role : ndarray of shape (p,), int32
+    n_gpus : ndarray of shape (roles,), int64
+        GPUs of a pod of each role.
+    gpu_free : ndarray of shape (n, w), uint64
+
+    Returns
+    -------
+    words : ndarray of shape (p, w), uint64
+        GPUs of each pod.
+    n_nodes : int
+        Nodes that give some; -1: one has fewer free than its pods ask for, and the words mean nothing.
+
+    Raises
+    ------
+    InputError
+        Wrong dtype or shape, a number out of range.
+    """
+    node, role = as_array("node", node, np.int32, 1), as_array("role", role, np.int32, 1)
+    n_gpus, gpu_free = as_array("n_gpus", n_gpus, np.int64, 1), as_array("gpu_free", gpu_free, np.uint64, 2)
+    check_length("role", role, node.shape[0])
+    check_range("node", node, -1, gpu_free.shape[0] - 1)
+    check_range("role", role, 0, n_gpus.shape[0] - 1)
+    check_range("n_gpus", n_gpus, 0, MAX_QUANTITY)
+    return kernel.lowest_gpus(node, role, n_gpus, gpu_free)

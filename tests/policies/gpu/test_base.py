@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +12,7 @@ from workbench.model.gang import Gang, Role
 from workbench.policies.base import Composed
 from workbench.policies.baselines import GangFirstFit
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions, NodeGpus
+from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters
 from workbench.policies.registry import get_policy
 
@@ -124,3 +126,26 @@ def test_pods_that_take_whole_nodes_get_what_asking_node_by_node_gives(monkeypat
     one_by_one = questions.deal(GANG, node)
     assert dealt.words.tolist() == one_by_one.words.tolist()
     assert dealt.warnings == one_by_one.warnings
+
+
+def test_nodes_without_a_matrix_are_dealt_as_if_each_were_asked_about():
+    class Asked(GpuLowestIndex):
+        lowest_unknown = False
+
+    rng = random.Random(5)
+    for _ in range(50):
+        names = [f"n{i}" for i in range(rng.randint(1, 6))]
+        masks = {name: rng.randrange(256) for name in names}
+        cluster = snapshot(names, gpus=8, free_gpus=masks)
+        roles = tuple(Role(f"r{i}", rng.randint(1, 4), {"nvidia.com/gpu": gpus}) for i, gpus in enumerate((0, 1, 2)))
+        job = Gang("d", "j", roles, 1)
+        left = [mask.bit_count() for mask in masks.values()]
+        node = np.full(job.n_pods, -1, dtype=np.int32)
+        for pod in range(job.n_pods):
+            at, count = rng.randrange(len(names)), roles[job.role_of_pod[pod]].n_gpus
+            if left[at] >= count:
+                node[pod], left[at] = at, left[at] - count
+        policies = GpuLowestIndex(NoParameters()), Asked(NoParameters())
+        ours, want = (GpuQuestions(policy, cluster.ledger()).deal(job, node) for policy in policies)
+        assert (ours.words is None, ours.warnings, ours.unserved) == (want.words is None, want.warnings, want.unserved)
+        assert want.words is None or np.array_equal(ours.words, want.words)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InternalError
-from workbench.kernels.ledger import whole_nodes
+from workbench.kernels.ledger import lowest_gpus, whole_nodes
 from workbench.kernels.states import alike
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.gang import Gang
@@ -47,10 +47,13 @@ class GpuPolicy(ABC):
     parameters : mapping
     counts_only : bool
         A request fits exactly when enough GPUs are free; then `fits` is not asked and counting is enough.
+    lowest_unknown : bool
+        Without a matrix each pod in turn gets the lowest free indices; then `choose` is not asked where none is known.
     """
 
     name: str
     counts_only: bool = True
+    lowest_unknown: bool = False
 
     @property
     @abstractmethod
@@ -183,9 +186,9 @@ class GpuQuestions:
         Nodes in the same state with the same pods are asked about once. Pods of a node are handed over in order of
         position. The only pod of a node that takes everything free is not asked about at all.
         """
-        whole = self._deal_wholes(gang, node)
-        if whole is not None:
-            return whole
+        dealt = self._deal_lowest(gang, node) or self._deal_wholes(gang, node)
+        if dealt is not None:
+            return dealt
         wanted = np.array([role.n_gpus for role in gang.roles], dtype=np.int64)[gang.role_of_pod]
         pods = ((node >= 0) & (wanted > 0)).nonzero()[0]
         if len(pods) == 0:
@@ -227,6 +230,20 @@ class GpuQuestions:
             # A row of words for each pod of a node; nodes alike get the same.
             words[pods[first[at, None] + np.arange(len(masks))]] = gpu_words(masks, words.shape[1])
         return Dealt(words, tuple(self.policy.warnings(asked)))
+
+    def _deal_lowest(self, gang: Gang, node: Ints) -> Dealt | None:
+        """The answer where every node is dealt by index; None elsewhere."""
+        if not self.policy.lowest_unknown or self.ledger.snapshot.matrices:
+            return None
+        n_gpus = np.array([role.n_gpus for role in gang.roles], dtype=np.int64)
+        if not n_gpus.any():
+            return Dealt(None)
+        words, n_nodes = lowest_gpus(node, gang.role_of_pod, n_gpus, self.ledger.gpu_free)
+        if n_nodes < 0:
+            raise InternalError("a node policy gave a node more GPU pods than it has free GPUs")
+        if n_nodes == 0:
+            return Dealt(None)
+        return Dealt(words, tuple(self.policy.warnings([(NodeGpus(0, None), (1,), n_nodes)])))
 
     def _deal_wholes(self, gang: Gang, node: Ints) -> Dealt | None:
         """The answer where equal pods, one per node, take everything that is free there; None elsewhere."""

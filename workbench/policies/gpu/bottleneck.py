@@ -51,6 +51,7 @@ class GpuBottleneck(GpuPolicy):
     """
 
     name = "gpu-bottleneck"
+    lowest_unknown = True
 
     def __init__(self, parameters: BottleneckParameters, required: bool = True) -> None:
         self._parameters = parameters

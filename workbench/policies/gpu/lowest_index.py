@@ -15,6 +15,7 @@ class GpuLowestIndex(GpuPolicy):
     """Lowest free indices, pod after pod; knows no topology."""
 
     name = "gpu-lowest-index"
+    lowest_unknown = True
 
     def __init__(self, _: NoParameters) -> None: ...
 
