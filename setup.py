@@ -25,6 +25,7 @@ KERNELS = (
     "dry_runs",
     "two_level",
     "states",
+    "sub_jobs",
     "switches",
     "ledger",
     "ranges",

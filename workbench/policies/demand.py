@@ -61,6 +61,18 @@ class Demand:
         return tuple(i for i, role in enumerate(self.gang.roles) if role.best_effort)
 
     @cached_property
+    def in_order(self) -> Longs:
+        """Every role, those with a request as they are tried, then the others: int64 of shape (roles,)."""
+        return np.array([*self.order, *self.best_effort], dtype=np.int64)
+
+    @cached_property
+    def place(self) -> Ints:
+        """Of each role its place in that order: int32 of shape (roles,)."""
+        place = np.empty(len(self.in_order), dtype=np.int32)
+        place[self.in_order] = np.arange(len(place), dtype=np.int32)
+        return place
+
+    @cached_property
     def idle(self) -> Longs:
         """Idle resources, where GPU counts never exceed the GPUs that are free by number; may be the ledger's own."""
         ledger, snapshot = self.ledger, self.ledger.snapshot

@@ -44,8 +44,7 @@ def compiled_search(
     """
     gang, snapshot, demand = request.gang, request.snapshot, request.demand
     topology = snapshot.topology
-    roles = np.array([*demand.order, *demand.best_effort], dtype=np.int64)
-    place = _places(request)
+    roles = demand.in_order
     progress = JobProgress.start(gang, snapshot)
     cached = cache_names(gang)
     numbers = {name: i for i, name in enumerate(dict.fromkeys(cached))}
@@ -71,8 +70,8 @@ def compiled_search(
     numbers_of_policies = {name: i for i, name in enumerate(policies)}
     columns = SubJobColumns(
         start=subs.start,
-        shapes=place[subs.roles],
-        left=np.diff(subs.first),
+        shapes=subs.shapes,
+        left=subs.left,
         min_available=subs.min_available,
         counted=subs.counted,
         total=np.maximum(subs.total, 1),
@@ -88,7 +87,7 @@ def compiled_search(
         running_start=_starts(subs.running_nodes),
         running=np.concatenate(subs.running_nodes).astype(np.int32) if gang.ready else _NONE,
         grade=_before_ready(subs, rank, order),
-        runs=None if subs.runs is None else (subs.runs[0], place[subs.runs[1]], subs.runs[2]),
+        runs=None if subs.runs is None else (subs.runs[0], demand.place[subs.runs[1]], subs.runs[2]),
     )
     nodes = Nodes(
         demand.idle,
@@ -163,17 +162,8 @@ def last_fit(request: Request, search: TwoLevel, last_tried: int | None) -> tupl
 def nodes_of_pods(request: Request, subs: SubJobs, search: TwoLevel) -> Ints:
     """Node of each pod of the gang, -1 for none; the pods of a role in a sub-job are taken in their order."""
     node = np.full(request.gang.n_pods, -1, dtype=np.int32)
-    place = _places(request)
-    search.enter_nodes(subs.start, place[subs.roles], subs.first, subs.positions, node)
+    search.enter_nodes(subs.start, subs.shapes, subs.first, subs.positions, node)
     return node
-
-
-def _places(request: Request) -> Ints:
-    """Of each role its number among the kernel's."""
-    demand = request.demand
-    place = np.empty(len(request.gang.roles), dtype=np.int32)
-    place[[*demand.order, *demand.best_effort]] = np.arange(len(place), dtype=np.int32)
-    return place
 
 
 def _before_ready(subs: SubJobs, rank: Ints, order: Sequence[str]) -> Ints | None:

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import MAX_SUM
+from workbench.kernels.sub_jobs import deal_pods
 from workbench.model.gang import Gang
 from workbench.model.resources import request_vector
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
@@ -90,8 +92,10 @@ class SubJobs(Sequence[SubJob]):
     running_nodes : tuple of ndarray of int32
     start : ndarray of shape (s + 1,), int64
         Entries of sub-job i: ``start[i]`` to ``start[i + 1]``, one per role with a request, as roles are tried.
-    roles : ndarray of int32
-        Role of each entry.
+    shapes, roles : ndarray of int32, ndarray of int64
+        Role of each entry: its place in the demand's order, and its number in the gang.
+    left : ndarray of int64
+        Pods of each entry.
     first : ndarray of int64
         ``positions[first[e]:first[e + 1]]`` are the pods of entry e.
     positions : ndarray of int64
@@ -112,7 +116,9 @@ class SubJobs(Sequence[SubJob]):
     request: Longs
     running_nodes: tuple[Ints, ...]
     start: Longs
-    roles: Ints
+    shapes: Ints
+    roles: Longs
+    left: Longs
     first: Longs
     positions: Longs
     runs: Runs | None
@@ -162,99 +168,68 @@ class SubJobs(Sequence[SubJob]):
 
 def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits) -> SubJobs:
     """The sub-jobs of a gang: its sub-groups in their order, then the default one, if it has any pod."""
-    running = [pod for pod in snapshot.running if pod.gang == gang.key] if gang.ready else []
-    by_name = {pod.name: pod for pod in running}
-    groups, role_of = gang.sub_groups, gang.role_of_pod
-    lengths = [len(group.pods) for group in groups]
-    positions = np.fromiter(chain.from_iterable(group.pods for group in groups), np.int64, sum(lengths))
-    taken = np.zeros(gang.n_pods, dtype=np.bool_)
-    taken[positions] = True
-    rest = (~taken).nonzero()[0]
-    runs: list[list[RunningPod]] = [[] for _ in groups]
-    if running:
-        runs = [[by_name.pop(name) for name in group.running if name in by_name] for group in groups]
-    default = bool(len(rest) or by_name or not gang.sub_grouped)
-    if default:
-        lengths.append(len(rest))
-        runs.append(list(by_name.values()))
-        positions = np.concatenate([positions, rest])
-    s, sizes = len(lengths), np.array(lengths, dtype=np.int64)
-    owner = np.arange(s).repeat(sizes)
-    # Entries: the pods of one role in one sub-job, roles in the order in which they are tried.
-    place = np.empty(max(len(gang.roles), 1), dtype=np.int64)
-    place[[*demand.order, *demand.best_effort]] = np.arange(len(gang.roles))
-    key = owner * len(place) + place[role_of[positions]]
-    if (key[1:] < key[:-1]).any():
-        order = np.argsort(key, kind="stable")
-        positions, key = positions[order], key[order]
-    # First pod of each entry, and one past the last of all.
-    first = np.concatenate([_ONE_ZERO[: len(key)], (key[1:] != key[:-1]).nonzero()[0] + 1, [len(key)]])
-    counts = first[1:] - first[:-1]
-    roles, owners = role_of[positions[first[:-1]]], key[first[:-1]] // len(place)
-    # In int64, or where that might overflow in numbers of any size: beyond `MAX_SUM` it is more than any cluster has.
-    wide = gang.n_pods * int(demand.rows.max(initial=0)) > MAX_SUM
-    pending = np.zeros((s, len(snapshot.resources)), dtype=object if wide else np.int64)
-    np.add.at(pending, owners, counts[:, None] * demand.rows[roles].astype(pending.dtype, copy=False))
-    if wide:
-        pending = np.minimum(pending, MAX_SUM).astype(np.int64)
-    n_running = np.array([len(mine) for mine in runs], dtype=np.int64)
-    counted = n_running.copy()
-    minimum = [group.min_available for group in groups]
-    total = sizes + n_running
-    if default:
-        minimum.append(1 if gang.sub_grouped else gang.min_available)
+    groups = gang.sub_groups
+    columns = tuple(zip(*map(_FIELDS, groups), strict=True)) or ((),) * 6
+    names, policies, pods, constraints, minimum, match_index = columns
+    runs = _running(gang, snapshot) if gang.ready else ()
+    lengths = list(map(len, pods))
+    dealt = deal_pods(
+        np.fromiter(chain.from_iterable(pods), np.int64, sum(lengths)),
+        np.array(lengths, dtype=np.int64),
+        gang.role_of_pod,
+        demand.place,
+        len(demand.order),
+        demand.rows,
+        np.array([role.priority for role in gang.roles], dtype=np.int64),
+        default=not gang.sub_grouped or bool(runs and runs[-1]),
+    )
+    s, n_groups = len(dealt.size), len(groups)
+    total, counted, request, running_nodes = dealt.size, dealt.counted, dealt.pending, (_NONE,) * s
+    if runs:
+        n_running = np.array([len(mine) for mine in runs[:s]], dtype=np.int64)
+        total, counted = total + n_running, counted + n_running
+        request = _with_running(request, runs[:s], snapshot)
+        running_nodes = tuple(map(_nodes, runs[:s]))
+    if s > n_groups:
+        names, policies = (*names, ""), (*policies, "")
+        minimum = (*minimum, 1 if gang.sub_grouped else gang.min_available)
+        constraints, match_index = (*constraints, gang.constraint), (*match_index, 0)
         if not gang.sub_grouped:
-            total[-1] = gang.n_pods + max(gang.ready, len(runs[-1]))
-    if demand.best_effort:
-        # They have no pods to place: they stand between others only in the numbers above.
-        best_effort = np.isin(roles, demand.best_effort)
-        np.add.at(counted, owners[best_effort], counts[best_effort])
-        positions = positions[np.repeat(~best_effort, counts)]
-    priority = _priorities(gang, s, owners, roles)
-    if demand.best_effort:
-        owners, roles, counts = owners[~best_effort], roles[~best_effort], counts[~best_effort]
-        first = np.concatenate([[0], np.cumsum(counts)])
-    start = np.zeros(s + 1, dtype=np.int64)
-    np.cumsum(np.bincount(owners, minlength=s), out=start[1:])
-    runs_of_pods = None
-    if len(owners) and int((start[1:] - start[:-1]).max()) > 1:
-        runs_of_pods = runs_of(gang, owners.repeat(counts), positions, s)
-    none = [""] * default
+            total[-1] = gang.n_pods + max(gang.ready, len(runs[-1]) if runs else 0)
+    entries, runs_of_pods = np.diff(dealt.start), None
+    if s and int(entries.max()) > 1:
+        runs_of_pods = runs_of(gang, np.arange(s).repeat(entries).repeat(dealt.left), dealt.positions, s)
     return SubJobs(
-        names=(*[group.name for group in groups], *none),
-        policies=(*[group.policy for group in groups], *none),
-        topology=np.array(
-            [group.constraint is not None for group in groups] + [gang.constraint is not None] * default, dtype=np.bool_
-        ),
-        limits=(*limits.sub_groups, *[limits.job] * default),
+        names=names,
+        policies=policies,
+        topology=np.array([constraint is not None for constraint in constraints], dtype=np.bool_),
+        limits=(*limits.sub_groups, *[limits.job] * (s - n_groups)),
         min_available=np.array(minimum, dtype=np.int64),
         total=total,
         counted=counted,
-        priority=priority,
-        match_index=np.array([group.match_index for group in groups] + [0] * default, dtype=np.int64),
-        pending=pending,
-        request=_with_running(pending, runs, snapshot) if running else pending,
-        running_nodes=tuple(map(_nodes, runs)),
-        start=start,
-        roles=roles,
-        first=first,
-        positions=positions,
+        priority=dealt.priority,
+        match_index=np.array(match_index, dtype=np.int64),
+        pending=dealt.pending,
+        request=request,
+        running_nodes=running_nodes,
+        start=dealt.start,
+        shapes=dealt.shapes,
+        roles=demand.in_order[dealt.shapes],
+        left=dealt.left,
+        first=dealt.first,
+        positions=dealt.positions,
         runs=runs_of_pods,
     )
 
 
-_ONE_ZERO = np.zeros(1, dtype=np.int64)
+_FIELDS = attrgetter("name", "policy", "pods", "constraint", "min_available", "match_index")
 
 
-def _priorities(gang: Gang, s: int, owners: Longs, roles: Ints) -> Longs:
-    """The highest priority among the pending pods of each of s sub-jobs; 0 where it has none."""
-    by_role = [role.priority for role in gang.roles]
-    if not any(by_role):
-        return np.zeros(s, dtype=np.int64)
-    lowest = np.iinfo(np.int64).min
-    found = np.full(s, lowest, dtype=np.int64)
-    np.maximum.at(found, owners, np.array(by_role, dtype=np.int64)[roles])
-    return np.where(found == lowest, 0, found)
+def _running(gang: Gang, snapshot: ClusterSnapshot) -> list[list[RunningPod]]:
+    """The running pods that each sub-group names, then those that none names."""
+    by_name = {pod.name: pod for pod in snapshot.running if pod.gang == gang.key}
+    named = [[by_name.pop(name) for name in group.running if name in by_name] for group in gang.sub_groups]
+    return [*named, list(by_name.values())]
 
 
 def _with_running(pending: Longs, runs: Sequence[Sequence[RunningPod]], snapshot: ClusterSnapshot) -> Longs:

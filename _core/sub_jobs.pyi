@@ -1,0 +1,24 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def pods_of_sub_jobs(
+    positions: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    role_of_pod: NDArray[np.int32],
+    place: NDArray[np.int32],
+    n_tried: int,
+    rows: NDArray[np.int64],
+    priority_of_role: NDArray[np.int64],
+    most: int,
+    default: bool,
+) -> tuple[
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+]: ...

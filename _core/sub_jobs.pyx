@@ -1,0 +1,126 @@
+"""The pods of a gang as sub-jobs: one pass over pods instead of one over each column.
+
+Owns the numbers only; what a sub-job is, is told in ``workbench.policies.volcano.splitting``.
+Validation and errors in words are ``workbench.kernels.sub_jobs``' part.
+"""
+
+from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t
+
+import numpy as np
+
+
+def pods_of_sub_jobs(
+    const int64_t[::1] positions not None,
+    const int64_t[::1] sizes not None,
+    const int32_t[::1] role_of_pod not None,
+    const int32_t[::1] place not None,
+    int64_t n_tried,
+    const int64_t[:, ::1] rows not None,
+    const int64_t[::1] priority_of_role not None,
+    int64_t most,
+    bint default,
+):
+    """See the face; ``place``: of each role its number in the order of roles, ``n_tried`` and more: best effort."""
+    cdef int64_t n = role_of_pod.shape[0], r = rows.shape[1], groups = sizes.shape[0], named = positions.shape[0]
+    cdef int64_t i, j, k, t, c, s, count, begin, end, entries = 0, out = 0, rest = 0
+    cdef int32_t role, number, last
+    cdef bint ascending
+    taken_array = np.zeros(n, dtype=np.uint8)
+    cdef uint8_t[::1] taken = taken_array
+    for i in range(named):
+        taken[positions[i]] = True
+    for i in range(n):
+        rest += not taken[i]
+    s = groups + (default or rest > 0)
+    # The pods named, then those that nobody named.
+    given_array = np.empty(named + rest, dtype=np.int64)
+    positions_array = np.empty(named + rest, dtype=np.int64)
+    shapes_array = np.empty(named + rest, dtype=np.int32)
+    left_array = np.empty(named + rest, dtype=np.int64)
+    first_array = np.empty(named + rest + 1, dtype=np.int64)
+    start_array = np.zeros(s + 1, dtype=np.int64)
+    counted_array = np.zeros(s, dtype=np.int64)
+    priority_array = np.zeros(s, dtype=np.int64)
+    pending_array = np.zeros((s, r), dtype=np.int64)
+    size_array = np.empty(s, dtype=np.int64)
+    begins_array = np.empty(place.shape[0] + 1, dtype=np.int64)
+    cdef int64_t[::1] given = given_array, kept = positions_array, left = left_array, first = first_array
+    cdef int64_t[::1] start = start_array, counted = counted_array, priority = priority_array, size = size_array
+    cdef int64_t[::1] begins = begins_array
+    cdef int64_t[:, ::1] pending = pending_array
+    cdef int32_t[::1] shapes = shapes_array
+    with nogil:
+        j = 0
+        for i in range(named):
+            given[i] = positions[i]
+        for i in range(n):
+            if not taken[i]:
+                given[named + j] = i
+                j += 1
+        end = 0
+        for i in range(s):
+            begin = end
+            size[i] = sizes[i] if i < groups else rest
+            end += size[i]
+            last = -1
+            ascending = True
+            for j in range(begin, end):
+                number = place[role_of_pod[given[j]]]
+                if number < last:
+                    ascending = False
+                    break
+                last = number
+            if not ascending:
+                # By place, each in the order given; `kept` is free from `begin` on.
+                for k in range(place.shape[0] + 1):
+                    begins[k] = 0
+                for j in range(begin, end):
+                    begins[place[role_of_pod[given[j]]] + 1] += 1
+                for k in range(place.shape[0]):
+                    begins[k + 1] += begins[k]
+                for j in range(begin, end):
+                    number = place[role_of_pod[given[j]]]
+                    kept[begin + begins[number]] = given[j]
+                    begins[number] += 1
+                for j in range(begin, end):
+                    given[j] = kept[j]
+            j = begin
+            if begin < end:
+                priority[i] = INT64_MIN
+            while j < end:
+                role = role_of_pod[given[j]]
+                t = j + 1
+                while t < end and role_of_pod[given[t]] == role:
+                    t += 1
+                count = t - j
+                if priority_of_role[role] > priority[i]:
+                    priority[i] = priority_of_role[role]
+                for c in range(r):
+                    if rows[role, c] and count > (most - pending[i, c]) // rows[role, c]:
+                        pending[i, c] = most
+                    else:
+                        pending[i, c] += count * rows[role, c]
+                if place[role] < n_tried:
+                    shapes[entries] = place[role]
+                    left[entries] = count
+                    first[entries] = out
+                    entries += 1
+                    for k in range(j, t):
+                        kept[out] = given[k]
+                        out += 1
+                else:
+                    counted[i] += count
+                j = t
+            start[i + 1] = entries
+        first[entries] = out
+    return (
+        size_array,
+        start_array,
+        shapes_array[:entries],
+        left_array[:entries],
+        first_array[: entries + 1],
+        positions_array[:out],
+        pending_array,
+        counted_array,
+        priority_array,
+    )
