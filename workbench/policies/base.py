@@ -41,6 +41,8 @@ __all__ = [
 ]
 
 Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
 
 
 def session_order(gangs: Sequence[Gang]) -> list[int]:
@@ -303,18 +305,22 @@ class Composed(Policy):
                 answer = Declined((gpus_unserved(request, self.gpu.name, dealt.unserved),), warnings=answer.warnings)
         if isinstance(answer, Declined):
             return self.refusal(gang, answer)
-        taken = (answer.node >= 0).nonzero()[0]
-        rows = request.demand.rows
-        if len(taken):
-            # Copies, so that the ledger gives back what it took whatever becomes of the placement's arrays.
-            ledger.take(
-                answer.node.take(taken),
-                rows[0] if len(rows) == 1 else rows[gang.role_of_pod[taken]],
-                None if dealt.words is None else dealt.words.take(taken, axis=0),
-            )
+        self._take(gang, ledger, answer.node, request.demand.rows, dealt.words)
         if answer.running is not None:
             ledger.set_job(gang.key, answer.running)
         return self.placement(gang, ledger.topology, answer, dealt.words, dealt.warnings, dealt.visible)
+
+    @staticmethod
+    def _take(gang: Gang, ledger: Ledger, node: Ints, rows: Longs, words: Words | None) -> None:
+        """Give the placed pods their nodes; copies, because the arrays of a placement may be changed afterwards."""
+        taken = (node >= 0).nonzero()[0]
+        if len(taken) == len(node):
+            nodes, roles, words = node.copy(), gang.role_of_pod, None if words is None else words.copy()
+        else:
+            nodes, roles = node.take(taken), gang.role_of_pod.take(taken)
+            words = None if words is None else words.take(taken, axis=0)
+        if len(nodes):
+            ledger.take(nodes, rows[0] if len(rows) == 1 else rows.take(roles, axis=0), words)
 
     def refusal(self, gang: Gang, answer: Declined) -> Refusal:
         """The answer to the user where the node policy says no."""

@@ -13,7 +13,7 @@ from workbench.kernels.two_level import Job, Nodes, Shape, TwoLevel
 from workbench.kernels.two_level import SubJobs as SubJobColumns
 from workbench.policies.base import Request
 from workbench.policies.volcano.enqueue import min_resources
-from workbench.policies.volcano.job_parts import JobProgress, cache_names
+from workbench.policies.volcano.job_parts import cache_names
 from workbench.policies.volcano.splitting import SubJobs
 
 __all__ = ["compiled_search", "last_fit", "nodes_of_pods", "shapes_of"]
@@ -45,16 +45,16 @@ def compiled_search(
     gang, snapshot, demand = request.gang, request.snapshot, request.demand
     topology = snapshot.topology
     roles = demand.in_order
-    progress = JobProgress.start(gang, snapshot)
-    cached = cache_names(gang)
-    numbers = {name: i for i, name in enumerate(dict.fromkeys(cached))}
+    progress = request.progress()
+    numbers: dict[str, int] = {}
+    names = [numbers.setdefault(name, len(numbers)) for name in cache_names(gang)]
     policies = list(gang.min_subgroups)
     all_needed = progress.min_available == progress.total
     job = Job(
         left=np.array(progress.left, dtype=np.int64)[roles],
         present=np.array(progress.present, dtype=np.int64)[roles],
         minimums=np.array(progress.minimums, dtype=np.int64)[roles],
-        names=np.array([numbers[name] for name in cached], dtype=np.int32)[roles],
+        names=np.array(names, dtype=np.int32)[roles],
         min_available=progress.min_available,
         counted=progress.counted,
         after_failure="stop" if all_needed else "by-minimums",
@@ -64,9 +64,8 @@ def compiled_search(
         record=record,
         wanted=np.array([gang.min_subgroups[name] for name in policies], dtype=np.int64),
     )
-    rank = np.arange(len(subs), dtype=np.int32)
-    if len(subs) > 1:
-        rank[_order(gang.key, subs, "priority" in order)] = rank.copy()
+    rank = _rank(gang.key, subs, "priority" in order)
+    limit_of, limited = _limits(subs.limits)
     numbers_of_policies = {name: i for i, name in enumerate(policies)}
     columns = SubJobColumns(
         start=subs.start,
@@ -76,15 +75,15 @@ def compiled_search(
         counted=subs.counted,
         total=np.maximum(subs.total, 1),
         stop_after_failure=(subs.min_available >= subs.total) | all_needed,
-        limit=np.array([-1 if highest is None else highest for highest in subs.limits], dtype=np.int64),
-        limited=np.array([highest is not None for highest in subs.limits], dtype=np.bool_),
+        limit=limit_of,
+        limited=limited,
         scored=subs.topology,
         policy=np.array([numbers_of_policies.get(name, -1) for name in subs.policies], dtype=np.int32),
         rank=rank,
         record=np.array(records, dtype=np.int32),
         request=subs.request,
         pending=subs.pending,
-        running_start=_starts(subs.running_nodes),
+        running_start=_starts(subs.running_nodes) if gang.ready else np.zeros(len(subs) + 1, dtype=np.int64),
         running=np.concatenate(subs.running_nodes).astype(np.int32) if gang.ready else _NONE,
         grade=_before_ready(subs, rank, order),
         runs=None if subs.runs is None else (subs.runs[0], demand.place[subs.runs[1]], subs.runs[2]),
@@ -175,16 +174,28 @@ def _before_ready(subs: SubJobs, rank: Ints, order: Sequence[str]) -> Ints | Non
     return np.unique(-subs.priority, return_inverse=True)[1].astype(np.int32)
 
 
-def _order(key: str, subs: SubJobs, by_priority: bool) -> npt.NDArray[np.intp]:
-    """Sub-jobs by higher priority if that is asked for, then MatchIndex, then id."""
+def _limits(highest: Sequence[int | None]) -> tuple[Longs, npt.NDArray[np.bool_]]:
+    """The highest tier of each sub-job, -1 where there is none, and whether there is one."""
+    if None not in highest:
+        return np.array(highest, dtype=np.int64), np.ones(len(highest), dtype=np.bool_)
+    tiers = [-1 if tier is None else tier for tier in highest]
+    return np.array(tiers, dtype=np.int64), np.array([tier is not None for tier in highest], dtype=np.bool_)
+
+
+def _rank(key: str, subs: SubJobs, by_priority: bool) -> Ints:
+    """Place of each sub-job by higher priority if that is asked for, then MatchIndex, then id."""
+    rank = np.arange(len(subs), dtype=np.int32)
     keys = [subs.match_index, -subs.priority if by_priority else np.zeros_like(subs.priority)]
+    if len(subs) == 1 or ((keys[0][1:] > keys[0][:-1]).all() and (keys[1] == keys[1][0]).all()):
+        return rank
     order = np.lexsort(keys)
     # Most often MatchIndex alone tells them apart.
     if bool(np.logical_and(*(column[order[1:]] == column[order[:-1]] for column in keys)).any()):
         ids = [(f"{key}/{name}" if name else key).encode() for name in subs.names]
         by_id = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.intp)
         order = by_id[np.lexsort([column[by_id] for column in keys])]
-    return order
+    rank[order] = rank.copy()
+    return rank
 
 
 _NONE = np.zeros(0, dtype=np.int32)

@@ -36,15 +36,16 @@ def records_at_open(key: str, subs: SubJobs, snapshot: ClusterSnapshot) -> tuple
         What is remembered, unless nothing is or some sub-job's record had to be recovered: then where they meet.
     """
     topology = snapshot.topology
+    if not any(map(len, subs.running_nodes)):
+        return [NO_RECORD] * len(subs), NO_RECORD
     before = [_remembered(snapshot, f"{key}/{name}") if snapshot.records else NO_RECORD for name in subs.names]
     records = [
         recover(nodes, topology, known) if scored and len(nodes) else NO_RECORD
         for nodes, scored, known in zip(subs.running_nodes, subs.topology.tolist(), before, strict=True)
     ]
     job = _remembered(snapshot, key)
-    running = any(map(len, subs.running_nodes))
     recovered = any(b == NO_RECORD != r for b, r in zip(before, records, strict=True))
-    return records, job if running and job != NO_RECORD and not recovered else joined(records, topology)
+    return records, job if job != NO_RECORD and not recovered else joined(records, topology)
 
 
 def records_to_keep(
