@@ -6,6 +6,8 @@ Owns no message: which argument is wrong, and what was expected, is said by ``wo
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 
+from numpy import ndarray
+
 
 cdef int64_t outside_32(const int32_t* x, int64_t n, int64_t low, int64_t high) noexcept nogil:
     cdef int64_t i
@@ -52,6 +54,20 @@ cdef int64_t outside_real(const double* x, int64_t n, double low, double high) n
     return -1
 
 
+cdef int64_t outside(const Py_buffer* view, low, high) except -2:
+    """Position in an array of one of the four types; of others the format is told."""
+    cdef int64_t n = view.len // view.itemsize
+    if view.format[0] == c"d":
+        return outside_real(<const double*>view.buf, n, low, high)
+    if view.format[0] == c"B":
+        return outside_8(<const uint8_t*>view.buf, n, low, high)
+    if view.format[0] != c"i" and view.format[0] != c"l" and view.format[0] != c"q":
+        raise TypeError(f"uint8, int32, int64 or float64 expected, not format {view.format}")
+    if view.itemsize == 4:
+        return outside_32(<const int32_t*>view.buf, n, low, high)
+    return outside_64(<const int64_t*>view.buf, n, low, high)
+
+
 def first_outside(array, low, high):
     """Where an array first leaves a range.
 
@@ -68,23 +84,44 @@ def first_outside(array, low, high):
         Position in the flat array; -1: nowhere. A NaN is outside of every range.
     """
     cdef Py_buffer view
-    cdef int64_t n, at
     PyObject_GetBuffer(array, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
     try:
-        n = view.len // view.itemsize
-        if view.format[0] == c"d":
-            at = outside_real(<const double*>view.buf, n, low, high)
-        elif view.format[0] == c"B":
-            at = outside_8(<const uint8_t*>view.buf, n, low, high)
-        elif view.format[0] != c"i" and view.format[0] != c"l" and view.format[0] != c"q":
-            raise TypeError(f"uint8, int32, int64 or float64 expected, not format {view.format}")
-        elif view.itemsize == 4:
-            at = outside_32(<const int32_t*>view.buf, n, low, high)
-        else:
-            at = outside_64(<const int64_t*>view.buf, n, low, high)
+        return outside(&view, low, high)
     finally:
         PyBuffer_Release(&view)
-    return at
+
+
+def is_sound(value, int itemsize, tuple shape not None, low, high):
+    """Whether something is a C-contiguous array of int32 or int64 of a shape, with every number in a range.
+
+    Parameters
+    ----------
+    value : object
+    itemsize : {4, 8}
+    shape : tuple of int
+        -1: any length.
+    low, high : int
+        Both included.
+    """
+    cdef Py_buffer view
+    cdef int i
+    cdef char kind
+    if type(value) is not ndarray:
+        return False
+    try:
+        PyObject_GetBuffer(value, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+    except (ValueError, BufferError):
+        return False
+    try:
+        kind = view.format[0]
+        if view.itemsize != itemsize or (kind != c"i" and kind != c"l" and kind != c"q") or view.ndim != len(shape):
+            return False
+        for i in range(view.ndim):
+            if shape[i] != -1 and view.shape[i] != shape[i]:
+                return False
+        return outside(&view, low, high) < 0
+    finally:
+        PyBuffer_Release(&view)
 
 
 def is_offsets(const int64_t[::1] start not None, int64_t end):

@@ -68,3 +68,31 @@ def test_offsets_ascend_from_0_to_the_end(start: list[int], end: int, want: bool
 )
 def test_an_order_has_each_number_once(rank: list[int], want: bool) -> None:
     assert ranges.is_order(np.array(rank, dtype=np.int32), np.zeros(len(rank), dtype=np.uint8)) == want
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_a_sound_array_has_type_shape_and_range(dtype: type) -> None:
+    size, array = np.dtype(dtype).itemsize, np.array([[1, 2, 3], [4, 5, 6]], dtype=dtype)
+    for good in (array, array.copy()):
+        good.flags.writeable = good is not array
+        assert ranges.is_sound(good, size, (2, 3), 1, 6)
+        assert ranges.is_sound(good, size, (-1, 3), 0, 7)
+    assert ranges.is_sound(np.zeros((0, 3), dtype=dtype), size, (0, 3), 1, 6)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_everything_else_is_not_sound(dtype: type) -> None:
+    size, array = np.dtype(dtype).itemsize, np.array([[1, 2, 3], [4, 5, 6]], dtype=dtype)
+    for shape in [(2, 2), (3, 2), (6,), (2, 3, 1), (-1,), ()]:
+        assert not ranges.is_sound(array, size, shape, 1, 6)
+    assert not ranges.is_sound(array, size, (2, 3), 2, 6)
+    assert not ranges.is_sound(array, size, (2, 3), 1, 5)
+    assert not ranges.is_sound(array, 12 - size, (2, 3), 1, 6)
+    others = [array.tolist(), array.T, array[:, ::2], array.astype(np.float64), array.astype(np.uint64), None]
+    others += [
+        array.astype(array.dtype.newbyteorder()),
+        array.view(type("Other", (np.ndarray,), {})),
+        memoryview(array),
+    ]
+    for other in others:
+        assert not ranges.is_sound(other, size, (-1, -1), 0, 9)

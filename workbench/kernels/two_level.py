@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from workbench._core import two_level as _core
-from workbench._core.ranges import first_outside, is_offsets, is_order
+from workbench._core.ranges import first_outside, is_offsets, is_order, is_sound
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.checks import as_array, check_length, check_number, check_range
 from workbench.kernels.domains import (
@@ -386,12 +386,12 @@ class TwoLevel:
         n, d, r = tree.n, len(tree.forest), _columns(nodes.idle)
         self._n, self._d, self._shapes = n, d, tuple(shapes)
         self._n_subs = len(subs.rank)
-        idle = _amounts("idle", nodes.idle, (n, r), -MAX_QUANTITY)
-        used = _amounts("used", nodes.used, (n, r), 0)
-        allocatable = _amounts("allocatable", nodes.allocatable, (n, r), 0)
-        domain_used = _amounts("domain_used", nodes.domain_used, (d + 1, r), 0, MAX_SUM)
-        domain_allocatable = _amounts("domain_allocatable", nodes.domain_allocatable, (d + 1, r), 0, MAX_SUM)
-        idle_at_open = _amounts("idle_at_open", nodes.idle_at_open, (d + 1, r), -MAX_SUM, MAX_SUM)
+        idle = _of_nodes("idle", nodes.idle, (n, r), -MAX_QUANTITY)
+        used = _of_nodes("used", nodes.used, (n, r), 0)
+        allocatable = _of_nodes("allocatable", nodes.allocatable, (n, r), 0)
+        domain_used = _of_nodes("domain_used", nodes.domain_used, (d + 1, r), 0, MAX_SUM)
+        domain_allocatable = _of_nodes("domain_allocatable", nodes.domain_allocatable, (d + 1, r), 0, MAX_SUM)
+        idle_at_open = _of_nodes("idle_at_open", nodes.idle_at_open, (d + 1, r), -MAX_SUM, MAX_SUM)
         packing = as_array("packing", packing, np.float64, 1)
         check_length("packing", packing, r)
         check_range("packing", packing, 0, MAX_WEIGHT)
@@ -691,6 +691,8 @@ def _column(name: str, value: NDArray[Any], dtype: DTypeLike, s: int) -> NDArray
 
 
 def _numbers(name: str, value: NDArray[np.int32], s: int, low: int, high: int) -> NDArray[np.int32]:
+    if is_sound(value, 4, (s,), low, high):
+        return value
     array: NDArray[np.int32] = _column(name, value, np.int32, s)
     check_range(name, array, low, high)
     return array
@@ -736,18 +738,27 @@ def _columns(array: NDArray[np.int64]) -> int:
 _CHECKED: WeakValueDictionary[tuple[int, int, int], NDArray[np.int64]] = WeakValueDictionary()
 
 
+def _of_nodes(
+    name: str, value: NDArray[np.int64], shape: tuple[int, ...], low: int, high: int = MAX_QUANTITY
+) -> NDArray[np.int64]:
+    """`_amounts` of an array that may last longer than a search."""
+    if _CHECKED.get((id(value), low, high)) is value and value.shape == shape:
+        return value
+    array = _amounts(name, value, shape, low, high)
+    if not array.flags.writeable and array.flags.owndata:
+        _CHECKED[id(array), low, high] = array
+    return array
+
+
 def _amounts(
     name: str, value: NDArray[np.int64], shape: tuple[int, ...], low: int, high: int = MAX_QUANTITY
 ) -> NDArray[np.int64]:
+    if is_sound(value, 8, shape, low, high):
+        return value
     array: NDArray[np.int64] = as_array(name, value, np.int64, len(shape))
     if array.shape != shape:
         raise InputError("wrong shape", source=name, got=str(array.shape), expected=str(shape))
-    lasting = not array.flags.writeable and array.flags.owndata
-    if lasting and _CHECKED.get((id(array), low, high)) is array:
-        return array
     check_range(name, array, low, high)
-    if lasting:
-        _CHECKED[id(array), low, high] = array
     return array
 
 
@@ -760,6 +771,10 @@ def _csr(
     lowest: int = 0,
     dtype: DTypeLike = np.int32,
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    itemsize = 4 if dtype is np.int32 else 8
+    sound = is_sound(entries, itemsize, (-1,), lowest, size - 1) and is_sound(start, 8, (rows + 1,), 0, len(entries))
+    if sound and is_offsets(start, len(entries)):
+        return start, entries
     source = f"{name}_start".lstrip("_")
     start = as_array(source, start, np.int64, 1)
     check_length(source, start, rows + 1)
