@@ -119,6 +119,9 @@ cdef class DryRuns:
     cdef int32_t* slots           # hash table of states; -1: free
     cdef uint64_t slot_mask
     cdef int32_t n_states, state_capacity, n_remembered
+    cdef const int32_t* known_states     # NULL: to be found
+    cdef const int32_t* first_in_state
+    cdef int64_t n_known
     cdef double* scores_of        # of all shapes
     cdef uint8_t* scored_of
     cdef int32_t* fits_of

@@ -33,6 +33,7 @@ class DryRuns:
         feasible: NDArray[np.uint8] | None,
         extra: NDArray[np.float64] | None,
     ) -> int: ...
+    def know_states(self, state_of: NDArray[np.int32], first: NDArray[np.int32]) -> None: ...
     def set_topology(
         self,
         parent: NDArray[np.int32],

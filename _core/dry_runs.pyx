@@ -380,6 +380,15 @@ cdef class DryRuns:
 
     # ---- states ----
 
+    def know_states(self, const int32_t[::1] state_of not None, const int32_t[::1] first not None):
+        """The state of every node as it is now, and the first node in each; before anything is asked."""
+        if self.n == 0:
+            return
+        self.keep += [state_of, first]
+        self.known_states = &state_of[0]
+        self.first_in_state = &first[0]
+        self.n_known = first.shape[0]
+
     cdef int open_states(self, int64_t more) except -1:
         """Find the state of every node anew, with room for so many further ones, and forget all scores."""
         cdef int64_t i, cells, capacity = self.n + more, n_slots = 64
@@ -401,8 +410,15 @@ cdef class DryRuns:
         self.slots = <int32_t*>claim(n_slots * sizeof(int32_t))
         self.slot_mask = n_slots - 1
         memset(self.slots, 0xFF, n_slots * sizeof(int32_t))
-        for i in range(self.n):
-            self.state_of[i] = self.find_state(i)
+        if self.known_states != NULL:
+            # Numbered in the order of their first nodes, as below.
+            for i in range(self.n_known):
+                self.find_state(self.first_in_state[i])
+            memcpy(self.state_of, self.known_states, self.n * sizeof(int32_t))
+            self.known_states = NULL
+        else:
+            for i in range(self.n):
+                self.state_of[i] = self.find_state(i)
         self.state_capacity = <int32_t>(self.n_states + more)
         cells = <int64_t>self.n_shapes * self.state_capacity
         self.scores_of = <double*>claim(cells * sizeof(double))

@@ -11,6 +11,7 @@ import pytest
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.domains import MAX_QUANTITY, NO_RECORD, ScoreWeights, TopologyScores
 from workbench.kernels.fading import Fading
+from workbench.kernels.node_states import NodeStates
 from workbench.kernels.tiers import Forest
 from workbench.kernels.two_level import DomainTree, Job, Nodes, Shape, SubJobs, TwoLevel
 
@@ -240,3 +241,16 @@ def test_a_fading_of_other_nodes_is_refused() -> None:
     ):
         with pytest.raises(InputError):
             build(fading=replace(fading, **changes))
+
+
+def test_states_are_those_of_the_very_arrays():
+    arrays = [array.copy() for array in (NODES.idle, NODES.used, NODES.allocatable)]
+    for array in arrays:
+        array.flags.writeable = False
+    states = NodeStates(*arrays)
+    nodes = Nodes(*arrays, NODES.domain_used, NODES.domain_allocatable, NODES.idle_at_open, states)
+    with_states, without = build(nodes=nodes), build()
+    assert with_states.turn() == without.turn()
+    assert [a.tolist() for a in with_states.placed()] == [a.tolist() for a in without.placed()]
+    with pytest.raises(InputError, match="states: of other arrays"):
+        build(nodes=replace(NODES, states=states))

@@ -30,6 +30,7 @@ from workbench.kernels.domains import (
     checked_leaves,
 )
 from workbench.kernels.fading import MAX_WEIGHT, Fading, Rings
+from workbench.kernels.node_states import NodeStates
 from workbench.kernels.tiers import VIRTUAL_TOP, Forest
 
 __all__ = ["VERDICTS", "DomainTree", "Job", "Nodes", "Shape", "SubJobs", "Told", "Tried", "TwoLevel"]
@@ -155,6 +156,8 @@ class Nodes:
     domain_used, domain_allocatable : ndarray of shape (d + 1, r), int64
     idle_at_open : ndarray of shape (d + 1, r), int64
         When the session began: what "large enough" is measured by.
+    states : NodeStates, optional
+        Of idle, used and allocatable; None: the search finds them.
     """
 
     idle: NDArray[np.int64]
@@ -163,6 +166,7 @@ class Nodes:
     domain_used: NDArray[np.int64]
     domain_allocatable: NDArray[np.int64]
     idle_at_open: NDArray[np.int64]
+    states: NodeStates | None = None
 
 
 class Shape(NamedTuple):
@@ -410,6 +414,10 @@ class TwoLevel:
         )
         if tree.leaves is not None:
             c.set_leaves(*tree.leaves)
+        if nodes.states is not None:
+            if not nodes.states.are_of(nodes.idle, nodes.used, nodes.allocatable):
+                raise InputError("of other arrays", source="states", expected="those of idle, used and allocatable")
+            c.know_states(nodes.states.state_of, nodes.states.first)
         c.set_topology(*scores.arguments(), True)
         self._add(shapes, n, r)
         c.set_tree(

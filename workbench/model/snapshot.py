@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError, UnknownNameError
+from workbench.kernels.node_states import NodeStates
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
@@ -239,6 +240,11 @@ class ClusterSnapshot(Displayed):
         idle = np.subtract(self.allocatable, self.used, order="C")
         idle.flags.writeable = False
         return idle
+
+    @cached_property
+    def node_states(self) -> NodeStates:
+        """Which nodes agree in what is idle, used and allocatable."""
+        return NodeStates(self.idle, self.used, self.allocatable)
 
     @cached_property
     def idle_by_gpus(self) -> Longs:

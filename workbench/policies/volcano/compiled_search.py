@@ -88,6 +88,7 @@ def compiled_search(
         grade=_before_ready(subs, rank, order),
         runs=None if subs.runs is None else (subs.runs[0], demand.place[subs.runs[1]], subs.runs[2]),
     )
+    untouched = demand.idle is snapshot.idle and request.ledger.used is snapshot.used
     nodes = Nodes(
         demand.idle,
         request.ledger.used,
@@ -95,6 +96,7 @@ def compiled_search(
         _domain_used(request),
         snapshot.domain_allocatable,
         snapshot.domain_idle,
+        snapshot.node_states if untouched else None,
     )
     return TwoLevel(
         topology.domain_tree,
