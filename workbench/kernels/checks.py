@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from workbench._core.ranges import first_outside
+from workbench._core.ranges import first_outside, is_sound
 from workbench.errors import InputError
 
-__all__ = ["as_array", "check_length", "check_number", "check_range"]
+__all__ = ["as_array", "check_length", "check_number", "check_range", "checked"]
 
 
 def as_array(name: str, value: object, dtype: DTypeLike, ndim: int) -> NDArray[Any]:
@@ -49,6 +49,24 @@ def check_range(name: str, array: NDArray[Any], low: int, high: int) -> None:
     if at >= 0:
         found = str(array.reshape(-1)[at])
         raise InputError("out of range", source=name, where=f"entry {at}", got=found, expected=f"{low}..{high}")
+
+
+def checked(
+    name: str,
+    value: NDArray[Any],
+    dtype: type[np.int32 | np.int64],
+    length: int | None,
+    low: int = -(2**63),
+    high: int = 2**63 - 1,
+) -> NDArray[Any]:
+    """A column of numbers that passes all three checks above, in one call where it does; ``length`` None: any."""
+    if is_sound(value, 4 if dtype is np.int32 else 8, (-1 if length is None else length,), low, high):
+        return value
+    array = as_array(name, value, dtype, 1)
+    if length is not None:
+        check_length(name, array, length)
+    check_range(name, array, low, high)
+    return array
 
 
 def check_number(name: str, value: int, low: int, high: int) -> int:

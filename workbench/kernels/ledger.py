@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from workbench._core import ledger as kernel
 from workbench.errors import InputError
-from workbench.kernels.checks import as_array, check_length, check_range
+from workbench.kernels.checks import as_array, check_length, checked
 from workbench.kernels.domains import MAX_QUANTITY
 
 __all__ = ["add_pods", "lowest_gpus", "whole_nodes"]
@@ -115,10 +115,8 @@ def lowest_gpus(
     InputError
         Wrong dtype or shape, a number out of range.
     """
-    node, role = as_array("node", node, np.int32, 1), as_array("role", role, np.int32, 1)
-    n_gpus, gpu_free = as_array("n_gpus", n_gpus, np.int64, 1), as_array("gpu_free", gpu_free, np.uint64, 2)
-    check_length("role", role, node.shape[0])
-    check_range("node", node, -1, gpu_free.shape[0] - 1)
-    check_range("role", role, 0, n_gpus.shape[0] - 1)
-    check_range("n_gpus", n_gpus, 0, MAX_QUANTITY)
+    gpu_free = as_array("gpu_free", gpu_free, np.uint64, 2)
+    node = checked("node", node, np.int32, None, -1, gpu_free.shape[0] - 1)
+    n_gpus = checked("n_gpus", n_gpus, np.int64, None, 0, MAX_QUANTITY)
+    role = checked("role", role, np.int32, len(node), 0, len(n_gpus) - 1)
     return kernel.lowest_gpus(node, role, n_gpus, gpu_free)

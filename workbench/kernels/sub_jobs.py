@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from workbench._core import sub_jobs as kernel
 from workbench.errors import InputError
-from workbench.kernels.checks import as_array, check_length, check_range
+from workbench.kernels.checks import as_array, check_range, checked
 from workbench.kernels.domains import MAX_QUANTITY, MAX_SUM
 
 __all__ = ["Dealt", "deal_pods"]
@@ -72,16 +72,13 @@ def deal_pods(
     InputError
         Wrong dtype or shape, a number out of range.
     """
-    positions, sizes = as_array("positions", positions, np.int64, 1), as_array("sizes", sizes, np.int64, 1)
-    role_of_pod, place = as_array("role_of_pod", role_of_pod, np.int32, 1), as_array("place", place, np.int32, 1)
-    rows, priority = as_array("rows", rows, np.int64, 2), as_array("priority", priority, np.int64, 1)
-    m = rows.shape[0]
-    check_length("place", place, m)
-    check_length("priority", priority, m)
-    check_range("positions", positions, 0, role_of_pod.shape[0] - 1)
-    check_range("sizes", sizes, 0, positions.shape[0])
-    check_range("role_of_pod", role_of_pod, 0, m - 1)
-    check_range("place", place, 0, m - 1)
+    rows = as_array("rows", rows, np.int64, 2)
+    m, n = rows.shape[0], as_array("role_of_pod", role_of_pod, np.int32, 1).shape[0]
+    positions = checked("positions", positions, np.int64, None, 0, n - 1)
+    sizes = checked("sizes", sizes, np.int64, None, 0, len(positions))
+    role_of_pod = checked("role_of_pod", role_of_pod, np.int32, n, 0, m - 1)
+    place = checked("place", place, np.int32, m, 0, m - 1)
+    priority = checked("priority", priority, np.int64, m)
     check_range("rows", rows, 0, MAX_QUANTITY)
     if int(sizes.sum()) != positions.shape[0]:
         raise InputError("not the number of pods", source="sizes", got=str(sizes.sum()), expected=str(len(positions)))

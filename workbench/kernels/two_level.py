@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 from workbench._core import two_level as _core
 from workbench._core.ranges import first_outside, is_offsets, is_order, is_sound
 from workbench.errors import CapacityError, InputError
-from workbench.kernels.checks import as_array, check_length, check_number, check_range
+from workbench.kernels.checks import as_array, check_length, check_number, check_range, checked
 from workbench.kernels.domains import (
     MAX_PODS_PER_CALL,
     MAX_QUANTITY,
@@ -523,13 +523,13 @@ class TwoLevel:
             _amounts("counted", subs.counted, (s,), 0),
             _amounts("total", subs.total, (s,), 1),
             _flags("stop_after_failure", subs.stop_after_failure, s),
-            _column("limit", subs.limit, np.int64, s),
+            checked("limit", subs.limit, np.int64, s),
             _flags("limited", subs.limited, s),
             _flags("scored", subs.scored, s),
-            _numbers("policy", subs.policy, s, -1, len(job.wanted) - 1),
+            checked("policy", subs.policy, np.int32, s, -1, len(job.wanted) - 1),
             rank,
-            np.zeros(s, dtype=np.int32) if subs.grade is None else _numbers("grade", subs.grade, s, 0, s - 1),
-            _numbers("record", subs.record, s, NO_RECORD, d - 1),
+            np.zeros(s, dtype=np.int32) if subs.grade is None else checked("grade", subs.grade, np.int32, s, 0, s - 1),
+            checked("record", subs.record, np.int32, s, NO_RECORD, d - 1),
             _amounts("request", subs.request, (s, r), 0, MAX_SUM),
             _amounts("pending", subs.pending, (s, r), 0, MAX_SUM),
             running_start,
@@ -692,20 +692,6 @@ class TwoLevel:
         return Tried(*self._c.rows())
 
 
-def _column(name: str, value: NDArray[Any], dtype: DTypeLike, s: int) -> NDArray[Any]:
-    array = as_array(name, value, dtype, 1)
-    check_length(name, array, s)
-    return array
-
-
-def _numbers(name: str, value: NDArray[np.int32], s: int, low: int, high: int) -> NDArray[np.int32]:
-    if is_sound(value, 4, (s,), low, high):
-        return value
-    array: NDArray[np.int32] = _column(name, value, np.int32, s)
-    check_range(name, array, low, high)
-    return array
-
-
 def _runs(
     subs: SubJobs, s: int, n_shapes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | tuple[None, None, None]:
@@ -716,7 +702,9 @@ def _runs(
 
 
 def _flags(name: str, value: NDArray[np.bool_], s: int) -> NDArray[np.uint8]:
-    return _column(name, value, np.bool_, s).view(np.uint8)
+    array = as_array(name, value, np.bool_, 1)
+    check_length(name, array, s)
+    return array.view(np.uint8)
 
 
 def _node_arrays(shape: Shape, n: int) -> tuple[NDArray[np.uint8] | None, NDArray[np.float64] | None]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
-from operator import attrgetter
 
 from workbench.model.gang import Gang
 from workbench.model.snapshot import ClusterSnapshot
@@ -139,7 +138,7 @@ def invalid_sub_groups(gang: Gang) -> str:
     """Volcano's text where some policy has fewer sub-groups than must be ready; empty where there are enough."""
     if not gang.min_subgroups:
         return ""
-    existing = Counter(map(attrgetter("policy"), gang.sub_groups))
+    existing = Counter([group.policy for group in gang.sub_groups])
     if any(existing[policy] < wanted for policy, wanted in gang.min_subgroups.items()):
         return "Not enough valid subGroups of each task for gang-scheduling"
     return ""

@@ -50,25 +50,20 @@ def limits_of(gang: Gang, topology: Topology, *, gradients: bool = True) -> Limi
         Whether the plugin network-topology-aware says which HyperNodes are tried. Without it only the virtual top is,
         and no tier restricts anything (volcano-topology.md 5.6).
     """
-    # Sub-groups of one policy wish for the same: each wish is looked at once.
-    numbers: dict[tuple[object, ...] | None, int] = {}
-    constraints: list[TopologyConstraint | None] = []
-    number_of = []
-    for group in gang.sub_groups:
-        wish = group.constraint
-        # Its fields are hashed faster than the value itself.
-        key = None if wish is None else (wish.mode, wish.highest_tier, wish.highest_tier_name)
-        number = numbers.setdefault(key, len(constraints))
-        if number == len(constraints):
-            constraints.append(wish)
-        number_of.append(number)
+    # Sub-groups of one policy wish for the same: each wish is looked at once, by its fields, which are hashed faster.
+    wishes = [group.constraint for group in gang.sub_groups]
+    keys = [None if wish is None else (wish.mode, wish.highest_tier, wish.highest_tier_name) for wish in wishes]
+    distinct = dict(zip(keys, wishes, strict=True))
+    numbers = {key: number for number, key in enumerate(distinct)}
+    number_of = [numbers[key] for key in keys]
+    constraints = list(distinct.values())
     tiers = tiers_by_name(topology) if _name_a_tier([gang.constraint, *constraints]) else {}
-    job, wishes = adjust_constraints(gang.constraint, constraints, tiers, topology.top_tier)
-    limits = [hard_tier(wish) for wish in wishes]
+    job, adjusted = adjust_constraints(gang.constraint, constraints, tiers, topology.top_tier)
+    limits = [hard_tier(wish) for wish in adjusted]
     warnings = {_no_limit(job, "the job"): None}
     if None in limits:
         for group, number in zip(gang.sub_groups, number_of, strict=True):
-            warnings[_no_limit(wishes[number], f"sub-group policy {group.policy or group.name}")] = None
+            warnings[_no_limit(adjusted[number], f"sub-group policy {group.policy or group.name}")] = None
     if not gradients and any(limit is not None for limit in (hard_tier(job), *limits)):
         job, limits = None, [None] * len(limits)
         warnings["the plugin network-topology-aware gives no gradients: networkTopology restricts nothing"] = None

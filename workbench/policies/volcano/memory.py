@@ -52,10 +52,13 @@ def records_to_keep(
     key: str, names: Sequence[str], records: Sequence[int], job: int, topology: Topology
 ) -> dict[str, str]:
     """HyperNode by ``namespace/name`` and ``namespace/name/sub-group`` of those with a record; `names` of sub-jobs."""
-    # Many sub-jobs share few HyperNodes.
-    at = {record: topology.domain_name(record) for record in {job, *records} if record != NO_RECORD}
-    kept = {f"{key}/{name}": at[record] for name, record in zip(names, records, strict=True) if record != NO_RECORD}
-    return kept if job == NO_RECORD else {key: at[job], **kept}
+    hypernodes, top = topology.domain_names, topology.domain_name(-1)
+    kept = {
+        f"{key}/{name}": hypernodes[record] if record >= 0 else top
+        for name, record in zip(names, records, strict=True)
+        if record != NO_RECORD
+    }
+    return kept if job == NO_RECORD else {key: topology.domain_name(job), **kept}
 
 
 def _remembered(snapshot: ClusterSnapshot, key: str) -> int:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from operator import attrgetter
 from typing import overload
 
 import numpy as np
@@ -169,12 +168,10 @@ class SubJobs(Sequence[SubJob]):
 def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits) -> SubJobs:
     """The sub-jobs of a gang: its sub-groups in their order, then the default one, if it has any pod."""
     groups = gang.sub_groups
-    columns = tuple(zip(*map(_FIELDS, groups), strict=True)) or ((),) * 6
-    names, policies, pods, constraints, minimum, match_index = columns
     runs = _running(gang, snapshot) if gang.ready else ()
-    lengths = list(map(len, pods))
+    lengths = [len(group.pods) for group in groups]
     dealt = deal_pods(
-        np.fromiter(chain.from_iterable(pods), np.int64, sum(lengths)),
+        np.fromiter(chain.from_iterable([group.pods for group in groups]), np.int64, sum(lengths)),
         np.array(lengths, dtype=np.int64),
         gang.role_of_pod,
         demand.place,
@@ -190,20 +187,24 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
         total, counted = total + n_running, counted + n_running
         request = _with_running(request, runs[:s], snapshot)
         running_nodes = tuple(map(_nodes, runs[:s]))
-    if s > n_groups:
-        names, policies = (*names, ""), (*policies, "")
-        minimum = (*minimum, 1 if gang.sub_grouped else gang.min_available)
-        constraints, match_index = (*constraints, gang.constraint), (*match_index, 0)
+    topology = [group.constraint is not None for group in groups]
+    minimum = [group.min_available for group in groups]
+    match_index = [group.match_index for group in groups]
+    none = ("",) * (s - n_groups)
+    if none:
+        topology.append(gang.constraint is not None)
+        minimum.append(1 if gang.sub_grouped else gang.min_available)
+        match_index.append(0)
         if not gang.sub_grouped:
             total[-1] = gang.n_pods + max(gang.ready, len(runs[-1]) if runs else 0)
     entries, runs_of_pods = np.diff(dealt.start), None
     if s and int(entries.max()) > 1:
         runs_of_pods = runs_of(gang, np.arange(s).repeat(entries).repeat(dealt.left), dealt.positions, s)
     return SubJobs(
-        names=names,
-        policies=policies,
-        topology=np.array([constraint is not None for constraint in constraints], dtype=np.bool_),
-        limits=(*limits.sub_groups, *[limits.job] * (s - n_groups)),
+        names=(*[group.name for group in groups], *none),
+        policies=(*[group.policy for group in groups], *none),
+        topology=np.array(topology, dtype=np.bool_),
+        limits=(*limits.sub_groups, *[limits.job] * len(none)),
         min_available=np.array(minimum, dtype=np.int64),
         total=total,
         counted=counted,
@@ -220,9 +221,6 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
         positions=dealt.positions,
         runs=runs_of_pods,
     )
-
-
-_FIELDS = attrgetter("name", "policy", "pods", "constraint", "min_available", "match_index")
 
 
 def _running(gang: Gang, snapshot: ClusterSnapshot) -> list[list[RunningPod]]:
