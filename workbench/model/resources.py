@@ -67,7 +67,7 @@ def request_vector(
     missing : tuple of str
         Requested resources that no node of the snapshot has, in byte order.
     """
-    row, missing = _row(columns, requests)
+    row, missing = _row(_positions(columns), requests)
     return np.array(row, dtype=np.int64), missing
 
 
@@ -75,14 +75,14 @@ def request_rows(
     columns: tuple[str, ...], requests: Iterable[Mapping[str, int]]
 ) -> tuple[npt.NDArray[np.int64], tuple[tuple[str, ...], ...]]:
     """`request_vector` of several pods: an array of shape (pods, len(columns)), and what is missing for each."""
-    found = [_row(columns, each) for each in requests]
+    position = _positions(columns)
+    found = [_row(position, each) for each in requests]
     rows = np.array([row for row, _ in found], dtype=np.int64).reshape(len(found), len(columns))
     return rows, tuple(missing for _, missing in found)
 
 
-def _row(columns: tuple[str, ...], requests: Mapping[str, int]) -> tuple[list[int], tuple[str, ...]]:
-    row = [0] * len(columns)
-    position = _positions(columns)
+def _row(position: Mapping[str, int], requests: Mapping[str, int]) -> tuple[list[int], tuple[str, ...]]:
+    row = [0] * len(position)
     missing = []
     for name, amount in requests.items():
         if amount == 0:
@@ -92,4 +92,4 @@ def _row(columns: tuple[str, ...], requests: Mapping[str, int]) -> tuple[list[in
         else:
             missing.append(name)
     row[position[PODS]] = 1
-    return row, tuple(sorted(missing))
+    return row, tuple(sorted(missing)) if missing else ()
