@@ -196,8 +196,8 @@ class Declined:
     Attributes
     ----------
     later : callable, optional
-        Finds reasons and nearest misses, which are empty here, when somebody reads them. What it holds on to is the
-        refusal's as long as nobody does: no ledger and no search.
+        Finds reasons and nearest misses, which are empty here, when somebody reads them. It lives as long as the
+        refusal is not read, and must hold neither a ledger nor a search.
     """
 
     reasons: tuple[Reason, ...]

@@ -180,7 +180,7 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
         np.array([role.priority for role in gang.roles], dtype=np.int64),
         default=not gang.sub_grouped or bool(runs and runs[-1]),
     )
-    s, n_groups = len(dealt.size), len(groups)
+    s = len(dealt.size)
     total, counted, request, running_nodes = dealt.size, dealt.counted, dealt.pending, (_NONE,) * s
     if runs:
         n_running = np.array([len(mine) for mine in runs[:s]], dtype=np.int64)
@@ -190,8 +190,8 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
     topology = [group.constraint is not None for group in groups]
     minimum = [group.min_available for group in groups]
     match_index = [group.match_index for group in groups]
-    none = ("",) * (s - n_groups)
-    if none:
+    default = ("",) * (s - len(groups))
+    if default:
         topology.append(gang.constraint is not None)
         minimum.append(1 if gang.sub_grouped else gang.min_available)
         match_index.append(0)
@@ -201,10 +201,10 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
     if s and int(entries.max()) > 1:
         runs_of_pods = runs_of(gang, np.arange(s).repeat(entries).repeat(dealt.left), dealt.positions, s)
     return SubJobs(
-        names=(*[group.name for group in groups], *none),
-        policies=(*[group.policy for group in groups], *none),
+        names=(*[group.name for group in groups], *default),
+        policies=(*[group.policy for group in groups], *default),
         topology=np.array(topology, dtype=np.bool_),
-        limits=(*limits.sub_groups, *[limits.job] * len(none)),
+        limits=(*limits.sub_groups, *[limits.job] * len(default)),
         min_available=np.array(minimum, dtype=np.int64),
         total=total,
         counted=counted,
