@@ -72,27 +72,29 @@ def with_shared(switches: Switches, n_pods: int, max_shared: int, allowed: Mask)
     allowed : ndarray of shape (s,), bool
         Healthy shared switches with a free node.
     """
-    if max_shared == 0 or not allowed.any():
-        return None
     order = switches.ascending(allowed)
+    if max_shared == 0 or len(order) == 0:
+        return None
     free = switches.free[order]
-    single = int(np.searchsorted(free, n_pods))
+    single = int(free.searchsorted(n_pods))
     best = int(free[single]) if single < len(order) else -1
-    chosen = [single] if best >= 0 else []
+    chosen, taken = ([single], [n_pods]) if best >= 0 else ([], [])
     if max_shared >= 2 and len(order) > 1:
-        partner = np.maximum(np.searchsorted(free, n_pods - free), np.arange(1, len(order) + 1))
-        first = np.flatnonzero(partner < len(order))
+        partner = np.maximum(free.searchsorted(n_pods - free), np.arange(1, len(order) + 1))
+        first = (partner < len(order)).nonzero()[0]
         sums = free[first] + free[partner[first]]
-        at = int(np.argmin(sums)) if len(first) else -1
+        at = int(sums.argmin()) if len(first) else -1
         # A pair whose smaller switch alone would do never comes here: that switch is closer.
         if at >= 0 and (best < 0 or sums[at] <= best):
-            chosen = [int(first[at]), int(partner[first[at]])]
+            smaller = int(first[at])
+            on_smaller = int(free[smaller])
+            chosen, taken = [smaller, int(partner[smaller])], [on_smaller, n_pods - on_smaller]
     if not chosen:
         return None
-    share, _ = switches.fill(order[chosen], n_pods, SHARED)
+    share = Share(order[chosen], np.array(taken), SHARED)
     if switches.steps is not None:
-        for switch, taken in share.each():
-            switches.say(f"shared rule: {taken} pods to {switches.describe(switch)}, closest to {n_pods}")
+        for switch, pods in share.each():
+            switches.say(f"shared rule: {pods} pods to {switches.describe(switch)}, closest to {n_pods}")
     return share
 
 
