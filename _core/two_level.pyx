@@ -186,13 +186,12 @@ cdef class TwoLevel(ToldSearch):
 
     cdef int64_t holds_of_job(self, int32_t domain, const int64_t* left) noexcept nogil:
         """Pods that a HyperNode holds at most of those left."""
-        cdef int64_t s, here, held = 0
         cdef int32_t counted = domain if self.nested else -1
-        cdef int64_t t = self.tier_of[counted] if counted >= 0 else self.n_tiers, x = self.where(counted)
+        cdef int64_t s, here, held = self.holds_together(counted, left), x = self.where(counted)
         for s in range(self.n_shapes):
-            if left[s] == 0:
+            if left[s] == 0 or not self.counts[s].followed:
                 continue
-            self.count_tier(s, t)
+            self.count_shape(s, &counted, 1, counted)
             here = self.counts[s].held[x]
             held += here if here < left[s] else left[s]
         return held
@@ -387,24 +386,18 @@ cdef class TwoLevel(ToldSearch):
 
     def room(self, const int32_t[::1] domains not None):
         """Pods of the job that each of some domains holds, shape by shape at most those that are left."""
-        cdef int64_t m = domains.shape[0], i, s, t, here, last, left
-        cdef int32_t domain
+        cdef int64_t m = domains.shape[0], i, s, here, left
         out_array = np.zeros(m, dtype=np.int64)
         cdef int64_t[::1] out = out_array
         with nogil:
             for s in range(self.n_shapes):
-                last = -1
                 left = 0
                 for i in range(self.n_entries):
                     if self.entries_settled[i].shape == s:
                         left += self.entries_settled[i].left
                 for i in range(m):
-                    domain = domains[i]
-                    t = self.tier_of[domain] if domain >= 0 else self.n_tiers
-                    if t != last:
-                        self.count_tier(s, t)
-                        last = t
-                    here = self.counts[s].held[self.where(domain)]
+                    self.count_shape(s, &domains[i], 1, domains[i])
+                    here = self.counts[s].held[self.where(domains[i])]
                     out[i] += here if here < left else left
         return out_array
 

@@ -6,6 +6,7 @@ cdef struct Count:
     int64_t cap            # pods that are looked for at most
     int64_t most           # pods that one node holds at most
     int64_t seen           # changes that the counts know
+    bint followed          # False: of one sub-job alone, which counts anew where it looks
 
 
 cdef struct Change:
@@ -42,7 +43,9 @@ cdef class DomainCounts(DryRuns):
     cdef Count* counts
     cdef int64_t* counts_held
     cdef int64_t* prefix               # pods of one shape on the nodes before each
-    cdef int64_t prefix_shape, prefix_time
+    cdef int64_t prefix_shape, prefix_time, prefix_first, prefix_end
+    cdef int32_t* with_state           # nodes of a domain in each state; 0 between two questions
+    cdef int32_t* met_states           # states that occur in it
     # nodes changed by pods that stay or belong to the attempt
     cdef Change* changed
     cdef int64_t n_changed
@@ -56,6 +59,8 @@ cdef class DomainCounts(DryRuns):
         free(self.counts)
         free(self.counts_held)
         free(self.prefix)
+        free(self.with_state)
+        free(self.met_states)
         free(self.domain_used)
         free(self.packing)
         free(self.changed)
@@ -130,6 +135,7 @@ cdef class DomainCounts(DryRuns):
         self.scale = scale
         self.prefix = <int64_t*>claim((self.n + 1) * sizeof(int64_t))
         self.prefix_shape = -1
+        self.met_states = <int32_t*>claim(self.n * sizeof(int32_t))
         self.counts_held = <int64_t*>claim(<int64_t>self.n_shapes * (self.d + 1) * sizeof(int64_t))
         self.counts = <Count*>grab(self.n_shapes * sizeof(Count))
         for s in range(self.n_shapes):
@@ -194,45 +200,107 @@ cdef class DomainCounts(DryRuns):
             return 0
         return self.fit_in_state(s, self.state_of[node])
 
-    cdef void count_tier(self, int64_t s, int64_t t) noexcept nogil:
-        """Count the pods of a shape in every domain of a tier as the nodes are now; from then on the counts follow."""
+    cdef void count_shape(self, int64_t s, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
+        """See to it that a shape's pods are counted in domains that follow one another in a tier, all inside ``outer``."""
+        cdef int64_t t = self.tier_of[domains[0]] if domains[0] >= 0 else self.n_tiers
         cdef Count* count = &self.counts[s]
-        cdef int64_t i, k, total
-        cdef int32_t domain
-        self.catch_up(s)
-        if count.counted[t]:
-            return
-        count.counted[t] = True
-        if t == self.n_tiers or self.spans != NULL:
-            self.sum_nodes(s)
-        if t == self.n_tiers:
-            count.held[self.d] = self.prefix[self.n]
-            return
-        for i in range(self.tier_start[t], self.tier_start[t + 1]):
-            domain = self.tier_domains[i]
-            if self.spans != NULL:
-                count.held[i] = self.prefix[self.spans[2 * domain + 1]] - self.prefix[self.spans[2 * domain]]
-            else:
-                total = 0
-                for k in range(self.start[domain], self.start[domain + 1]):
-                    total += self.holds(s, self.members[k])
-                count.held[i] = total
+        if count.followed:
+            self.catch_up(s)
+            if count.counted[t]:
+                return
+            # From now on the counts of the tier follow every change.
+            count.counted[t] = True
+            if t < self.n_tiers:
+                domains = self.tier_domains + self.tier_start[t]
+                m = self.tier_start[t + 1] - self.tier_start[t]
+            outer = -1
+        self.count_now(s, domains, m, outer)
 
-    cdef void sum_nodes(self, int64_t s) noexcept nogil:
+    cdef void count_now(self, int64_t s, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
+        cdef int64_t* held = self.counts[s].held + self.where(domains[0])
+        cdef const int64_t* prefix = self.prefix
+        cdef const int32_t* spans = self.spans
+        cdef int64_t i, k, total
+        if domains[0] >= 0 and spans == NULL:
+            for i in range(m):
+                total = 0
+                for k in range(self.start[domains[i]], self.start[domains[i] + 1]):
+                    total += self.holds(s, self.members[k])
+                held[i] = total
+            return
+        if outer >= 0 and self.nested:
+            self.sum_nodes(s, spans[2 * outer], spans[2 * outer + 1])
+        else:
+            self.sum_nodes(s, 0, self.n)
+        if domains[0] < 0:
+            held[0] = prefix[self.n]
+            return
+        for i in range(m):
+            held[i] = prefix[spans[2 * domains[i] + 1]] - prefix[spans[2 * domains[i]]]
+
+    cdef void sum_nodes(self, int64_t s, int64_t first, int64_t end) noexcept nogil:
+        """Pods on the nodes before each of an interval, counted from its first."""
         cdef int64_t i, total = 0
+        cdef int64_t* prefix = self.prefix
         cdef const uint8_t* feasible = self.shapes[s].feasible
         cdef const int32_t* fit = self.shapes[s].fit
-        if self.prefix_shape == s and self.prefix_time == self.commits:
+        cdef const int32_t* state_of = self.state_of
+        cdef int32_t here
+        if (
+            self.prefix_shape == s and self.prefix_time == self.commits
+            and self.prefix_first <= first and end <= self.prefix_end
+        ):
             return
         self.prefix_shape = s
         self.prefix_time = self.commits
-        self.prefix[0] = 0
-        for i in range(self.n):
+        self.prefix_first, self.prefix_end = first, end
+        prefix[first] = 0
+        for i in range(first, end):
             if feasible == NULL or feasible[i]:
-                if fit[self.state_of[i]] == 0:
-                    self.fit_in_state(s, self.state_of[i])
-                total += fit[self.state_of[i]] - 1
-            self.prefix[i + 1] = total
+                here = fit[state_of[i]]
+                total += here - 1 if here else self.fit_in_state(s, state_of[i])
+            prefix[i + 1] = total
+
+    cdef int open_states(self, int64_t more) except -1:
+        DryRuns.open_states(self, more)
+        free(self.with_state)
+        self.with_state = NULL
+        self.with_state = <int32_t*>grab(self.state_capacity * sizeof(int32_t))
+        return 0
+
+    cdef int64_t holds_together(self, int32_t domain, const int64_t* left) noexcept nogil:
+        """Pods that a domain holds of the shapes whose counts are not followed, of each at most so many.
+
+        Many nodes share few states, so that the nodes are looked at once for all shapes that may run on all of them.
+        """
+        cdef int64_t s, i, m = self.n, n_met = -1, here, held = 0
+        cdef const int32_t* nodes = NULL
+        cdef int32_t state
+        if domain >= 0:
+            nodes = self.members + self.start[domain]
+            m = self.start[domain + 1] - self.start[domain]
+        for s in range(self.n_shapes):
+            if left[s] == 0 or self.counts[s].followed:
+                continue
+            here = 0
+            if self.shapes[s].feasible != NULL:
+                for i in range(m):
+                    here += self.holds(s, i if nodes == NULL else nodes[i])
+            else:
+                if n_met < 0:
+                    n_met = 0
+                    for i in range(m):
+                        state = self.state_of[i if nodes == NULL else nodes[i]]
+                        if self.with_state[state] == 0:
+                            self.met_states[n_met] = state
+                            n_met += 1
+                        self.with_state[state] += 1
+                for i in range(n_met):
+                    here += self.with_state[self.met_states[i]] * <int64_t>self.fit_in_state(s, self.met_states[i])
+            held += here if here < left[s] else left[s]
+        for i in range(n_met):
+            self.with_state[self.met_states[i]] = 0
+        return held
 
     cdef void correct(self, int64_t s, const Change* change, bint back) noexcept nogil:
         """Follow one change of a node in the counts of a shape."""
@@ -263,6 +331,8 @@ cdef class DomainCounts(DryRuns):
 
     cdef void catch_up(self, int64_t s) noexcept nogil:
         cdef int64_t i
+        if not self.counts[s].followed:
+            return
         for i in range(self.counts[s].seen, self.n_changed):
             self.correct(s, &self.changed[i], False)
         self.counts[s].seen = self.n_changed

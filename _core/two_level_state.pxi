@@ -253,6 +253,13 @@ cdef class JobState(DomainCounts):
         self.kind_failed = <int64_t*>grab(kinds * sizeof(int64_t))
         for i in range(s):
             self.kind_size[self.settled[i].kind] += 1
+        for i in range(s):
+            sub = &self.settled[i]
+            # Counting in one job's HyperNode costs less than following every change there and back.
+            if self.kind_size[sub.kind] > 1 or kinds == 1:
+                for e in range(sub.first_entry, sub.first_entry + sub.progress.n):
+                    if self.entries_settled[e].left:
+                        self.counts[self.entries_settled[e].shape].followed = True
         self.trees = <Tree*>grab(kinds * (self.n_tiers + 1) * sizeof(Tree))
         self.n_kinds = kinds
         for k in range(kinds):

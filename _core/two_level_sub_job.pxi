@@ -39,6 +39,11 @@ cdef class SubJobSearch(BetweenTurns):
                 return -INFINITY
         if held < (missing if missing > 1 else 1):
             return -INFINITY
+        return self.worth(sub, domain)
+
+    @cython.final
+    cdef inline double worth(self, const Sub* sub, int32_t domain) noexcept nogil:
+        """The same, whatever the counts tell."""
         if sub.limited and sub.record == NO_RECORD and not self.large(domain, sub.request + self.r):
             return -INFINITY
         return self.packed(sub, domain)
@@ -85,22 +90,27 @@ cdef class SubJobSearch(BetweenTurns):
         return wanted
 
     cdef void grow(self, Tree* tree, const Sub* sub, const int32_t* domains) noexcept nogil:
-        cdef int64_t i, found = 0
+        cdef int64_t i, m = tree.m, found = 0
         cdef const Entry* entry
-        cdef const int64_t* held = NULL
         cdef int64_t least = self.least(sub, &entry)
+        cdef const int64_t* held = NULL
+        cdef double* keys = tree.key
+        cdef double key, best = 0.0
         if entry != NULL:
             # The domains of a tree follow one another in the counts, too.
             held = self.counts[entry.shape].held + self.where(domains[0])
-        for i in range(tree.m):
+        for i in range(m):
+            key = -INFINITY
             # Most fail already here.
-            if held != NULL and held[i] < least:
-                tree.key[i] = -INFINITY
-                continue
-            tree.key[i] = self.key_of(sub, domains[i])
-            if tree.key[i] != -INFINITY:
-                tree.winner = <int32_t>i if found == 0 else self.better(tree, domains, tree.winner, <int32_t>i)
-                found += 1
+            if held == NULL or held[i] >= least:
+                # Of one role that number is all that the counts tell.
+                key = self.worth(sub, domains[i]) if sub.n_roles == 1 else self.key_of(sub, domains[i])
+                if key != -INFINITY:
+                    if found == 0 or key > best or (key == best and domains[i] < domains[tree.winner]):
+                        tree.winner = <int32_t>i
+                        best = key
+                    found += 1
+            keys[i] = key
         tree.attempt = self.attempt_number
         tree.empty = found == 0
         tree.played = False
@@ -311,6 +321,7 @@ cdef class SubJobSearch(BetweenTurns):
         cdef int32_t e
         cdef const Sub* sub
         cdef const Sub* first = NULL
+        cdef int32_t top = -1
         if not self.proper or self.n_queue == 0:
             return False
         for i in range(self.n_queue):
@@ -324,8 +335,12 @@ cdef class SubJobSearch(BetweenTurns):
                 return False
         for e in range(first.progress.n):
             if first.progress.entries[e].left:
-                for t in range(self.n_tiers + 1):
-                    self.count_tier(first.progress.entries[e].shape, t)
+                if not self.counts[first.progress.entries[e].shape].followed:
+                    return False
+                for t in range(self.n_tiers):
+                    if self.tier_start[t] < self.tier_start[t + 1]:
+                        self.count_shape(first.progress.entries[e].shape, self.tier_domains + self.tier_start[t], 1, -1)
+                self.count_shape(first.progress.entries[e].shape, &top, 1, -1)
         return True
 
     cdef int pick(self, int32_t number, Tree* tree, const int32_t* domains) noexcept nogil:
@@ -366,12 +381,12 @@ cdef class SubJobSearch(BetweenTurns):
                 return 1 if self.enter_in(number, domains[best], best_share if n_best > 1 else key) else -1
             self.play_all(tree, domains)
 
-    cdef void count_for(self, const Sub* sub, int64_t t) noexcept nogil:
-        """See to it that the pods of a sub-job are counted in a tier."""
+    cdef void count_for(self, const Sub* sub, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
+        """The same for all pods of a sub-job."""
         cdef int32_t e
         for e in range(sub.progress.n):
             if sub.progress.entries[e].left:
-                self.count_tier(sub.progress.entries[e].shape, t)
+                self.count_shape(sub.progress.entries[e].shape, domains, m, outer)
 
     cdef bint too_small(self, const Sub* sub, int64_t t) noexcept nogil:
         """Whether no domain of a tier has nodes enough, be they as empty as any node."""
@@ -392,7 +407,7 @@ cdef class SubJobSearch(BetweenTurns):
 
     cdef int pick_one(self, int32_t number, int32_t domain) noexcept nogil:
         """The same for one HyperNode alone."""
-        self.count_for(&self.subs[number], self.tier_of[domain] if domain >= 0 else self.n_tiers)
+        self.count_for(&self.subs[number], &domain, 1, domain)
         self.scratch.m = 1
         self.grow(&self.scratch, &self.subs[number], &domain)
         if self.scratch.empty:
@@ -405,7 +420,7 @@ cdef class SubJobSearch(BetweenTurns):
         cdef int32_t start = given
         cdef double most = -INFINITY, key
         if not sub.limited:
-            self.count_for(sub, self.tier_of[given] if given >= 0 else self.n_tiers)
+            self.count_for(sub, &given, 1, given)
             return self.key_of(sub, given)
         start = self.start_of(given, sub.record, sub.limit)
         if start == NOWHERE:
@@ -422,7 +437,7 @@ cdef class SubJobSearch(BetweenTurns):
                 end = self.tier_start[t + 1] if start < 0 else self.first_of(t, self.end_of[start])
             if i == end:
                 continue
-            self.count_for(sub, t)
+            self.count_for(sub, self.tier_domains + i, end - i, start)
             while i < end:
                 key = self.key_of(sub, self.tier_domains[i])
                 most = key if key > most else most
@@ -431,7 +446,7 @@ cdef class SubJobSearch(BetweenTurns):
             if sub.n_roles == 1 and most > -INFINITY:
                 return most
         if start < 0 and self.top_tier <= sub.limit:
-            self.count_for(sub, self.n_tiers)
+            self.count_for(sub, &start, 1, start)
             key = self.key_of(sub, -1)
             most = key if key > most else most
         return most
@@ -477,7 +492,7 @@ cdef class SubJobSearch(BetweenTurns):
             else:
                 if self.too_small(sub, t):
                     continue
-                self.count_for(sub, t)
+                self.count_for(sub, domains, end - first, start)
                 tree.first = first
                 tree.m = end - first
                 self.grow(tree, sub, domains)

@@ -102,7 +102,7 @@ cdef class ToldSearch(SubJobSearch):
         cdef int64_t t, first, end
         cdef int32_t start, domain
         if not sub.limited:
-            self.look_at_tier(number, &given, 1)
+            self.look_at_tier(number, &given, 1, given)
             return
         start = self.start_of(given, sub.record, sub.limit)
         if start == NOWHERE:
@@ -112,19 +112,19 @@ cdef class ToldSearch(SubJobSearch):
                 return
             first = self.tier_start[t] if start < 0 else self.first_of(t, self.place_of[start])
             end = self.tier_start[t + 1] if start < 0 else self.first_of(t, self.end_of[start])
-            if first < end and self.look_at_tier(number, self.tier_domains + first, end - first):
+            if first < end and self.look_at_tier(number, self.tier_domains + first, end - first, start):
                 return
         domain = -1
         if start < 0 and self.top_tier <= sub.limit:
-            self.look_at_tier(number, &domain, 1)
+            self.look_at_tier(number, &domain, 1, domain)
 
-    cdef bint look_at_tier(self, int32_t number, const int32_t* domains, int64_t m) noexcept nogil:
-        """Whether one of the tier has a solution."""
+    cdef bint look_at_tier(self, int32_t number, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
+        """Whether one of some domains of a tier, all inside ``outer``, has a solution."""
         cdef Sub* sub = &self.subs[number]
         cdef int64_t i, held, here, x, before = self.n_looked
         cdef int32_t e, verdict
         cdef double score
-        self.count_for(sub, self.tier_of[domains[0]] if domains[0] >= 0 else self.n_tiers)
+        self.count_for(sub, domains, m, outer)
         for i in range(m):
             x = self.where(domains[i])
             held = 0
