@@ -47,6 +47,28 @@ include "two_level_sub_job.pxi"
 include "two_level_told.pxi"
 
 
+cdef struct Row:
+    # a HyperNode that a turn looked at
+    int32_t domain, stuck
+    int64_t place, holds
+    double bound           # what its score cannot exceed
+    double score
+    bint kept
+
+
+cdef int compare_bounds(const void* a, const void* b) noexcept nogil:
+    cdef const Row* x = <const Row*>a
+    cdef const Row* y = <const Row*>b
+    if x.bound != y.bound:
+        return -1 if x.bound > y.bound else 1
+    return (x.place > y.place) - (x.place < y.place)
+
+
+cdef int compare_places(const void* a, const void* b) noexcept nogil:
+    cdef int64_t x = (<const Row*>a).place, y = (<const Row*>b).place
+    return (x > y) - (x < y)
+
+
 cdef int compare_keys(const void* a, const void* b) noexcept nogil:
     cdef int64_t x = (<const int64_t*>a)[0], y = (<const int64_t*>b)[0]
     return (x > y) - (x < y)
@@ -60,29 +82,17 @@ cdef class TwoLevel(ToldSearch):
     Set up by `set_tree`, `set_totals`, `set_job`, `set_subs`, each once and in this order.
     """
 
-    # HyperNodes tried in the last turn
+    cdef Row* rows_of_turn
     cdef int64_t n_rows
-    cdef int32_t* row_domain
-    cdef int32_t* row_stuck
-    cdef int64_t* row_holds
-    cdef double* row_score
-    cdef uint8_t* row_kept
 
     def __dealloc__(self):
-        free(self.row_domain)
-        free(self.row_stuck)
-        free(self.row_holds)
-        free(self.row_score)
-        free(self.row_kept)
+        free(self.rows_of_turn)
 
     cdef int open_rows(self) except -1:
-        if self.row_domain == NULL:
+        if self.rows_of_turn == NULL:
             self.states_settled = self.n_states
-            self.row_stuck = <int32_t*>claim((self.d + 1) * sizeof(int32_t))
-            self.row_holds = <int64_t*>claim((self.d + 1) * sizeof(int64_t))
-            self.row_score = <double*>claim((self.d + 1) * sizeof(double))
-            self.row_kept = <uint8_t*>claim(self.d + 1)
-            self.row_domain = <int32_t*>claim((self.d + 1) * sizeof(int32_t))
+            self.rows_of_turn = <Row*>claim((self.d + 1) * sizeof(Row))
+            self.open_bounds()
         return 0
 
     # ---- one HyperNode for the job ----
@@ -213,26 +223,57 @@ cdef class TwoLevel(ToldSearch):
         self.changed_settled = self.n_changed
         self.states_settled = self.n_states
 
-    cdef bint only_one(self, Sub* only) noexcept nogil:
-        """Whether one sub-job alone has pods and is placed at one stroke, scored by the HyperNode alone; its copy."""
-        cdef int32_t number
-        if self.n_queue != 1 or self.scale < 0.0:
+    cdef bint all_alike(self, Sub* first) noexcept nogil:
+        """Whether all sub-jobs with pods ask for the same, are placed at one stroke and scored by the HyperNode alone.
+
+        A copy of the first.
+        """
+        cdef int64_t i
+        cdef const Sub* sub
+        if self.n_queue == 0 or self.scale <= 0.0 or not (self.nested or self.n_queue == 1):
             return False
-        number = self.by_rank[<int32_t>self.queue[0]]
-        only[0] = self.subs[number]
-        only.progress.entries = self.entries_settled + only.first_entry
-        return only.n_running == 0 and only.placed == 0 and missing_of(&only.progress) >= only.progress.rest
+        for i in range(self.n_queue):
+            sub = &self.subs[self.by_rank[<int32_t>self.queue[i]]]
+            if i == 0:
+                first[0] = sub[0]
+                first.progress.entries = self.entries_settled + first.first_entry
+            if (
+                sub.kind != first.kind or sub.alone or sub.n_running or sub.placed
+                or sub.record != first.record or missing_of(&sub.progress) < sub.progress.rest
+            ):
+                return False
+        return True
+
+    cdef void open_tier(self, int64_t first, int64_t end, const int64_t* left, int64_t needs, const Sub* alike) noexcept nogil:
+        """Rows for the HyperNodes of a tier that may hold the job; ``alike``: all its sub-jobs are, NULL: they are not."""
+        cdef int64_t i
+        cdef int32_t domain
+        cdef Row* row
+        for i in range(first, end):
+            # The virtual top comes alone.
+            domain = self.tier_domains[i] if i >= 0 else -1
+            if self.job_limited and self.has_minimum and self.job_record == NO_RECORD:
+                if not self.large(domain, self.minimum):
+                    continue
+            row = &self.rows_of_turn[self.n_rows]
+            row[0] = Row(domain, NOT_TRIED, i, self.holds_of_job(domain, left), INFINITY, 0.0, False)
+            if row.holds >= needs and alike != NULL:
+                # Sums of several scores are rounded in the order in which they are added up.
+                row.bound = self.most_of(alike, self.n_queue, domain) * 100.0 * self.scale
+                row.bound *= 1.0 + <double>(self.n_queue - 1) * 4e-15
+            self.n_rows += 1
 
     def turn(self, bint every):
         """One turn; whether a HyperNode had a solution. Without one everything is as before.
 
         ``every``: HyperNodes that cannot win are tried, too.
         """
-        cdef int64_t s, i, t, needs, most, first, end
-        cdef int32_t domain, start, best = NOWHERE, last = NOWHERE
-        cdef double best_score = 0.0, bound
-        cdef bint kept, plan, alone
-        cdef Sub only
+        cdef int64_t i, t, needs, first, end, before, tried
+        cdef int32_t start, best = NOWHERE, last = NOWHERE
+        cdef double best_score = 0.0
+        cdef bint plan, bounded
+        cdef Sub alike
+        cdef Row* row
         left_array = np.zeros(self.n_shapes + 1, dtype=np.int64)
         cdef int64_t[::1] left = left_array
         self.open_rows()
@@ -241,7 +282,8 @@ cdef class TwoLevel(ToldSearch):
             self.reset()
             self.line_up()
             plan = self.may_plan()
-            alone = not every and self.only_one(&only)
+            # A planned attempt costs hardly more than the bound of many scores.
+            bounded = not every and self.all_alike(&alike) and (self.n_queue == 1 or not plan)
             for i in range(self.n_entries):
                 if self.entries[i].shape < self.n_shapes:
                     left[self.entries[i].shape] += self.entries[i].left
@@ -258,51 +300,47 @@ cdef class TwoLevel(ToldSearch):
                     # The virtual top, which a job without a limit tries alone.
                     if start >= 0 or (self.job_limited and self.top_tier > self.job_limit):
                         break
-                    first, end = 0, 1
+                    first, end = -1, 0
                 elif not self.job_limited or self.tiers[t] > self.job_limit:
                     continue
                 else:
                     first = self.tier_start[t] if start < 0 else self.first_of(t, self.place_of[start])
                     end = self.tier_start[t + 1] if start < 0 else self.first_of(t, self.end_of[start])
-                for i in range(first, end):
-                    domain = self.tier_domains[i] if t < self.n_tiers else -1
-                    if self.job_limited and self.has_minimum and self.job_record == NO_RECORD:
-                        if not self.large(domain, self.minimum):
-                            continue
-                    if last != NOWHERE:
-                        self.take_back(self.log_settled, self.changed_settled)
-                        last = NOWHERE
-                    if alone and best != NOWHERE:
-                        bound = self.most_of(&only, domain) * 100.0 * self.scale
-                        if bound < best_score or (bound == best_score and domain > best):
-                            continue
-                    most = self.holds_of_job(domain, &left[0])
-                    self.row_domain[self.n_rows] = domain
-                    self.row_holds[self.n_rows] = most
-                    kept = False
-                    if most < needs:
-                        self.row_stuck[self.n_rows] = NOT_TRIED
-                    else:
+                if last != NOWHERE:
+                    self.take_back(self.log_settled, self.changed_settled)
+                    last = NOWHERE
+                before = tried = self.n_rows
+                self.open_tier(first, end, &left[0], needs, &alike if bounded else NULL)
+                if bounded:
+                    qsort(self.rows_of_turn + before, self.n_rows - before, sizeof(Row), compare_bounds)
+                for i in range(before, self.n_rows):
+                    row = &self.rows_of_turn[i]
+                    if best != NOWHERE and (row.bound < best_score or (row.bound == best_score and row.domain > best)):
+                        continue
+                    if row.holds >= needs:
+                        if last != NOWHERE:
+                            self.take_back(self.log_settled, self.changed_settled)
+                            last = NOWHERE
                         if plan:
                             self.planning, self.unplanned = True, False
-                            kept = self.attempt_in(domain)
+                            row.kept = self.attempt_in(row.domain)
                             self.take_plan_back()
                             self.planning = False
                             plan = not self.unplanned
                         if not plan:
-                            kept = self.attempt_in(domain)
-                            last = domain
-                        self.row_stuck[self.n_rows] = self.stuck
-                    self.row_kept[self.n_rows] = kept
-                    self.row_score[self.n_rows] = self.score if kept else 0.0
-                    self.n_rows += 1
-                    if kept and (
-                        best == NOWHERE
-                        or self.score > best_score
-                        or (self.score == best_score and domain < best)
-                    ):
-                        best = domain
-                        best_score = self.score
+                            row.kept = self.attempt_in(row.domain)
+                            last = row.domain
+                        row.stuck = self.stuck
+                    if row.kept:
+                        row.score = self.score
+                        if best == NOWHERE or row.score > best_score or (row.score == best_score and row.domain < best):
+                            best = row.domain
+                            best_score = row.score
+                    self.rows_of_turn[tried] = row[0]
+                    tried += 1
+                self.n_rows = tried
+                if bounded:
+                    qsort(self.rows_of_turn + before, tried - before, sizeof(Row), compare_places)
             if best == NOWHERE or best != last:
                 self.take_back(self.log_settled, self.changed_settled)
                 self.reset()
@@ -478,11 +516,11 @@ cdef class TwoLevel(ToldSearch):
         cdef double[::1] score = score_array
         cdef int32_t[::1] stuck = stuck_array
         for i in range(n):
-            domain[i] = self.row_domain[i]
-            holds[i] = self.row_holds[i]
-            kept[i] = self.row_kept[i]
-            score[i] = self.row_score[i]
-            stuck[i] = self.row_stuck[i]
+            domain[i] = self.rows_of_turn[i].domain
+            holds[i] = self.rows_of_turn[i].holds
+            kept[i] = self.rows_of_turn[i].kept
+            score[i] = self.rows_of_turn[i].score
+            stuck[i] = self.rows_of_turn[i].stuck
         return domain_array, holds_array, kept_array, score_array, stuck_array
 
 

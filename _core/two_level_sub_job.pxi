@@ -6,6 +6,15 @@ cdef class SubJobSearch(BetweenTurns):
 
     cdef int32_t chosen                # where the last sub-job went, and its score
     cdef double chosen_score
+    cdef int64_t* used_here            # of a HyperNode with sub-jobs that may come
+
+    def __dealloc__(self):
+        free(self.used_here)
+
+    cdef int open_bounds(self) except -1:
+        if self.used_here == NULL:
+            self.used_here = <int64_t*>grab(self.r * sizeof(int64_t))
+        return 0
 
     @cython.final
     cdef double packed(self, const Sub* sub, int32_t domain) noexcept nogil:
@@ -414,14 +423,17 @@ cdef class SubJobSearch(BetweenTurns):
             return 0
         return self.pick(number, &self.scratch, &domain)
 
-    cdef double most_of(self, const Sub* sub, int32_t given) noexcept nogil:
-        """What the score of a sub-job inside a HyperNode cannot exceed; -inf: it has no place there."""
+    cdef double most_of(self, const Sub* sub, int64_t times, int32_t given) noexcept nogil:
+        """What the scores of sub-jobs like this one inside a HyperNode cannot exceed together.
+
+        All are fresh and placed at one stroke. -inf: there is no place for one; inf: several, for which the counts
+        alone do not tell that none goes below the HyperNode.
+        """
         cdef int64_t t, i, end
         cdef int32_t start = given
         cdef double most = -INFINITY, key
         if not sub.limited:
-            self.count_for(sub, &given, 1, given)
-            return self.key_of(sub, given)
+            return self.most_here(sub, times, given)
         start = self.start_of(given, sub.record, sub.limit)
         if start == NOWHERE:
             return most
@@ -435,21 +447,47 @@ cdef class SubJobSearch(BetweenTurns):
             else:
                 i = self.tier_start[t] if start < 0 else self.first_of(t, self.place_of[start])
                 end = self.tier_start[t + 1] if start < 0 else self.first_of(t, self.end_of[start])
-            if i == end:
+            if i == end or self.too_small(sub, t):
                 continue
             self.count_for(sub, self.tier_domains + i, end - i, start)
             while i < end:
-                key = self.key_of(sub, self.tier_domains[i])
+                if times > 1 and self.tier_domains[i] == given:
+                    key = self.most_here(sub, times, given)
+                else:
+                    key = self.key_of(sub, self.tier_domains[i])
+                    if times > 1 and key > -INFINITY:
+                        return INFINITY
                 most = key if key > most else most
                 i += 1
             # Of one role the counts are exact: it goes to this tier.
             if sub.n_roles == 1 and most > -INFINITY:
                 return most
         if start < 0 and self.top_tier <= sub.limit:
-            self.count_for(sub, &start, 1, start)
-            key = self.key_of(sub, -1)
+            key = self.most_here(sub, times, given)
             most = key if key > most else most
         return most
+
+    cdef double most_here(self, const Sub* sub, int64_t times, int32_t domain) noexcept nogil:
+        """The same where all of them are placed in the HyperNode itself: when the k-th comes, k - 1 are in it."""
+        cdef int64_t at = self.at(domain) * self.r, i, k
+        cdef const int64_t* request
+        cdef int32_t e
+        cdef double total = 0.0
+        self.count_for(sub, &domain, 1, domain)
+        if times == 1 or self.key_of(sub, domain) == -INFINITY:
+            return self.key_of(sub, domain)
+        for k in range(self.r):
+            self.used_here[k] = self.domain_used[at + k]
+        for i in range(times):
+            total += how_full(
+                self.packing, sub.request, sub.weights, self.used_here, self.domain_allocatable + at, self.r
+            )
+            for e in range(sub.progress.n):
+                if sub.progress.entries[e].left:
+                    request = self.shapes[sub.progress.entries[e].shape].request
+                    for k in range(self.r):
+                        self.used_here[k] += sub.progress.entries[e].left * request[k]
+        return total
 
     cdef bint place_sub(self, int32_t number, int32_t given) noexcept nogil:
         """Place one sub-job inside a HyperNode: in the best of the closest tier that has a solution."""
