@@ -36,6 +36,7 @@ cdef struct Shape:
     double* score             # -inf: does not fit
     uint8_t* scored           # whether that is known
     int32_t* fit              # pods that a node holds, plus one; 0: not known
+    int32_t* next             # state with one pod more, plus one; 0: not known
 
 
 cdef struct Entry:
@@ -125,6 +126,9 @@ cdef class DryRuns:
     cdef double* scores_of        # of all shapes
     cdef uint8_t* scored_of
     cdef int32_t* fits_of
+    cdef int32_t* nexts_of
+    cdef int64_t reserved         # states that stay free for pods that stay
+    cdef int32_t* run_state       # of each node that the run at hand changed; -1: there was no room for it
     # topology scores
     cdef Closeness closeness
     cdef bint topology, roots_meet, update_record
@@ -180,6 +184,7 @@ cdef class DryRuns:
     cdef uint64_t hash_of(self, const int64_t* idle, const int64_t* used, const int64_t* allocatable) noexcept nogil
     cdef int make_states(self) except -1
     cdef int32_t find_state(self, int64_t node) noexcept nogil
+    cdef int32_t next_state(self, Shape* shape, int32_t state, int32_t node) noexcept nogil
     cdef double rate(self, const Shape* shape, const int64_t* idle, const int64_t* used, const int64_t* allocatable) noexcept nogil
     cdef void enter(self, int32_t domain, bint scored) noexcept nogil
     cdef bint widen(self, int32_t record, int64_t* low, int64_t* high) noexcept nogil
@@ -188,8 +193,7 @@ cdef class DryRuns:
     cdef int32_t level(self, double base) noexcept nogil
     cdef void find_best(self) noexcept nogil
     cdef void lift_some(self, int64_t low, int64_t high) noexcept nogil
-    cdef double score_now(self, const Shape* shape, int32_t node) noexcept nogil
-    cdef double look(self, Shape* shape, int32_t node) noexcept nogil
+    cdef double score_now(self, Shape* shape, int32_t node) noexcept nogil
     cdef void find_gains(self, const Shape* shape) noexcept nogil
     cdef int keep_contests(self, int32_t count) except -1
     cdef void turn_to(self, int32_t number) noexcept nogil
@@ -197,7 +201,7 @@ cdef class DryRuns:
     cdef void build(self, Shape* shape) noexcept nogil
     cdef void count_in(self, int64_t g) noexcept nogil
     cdef bint count_task(self, int32_t node, int64_t g) noexcept nogil
-    cdef void put(self, const Shape* shape, int32_t entry) noexcept nogil
+    cdef void put(self, Shape* shape, int32_t entry) noexcept nogil
     cdef int64_t place(self, Progress* now, int32_t entry, int64_t count) noexcept nogil
     cdef bint may_go_on(self, const Progress* now, int32_t failed) noexcept nogil
     cdef bint try_entry(self, Progress* now, int32_t i, int64_t upto) noexcept nogil

@@ -79,6 +79,7 @@ cdef class DryRuns:
         self.state_of = <int32_t*>claim(n * sizeof(int32_t))
         self.tasks_on_leaf = <int64_t*>grab(d * sizeof(int64_t))
         self.touched = <int64_t*>grab(n * sizeof(int64_t))
+        self.run_state = <int32_t*>claim(n * sizeof(int32_t))
         self.met = <int64_t*>grab((d + 1) * sizeof(int64_t))
         self.sort_keys = <int64_t*>claim(n * sizeof(int64_t))
         self.node_of = <int32_t*>claim(n * sizeof(int32_t))
@@ -111,6 +112,8 @@ cdef class DryRuns:
         free(self.scores_of)
         free(self.scored_of)
         free(self.fits_of)
+        free(self.nexts_of)
+        free(self.run_state)
         free(self.tasks_on_leaf)
         free(self.touched)
         free(self.met)
@@ -146,7 +149,7 @@ cdef class DryRuns:
         self.shapes = <Shape*>regrow(self.shapes, (self.n_shapes + 1) * sizeof(Shape))
         # Zeroed and counted first: if the allocation below fails, __dealloc__ frees what is there.
         cdef Shape* new = &self.shapes[self.n_shapes]
-        new[0] = Shape(NULL, NULL, NULL, 0.0, NULL, NULL, NULL)
+        new[0] = Shape(NULL, NULL, NULL, 0.0, NULL, NULL, NULL, NULL)
         self.n_shapes += 1
         new.request = <int64_t*>grab(self.r * sizeof(int64_t))
         for k in range(self.r):
@@ -400,11 +403,13 @@ cdef class DryRuns:
         free(self.scores_of)
         free(self.scored_of)
         free(self.fits_of)
+        free(self.nexts_of)
         self.states = NULL
         self.slots = NULL
         self.scores_of = NULL
         self.scored_of = NULL
         self.fits_of = NULL
+        self.nexts_of = NULL
         self.n_states = 0
         self.states = <int64_t*>claim(3 * capacity * self.r * sizeof(int64_t))
         self.slots = <int32_t*>claim(n_slots * sizeof(int32_t))
@@ -424,12 +429,14 @@ cdef class DryRuns:
         self.scores_of = <double*>claim(cells * sizeof(double))
         self.scored_of = <uint8_t*>grab(cells)
         self.fits_of = <int32_t*>grab(cells * sizeof(int32_t))
+        self.nexts_of = <int32_t*>grab(cells * sizeof(int32_t))
         self.n_remembered = self.n_shapes
         for k in range(self.n_shapes):
             i = <int64_t>k * self.state_capacity
             self.shapes[k].score = self.scores_of + i
             self.shapes[k].scored = self.scored_of + i
             self.shapes[k].fit = self.fits_of + i
+            self.shapes[k].next = self.nexts_of + i
         return 0
 
     cdef void keep_states(self, int32_t count) noexcept nogil:
@@ -448,6 +455,10 @@ cdef class DryRuns:
         for k in range(self.n_shapes):
             memset(self.shapes[k].scored + count, 0, last - count)
             memset(self.shapes[k].fit + count, 0, (last - count) * sizeof(int32_t))
+            memset(self.shapes[k].next + count, 0, (last - count) * sizeof(int32_t))
+            for i in range(count):
+                if self.shapes[k].next[i] > count:
+                    self.shapes[k].next[i] = 0
 
     cdef uint64_t hash_of(self, const int64_t* idle, const int64_t* used, const int64_t* allocatable) noexcept nogil:
         cdef uint64_t h = 0
@@ -484,6 +495,16 @@ cdef class DryRuns:
         self.n_states += 1
         return self.n_states - 1
 
+    cdef int32_t next_state(self, Shape* shape, int32_t state, int32_t node) noexcept nogil:
+        """The state of a node after a pod was placed on it; -1: it is new and there is no room for it."""
+        if state < 0:
+            return -1
+        if shape.next[state] == 0:
+            if self.n_states + self.reserved >= self.state_capacity:
+                return -1
+            shape.next[state] = self.find_state(node) + 1
+        return shape.next[state] - 1
+
     cdef double rate(
         self, const Shape* shape, const int64_t* idle, const int64_t* used, const int64_t* allocatable
     ) noexcept nogil:
@@ -492,28 +513,23 @@ cdef class DryRuns:
             return -INFINITY
         return node_score(&self.weights, shape.request, shape.binpack_weights, used, allocatable)
 
-    cdef double score_now(self, const Shape* shape, int32_t node) noexcept nogil:
+    cdef double score_now(self, Shape* shape, int32_t node) noexcept nogil:
+        """Score of a pod on a node by the node's state."""
         cdef int64_t at = node * self.r
+        cdef const int64_t* row
+        cdef int32_t state = self.run_state[node] if self.touched[node] == self.stamp else self.state_of[node]
         cdef double score
         if shape.feasible != NULL and not shape.feasible[node]:
             return -INFINITY
-        score = self.rate(shape, self.idle + at, self.used + at, self.allocatable + at)
+        if state < 0:
+            score = self.rate(shape, self.idle + at, self.used + at, self.allocatable + at)
+        else:
+            if not shape.scored[state]:
+                row = self.states + 3 * <int64_t>state * self.r
+                shape.score[state] = self.rate(shape, row, row + self.r, row + 2 * self.r)
+                shape.scored[state] = True
+            score = shape.score[state]
         return score if shape.extra == NULL else score + shape.extra[node]
-
-    cdef double look(self, Shape* shape, int32_t node) noexcept nogil:
-        """The same by the node's state, unless this very run has changed the node."""
-        cdef const int64_t* row
-        cdef int32_t state
-        if self.touched[node] == self.stamp:
-            return self.score_now(shape, node)
-        if shape.feasible != NULL and not shape.feasible[node]:
-            return -INFINITY
-        state = self.state_of[node]
-        if not shape.scored[state]:
-            row = self.states + 3 * <int64_t>state * self.r
-            shape.score[state] = self.rate(shape, row, row + self.r, row + 2 * self.r)
-            shape.scored[state] = True
-        return shape.score[state] if shape.extra == NULL else shape.score[state] + shape.extra[node]
 
     cdef void find_gains(self, const Shape* shape) noexcept nogil:
         find_gains(&self.fading, &self.by_leaf, shape.request, &self.fullness, self.gain)
@@ -599,7 +615,7 @@ cdef class DryRuns:
             self.nodes.fitting[g] = 0
             for i in range(n):
                 node = self.node_of[self.by_leaf.first[g] + i]
-                tree[n + i].node = self.look(shape, node)
+                tree[n + i].node = self.score_now(shape, node)
                 if tree[n + i].node == -INFINITY:
                     tree[n + i].key = INT64_MAX
                 else:
@@ -637,7 +653,7 @@ cdef class DryRuns:
         self.version += others
         return others
 
-    cdef void put(self, const Shape* shape, int32_t entry) noexcept nogil:
+    cdef void put(self, Shape* shape, int32_t entry) noexcept nogil:
         """Place one pod on the winner."""
         cdef int32_t node = <int32_t>self.nodes.outer[1].key  # the low half of the key
         cdef int64_t slot = self.slot_of[node], g = self.group_of[slot], k, i, n, at = node * self.r
@@ -649,6 +665,9 @@ cdef class DryRuns:
         for k in range(self.r):
             self.idle[at + k] -= shape.request[k]
             self.used[at + k] += shape.request[k]
+        self.run_state[node] = self.next_state(
+            shape, self.run_state[node] if self.touched[node] == self.stamp else self.state_of[node], node
+        )
         self.touched[node] = self.stamp
         self.run_node[self.n_run] = node
         self.run_entry[self.n_run] = entry
@@ -815,6 +834,7 @@ cdef class DryRuns:
                 self.question_runs[e] = Run(run_entry[e], run_upto[e])
             fresh.runs = self.question_runs
             self.keep_contests(n)
+        self.reserved = fresh.rest
         self.make_room(fresh.rest)
         self.make_states()
         self.asked_scored = scored
@@ -826,7 +846,7 @@ cdef class DryRuns:
     cdef int make_states(self) except -1:
         """Room for the states of the nodes that one more pass may change."""
         if self.states == NULL or self.n_remembered != self.n_shapes or self.n_states + self.question.rest > self.state_capacity:
-            self.open_states(max(self.question.rest, 256))
+            self.open_states(self.question.rest + max(self.question.rest, 256))
         return 0
 
     cdef Progress attempt(self) noexcept nogil:

@@ -444,13 +444,15 @@ cdef class TwoLevel(ToldSearch):
         out_array = np.zeros(self.n_shapes, dtype=np.bool_)
         cdef uint8_t[::1] out = out_array.view(np.uint8)
         cdef int64_t i, node
+        # No run is at hand.
+        self.stamp += 1
         for i in range(self.n_shapes):
             for node in range(self.n):
                 # Counts stop at the pods that there are to place: of none they say nothing.
                 if self.counts[i].cap > 0:
                     out[i] = self.holds(i, node) > 0
                 else:
-                    out[i] = self.look(&self.shapes[i], <int32_t>node) != -INFINITY
+                    out[i] = self.score_now(&self.shapes[i], <int32_t>node) != -INFINITY
                 if out[i]:
                     break
         return out_array

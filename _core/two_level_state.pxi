@@ -278,7 +278,7 @@ cdef class JobState(DomainCounts):
         for i in range(s):
             k += self.settled[i].progress.rest
         self.make_room(k)
-        self.n_pods = k
+        self.n_pods = self.reserved = k
         self.changed = <Change*>claim(k * sizeof(Change))
         self.plan_domain = <int32_t*>claim(s * sizeof(int32_t))
         self.plan_pods = <int64_t*>claim(s * sizeof(int64_t))
@@ -406,7 +406,7 @@ cdef class JobState(DomainCounts):
             use_path(&self.fading.totals, node, self.shapes[shape].request, i + 1 - first)
             first = i + 1
             # A node that comes again is in its last state already.
-            state = self.find_state(node)
+            state = self.run_state[node] if self.run_state[node] >= 0 else self.find_state(node)
             if state != self.state_of[node]:
                 self.changed[self.n_changed] = Change(node, self.state_of[node], state)
                 self.n_changed += 1
