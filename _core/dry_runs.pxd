@@ -101,7 +101,7 @@ cdef inline void note_placed(Progress* p, Entry* e, int64_t count) noexcept nogi
     p.counted += count
 
 
-cdef class DryRuns:
+cdef class NodesByState:
     cdef readonly int64_t n, r, d
     cdef readonly int32_t n_shapes
     cdef Weights weights
@@ -109,10 +109,6 @@ cdef class DryRuns:
     cdef int64_t* idle
     cdef int64_t* used
     cdef const int64_t* allocatable
-    cdef const int32_t* rank
-    cdef const int32_t* leaf
-    cdef const int64_t* start
-    cdef const int32_t* members
     cdef list keep                # owners of the memory that is only borrowed
     # states: what is idle, used and allocatable on a node; most nodes share one with others
     cdef int32_t* state_of        # of each node, but for what the run at hand changed
@@ -129,6 +125,23 @@ cdef class DryRuns:
     cdef int32_t* nexts_of
     cdef int64_t reserved         # states that stay free for pods that stay
     cdef int32_t* run_state       # of each node that the run at hand changed; -1: there was no room for it
+    cdef int64_t stamp            # number of the run at hand, and of the run that changed each node
+    cdef int64_t* touched
+
+    cdef int open_states(self, int64_t more) except -1
+    cdef void keep_states(self, int32_t count) noexcept nogil
+    cdef uint64_t hash_of(self, const int64_t* idle, const int64_t* used, const int64_t* allocatable) noexcept nogil
+    cdef int32_t find_state(self, int64_t node) noexcept nogil
+    cdef int32_t next_state(self, Shape* shape, int32_t state, int32_t node) noexcept nogil
+    cdef double rate(self, const Shape* shape, const int64_t* idle, const int64_t* used, const int64_t* allocatable) noexcept nogil
+    cdef double score_now(self, Shape* shape, int32_t node) noexcept nogil
+
+
+cdef class DryRuns(NodesByState):
+    cdef const int32_t* rank
+    cdef const int32_t* leaf
+    cdef const int64_t* start
+    cdef const int32_t* members
     # topology scores
     cdef Closeness closeness
     cdef bint topology, roots_meet, update_record
@@ -146,8 +159,6 @@ cdef class DryRuns:
     cdef const int32_t* leaves
     cdef int32_t* leaf_group
     cdef int64_t c
-    cdef int64_t stamp
-    cdef int64_t* touched         # by node: the run that changed it
     cdef int64_t* met             # by leaf or ring: the run that saw it
     cdef int64_t* sort_keys
     cdef int32_t* node_of         # by slot
@@ -179,13 +190,7 @@ cdef class DryRuns:
     cdef double* run_score
 
     cdef int make_room(self, int64_t pods) except -1
-    cdef int open_states(self, int64_t more) except -1
-    cdef void keep_states(self, int32_t count) noexcept nogil
-    cdef uint64_t hash_of(self, const int64_t* idle, const int64_t* used, const int64_t* allocatable) noexcept nogil
     cdef int make_states(self) except -1
-    cdef int32_t find_state(self, int64_t node) noexcept nogil
-    cdef int32_t next_state(self, Shape* shape, int32_t state, int32_t node) noexcept nogil
-    cdef double rate(self, const Shape* shape, const int64_t* idle, const int64_t* used, const int64_t* allocatable) noexcept nogil
     cdef void enter(self, int32_t domain, bint scored) noexcept nogil
     cdef bint widen(self, int32_t record, int64_t* low, int64_t* high) noexcept nogil
     cdef bint nested_groups(self, int32_t domain, int64_t* low, int64_t* high) noexcept nogil
@@ -193,7 +198,6 @@ cdef class DryRuns:
     cdef int32_t level(self, double base) noexcept nogil
     cdef void find_best(self) noexcept nogil
     cdef void lift_some(self, int64_t low, int64_t high) noexcept nogil
-    cdef double score_now(self, Shape* shape, int32_t node) noexcept nogil
     cdef void find_gains(self, const Shape* shape) noexcept nogil
     cdef int keep_contests(self, int32_t count) except -1
     cdef void turn_to(self, int32_t number) noexcept nogil

@@ -1,7 +1,24 @@
 import numpy as np
 from numpy.typing import NDArray
 
-class DryRuns:
+class NodesByState:
+    @property
+    def n(self) -> int: ...
+    @property
+    def r(self) -> int: ...
+    @property
+    def d(self) -> int: ...
+    @property
+    def n_shapes(self) -> int: ...
+    def add_shape(
+        self,
+        request: NDArray[np.int64],
+        feasible: NDArray[np.uint8] | None,
+        extra: NDArray[np.float64] | None,
+    ) -> int: ...
+    def know_states(self, state_of: NDArray[np.int32], first: NDArray[np.int32]) -> None: ...
+
+class DryRuns(NodesByState):
     def __new__(
         cls,
         idle: NDArray[np.int64],
@@ -19,21 +36,6 @@ class DryRuns:
         balanced: float,
         balanced_by: NDArray[np.uint8],
     ) -> DryRuns: ...
-    @property
-    def n(self) -> int: ...
-    @property
-    def r(self) -> int: ...
-    @property
-    def d(self) -> int: ...
-    @property
-    def n_shapes(self) -> int: ...
-    def add_shape(
-        self,
-        request: NDArray[np.int64],
-        feasible: NDArray[np.uint8] | None,
-        extra: NDArray[np.float64] | None,
-    ) -> int: ...
-    def know_states(self, state_of: NDArray[np.int32], first: NDArray[np.int32]) -> None: ...
     def set_topology(
         self,
         parent: NDArray[np.int32],

@@ -5,7 +5,8 @@ What makes an exhaustive search cheap:
 - pods of one shape that each HyperNode holds are counted once and corrected along the path of every node that changed,
   so that a HyperNode without room costs one comparison, and pods of one role need no trial at all: the count is exact;
 - HyperNodes are tried in the order of their scores, so that for several roles the trials end with the first that has
-  a solution; the rest cannot win;
+  a solution; the rest cannot win; so are those for the job where it is known before what they can score at most;
+- a shape that one sub-job alone asks for is counted when its turn comes, where it looks;
 - sub-jobs that ask for the same share one tournament tree per tier of a job's HyperNode; a placement changes its path;
 - where all pods are alike, counts and totals tell where sub-jobs go and what that scores: an attempt is planned without
   placing a pod, and only the HyperNode that wins is filled;

@@ -1,0 +1,193 @@
+# Part of dry_runs.pyx: the states that nodes are in, and what a pod of each shape scores there.
+
+@cython.auto_pickle(False)
+cdef class NodesByState:
+    """Nodes with the same resources idle, used and allocatable share one state; each scores once for a shape."""
+
+    def __dealloc__(self):
+        cdef int32_t k
+        for k in range(self.n_shapes):
+            free(self.shapes[k].request)
+        free(self.shapes)
+        free(self.idle)
+        free(self.used)
+        free(self.weights.binpack_by)
+        free(self.weights.request_by)
+        free(self.weights.balanced_by)
+        free(self.state_of)
+        free(self.states)
+        free(self.slots)
+        free(self.scores_of)
+        free(self.scored_of)
+        free(self.fits_of)
+        free(self.nexts_of)
+        free(self.run_state)
+        free(self.touched)
+
+    def add_shape(self, const int64_t[::1] request not None, const uint8_t[::1] feasible, const double[::1] extra):
+        """Number of the new shape; ``feasible`` and ``extra`` are by node and kept, not copied."""
+        cdef int64_t k
+        self.shapes = <Shape*>regrow(self.shapes, (self.n_shapes + 1) * sizeof(Shape))
+        # Zeroed and counted first: if the allocation below fails, __dealloc__ frees what is there.
+        cdef Shape* new = &self.shapes[self.n_shapes]
+        new[0] = Shape(NULL, NULL, NULL, 0.0, NULL, NULL, NULL, NULL)
+        self.n_shapes += 1
+        new.request = <int64_t*>grab(self.r * sizeof(int64_t))
+        for k in range(self.r):
+            new.request[k] = request[k]
+        new.binpack_weights = packing_sum(self.weights.binpack_by, new.request, self.weights.r)
+        if feasible is not None and self.n:
+            self.keep.append(feasible)
+            new.feasible = &feasible[0]
+        if extra is not None and self.n:
+            self.keep.append(extra)
+            new.extra = &extra[0]
+        return self.n_shapes - 1
+
+    def know_states(self, const int32_t[::1] state_of not None, const int32_t[::1] first not None):
+        """The state of every node as it is now, and the first node in each; before anything is asked."""
+        if self.n == 0:
+            return
+        self.keep += [state_of, first]
+        self.known_states = &state_of[0]
+        self.first_in_state = &first[0]
+        self.n_known = first.shape[0]
+
+    cdef int open_states(self, int64_t more) except -1:
+        """Find the state of every node anew, with room for so many further ones, and forget all scores."""
+        cdef int64_t i, cells, capacity = self.n + more, n_slots = 64
+        cdef int32_t k
+        while n_slots < 2 * capacity:
+            n_slots *= 2
+        free(self.states)
+        free(self.slots)
+        free(self.scores_of)
+        free(self.scored_of)
+        free(self.fits_of)
+        free(self.nexts_of)
+        self.states = NULL
+        self.slots = NULL
+        self.scores_of = NULL
+        self.scored_of = NULL
+        self.fits_of = NULL
+        self.nexts_of = NULL
+        self.n_states = 0
+        self.states = <int64_t*>claim(3 * capacity * self.r * sizeof(int64_t))
+        self.slots = <int32_t*>claim(n_slots * sizeof(int32_t))
+        self.slot_mask = n_slots - 1
+        memset(self.slots, 0xFF, n_slots * sizeof(int32_t))
+        if self.known_states != NULL:
+            # Numbered in the order of their first nodes, as below.
+            for i in range(self.n_known):
+                self.find_state(self.first_in_state[i])
+            memcpy(self.state_of, self.known_states, self.n * sizeof(int32_t))
+            self.known_states = NULL
+        else:
+            for i in range(self.n):
+                self.state_of[i] = self.find_state(i)
+        self.state_capacity = <int32_t>(self.n_states + more)
+        cells = <int64_t>self.n_shapes * self.state_capacity
+        self.scores_of = <double*>claim(cells * sizeof(double))
+        self.scored_of = <uint8_t*>grab(cells)
+        self.fits_of = <int32_t*>grab(cells * sizeof(int32_t))
+        self.nexts_of = <int32_t*>grab(cells * sizeof(int32_t))
+        self.n_remembered = self.n_shapes
+        for k in range(self.n_shapes):
+            i = <int64_t>k * self.state_capacity
+            self.shapes[k].score = self.scores_of + i
+            self.shapes[k].scored = self.scored_of + i
+            self.shapes[k].fit = self.fits_of + i
+            self.shapes[k].next = self.nexts_of + i
+        return 0
+
+    cdef void keep_states(self, int32_t count) noexcept nogil:
+        """Forget all states but the first so many; no node may be in another."""
+        cdef int32_t k, i, last = self.n_states
+        cdef uint64_t slot
+        cdef const int64_t* state
+        # The last that came goes first, so that no chain of the hash table is cut before its end.
+        for i in range(last - 1, count - 1, -1):
+            state = self.states + 3 * <int64_t>i * self.r
+            slot = self.hash_of(state, state + self.r, state + 2 * self.r)
+            while self.slots[slot] != i:
+                slot = (slot + 1) & self.slot_mask
+            self.slots[slot] = -1
+        self.n_states = count
+        for k in range(self.n_shapes):
+            memset(self.shapes[k].scored + count, 0, last - count)
+            memset(self.shapes[k].fit + count, 0, (last - count) * sizeof(int32_t))
+            memset(self.shapes[k].next + count, 0, (last - count) * sizeof(int32_t))
+            for i in range(count):
+                if self.shapes[k].next[i] > count:
+                    self.shapes[k].next[i] = 0
+
+    cdef uint64_t hash_of(self, const int64_t* idle, const int64_t* used, const int64_t* allocatable) noexcept nogil:
+        cdef uint64_t h = 0
+        cdef int64_t k
+        for k in range(self.r):
+            h = ((h << 23 | h >> 41) ^ <uint64_t>idle[k]) * <uint64_t>0x9E3779B97F4A7C15
+            h = ((h << 23 | h >> 41) ^ <uint64_t>used[k]) * <uint64_t>0x9E3779B97F4A7C15
+            h = ((h << 23 | h >> 41) ^ <uint64_t>allocatable[k]) * <uint64_t>0x9E3779B97F4A7C15
+        return (h ^ h >> 32) & self.slot_mask
+
+    cdef int32_t find_state(self, int64_t node) noexcept nogil:
+        """The state that a node is in now."""
+        cdef const int64_t* idle = self.idle + node * self.r
+        cdef const int64_t* used = self.used + node * self.r
+        cdef const int64_t* allocatable = self.allocatable + node * self.r
+        cdef size_t row = self.r * sizeof(int64_t)
+        cdef uint64_t slot = self.hash_of(idle, used, allocatable)
+        cdef int64_t* state
+        while self.slots[slot] >= 0:
+            state = self.states + 3 * <int64_t>self.slots[slot] * self.r
+            if (
+                memcmp(state, idle, row) == 0
+                and memcmp(state + self.r, used, row) == 0
+                and memcmp(state + 2 * self.r, allocatable, row) == 0
+            ):
+                return self.slots[slot]
+            slot = (slot + 1) & self.slot_mask
+        self.slots[slot] = self.n_states
+        state = self.states + 3 * <int64_t>self.n_states * self.r
+        if row:
+            memcpy(state, idle, row)
+            memcpy(state + self.r, used, row)
+            memcpy(state + 2 * self.r, allocatable, row)
+        self.n_states += 1
+        return self.n_states - 1
+
+    cdef int32_t next_state(self, Shape* shape, int32_t state, int32_t node) noexcept nogil:
+        """The state of a node after a pod was placed on it; -1: it is new and there is no room for it."""
+        if state < 0:
+            return -1
+        if shape.next[state] == 0:
+            if self.n_states + self.reserved >= self.state_capacity:
+                return -1
+            shape.next[state] = self.find_state(node) + 1
+        return shape.next[state] - 1
+
+    cdef double rate(
+        self, const Shape* shape, const int64_t* idle, const int64_t* used, const int64_t* allocatable
+    ) noexcept nogil:
+        """Score of a pod on a node, its extra part apart; -inf: it does not fit."""
+        if not fits(shape.request, idle, self.r):
+            return -INFINITY
+        return node_score(&self.weights, shape.request, shape.binpack_weights, used, allocatable)
+
+    cdef double score_now(self, Shape* shape, int32_t node) noexcept nogil:
+        """Score of a pod on a node by the node's state."""
+        cdef int64_t at = node * self.r
+        cdef const int64_t* row
+        cdef int32_t state = self.run_state[node] if self.touched[node] == self.stamp else self.state_of[node]
+        cdef double score
+        if shape.feasible != NULL and not shape.feasible[node]:
+            return -INFINITY
+        if state < 0:
+            score = self.rate(shape, self.idle + at, self.used + at, self.allocatable + at)
+        else:
+            if not shape.scored[state]:
+                row = self.states + 3 * <int64_t>state * self.r
+                shape.score[state] = self.rate(shape, row, row + self.r, row + 2 * self.r)
+                shape.scored[state] = True
+            score = shape.score[state]
+        return score if shape.extra == NULL else score + shape.extra[node]
