@@ -58,8 +58,9 @@ cdef extern from *:
 
     static void wb_leave(void* memory) {
         int at;
-        wb_block* block = (wb_block*)memory - 1;
+        wb_block* block;
         if (memory == NULL) return;
+        block = (wb_block*)memory - 1;
         wb_round(block->capacity, &at);
         if (at < 0 || wb_kept_bytes + block->capacity > WB_KEPT) {
             free(block);
