@@ -43,7 +43,8 @@ cdef struct Entry:
     int32_t shape
     int32_t name           # entries of one name fail together
     int64_t left, present, minimum
-    int64_t given          # pods placed
+    int64_t given          # pods taken from the queue: placed, or skipped
+    int64_t dropped        # pods that were left when one of the name failed in this pass
 
 
 cdef struct Run:
@@ -187,6 +188,7 @@ cdef class DryRuns(NodesByState):
     cdef int32_t first_failed     # entry of which first a pod fitted nowhere; -1: none
     cdef int32_t* run_node
     cdef int32_t* run_entry
+    cdef int32_t* run_pod         # its number among the pods of the entry
     cdef double* run_score
 
     cdef int make_room(self, int64_t pods) except -1
@@ -208,6 +210,7 @@ cdef class DryRuns(NodesByState):
     cdef void put(self, Shape* shape, int32_t entry) noexcept nogil
     cdef int64_t place(self, Progress* now, int32_t entry, int64_t count) noexcept nogil
     cdef bint may_go_on(self, const Progress* now, int32_t failed) noexcept nogil
+    cdef void leave_rest(self, Progress* now, int32_t last) noexcept nogil
     cdef bint try_entry(self, Progress* now, int32_t i, int64_t upto) noexcept nogil
     cdef void run(self, int32_t domain, bint scored, int32_t record, Progress* now) noexcept nogil
     cdef void take_back_run(self, const Progress* now) noexcept nogil

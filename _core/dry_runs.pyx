@@ -123,6 +123,7 @@ cdef class DryRuns(NodesByState):
         free(self.level_base)
         free(self.run_node)
         free(self.run_entry)
+        free(self.run_pod)
         free(self.run_score)
         free(self.question.entries)
         free(self.question_runs)
@@ -162,6 +163,7 @@ cdef class DryRuns(NodesByState):
             return 0
         self.run_node = <int32_t*>regrow(self.run_node, pods * sizeof(int32_t))
         self.run_entry = <int32_t*>regrow(self.run_entry, pods * sizeof(int32_t))
+        self.run_pod = <int32_t*>regrow(self.run_pod, pods * sizeof(int32_t))
         self.run_score = <double*>regrow(self.run_score, pods * sizeof(double))
         self.run_capacity = pods
         return 0
@@ -533,6 +535,7 @@ cdef class DryRuns(NodesByState):
         while done < count and self.nodes.n_fitting > 0:
             # Volcano takes the only fitting node without scoring it.
             self.run_score[self.n_run] = 0.0 if self.nodes.n_fitting == 1 else self.nodes.outer[1].total
+            self.run_pod[self.n_run] = <int32_t>(now.entries[entry].given + done)
             self.put(shape, entry)
             done += 1
         return done
@@ -567,8 +570,27 @@ cdef class DryRuns(NodesByState):
         for other in range(now.n):
             if now.entries[other].name == entry.name:
                 now.rest -= now.entries[other].left
+                now.entries[other].dropped = now.entries[other].left
                 now.entries[other].left = 0
         return self.may_go_on(now, i)
+
+    cdef void leave_rest(self, Progress* now, int32_t last) noexcept nogil:
+        """Of names that failed, skip what stands up to the run that ended the pass; later pods stay in the queue."""
+        cdef Entry* entry
+        cdef int32_t i, k
+        cdef int64_t passed
+        for i in range(now.n):
+            entry = &now.entries[i]
+            if entry.dropped == 0:
+                continue
+            passed = entry.given
+            for k in range(last):
+                if now.runs[k].entry == i and now.runs[k].upto > passed:
+                    passed = now.runs[k].upto
+            if passed - entry.given < entry.dropped:
+                entry.left = entry.dropped - (passed - entry.given)
+                now.rest += entry.left
+            entry.given = passed
 
     cdef void run(self, int32_t domain, bint scored, int32_t record, Progress* now) noexcept nogil:
         """One pass over the pods in a domain, ending with the pod that makes the gang ready; pods stay."""
@@ -590,8 +612,12 @@ cdef class DryRuns(NodesByState):
                 if not self.try_entry(now, i, INT64_MAX):
                     break
         else:
+            for i in range(now.n):
+                now.entries[i].dropped = 0
             for i in range(now.n_runs):
                 if not self.try_entry(now, now.runs[i].entry, now.runs[i].upto):
+                    if self.first_failed >= 0 and is_ready(now) and now.entries[now.runs[i].entry].dropped == 0:
+                        self.leave_rest(now, i)
                     break
         if self.fades:
             # The totals of domains are those without the run, which may yet be taken back.
@@ -636,7 +662,7 @@ cdef class DryRuns(NodesByState):
         fresh.counted = counted
         fresh.short_of = fresh.rest = 0
         for e in range(n):
-            fresh.entries[e] = Entry(shapes[e], names[e], counts[e, 0], counts[e, 1], counts[e, 2], 0)
+            fresh.entries[e] = Entry(shapes[e], names[e], counts[e, 0], counts[e, 1], counts[e, 2], 0, 0)
             fresh.short_of += below_minimum(&fresh.entries[e])
             fresh.rest += counts[e, 0]
         fresh.runs = NULL

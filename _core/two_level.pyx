@@ -494,15 +494,13 @@ cdef class TwoLevel(ToldSearch):
 
         Pods beyond the positions of their entry are left out.
         """
-        cdef int64_t i, e
-        given_array = np.zeros(shapes.shape[0], dtype=np.int64)
-        cdef int64_t[::1] given = given_array
+        cdef int64_t i, e, place
         for i in range(self.log_settled):
             for e in range(start[self.log_sub[i]], start[self.log_sub[i] + 1]):
                 if shapes[e] == self.log_shape[i]:
-                    if first[e] + given[e] < first[e + 1]:
-                        node[positions[first[e] + given[e]]] = self.log_node[i]
-                        given[e] += 1
+                    place = first[e] + self.log_pod[i]
+                    if place < first[e + 1]:
+                        node[positions[place]] = self.log_node[i]
                     break
 
     def rows(self):

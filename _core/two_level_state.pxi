@@ -77,6 +77,7 @@ cdef class JobState(DomainCounts):
     cdef int32_t* log_sub
     cdef int32_t* log_shape
     cdef int32_t* log_node
+    cdef int32_t* log_pod
     cdef int64_t n_log, log_settled
     cdef int64_t changed_settled
     cdef int32_t states_settled
@@ -117,6 +118,7 @@ cdef class JobState(DomainCounts):
         free(self.log_sub)
         free(self.log_shape)
         free(self.log_node)
+        free(self.log_pod)
 
     def set_job(
         self,
@@ -148,7 +150,7 @@ cdef class JobState(DomainCounts):
             self.job_entries, NULL, <int32_t>n, 0, rule, minimums_count, min_available, counted, 0, 0
         )
         for i in range(n):
-            self.job_entries[i] = Entry(<int32_t>i, names[i], counts[i, 0], counts[i, 1], counts[i, 2], 0)
+            self.job_entries[i] = Entry(<int32_t>i, names[i], counts[i, 0], counts[i, 1], counts[i, 2], 0, 0)
             if counts[i, 2] > counts[i, 1]:
                 self.job_settled.short_of += counts[i, 2] - counts[i, 1]
             self.job_settled.rest += counts[i, 0]
@@ -228,7 +230,7 @@ cdef class JobState(DomainCounts):
                     min_available[i], counted[i], 0, 0,
                 )
                 for e in range(entry_start[i], entry_start[i + 1]):
-                    self.entries_settled[e] = Entry(shapes[e], self.job_entries[shapes[e]].name, left[e], 0, 0, 0)
+                    self.entries_settled[e] = Entry(shapes[e], self.job_entries[shapes[e]].name, left[e], 0, 0, 0, 0)
                     sub.progress.rest += left[e]
                     sub.n_roles += left[e] > 0
             else:
@@ -285,6 +287,7 @@ cdef class JobState(DomainCounts):
         self.log_sub = <int32_t*>claim(k * sizeof(int32_t))
         self.log_shape = <int32_t*>claim(k * sizeof(int32_t))
         self.log_node = <int32_t*>claim(k * sizeof(int32_t))
+        self.log_pod = <int32_t*>claim(k * sizeof(int32_t))
         self.make_room_for_states(k)
         for i in range(self.n_shapes):
             # Where nearly every node is in a state of its own, looking at all would cost as much as counting.
@@ -400,6 +403,7 @@ cdef class JobState(DomainCounts):
             self.log_sub[self.n_log] = number
             self.log_shape[self.n_log] = shape
             self.log_node[self.n_log] = node
+            self.log_pod[self.n_log] = self.run_pod[i]
             self.n_log += 1
             if i + 1 < self.n_run and self.run_node[i + 1] == node and self.run_entry[i + 1] == self.run_entry[i]:
                 continue

@@ -66,24 +66,31 @@ def trial(fill: RescanFill, ask: Ask) -> Trial:
     now = done.ask
     waiting = [e for e, left in enumerate(now.left) for _ in range(left)] if now.order is None else list(now.order)
     failed: list[int] = []
-    for entry in waiting:
+    behind = {}  # pods of the entries that failed which are still in the queue
+    for at, entry in enumerate(waiting):
+        if now.order is not None:
+            now.order = waiting[at + 1 :]
+        if entry in behind:
+            behind[entry] -= 1
         if not now.left[entry]:
             continue
         found = done.fill.place(now.shapes[entry], sole_unscored=True)
         if found is None:
             failed += [e for e, name in enumerate(now.names) if name == now.names[entry]]
             for e in failed:
+                behind.setdefault(e, now.left[e] - (e == entry))
                 now.left[e] = 0
             if not now.go_on(failed):
                 break
             continue
         done.placed.append((entry, *found))
-        if now.order is not None:
-            now.order.remove(entry)
         now.left[entry] -= 1
         now.present[entry] += 1
         now.counted += 1
         if now.ready():
+            if now.order is not None:
+                for e, count in behind.items():
+                    now.left[e] = max(count, 0)
             break
     return done
 

@@ -6,7 +6,7 @@ unscored; ties: the smallest name (upstream: at random). Source: volcano-topolog
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,7 @@ from workbench.kernels.dry_runs import DryRuns
 from workbench.policies.base import Request
 from workbench.policies.volcano.job_parts import JobProgress
 
-__all__ = ["Pass", "Workplace"]
+__all__ = ["Pass", "Workplace", "passes"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -89,8 +89,8 @@ class Pass:
     ----------
     progress : Progress
         Counts after the pass.
-    placed : list of (role, nodes)
-        In the order of placement; nodes by index of the cluster.
+    placed : list of (role, first, nodes)
+        In the order of placement: from the first-th pod of the role on; nodes by index of the cluster.
     scores : list of ndarray
         Score of each placed pod, in the same order.
     failed : list of int
@@ -98,13 +98,13 @@ class Pass:
     """
 
     progress: JobProgress
-    placed: list[tuple[int, Ints]] = field(default_factory=list)
+    placed: list[tuple[int, int, Ints]] = field(default_factory=list)
     scores: list[Floats] = field(default_factory=list)
     failed: list[int] = field(default_factory=list)
 
     @property
     def n_placed(self) -> int:
-        return sum(len(nodes) for _, nodes in self.placed)
+        return sum(len(nodes) for _, _, nodes in self.placed)
 
     @classmethod
     def run(
@@ -115,25 +115,39 @@ class Pass:
         Parameters
         ----------
         stop_when_ready : bool
-            End with the pod that makes the gang ready (1.13: the rest comes one per turn). False: go through all pods,
-            which is the same as taking all turns at once where each turn looks at the same nodes.
+            End with the pod that makes the gang ready (1.13: the rest comes one per turn). False: go on, which is the
+            same as taking all turns at once where each turn looks at the same nodes; only a turn in which a pod fitted
+            nowhere ends the pass, since the next one begins with an empty role cache.
         """
         done = cls(progress.copy())
         now = done.progress
         for role, count in now.runs():
+            if any(now.names[role] == now.names[failed] for failed in done.failed):
+                now.skip(role, count)
+                continue
             wanted = min(count, now.until_ready(role)) if stop_when_ready else count
             placed = fill.place(shapes[role], wanted)
             found = len(placed.positions)
             if found:
-                done.placed.append((role, nodes[placed.positions]))
+                done.placed.append((role, now.given[role], nodes[placed.positions]))
                 done.scores.append(placed.scores)
                 now.place(role, found)
             if found < wanted:
-                # The role cache: its other pods are taken from the queue and skipped.
+                # The role cache: pods of its name are taken from the queue and skipped.
                 done.failed.append(role)
-                now.give_up(role)
+                now.skip(role, count - found)
                 if not now.go_on(done.failed):
                     break
-            elif stop_when_ready and now.ready:
+            elif (stop_when_ready or done.failed) and now.ready:
                 break
         return done
+
+
+def passes(fill: Fill, shapes: Mapping[int, int], nodes: Ints, progress: JobProgress, *, every: bool) -> Iterator[Pass]:
+    """The next turn of a job on the same nodes, or all that follow one another, in as few passes as will do."""
+    while True:
+        done = Pass.run(fill, shapes, nodes, progress, stop_when_ready=not every)
+        yield done
+        progress = done.progress
+        if not (every and progress.ready and done.placed and sum(progress.left)):
+            return

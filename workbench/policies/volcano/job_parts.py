@@ -21,7 +21,7 @@ class JobProgress(Progress):
     ----------
     names : list of str
     given : list of int
-        Per role the pods placed here.
+        Per role the pods taken from the queue here: placed, or skipped.
     """
 
     names: list[str]
@@ -47,18 +47,17 @@ class JobProgress(Progress):
         self.given[role] += count
 
     def runs(self) -> Iterator[tuple[int, int]]:
-        """Role and number of the pods that come next in their order; counts and roles given up are read on the way."""
+        """Role and number of the pods that come next in their order; counts are read on the way."""
         roles, upto = runs_of_gang(self._gang)
         for role, end in zip(roles.tolist(), upto.tolist(), strict=True):
             count = min(end - self.given[role], self.left[role])
             if count > 0:
                 yield role, count
 
-    def give_up(self, role: int) -> None:
-        """The pods of every role that shares the name are skipped, be they of another shape."""
-        for other, name in enumerate(self.names):
-            if name == self.names[role]:
-                self.left[other] = 0
+    def skip(self, role: int, count: int) -> None:
+        """Take pods from the queue for which there is no node."""
+        self.left[role] -= count
+        self.given[role] += count
 
     def go_on(self, failed: Collection[int]) -> bool:
         names = {self.names[role] for role in failed}

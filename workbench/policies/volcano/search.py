@@ -164,7 +164,7 @@ class HardSearch:
         topology = self.workplace.request.snapshot.topology
         start, domains = topology.node_domains
         lowest = topology.tiers[0]
-        for _, nodes in done.placed:
+        for _, _, nodes in done.placed:
             for node in nodes:
                 around = domains[start[node] : start[node + 1]]
                 self._known[around] = False
@@ -210,13 +210,14 @@ class HardSearch:
         done = Pass(progress.copy())
         for entry in np.unique(settled.entries).tolist():
             role, mine = self._roles[entry], settled.entries == entry
-            done.placed.append((role, settled.nodes[mine]))
+            done.placed.append((role, progress.given[role], settled.nodes[mine]))
             done.scores.append(settled.scores[mine])
             done.progress.place(role, int(mine.sum()))
         for entry, role in enumerate(self._roles):
-            if done.progress.left[role] > settled.left[entry]:
+            skipped = done.progress.left[role] - int(settled.left[entry])
+            if skipped:
                 done.failed.append(role)
-                done.progress.give_up(role)
+                done.progress.skip(role, skipped)
         return done
 
     def _holds(self, progress: JobProgress) -> Longs:

@@ -17,7 +17,7 @@ from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.demand import node_reasons
 from workbench.policies.progress import Progress
 from workbench.policies.reasons import fit_reason, gang_text
-from workbench.policies.volcano.allocate import Pass, Workplace
+from workbench.policies.volcano.allocate import Pass, Workplace, passes
 from workbench.policies.volcano.explaining import pods_text, record_nodes
 from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.misses import nearest_misses
@@ -101,12 +101,10 @@ class Turns(ABC):
             self.progress.left[role] = given - self.progress.given[role]
 
     def enter(self, request: Request, done: Pass) -> None:
-        """Note the pods of one pass: the next positions of their roles."""
-        given = list(self.progress.given)
-        for role, nodes in done.placed:
-            first = int(request.gang.role_start[role]) + given[role]
+        """Note the pods of one pass."""
+        for role, number, nodes in done.placed:
+            first = int(request.gang.role_start[role]) + number
             self.node[first : first + len(nodes)] = nodes
-            given[role] += len(nodes)
         self.progress = done.progress
         self.score += float(sum(float(scores.sum()) for scores in done.scores))
         self.over = not done.placed or not sum(self.progress.left)
@@ -214,15 +212,16 @@ class FlatTurns(Turns):
             self.tell(workplace, fill, shapes)
         # The turns look at the same nodes, so that all of them can be taken in one pass.
         first = not (self.node >= 0).any()
-        done = Pass.run(fill, shapes, fill.nodes, self.progress, stop_when_ready=not every)
-        if first:
-            tell_whole_cluster(request, done, self.progress)
-        if not done.progress.ready:
-            self.declined = self._why_not(request, fill, done, self.progress)
-            self.over = True
-            return
-        self.enter(request, done)
-        self.noted(fill)
+        for done in passes(fill, shapes, fill.nodes, self.progress, every=every):
+            if first:
+                tell_whole_cluster(request, done, self.progress)
+            if not done.progress.ready:
+                self.declined = self._why_not(request, fill, done, self.progress)
+                self.over = True
+                return
+            self.enter(request, done)
+            self.noted(fill)
+            first = False
 
     @staticmethod
     def _why_not(request: Request, fill: Fill, done: Pass, start: Progress) -> Declined:

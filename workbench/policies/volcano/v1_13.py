@@ -186,7 +186,7 @@ class _HardTurns(Turns):
         return self._search
 
     def _count(self, done: Pass, topology: Topology) -> None:
-        for _, nodes in done.placed:
+        for _, _, nodes in done.placed:
             self._on_leaf[: topology.n_domains] += topology.count_on_leaves(nodes)
 
     @staticmethod
@@ -194,7 +194,7 @@ class _HardTurns(Turns):
         """Take what the pods of a turn ask for from the workplace, which is a copy from then on."""
         if workplace.idle is request.demand.idle:
             workplace.idle, workplace.used = workplace.idle.copy(), workplace.used.copy()
-        for role, nodes in done.placed:
+        for role, _, nodes in done.placed:
             np.subtract.at(workplace.idle, nodes, request.demand.rows[role])
             np.add.at(workplace.used, nodes, request.demand.rows[role])
 

@@ -18,7 +18,7 @@ from workbench.policies.base import Assignment, Composed, Declined, Request
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.stream import Stream
-from workbench.policies.volcano.allocate import Pass
+from workbench.policies.volcano.allocate import passes
 from workbench.policies.volcano.board import Board
 from workbench.policies.volcano.compiled_search import compiled_search, last_fit, nodes_of_pods, shapes_of
 from workbench.policies.volcano.constraints import Limits, limits_of
@@ -117,17 +117,17 @@ class Volcano115(VolcanoPolicy):
         fill, shapes, nodes = board.filler(-1, sub, record, sub.running_nodes)
         board.record_nodes(-1, sub, record)
         progress = JobProgress.start(gang, request.snapshot)
-        done = Pass.run(fill, shapes, nodes, progress, stop_when_ready=False)
-        tell_whole_cluster(request, done, progress)
-        if not done.progress.ready:
-            return declined_flat(request, done, fill.idle, progress, limits.warnings)
-        node = np.full(gang.n_pods, -1, dtype=np.int32)
-        given = dict.fromkeys(sub.pods, 0)
-        for role, placed in done.placed:
-            node[sub.pods[role][given[role] : given[role] + len(placed)]] = placed
-            given[role] += len(placed)
+        node, n_placed = np.full(gang.n_pods, -1, dtype=np.int32), 0
+        for done in passes(fill, shapes, nodes, progress, every=True):
+            if not n_placed:
+                tell_whole_cluster(request, done, progress)
+            if not done.progress.ready:
+                return declined_flat(request, done, fill.idle, progress, limits.warnings)
+            for role, first, placed in done.placed:
+                node[sub.pods[role][first : first + len(placed)]] = placed
+            n_placed += done.n_placed
         answer = Assignment(node, _reasons(request, node, fill.idle), warnings=limits.warnings)
-        if sub.topology and done.n_placed and not request.snapshot.topology.tiers:
+        if sub.topology and n_placed and not request.snapshot.topology.tiers:
             # Without HyperNodes the virtual top is every node's leaf.
             answer.has_record = True
         elif fill.record != NO_RECORD:
@@ -249,7 +249,6 @@ class _NewestTurns(Turns):
         self._limits = limits
         self._subs = split(request.gang, request.snapshot, request.demand, limits)
         self._records, self._job_record = records_at_open(request.gang.key, self._subs, request.snapshot)
-        self._given: dict[tuple[int, int], int] = {}
         self._begun = False
         self._whole: Assignment | Declined | None = None
 
@@ -260,13 +259,6 @@ class _NewestTurns(Turns):
             return False
         self.declined, self.over = Declined((topology_not_ready(topology),)), True
         return True
-
-    def _give(self, placed: list[tuple[int, int, Ints]]) -> None:
-        """Enter the nodes of the next pods of a sub-job's role."""
-        for number, role, nodes in placed:
-            first = self._given.get((number, role), 0)
-            self.node[self._subs[number].pods[role][first : first + len(nodes)]] = nodes
-            self._given[number, role] = first + len(nodes)
 
     def _all_at_once(self, request: Request, room: Room | None, every: bool) -> bool:
         """Take everything in the first turn, by the policy's fast way, where no further turn can follow."""
@@ -308,17 +300,18 @@ class _FlatTurns(_NewestTurns):
         if not (self.node >= 0).any():
             board.record_nodes(-1, sub, self._records[0])
         # The turns look at the same nodes, so that all of them can be taken in one pass.
-        done = Pass.run(fill, shapes, nodes, self.progress, stop_when_ready=not every)
-        if not (self.node >= 0).any():
-            tell_whole_cluster(request, done, self.progress)
-        if not done.progress.ready:
-            start = request.progress()
-            self.declined = declined_flat(request, done, fill.idle, start, self._limits.warnings)
-            self.over = True
-            return
-        self._give([(0, role, placed) for role, placed in done.placed])
-        self.progress = done.progress
-        self.over = not done.placed or not sum(self.progress.left)
+        for done in passes(fill, shapes, nodes, self.progress, every=every):
+            if not (self.node >= 0).any():
+                tell_whole_cluster(request, done, self.progress)
+            if not done.progress.ready:
+                start = request.progress()
+                self.declined = declined_flat(request, done, fill.idle, start, self._limits.warnings)
+                self.over = True
+                return
+            for role, first, placed in done.placed:
+                self.node[sub.pods[role][first : first + len(placed)]] = placed
+            self.progress = done.progress
+            self.over = not done.placed or not sum(self.progress.left)
         self._record = fill.record
         if sub.topology:
             self._records[0] = fill.record
