@@ -192,7 +192,7 @@ class Ledger:
         self._log_is_whole = False
 
     def _apply(self, sign: int, nodes: Ints, rows: Longs, gpu_words: Words | None) -> None:
-        if not self.used.flags.writeable:
+        if self.used is self.snapshot.used:
             self.used, self.idle, self.gpu_free = self.used.copy(), self.idle.copy(), self.gpu_free.copy()
         add_pods(sign, nodes, rows, gpu_words, self.used, self.idle, self.gpu_free)
         if self._domain_idle is not None:

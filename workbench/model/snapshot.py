@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -195,6 +196,15 @@ class ClusterSnapshot(Displayed):
             if len(array) != n:
                 raise InputError("one row per node is needed", source=name, got=f"{len(array)} rows", expected=f"{n}")
             array.flags.writeable = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is derived may hold on to these very arrays.
+        return {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        # Neither pickle nor deepcopy keeps arrays read-only.
+        self.__post_init__()
 
     @property
     def n_nodes(self) -> int:
