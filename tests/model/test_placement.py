@@ -4,6 +4,8 @@ import dataclasses
 import gc
 import json
 import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -95,3 +97,18 @@ def test_a_refusal_told_later_asks_once_when_it_is_read():
         assert each.nearest_misses == (NearestMiss(1, "s0", 2, 9),)
         assert "too small" in repr(each)
     assert asked == [1]
+
+
+def test_threads_may_read_a_refusal_told_later_at_the_same_time():
+    all_asked = threading.Barrier(4, timeout=60)
+
+    def why():
+        all_asked.wait()
+        return (Reason("c", "too small", 3),), (NearestMiss(1, "s0", 2, 9),)
+
+    refusal = Refusal.told_later(gang_of("a", 9), "p", {}, why, ())
+    with ThreadPoolExecutor(4) as threads:
+        read = list(threads.map(lambda name: getattr(refusal, name), ["reasons", "nearest_misses"] * 2))
+    assert read == [(Reason("c", "too small", 3),), (NearestMiss(1, "s0", 2, 9),)] * 2
+    # Somebody else was told between the look for the attribute and the question.
+    assert refusal.__getattr__("reasons") == (Reason("c", "too small", 3),)

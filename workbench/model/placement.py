@@ -313,6 +313,8 @@ class Refusal(Displayed):
     ) -> Refusal:
         """A refusal whose reasons and nearest misses are found by `why`, once, when one of them is read.
 
+        Threads that read at the same time may each call `why`.
+
         To say how near each tier came takes longer than to see that no HyperNode will do, and of many refusals nobody
         reads it.
         """
@@ -324,11 +326,16 @@ class Refusal(Displayed):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if name not in ("reasons", "nearest_misses") or "_why" not in self.__dict__:
-                raise AttributeError(f"'Refusal' object has no attribute '{name}'")
-            self.__dict__["reasons"], self.__dict__["nearest_misses"] = self.__dict__["_why"]()
-            del self.__dict__["_why"]
-            return self.__dict__[name]
+            if name in ("reasons", "nearest_misses"):
+                why = self.__dict__.get("_why")
+                if why is not None:
+                    reasons, nearest_misses = why()
+                    self.__dict__["reasons"], self.__dict__["nearest_misses"] = reasons, nearest_misses
+                    # Last, and where it may be gone: another thread may read at the same time.
+                    self.__dict__.pop("_why", None)
+                if name in self.__dict__:
+                    return self.__dict__[name]
+            raise AttributeError(f"'Refusal' object has no attribute '{name}'")
 
     def __getstate__(self) -> dict[str, Any]:
         # What is read back from a file cannot ask any more.
