@@ -138,6 +138,17 @@ def test_a_ledger_made_again_is_as_it_was_whatever_happened_since():
             assert np.array_equal(getattr(made, name), getattr(before, name))
 
 
+def test_a_ledger_made_again_knows_nothing_of_what_became_of_the_arrays_that_were_taken_from_it():
+    ledger = SNAPSHOT.ledger()
+    nodes, row, words = np.array([3], dtype=np.int32), np.array([0, 0, 1, 2]), np.array([[0b11]], dtype=np.uint64)
+    ledger.take(nodes, row, words)
+    before, again = ledger.copy(), ledger.again()
+    nodes[0], row[3], words[0, 0] = 5, 7, 0b1
+    made = again()
+    for name in ("used", "idle", "gpu_free"):
+        assert np.array_equal(getattr(made, name), getattr(before, name))
+
+
 def test_where_the_steps_are_not_known_or_too_many_no_ledger_is_made_again():
     ending = RunningPod("d", "e", 0, {"cpu": 1000}, ending=True)
     promised = snapshot(["a"], cpu=1000, used={"a": (1000, 0, 1, 0)}, running=[ending]).ledger()

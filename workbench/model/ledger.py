@@ -72,12 +72,14 @@ class Ledger:
 
     def again(self) -> Callable[[], Ledger] | None:
         """A recipe for a ledger that is as this one is now, which keeps less than a copy; None: there is none."""
-        steps = self.since(0)
-        if not self._log_is_whole or len(self._log) > _SHORT_LOG or len(steps) < len(self._log):
+        taken = self.since(0)
+        if not self._log_is_whole or len(self._log) > _SHORT_LOG or len(taken) < len(self._log):
             return None
         if self.releasing is not self.snapshot.releasing:
             return None
         snapshot = self.snapshot
+        # Copies, because whoever took may change the arrays afterwards.
+        steps = [(nodes.copy(), rows.copy(), None if words is None else words.copy()) for nodes, rows, words in taken]
 
         def make() -> Ledger:
             ledger = snapshot.ledger()
@@ -112,7 +114,7 @@ class Ledger:
             self.releasing = releasing
 
     def take(self, nodes: Ints, requests: Longs, gpu_words: Words | None = None) -> None:
-        """Give pods their nodes.
+        """Give pods their nodes; the arrays are kept for `rollback` and must not change before that.
 
         Parameters
         ----------

@@ -14,6 +14,7 @@ from tests.fabrics import document_tree, snapshot
 from tests.policies.newest_cases import WEIGHTS, assert_same_newest_at_random, random_equal_groups, random_newest_gang
 from tests.policies.random_cases import random_cluster, seeds
 from tests.profiles import max_examples
+from workbench.errors import InternalError
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Refusal
@@ -155,6 +156,25 @@ def test_without_the_gradients_of_the_plugin_no_tier_restricts_a_job(gang, plugi
     placement = get_policy("volcano-1.15", config=config).place(gang, document_tree().ledger())
     assert (placement.node >= 0).all()
     assert any("gives no gradients" in warning for warning in placement.warnings)
+
+
+def test_a_refusal_holds_whatever_becomes_of_the_arrays_that_filled_its_ledger():
+    cluster, policy = document_tree(), get_policy("volcano-1.15")
+    ledger = cluster.ledger()
+    nodes, rows = np.arange(8, dtype=np.int32), cluster.allocatable.copy()
+    ledger.take(nodes, rows)
+    result, want = policy.place(job(2, "hard", 1), ledger), policy.decide(job(2, "hard", 1), ledger, Recorder())
+    nodes[:], rows[:] = 0, 0
+    assert (result.reasons, result.nearest_misses) == (want.reasons, want.nearest_misses)
+
+
+def test_a_ledger_that_was_written_into_is_named_when_its_refusal_is_read():
+    ledger = document_tree().ledger()
+    ledger.take(np.array([0], dtype=np.int32), np.array([0, 0, 1, 1]))
+    ledger.idle[:] = 0
+    result = get_policy("volcano-1.15").place(job(2, "hard", 1), ledger)
+    with pytest.raises(InternalError, match="default/job was refused and fits"):
+        _ = result.reasons
 
 
 @pytest.mark.parametrize("sub_groups", [(), parts(4, 2)], ids=["a job", "its sub-groups"])

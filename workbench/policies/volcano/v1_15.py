@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from workbench.errors import InternalError
 from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
 from workbench.kernels.two_level import Shape, TwoLevel
 from workbench.model.gang import Gang
@@ -85,13 +86,13 @@ class Volcano115(VolcanoPolicy):
     def assign(self, request: Request) -> Assignment | Declined:
         if request.recorder is not None or request.ledger.releasing is not None:
             return super().assign(request)
-        return self._assign(request, request.ledger.again())
+        return self._assign(request, later=True)
 
     def assign_idle(self, request: Request) -> Assignment | Declined:
-        return self._assign(request, None)
+        return self._assign(request, later=False)
 
-    def _assign(self, request: Request, again: Callable[[], Ledger] | None) -> Assignment | Declined:
-        """Choose nodes among what is idle now; `again` makes the ledger once more, None: texts are written at once."""
+    def _assign(self, request: Request, *, later: bool) -> Assignment | Declined:
+        """Choose nodes among what is idle now; `later`: say why not when it is read, if that can be found then."""
         gang, topology = request.gang, request.snapshot.topology
         if _has_topology(gang) and not topology.ready:
             return Declined((topology_not_ready(topology),))
@@ -100,7 +101,7 @@ class Volcano115(VolcanoPolicy):
         records, record = records_at_open(gang.key, subs, request.snapshot)
         if limits.job is None and not gang.sub_grouped:
             return self._flat(request, self.board(request), subs, records[0], limits)
-        return self._by_search(request, Asked(request, subs, limits, records, record), again)
+        return self._by_search(request, Asked(request, subs, limits, records, record), later=later)
 
     def board(self, request: Request) -> Board:
         """The cluster as the request shows it, with what the scores need."""
@@ -136,7 +137,7 @@ class Volcano115(VolcanoPolicy):
             answer.records = records_to_keep(gang.key, [sub.name], [answer.record], answer.record, board.topology)
         return answer
 
-    def _by_search(self, request: Request, asked: Asked, again: Callable[[], Ledger] | None) -> Assignment | Declined:
+    def _by_search(self, request: Request, asked: Asked, *, later: bool) -> Assignment | Declined:
         subs, limits = asked.subs, asked.limits
         search = self.search(request, asked)
         story = self.story(request, asked, None if request.recorder is None else self.search(request, asked))
@@ -146,6 +147,7 @@ class Volcano115(VolcanoPolicy):
                 break
             score += search.score
         if not search.ready:
+            again = request.ledger.again() if later else None
             if again is None:
                 return _declined_by_search(request, asked, search)
             return Declined((), warnings=limits.warnings, later=self._why_later(request, again))
@@ -161,7 +163,8 @@ class Volcano115(VolcanoPolicy):
         def why() -> Why:
             ledger = again()
             answer = self.assign_idle(self.request(gang, ledger, GpuQuestions(gpu_policy, ledger), None))
-            assert isinstance(answer, Declined)
+            if not isinstance(answer, Declined):
+                raise InternalError(f"volcano-1.15: {gang.key} was refused and fits when it is asked about once more")
             return answer.reasons, answer.nearest_misses
 
         return why
