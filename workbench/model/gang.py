@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from workbench.errors import InputError
 from workbench.model.labels import NodeFilter
 from workbench.model.resources import is_gpu_resource
 
@@ -258,6 +259,11 @@ class Gang:
         Positions of its pods as they are tried within one priority; empty: by index, then in the order of the roles.
     notes : tuple of str
         What the reader of the object wants the user to know; shown as warnings of every decision.
+
+    Raises
+    ------
+    InputError
+        `order` does not name each pod once.
     """
 
     namespace: str
@@ -283,6 +289,15 @@ class Gang:
     framework: str = ""
     former: tuple[FormerPod, ...] = ()
     gather: tuple[Gather, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.order and sorted(self.order) != list(range(self.n_pods)):
+            raise InputError(
+                "order is no permutation of the pods; give a gang with other roles order=(), too",
+                source=f"gang {self.key}",
+                got=f"{len(self.order)} positions",
+                expected=f"each of the {self.n_pods} pods once",
+            )
 
     @property
     def key(self) -> str:
