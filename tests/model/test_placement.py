@@ -53,6 +53,23 @@ def test_pods_alike_have_annotations_of_their_own():
     assert ranked.pod(0) == first
 
 
+def test_a_pod_shows_its_gpus_and_the_annotations_it_will_have():
+    (pod,) = dataclasses.replace(
+        placed(),
+        node=np.array([2, -1], dtype=np.int32),
+        rank=np.array([7, 5], dtype=np.int32),
+        annotations=({"shared": "yes"},),
+        annotation_group=np.array([0, 0], dtype=np.int32),
+    ).pods()
+    shown = pod._asdict()
+    assert list(shown) == ["name", "node", "gpus", "container_gpus", "rank", "annotations"]
+    assert list(shown["annotations"]) == ["shared", "hccl/rankIndex", GPU_ANNOTATION]
+    assert shown["annotations"] == pod.annotations
+    assert repr(pod).startswith("PlacedPod(name='train-worker-0', node='node2', gpus=(0, 1, 2), container_gpus=((0,), ")
+    assert "'hccl/rankIndex': '7'" in repr(pod)
+    assert pickle.loads(pickle.dumps(pod)) == pod
+
+
 def test_a_snapshot_with_a_placement_and_without_its_gang_is_the_first_snapshot():
     after = SNAPSHOT.with_placement(placed())
     assert after.used[2].tolist() == [0, 0, 2, 6]

@@ -78,8 +78,17 @@ class _Alike(NamedTuple):
     annotations: Mapping[str, str]
 
 
-class PlacedPod(NamedTuple):
-    """One placed pod, made on demand; a named tuple, because thousands are made in one go.
+class _PlacedPod(NamedTuple):
+    """A named tuple, because thousands are made in one go."""
+
+    name: str
+    node: str
+    rank: int
+    alike: _Alike
+
+
+class PlacedPod(_PlacedPod):
+    """One placed pod, made on demand.
 
     Attributes
     ----------
@@ -88,10 +97,7 @@ class PlacedPod(NamedTuple):
         Rank of the pod in the job.
     """
 
-    name: str
-    node: str
-    rank: int
-    alike: _Alike
+    __slots__ = ()
 
     @property
     def gpus(self) -> tuple[int, ...]:
@@ -110,6 +116,13 @@ class PlacedPod(NamedTuple):
         if RANK_ANNOTATION in written:
             written[RANK_ANNOTATION] = str(self.rank)
         return written
+
+    def _asdict(self) -> dict[str, Any]:
+        names = ("name", "node", "gpus", "container_gpus", "rank", "annotations")
+        return {name: getattr(self, name) for name in names}
+
+    def __repr__(self) -> str:
+        return f"PlacedPod({', '.join(f'{name}={value!r}' for name, value in self._asdict().items())})"
 
     def environment(self, container: int, device_ids: DeviceIds = "position") -> dict[str, str]:
         """Variables by which a container sees its GPUs (`container_environment`); empty where it has none."""
