@@ -60,7 +60,7 @@ Why = tuple[tuple[Reason, ...], tuple[NearestMiss, ...]]
 
 @dataclass(frozen=True)
 class Unplaced:
-    """A pod beyond min_available that found no node."""
+    """A pod that found no node and that its gang starts without (`Placement.unplaced`)."""
 
     position: int
     reasons: tuple[Reason, ...]
@@ -158,7 +158,8 @@ class Placement(Displayed):
         What the scheduler remembers for its next session: the HyperNode of the gang, by ``namespace/name``, and of its
         sub-groups, by ``namespace/name/sub-group``.
     unplaced : tuple of Unplaced
-        Pods beyond min_available.
+        Pods beyond min_available; in a Volcano session without the action backfill also pods without a request, which
+        count for min_available and stay pending.
     rank : ndarray of shape (n_pods,), int32, optional
         Rank of each pod; None: the order of the pods.
     score : float
@@ -368,5 +369,9 @@ class Decision:
 
     @property
     def placed(self) -> bool:
-        """At least min_available pods have a node."""
+        """At least min_available pods have a node.
+
+        In a Volcano session without the action backfill, pods without a request count among these and stay pending; a
+        warning of the placement says so. Source: docs/volcano.md.
+        """
         return isinstance(self.result, Placement)
