@@ -253,6 +253,16 @@ class TestPodGroup:
         in_turn = sorted(range(6), key=found.task_rank.tolist().__getitem__)
         assert in_turn == list(found.order)
 
+    def test_a_number_that_is_too_long_and_one_after_a_single_hyphen_are_no_index(self) -> None:
+        names = ["a-1", "j-w-" + "0" * 5000, "j-w-2", "j-w-" + "1" * 18]
+        for roles in ["wwww", "wmwm"]:
+            labels = [{"volcano.sh/task-spec": role} for role in roles]
+            pods = [pod(name, annotations=GROUP, labels=each) for name, each in zip(names, labels, strict=True)]
+            found = gang(pod_group("g"), *pods)
+            called = [one.name for one in found.pods()]
+            in_turn = sorted(range(4), key=found.task_rank.tolist().__getitem__)
+            assert [called[i] for i in in_turn] == [names[2], names[3], names[0], names[1]]
+
     def test_a_role_without_pending_pods_keeps_its_minimum(self) -> None:
         found = gang(pod_group("g", minTaskMember={"m": 1, "v": 0}), pod("a", annotations=GROUP))
         assert [(r.name, r.count, r.min_available) for r in found.roles] == [("pod", 1, None), ("m", 0, 1)]

@@ -25,3 +25,15 @@ def test_a_copy_with_other_pods_needs_another_order() -> None:
     with pytest.raises(InputError, match=r"order=\(\), too"):
         dataclasses.replace(MIXED, roles=one)
     assert dataclasses.replace(MIXED, roles=one, order=()).task_rank.tolist() == [0, 1]
+
+
+def test_pods_of_a_role_go_by_the_indices_that_all_their_names_end_in() -> None:
+    def ranks(*names: str) -> list[int]:
+        role = Role("w", len(names), {"cpu": 1}, pod_names=names)
+        ranked: list[int] = Gang("d", "g", (role,), len(names)).task_rank.tolist()
+        return ranked
+
+    assert ranks("j-w-10", "j-w-9", "j-w-" + "9" * 18) == [1, 0, 2]
+    # No index, as in Volcano: two parts, a number that does not fit, no number.
+    for without in ("x-7", "j-w-" + "9" * 5000, "j-w-", "j-w-²"):
+        assert ranks("j-w-10", "j-w-9", without) == [0, 1, 2]

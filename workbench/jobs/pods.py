@@ -17,7 +17,7 @@ from workbench.jobs.roles import (
     notes_about,
     read_gpu_group,
 )
-from workbench.model.gang import Gang, GpuGroup, Role, SubGroup
+from workbench.model.gang import Gang, GpuGroup, Role, SubGroup, pod_index
 from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION, GANG_NAME_ANNOTATION
 from workbench.objects.deployment import QUEUE_ANNOTATION
 from workbench.objects.partition import SubGroupPolicy
@@ -236,10 +236,8 @@ def _task_key(pod: Pod) -> tuple[bool, int, str, bytes]:
     Upstream compares the indices of two pods that both have one; pods without come last here. One that was not created
     yet is younger than all others.
     """
-    parts = pod.metadata.name.split("-")
-    end = parts[-1] if len(parts) > 2 else ""
-    index = int(end) if end.isascii() and end.isdigit() else -1
-    return index < 0, index, pod.metadata.created or "~", pod.metadata.name.encode()
+    index = pod_index(pod.metadata.name)
+    return index is None, index or 0, pod.metadata.created or "~", pod.metadata.name.encode()
 
 
 def _order(roles: Sequence[Role], pending: Sequence[Pod]) -> tuple[int, ...]:

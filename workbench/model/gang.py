@@ -25,6 +25,9 @@ GPU_GROUP_REPLICA_LABEL = "gputopology.scheduling.koordinator.sh/replica"
 #: The filter of a pod that states no condition.
 ANY_NODE = NodeFilter()
 
+#: Digits of an index that surely fit into 64 bits.
+_MOST_DIGITS = 18
+
 __all__ = [
     "ANY_NODE",
     "GPU_GROUP_NAME_LABEL",
@@ -37,6 +40,7 @@ __all__ = [
     "Role",
     "SubGroup",
     "TopologyConstraint",
+    "pod_index",
 ]
 
 
@@ -370,9 +374,22 @@ class Gang:
         return (self.pod(i) for i in range(self.n_pods))
 
 
+def pod_index(name: str) -> int | None:
+    """The number that the name of a pod ends in, after two hyphens at least; None: it has none.
+
+    Source: Volcano, the index of a pod under its task, by Atoi; longer numbers than Atoi's are none.
+    """
+    parts = name.split("-")
+    end = parts[-1]
+    if len(parts) < 3 or len(end) > _MOST_DIGITS or not (end.isascii() and end.isdigit()):
+        return None
+    return int(end)
+
+
 def _indices(role: Role) -> npt.NDArray[np.int64]:
     """The number that each pod of a role has in it; of pods with names of their own what these end in."""
-    ends = [name.rpartition("-")[2] for name in role.pod_names or ()]
-    if ends and all(end.isascii() and end.isdigit() for end in ends):
-        return np.array([min(int(end), 2**62) for end in ends], dtype=np.int64)
+    indices = [pod_index(name) for name in role.pod_names or ()]
+    found = [index for index in indices if index is not None]
+    if found and len(found) == len(indices):
+        return np.array(found, dtype=np.int64)
     return role.first_index + np.arange(role.count, dtype=np.int64)
