@@ -44,7 +44,7 @@ class Ledger:
     used : ndarray of shape (n, r), int64
     gpu_free : ndarray of shape (n, w), uint64
         Read all three, change them only through `take` and `give_back`. They are the snapshot's own, read-only, until
-        something is taken.
+        something is taken, and then others: do not keep `ledger.idle` across `take`.
     releasing : ndarray of shape (n, r), int64, optional
         What pods that are ending hold and nobody was promised; None where none was ending.
     """
