@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import Fill, ScoreWeights, TopologyScores
 from workbench.kernels.dry_runs import DryRuns
+from workbench.model.gang import Gang
 from workbench.policies.base import Request
 from workbench.policies.volcano.job_parts import JobProgress
 
@@ -105,6 +106,12 @@ class Pass:
     @property
     def n_placed(self) -> int:
         return sum(len(nodes) for _, _, nodes in self.placed)
+
+    def enter(self, gang: Gang, node: Ints) -> None:
+        """Write the node of each pod that was placed at the pod's position in the gang."""
+        for role, number, nodes in self.placed:
+            first = int(gang.role_start[role]) + number
+            node[first : first + len(nodes)] = nodes
 
     @classmethod
     def run(

@@ -83,9 +83,7 @@ class HardSearch:
         self._runs = workplace.dry_runs(self._roles, scores)
         # Of each run of pods: role, its place among the roles here, pods of that role up to its end.
         self._run_role, self._run_upto = runs_of_gang(workplace.request.gang)
-        place = np.empty(len(self._roles), dtype=np.int32)
-        place[list(self._roles)] = np.arange(len(self._roles), dtype=np.int32)
-        self._run_place: Ints = place[self._run_role]
+        self._run_place: Ints = demand.place[self._run_role]
 
     def look_again(self, workplace: Workplace) -> None:
         """Go on with another state of the cluster: other jobs took their turns meanwhile."""
@@ -102,8 +100,9 @@ class HardSearch:
         turns_follow = progress.missing < sum(progress.left)
         holds = self._holds(progress)
         near = self.near_record(record)
-        self._same_question(progress, record)
-        self._ask(progress, record)
+        left_in_runs = self._run_upto - np.array(progress.given, dtype=np.int64)[self._run_role]
+        self._same_question(progress, record, left_in_runs)
+        self._ask(progress, record, left_in_runs)
         winner: Turn | None = None
         for tier in topology.tiers:
             domains = topology.domains_at(tier)
@@ -145,12 +144,15 @@ class HardSearch:
         best = max(self.misses.values(), key=lambda miss: (miss.holds, -miss.tier))
         return self.workplace.request.snapshot.topology.domain(best.domain)
 
-    def _same_question(self, progress: JobProgress, record: int) -> None:
-        """Forget every answer unless this turn asks what the last one asked: one pod of the same roles, same record."""
+    def _same_question(self, progress: JobProgress, record: int, left_in_runs: Longs) -> None:
+        """Forget every answer unless this turn asks what the last one asked: one pod of the same roles, same record.
+
+        `left_in_runs`: pods of each run's role from the next one to the run's end; none left where that is below 1.
+        """
         question = None
         if progress.ready:
             # The roles in the order of their next pods: where one fits nowhere the next is tried.
-            waiting = self._run_role[self._left_in_runs(progress) > 0]
+            waiting = self._run_role[left_in_runs > 0]
             roles, first = np.unique(waiting, return_index=True)
             question = record, *(int(role) for role in roles[np.argsort(first)] if progress.left[role])
         if question is None or question != self._question:
@@ -172,12 +174,7 @@ class HardSearch:
                     for near in topology.nodes_of(int(leaf)):
                         self._known[domains[start[near] : start[near + 1]]] = False
 
-    def _left_in_runs(self, progress: JobProgress) -> Longs:
-        """Pods of each run's role from the next one to the run's end; none left where that is below 1."""
-        left: Longs = self._run_upto - np.array(progress.given, dtype=np.int64)[self._run_role]
-        return left
-
-    def _ask(self, progress: JobProgress, record: int) -> None:
+    def _ask(self, progress: JobProgress, record: int, left_in_runs: Longs) -> None:
         roles = list(self._roles)
         counts = Counts(
             shapes=np.arange(len(roles), dtype=np.int32),
@@ -188,7 +185,7 @@ class HardSearch:
             min_available=progress.min_available,
             counted=progress.counted,
             after_failure="stop" if progress.min_available == progress.total else "by-minimums",
-            runs=(self._run_place, self._left_in_runs(progress)),
+            runs=(self._run_place, left_in_runs),
         )
         known = record if record >= 0 else NO_RECORD
         on_leaf = self._tasks_on_leaf[: len(self._sums)]

@@ -102,9 +102,7 @@ class Turns(ABC):
 
     def enter(self, request: Request, done: Pass) -> None:
         """Note the pods of one pass."""
-        for role, number, nodes in done.placed:
-            first = int(request.gang.role_start[role]) + number
-            self.node[first : first + len(nodes)] = nodes
+        done.enter(request.gang, self.node)
         self.progress = done.progress
         self.score += float(sum(float(scores.sum()) for scores in done.scores))
         self.over = not done.placed or not sum(self.progress.left)

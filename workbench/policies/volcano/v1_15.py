@@ -124,8 +124,7 @@ class Volcano115(VolcanoPolicy):
                 tell_whole_cluster(request, done, progress)
             if not done.progress.ready:
                 return declined_flat(request, done, fill.idle, progress, limits.warnings)
-            for role, first, placed in done.placed:
-                node[sub.pods[role][first : first + len(placed)]] = placed
+            done.enter(gang, node)
             n_placed += done.n_placed
         answer = Assignment(node, _reasons(request, node, fill.idle), warnings=limits.warnings)
         if sub.topology and n_placed and not request.snapshot.topology.tiers:
@@ -311,8 +310,7 @@ class _FlatTurns(_NewestTurns):
                 self.declined = declined_flat(request, done, fill.idle, start, self._limits.warnings)
                 self.over = True
                 return
-            for role, first, placed in done.placed:
-                self.node[sub.pods[role][first : first + len(placed)]] = placed
+            done.enter(request.gang, self.node)
             self.progress = done.progress
             self.over = not done.placed or not sum(self.progress.left)
         self._record = fill.record
