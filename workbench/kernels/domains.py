@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench._core import domains as _core
+from workbench._core.ranges import is_offsets
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.checks import as_array, check_length, check_range
 from workbench.kernels.fading import MAX_WEIGHT, Fading
@@ -604,7 +605,7 @@ def checked_leaves(
     """Every leaf that holds each of n nodes, as CSR start and domains."""
     start, domains = as_array("leaf_start", leaves[0], np.int64, 1), as_array("leaves", leaves[1], np.int32, 1)
     check_length("leaf_start", start, n + 1)
-    if int(start[0]) != 0 or int(start[-1]) != domains.shape[0] or bool((np.diff(start) < 0).any()):
+    if not is_offsets(start, domains.shape[0]):
         raise InputError("no CSR offsets", source="leaf_start", expected=f"ascending from 0 to {domains.shape[0]}")
     check_range("leaves", domains, 0, d - 1)
     return start, domains

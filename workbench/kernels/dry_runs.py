@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workbench._core import dry_runs as _core
 from workbench.errors import CapacityError, InputError
-from workbench.kernels.checks import as_array, check_length, check_number, check_range
+from workbench.kernels.checks import as_array, check_length, check_number, check_range, checked
 from workbench.kernels.domains import (
     MAX_PODS_PER_CALL,
     MAX_QUANTITY,
@@ -277,12 +277,8 @@ class DryRuns:
     def _runs(counts: Counts, m: int) -> tuple[NDArray[np.int32] | None, NDArray[np.int64] | None]:
         if counts.runs is None:
             return None, None
-        roles = as_array("runs", counts.runs[0], np.int32, 1)
-        check_range("runs", roles, 0, m - 1)
-        upto = as_array("runs", counts.runs[1], np.int64, 1)
-        check_length("runs", upto, roles.shape[0])
-        check_range("runs", upto, -MAX_QUANTITY, MAX_QUANTITY)
-        return roles, upto
+        roles = checked("runs", counts.runs[0], np.int32, None, 0, m - 1)
+        return roles, checked("runs", counts.runs[1], np.int64, len(roles), -MAX_QUANTITY, MAX_QUANTITY)
 
     def try_each(self, domains: NDArray[np.int32], sums: NDArray[np.float64] | None = None) -> Trials:
         """Dry-run each of some domains, each on the nodes as they are.
