@@ -13,7 +13,7 @@ def test_lists_of_gpus(text: str | None, want: list[int] | None) -> None:
     assert gpu_list("--free", text) == want
 
 
-@pytest.mark.parametrize("text", ["a", "-1", "1-", "1-2-3", "0-5000", "²"])
+@pytest.mark.parametrize("text", ["a", "-1", "1-", "1-2-3", "0-5000", "²", "9" * 5000, "0-" + "9" * 5000])
 def test_what_is_no_list_of_gpus_names_the_option(text: str) -> None:
     with pytest.raises(InputError, match="--avoid"):
         gpu_list("--avoid", text)

@@ -323,6 +323,17 @@ class TestPodsWithoutGroup:
         assert (found.name, found.kind, found.n_pods, found.min_available) == ("g", "Gang", 2, 2)
         assert found.gather == (Gather("BlockLayer", True),)
 
+    @pytest.mark.parametrize("minimum", ["two", "", "²", "9" * 5000])
+    def test_a_minimum_that_is_no_whole_number_counts_as_1_with_a_note(self, minimum: str) -> None:
+        annotations = {
+            "gang.scheduling.koordinator.sh/name": "g",
+            "gang.scheduling.koordinator.sh/min-available": minimum,
+        }
+        found = gang(*(pod(name, annotations=annotations) for name in "ab"))
+        assert found.min_available == 1
+        assert [note for note in found.notes if "min-available of a is text" in note]
+        assert all(len(note) < 200 for note in found.notes)
+
     def test_a_gather_rule_that_cannot_be_read_is_noted(self) -> None:
         found = gang(pod("a", annotations={"gang.scheduling.koordinator.sh/network-topology-spec": "x"}))
         assert found.gather == ()

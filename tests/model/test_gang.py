@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from workbench.errors import InputError
-from workbench.model.gang import Gang, Role
+from workbench.model.gang import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL, Gang, GpuGroup, Role
 
 MIXED = Gang("d", "g", (Role("m", 1, {"cpu": 1}), Role("w", 2, {"cpu": 1})), 3, order=(1, 0, 2))
 
@@ -37,3 +37,8 @@ def test_pods_of_a_role_go_by_the_indices_that_all_their_names_end_in() -> None:
     # No index, as in Volcano: two parts, a number that does not fit, no number.
     for without in ("x-7", "j-w-" + "9" * 5000, "j-w-", "j-w-²"):
         assert ranks("j-w-10", "j-w-9", without) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("replica", ["0", "-1", "two", "²", "9" * 5000])
+def test_a_replica_that_is_no_whole_number_above_0_names_no_group(replica: str) -> None:
+    assert GpuGroup.of_labels({GPU_GROUP_NAME_LABEL: "a", GPU_GROUP_REPLICA_LABEL: replica}) is None

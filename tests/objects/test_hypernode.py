@@ -46,7 +46,9 @@ def test_tiers_are_integers_or_their_text(tier: object, want: int) -> None:
     assert read_hypernode(manifest(tier=tier)).tier == want
 
 
-@pytest.mark.parametrize("tier", ["one", "", 1.5, True, [1], {"a": 1}, "1.0", 2**31, "９"])
+@pytest.mark.parametrize(
+    "tier", ["one", "", 1.5, True, [1], {"a": 1}, "1.0", 2**31, "９", "--3", str(2**31), "-" + "9" * 5000]
+)
 def test_a_tier_of_the_wrong_type_is_bad_input(tier: object) -> None:
     with pytest.raises(InputError) as caught:
         read_hypernode(manifest(tier=tier))

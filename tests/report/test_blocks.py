@@ -121,6 +121,8 @@ def test_siblings_stand_in_natural_order() -> None:
     labels = [cell.label for cell in pack(flat(12)).cells()]
     assert labels == [f"n{i}" for i in range(12)]
     assert sorted(["node10", "node2", "b", "a10b"], key=natural_key) == ["a10b", "b", "node2", "node10"]
+    long = ["n" + "9" * 5000, "n" + "0" * 5000 + "8", "n1" + "0" * 5000, "n²", "n9"]
+    assert sorted(long, key=natural_key) == [long[1], long[4], long[0], long[2], long[3]]
 
 
 def test_a_node_of_two_hypernodes_is_drawn_in_the_smaller() -> None:

@@ -63,6 +63,13 @@ class TestAdding:
         names = [c.after.name for c in edits.add_nodes(draft, leaf, 8)]
         assert (names[0], names[-1]) == ("node-04", "node-11")
 
+    def test_a_name_with_more_digits_than_numbers_have_does_not_count(self, history):
+        draft = history.draft
+        leaf, node = ids(draft, "leaf-1", "node-0")
+        history.do("rename", edits.rename(draft, node, "node-" + "9" * 5000))
+        [added] = edits.add_nodes(draft, leaf)
+        assert added.after.name == "node-4"
+
     def test_nothing_hangs_under_a_node(self, history):
         with pytest.raises(InputError, match="a node holds nothing"):
             edits.add_nodes(history.draft, ids(history.draft, "node-0")[0])

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, UnknownNameError
+from workbench.model.whole_number import whole_number
 
 if TYPE_CHECKING:
     from workbench.model.snapshot import Scenario
@@ -87,9 +88,10 @@ def gpu_list(option: str, text: str | None) -> list[int] | None:
     numbers: list[int] = []
     for part in filter(None, (p.strip() for p in text.split(","))):
         first, dash, last = part.partition("-")
-        if not first.isascii() or not first.isdigit() or (dash and not (last.isascii() and last.isdigit())):
+        low = whole_number(first)
+        high = whole_number(last) if dash else low
+        if low is None or high is None:
             raise InputError("not a list of GPUs", source=option, got=repr(part), expected="numbers such as 0,1,4-7")
-        low, high = int(first), int(last) if dash else int(first)
         if high - low > 1024:
             raise InputError("not a list of GPUs", source=option, got=repr(part), expected="at most 1,024 GPUs")
         numbers.extend(range(low, high + 1))

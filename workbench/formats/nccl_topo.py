@@ -19,6 +19,7 @@ from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
 from workbench.formats.xml_input import parse_xml
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
+from workbench.model.whole_number import whole_number
 
 __all__ = ["NCCL_TOPO", "Machine", "PciDevice", "is_nccl_topo", "read_nccl_topo"]
 
@@ -145,7 +146,7 @@ def read_nccl_topo(text: str, source: str) -> Machine:
         raise InputError("no GPU in the topology", source=source, got=got, expected='pci with class="0x030200"')
     if len(gpus) > MAX_GPUS:
         raise InputError("too many GPUs", source=source, got=str(len(gpus)), expected=f"at most {MAX_GPUS}")
-    numbers = [_number(gpu.get("dev")) for _, element in gpus for gpu in element.findall("gpu")]
+    numbers = [whole_number(gpu.get("dev", "")) for _, element in gpus for gpu in element.findall("gpu")]
     order = {number: i for i, number in enumerate(numbers)}
     if len(numbers) == len(gpus) and set(order) == set(range(len(gpus))):
         gpus = [gpus[order[number]] for number in range(len(gpus))]
@@ -166,7 +167,7 @@ def read_nccl_topo(text: str, source: str) -> Machine:
 def _devices(root: Any, source: str) -> Iterator[tuple[PciDevice, Any]]:
     """GPUs, NICs and PCI switches with their elements, in the order of the file."""
     for number, cpu in enumerate(root.findall("cpu")):
-        numa = _number(cpu.get("numaid"))
+        numa = whole_number(cpu.get("numaid", ""))
         waiting: list[tuple[Any, tuple[str, ...]]] = [(element, ()) for element in reversed(cpu.findall("pci"))]
         while waiting:
             element, above = waiting.pop()
@@ -188,16 +189,12 @@ def _devices(root: Any, source: str) -> Iterator[tuple[PciDevice, Any]]:
 
 def _pci_gb_s(element: Any, source: str, bus: str) -> float:
     text = (element.get("link_speed") or "").split(" ")[0].removesuffix(".0")
-    width = _number(element.get("link_width") or "16")
+    width = whole_number(element.get("link_width") or "16")
     if width is None or not 0 <= width <= 64:
         where = f"pci busid {bus}, link_width"
         raise InputError("not a width", source=source, where=where, got=repr(element.get("link_width"))[:40])
     # NCCL takes an unknown width (0) for 16.
     return _PCI_LANE.get(text, _PCI_UNKNOWN) * (width or 16)
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def _over_pci(gpus: list[PciDevice], by_bus: Mapping[str, PciDevice], root: Any) -> npt.NDArray[np.float64]:
@@ -222,10 +219,10 @@ def _over_nvlink(gpus: list[tuple[PciDevice, Any]]) -> npt.NDArray[np.float64]:
     switched = np.zeros(len(gpus))
     for i, (_, element) in enumerate(gpus):
         for gpu in element.findall("gpu"):
-            generation = _number(gpu.get("sm")) or 0
+            generation = whole_number(gpu.get("sm", "")) or 0
             each = next((speed for least, speed in _NVLINK_GB_S if generation >= least), _NVLINK_GB_S[-1][1])
             for link in gpu.findall("nvlink"):
-                speed = (_number(link.get("count")) or 0) * each
+                speed = (whole_number(link.get("count", "")) or 0) * each
                 target = (link.get("target") or "").lower()
                 if (link.get("tclass") or "").lower().startswith(_NVSWITCH):
                     switched[i] += speed
@@ -235,7 +232,7 @@ def _over_nvlink(gpus: list[tuple[PciDevice, Any]]) -> npt.NDArray[np.float64]:
                 target = (link.get("target") or "").lower()
                 if target in index and index[target] != i:
                     each = _XGMI_GB_S.get((gpu.get("gcn") or "").split(":")[0], _XGMI_ELSE)
-                    gb_s[i, index[target]] += (_number(link.get("count")) or 0) * each
+                    gb_s[i, index[target]] += (whole_number(link.get("count", "")) or 0) * each
     return np.maximum(gb_s, np.minimum.outer(switched, switched) * (1 - np.eye(len(gpus))))
 
 

@@ -18,8 +18,10 @@ from workbench.jobs.roles import (
     read_gpu_group,
 )
 from workbench.model.gang import Gang, GpuGroup, Role, SubGroup, pod_index
+from workbench.model.whole_number import whole_number
 from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION, GANG_NAME_ANNOTATION
 from workbench.objects.deployment import QUEUE_ANNOTATION
+from workbench.objects.fields import shown
 from workbench.objects.partition import SubGroupPolicy
 from workbench.objects.pod import Pod
 from workbench.objects.pod_group import PodGroup
@@ -128,7 +130,11 @@ def _group(namespace: str, group: GpuGroup | str, pods: Sequence[Pod], ready: in
     name = group if isinstance(group, str) else group.name
     if isinstance(group, GpuGroup) and ready + len(pods) != group.replica:
         notes.append(f"GPU group {name} wants {group.replica} pods, the input has {ready + len(pods)}")
-    minimum = pods[0].metadata.annotations.get(GANG_MINIMUM_ANNOTATION, "")
+    written = pods[0].metadata.annotations.get(GANG_MINIMUM_ANNOTATION)
+    minimum = whole_number(written or "")
+    if written is not None and minimum is None:
+        pod = pods[0].metadata.name
+        notes.append(f"{GANG_MINIMUM_ANNOTATION} of {pod} is {shown(written)}, no whole number: 1 is taken")
     return _gang_of(
         namespace,
         name,
@@ -136,7 +142,7 @@ def _group(namespace: str, group: GpuGroup | str, pods: Sequence[Pod], ready: in
         priorities,
         notes,
         kind="Gang" if isinstance(group, str) else "GpuGroup",
-        min_available=int(minimum) if minimum.isascii() and minimum.isdigit() else 1,
+        min_available=1 if minimum is None else minimum,
         gpu_group=None if isinstance(group, str) else group,
         ready=ready,
     )

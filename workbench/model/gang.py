@@ -17,6 +17,7 @@ import numpy.typing as npt
 from workbench.errors import InputError
 from workbench.model.labels import NodeFilter
 from workbench.model.resources import is_gpu_resource
+from workbench.model.whole_number import whole_number
 
 #: Labels of Koordinator's GPU topology groups (proposal 20230314, "How to identify pods are in the same group").
 GPU_GROUP_NAME_LABEL = "gputopology.scheduling.koordinator.sh/name"
@@ -24,9 +25,6 @@ GPU_GROUP_REPLICA_LABEL = "gputopology.scheduling.koordinator.sh/replica"
 
 #: The filter of a pod that states no condition.
 ANY_NODE = NodeFilter()
-
-#: Digits of an index that surely fit into 64 bits.
-_MOST_DIGITS = 18
 
 __all__ = [
     "ANY_NODE",
@@ -156,10 +154,8 @@ class GpuGroup:
 
         None where a label is missing or the replica is no whole number above 0 (reference/gpu-topology.md A1).
         """
-        name, replica = labels.get(GPU_GROUP_NAME_LABEL), labels.get(GPU_GROUP_REPLICA_LABEL)
-        if name and replica and replica.isascii() and replica.isdigit() and int(replica) > 0:
-            return cls(name, int(replica))
-        return None
+        name, replica = labels.get(GPU_GROUP_NAME_LABEL), whole_number(labels.get(GPU_GROUP_REPLICA_LABEL, ""))
+        return cls(name, replica) if name and replica else None
 
 
 @dataclass(frozen=True)
@@ -380,10 +376,7 @@ def pod_index(name: str) -> int | None:
     Source: Volcano, the index of a pod under its task, by Atoi; longer numbers than Atoi's are none.
     """
     parts = name.split("-")
-    end = parts[-1]
-    if len(parts) < 3 or len(end) > _MOST_DIGITS or not (end.isascii() and end.isdigit()):
-        return None
-    return int(end)
+    return whole_number(parts[-1]) if len(parts) > 2 else None
 
 
 def _indices(role: Role) -> npt.NDArray[np.int64]:

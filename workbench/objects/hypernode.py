@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from workbench.errors import InputError
+from workbench.model.whole_number import whole_number
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.selectors import Selector, compile_pattern, read_label_selector
@@ -87,11 +88,12 @@ def read_hypernode(data: Mapping[str, Any]) -> HyperNode:
 def _tier(value: Any) -> int:
     if value is None:
         return 0
-    if type(value) is str and value.isascii() and value.removeprefix("-").isdigit():
-        value = int(value)
-    if type(value) is not int or not -(2**31) <= value < 2**31:
-        raise wrong("spec.tier", value, "a whole number, or the text of one")
-    return value
+    tier = value
+    if type(value) is str and (size := whole_number(value.removeprefix("-"))) is not None:
+        tier = -size if value.startswith("-") else size
+    if type(tier) is not int or not -(2**31) <= tier < 2**31:
+        raise wrong("spec.tier", value, "a whole number of 32 bits, or the text of one")
+    return tier
 
 
 def _member(item: Mapping[str, Any], path: str) -> Member:

@@ -124,7 +124,9 @@ class Layout:
 @lru_cache(maxsize=8192)
 def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
     """Sort key under which node2 comes before node10, as people expect in a picture."""
-    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.findall(r"[0-9]+|[^0-9]+", name))
+    # Numbers go by their digits: a name may have more of them than int() reads.
+    parts = ((digits.lstrip("0"), other) for digits, other in re.findall(r"([0-9]+)|([^0-9]+)", name))
+    return tuple((1, 0, other) if other else (0, len(digits), digits) for digits, other in parts)
 
 
 @dataclass

@@ -11,6 +11,7 @@ from workbench.errors import InputError
 from workbench.model.gang import FormerPod, Gang, Role
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
 from workbench.model.switches import IDLE, IS_HEALTHY, IS_SHARED, RANK_ANNOTATION, SHARED_ADDRESS
+from workbench.model.whole_number import whole_number
 
 __all__ = ["break_gpus", "break_node", "damaged_gang"]
 
@@ -79,9 +80,9 @@ def damaged_gang(
     namespace, _, name = first.gang.partition("/")
     whole = gang or Gang(namespace, name, roles, len(pods), queue=first.queue or "default", job_class=first.job_class)
     former = tuple(
-        FormerPod(int(rank), names[pod.node], faulty=True, mark=_mark(pod), pod=pod.name)
+        FormerPod(rank, names[pod.node], faulty=True, mark=_mark(pod), pod=pod.name)
         for pod in lost
-        if (rank := pod.annotations.get(RANK_ANNOTATION, "")).isdigit() and pod.node >= 0
+        if (rank := whole_number(pod.annotations.get(RANK_ANNOTATION, ""))) is not None and pod.node >= 0
     )
     return dataclasses.replace(whole, roles=roles, order=(), ready=len(pods) - len(lost), former=former, record="")
 

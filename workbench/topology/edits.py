@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from workbench.errors import CapacityError, InputError
 from workbench.model.bandwidth import MAX_GPUS
+from workbench.model.whole_number import whole_number
 from workbench.objects.selectors import compile_pattern
 from workbench.topology.draft import ROOT, Change, Draft, Item, changed
 
@@ -275,9 +276,9 @@ def _free_names(draft: Draft, kind: Literal["switch", "node"], prefix: str, coun
 def _next_names(names: Iterable[str], prefix: str, count: int, pad: bool = True) -> list[str]:
     """The prefix with the numbers after the largest that any of the names has behind it."""
     taken = [
-        int(rest)
+        number
         for name in names
-        if name.startswith(prefix) and (rest := name[len(prefix) :]).isascii() and rest.isdigit()
+        if name.startswith(prefix) and (number := whole_number(name[len(prefix) :])) is not None
     ]
     first = max(taken, default=-1) + 1
     width = len(str(first + count - 1)) if pad and count > 1 else 1

@@ -103,6 +103,11 @@ def test_refused_peers_are_disabled_p2p() -> None:
     assert next((d.code, d.pairs) for d in doubts) == ("p2p-disabled", ((1, 0),))
 
 
+def test_a_refused_peer_of_thousands_of_digits_is_no_pair() -> None:
+    text = FULL.replace("Device=1 CAN Access Peer Device=0", f"Device=1 CANNOT Access Peer Device={'9' * 5000}")
+    assert read(text).matrix.suspicious == read(FULL).matrix.suspicious
+
+
 def test_lines_that_nobody_knows_are_told_by_number() -> None:
     text = FULL.replace("P2P Connectivity", "something else\nP2P Connectivity")
     assert read(text).unread == ((10, "something else"),)

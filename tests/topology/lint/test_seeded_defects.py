@@ -46,6 +46,14 @@ def test_a_planted_defect_is_found_at_its_place(rule: str, data: st.DataObject) 
     assert cluster.lint(ignore=[rule]).of(rule) == ()
 
 
+@pytest.mark.parametrize("name", ["leaf-hn-{}", "hypernode-rdma-tier{}-x7k2p"])
+@max_examples(2, suppress_health_check=[HealthCheck.too_slow])
+@given(cluster=good_clusters())
+def test_a_name_with_more_digits_than_numbers_have_is_none_of_discovery(name: str, cluster: Cluster) -> None:
+    cluster.rename(cluster.of_tier(1)[0], name.format("9" * 5000))
+    assert cluster.lint().of("shifting-name") == ()
+
+
 @max_examples(40, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_the_order_of_the_objects_does_not_matter(data: st.DataObject) -> None:

@@ -15,6 +15,7 @@ from workbench.formats.fabric.base import FabricRecords, make_node, switch_tree
 from workbench.formats.fabric.hostlist import MOST_HOSTS, compress_hosts, expand_hosts, holds
 from workbench.formats.fabric.writing import Shape, listed, losses_beside, shape_of
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.whole_number import whole_number
 from workbench.objects.hypernode import HyperNode, make_hypernode
 
 __all__ = ["Block", "Switch", "block_records", "block_rows", "switch_records", "switch_rows"]
@@ -122,7 +123,7 @@ def _sizes(sizes: Sequence[str], source: str) -> list[int]:
     numbers: list[int] = []
     for text in sizes:
         text = str(text).strip()
-        number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+        number = whole_number(text) or 0
         ratio, rest = divmod(number, numbers[-1]) if numbers else (2, 0)
         if number < 1 or rest or ratio < 2 or ratio & (ratio - 1):
             raise InputError(

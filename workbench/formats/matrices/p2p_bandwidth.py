@@ -22,7 +22,7 @@ _TITLE = re.compile(
 )
 _CONNECTIVITY = re.compile(r"^\s*P2P Connectivity Matrix")
 _HEADER = re.compile(r"^\s*(?:D\\D|GPU|CPU)((?:\s+\d+)+)\s*$")
-_CANNOT = re.compile(r"^\s*Device=(\d+) CANNOT Access Peer Device=(\d+)")
+_CANNOT = re.compile(r"^\s*Device=(\d{1,9}) CANNOT Access Peer Device=(\d{1,9})\b")
 _TALK = re.compile(
     r"^\s*(?:\[P2P \(Peer-to-Peer\)|Device: \d+,|Device=\d+ CAN|\*\*\*NOTE|NOTE:|So you can see lesser Bandwidth)"
 )

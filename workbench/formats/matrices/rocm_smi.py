@@ -18,6 +18,7 @@ from workbench.formats.matrices.base import (
 )
 from workbench.formats.matrices.link_speeds import LinkSpeeds
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.whole_number import whole_number
 from workbench.objects.fields import shown
 
 __all__ = ["ROCM_SMI"]
@@ -72,7 +73,7 @@ def _types_of_weights(grid: Grid, source: str) -> Grid:
     for i, row in enumerate(grid.cells):
         types = []
         for j, cell in enumerate(row):
-            if i != j and cell not in _XGMI_WEIGHTS and not (cell.isdigit() and int(cell) >= _LEAST_PCIE):
+            if i != j and cell not in _XGMI_WEIGHTS and (whole_number(cell) or 0) < _LEAST_PCIE:
                 expected = f"13, 15, or {_LEAST_PCIE} and more"
                 raise InputError(
                     "an unknown weight", source=source, where=grid.where(i, j), got=shown(cell), expected=expected

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.model.gang import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL
+from workbench.model.whole_number import whole_number
 
 __all__ = ["GANG_MINIMUM_ANNOTATION", "GANG_NAME_ANNOTATION", "refuse_gpu_group"]
 
@@ -31,15 +32,9 @@ def refuse_gpu_group(labels: Mapping[str, str], annotations: Mapping[str, str]) 
     if gang is not None and (name != gang or not name):
         found.append(f"label {GPU_GROUP_NAME_LABEL} is '{name}', annotation {GANG_NAME_ANNOTATION} is '{gang}'")
     replica, minimum = labels.get(GPU_GROUP_REPLICA_LABEL, ""), annotations.get(GANG_MINIMUM_ANNOTATION, "")
-    number = _number(replica)
-    if number is None or number != _number(minimum):
+    number = whole_number(replica)
+    if not number or number != whole_number(minimum):
         found.append(
             f"label {GPU_GROUP_REPLICA_LABEL} is '{replica}', annotation {GANG_MINIMUM_ANNOTATION} is '{minimum}'"
         )
     return f"GPU group and gang must agree: {'; '.join(found)}" if found else ""
-
-
-def _number(text: str) -> int | None:
-    """A whole number above 0; None for any other text."""
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-    return number or None

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from workbench.model.gang import Gang, Role
 from workbench.model.placement import NearestMiss, Reason
 from workbench.model.topology import Topology
+from workbench.model.whole_number import whole_number
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.demand import node_reasons
 from workbench.policies.koordinator.network_tree import (
@@ -190,9 +191,8 @@ def _wish(gang: Gang, topology: Topology, layers: list[tuple[int, str]]) -> _Wis
 def _index_and_name(gang: Gang, pod: int) -> tuple[bool, int, bytes]:
     """Pods with an index before those without one, then by index, then by name."""
     ref = gang.pod(pod)
-    text = ref.role.annotations.get(INDEX_ANNOTATION, "")
-    known = text.isascii() and text.isdigit() and len(text) < 10
-    return (not known, int(text) if known else 0, ref.name.encode())
+    index = whole_number(ref.role.annotations.get(INDEX_ANNOTATION, ""))
+    return (index is None, index or 0, ref.name.encode())
 
 
 def _slots(request: Request, pods: list[int]) -> Longs:

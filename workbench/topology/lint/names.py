@@ -18,9 +18,9 @@ _NAME: Path = ("metadata", "name")
 _LABELS: Path = ("metadata", "labels")
 
 #: hypernode-<type>-tier<k>-<5 random>, as the source `label` names them; the API server's alphabet for random names.
-_RANDOM = re.compile(r"hypernode-(?P<type>.+)-tier(?P<tier>\d+)-[a-z0-9]{5}\Z")
+_RANDOM = re.compile(r"hypernode-(?P<type>.+)-tier(?P<tier>\d{1,9})-[a-z0-9]{5}\Z")
 #: leaf-hn-<k> and spine-hn, as the source `ufm` names them.
-_ORDINAL = re.compile(r"leaf-hn-(?P<number>\d+)\Z")
+_ORDINAL = re.compile(r"leaf-hn-(?P<number>\d{1,9})\Z")
 
 
 def _tier_name_reused(subject: Subject) -> Iterator[Found]:
