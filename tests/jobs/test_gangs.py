@@ -248,10 +248,9 @@ class TestPodGroup:
             aged(waiting("j-m-10", "m"), "2026-01-01T00:00:03Z"),
         )
         assert found.created == "2026-01-01T00:00:00Z"
-        names = [one.name for one in found.pods()]
-        assert [names[position] for position in found.order] == ["j-w-9", "j-m-10", "j-w-10", "b", "a", "new"]
-        in_turn = sorted(range(6), key=found.task_rank.tolist().__getitem__)
-        assert in_turn == list(found.order)
+        assert found.order == ("j-w-9", "j-m-10", "j-w-10", "b", "a", "new")
+        ranked = dict(zip(found.task_rank.tolist(), (one.name for one in found.pods())))
+        assert [ranked[turn] for turn in range(6)] == list(found.order)
 
     def test_a_number_that_is_too_long_and_one_after_a_single_hyphen_are_no_index(self) -> None:
         names = ["a-1", "j-w-" + "0" * 5000, "j-w-2", "j-w-" + "1" * 18]

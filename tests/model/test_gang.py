@@ -7,24 +7,32 @@ import pytest
 from workbench.errors import InputError
 from workbench.model.gang import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL, Gang, GpuGroup, Role
 
-MIXED = Gang("d", "g", (Role("m", 1, {"cpu": 1}), Role("w", 2, {"cpu": 1})), 3, order=(1, 0, 2))
+MIXED = Gang("d", "g", (Role("m", 1, {"cpu": 1}), Role("w", 2, {"cpu": 1})), 3, order=("g-w-0", "g-m-0", "g-w-1"))
 
 
 def test_an_order_goes_before_the_order_of_the_roles() -> None:
     assert MIXED.task_rank.tolist() == [1, 0, 2]
 
 
-@pytest.mark.parametrize("order", [(0, 1), (0, 1, 1), (0, 1, 3), (-1, 0, 1), (0, 1, 2, 3)])
-def test_an_order_that_does_not_name_each_pod_once_is_refused(order: tuple[int, ...]) -> None:
-    with pytest.raises(InputError, match="gang d/g: order is no permutation"):
+@pytest.mark.parametrize("pods", ["m-0 w-0", "m-0 w-0 w-0", "m-0 w-0 w-2", "m-0 w-0 w-1 w-2"])
+def test_an_order_that_does_not_name_each_pod_once_is_refused(pods: str) -> None:
+    order = tuple(f"g-{pod}" for pod in pods.split())
+    with pytest.raises(InputError, match="gang d/g: order names other pods"):
         dataclasses.replace(MIXED, order=order)
 
 
-def test_a_copy_with_other_pods_needs_another_order() -> None:
-    one = (Role("w", 2, {"cpu": 1}),)
+@pytest.mark.parametrize("roles", ["w:2", "a:1 w:2", "w:1 m:2"])
+def test_a_copy_with_other_pods_needs_another_order(roles: str) -> None:
+    named = (role.split(":") for role in roles.split())
+    others = tuple(Role(name, int(count), {"cpu": 1}) for name, count in named)
     with pytest.raises(InputError, match=r"order=\(\), too"):
-        dataclasses.replace(MIXED, roles=one)
-    assert dataclasses.replace(MIXED, roles=one, order=()).task_rank.tolist() == [0, 1]
+        dataclasses.replace(MIXED, roles=others)
+    assert len(dataclasses.replace(MIXED, roles=others, order=()).task_rank) == sum(role.count for role in others)
+
+
+def test_an_order_goes_along_with_the_same_pods_in_other_roles() -> None:
+    turned = dataclasses.replace(MIXED, roles=MIXED.roles[::-1])
+    assert turned.task_rank.tolist() == [0, 2, 1]
 
 
 def test_pods_of_a_role_go_by_the_indices_that_all_their_names_end_in() -> None:

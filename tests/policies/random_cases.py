@@ -5,7 +5,6 @@ Drawn evenly from a seed rather than by Hypothesis: its small examples hold no c
 
 from __future__ import annotations
 
-import itertools
 import random
 
 import numpy as np
@@ -103,10 +102,10 @@ def _any_order(roles):
         return ()
     mixed = [number for number, role in enumerate(roles) for _ in range(role.count)]
     rng.shuffle(mixed)
-    following = list(itertools.accumulate((role.count for role in roles), initial=0))
+    following = [0] * len(roles)
     order = []
     for number in mixed:
-        order.append(following[number])
+        order.append(f"j-{roles[number].name}-{following[number]}")
         following[number] += 1
     return tuple(order)
 

@@ -107,7 +107,7 @@ def test_explaining_changes_nothing_and_repeating_neither(name, seed):
 @given(seed=seeds)
 def test_explaining_a_session_decides_as_the_session_does(name, seed):
     _, cluster, gang = case(seed)
-    gangs = [dataclasses.replace(gang, name=f"again-{i}") for i in range(3)]
+    gangs = [dataclasses.replace(gang, name=f"again-{i}", order=()) for i in range(3)]
     policy = get_policy(name)
     decisions = policy.schedule(gangs, cluster)
     explained = [explanation.decision for explanation in policy.explain_session(gangs, cluster)]

@@ -9,7 +9,7 @@ def task_order(gang, pods):
     def key(i):
         role = gang.pod(i).role
         if gang.order:
-            return (-role.priority, gang.order.index(i))
+            return (-role.priority, gang.order.index(gang.pod(i).name))
         return (-role.priority, int(gang.pod(i).name.split("-")[-1]), i)
 
     return sorted(pods, key=key)

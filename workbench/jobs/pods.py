@@ -247,12 +247,10 @@ def _task_key(pod: Pod) -> tuple[bool, int, str, bytes]:
 
 
 def _order(roles: Sequence[Role], pending: Sequence[Pod]) -> tuple[int, ...]:
-    """Positions in the gang of its pending pods, as they are tried; empty where one role is all."""
+    """Names of the pending pods as they are tried; empty where one role is all."""
     if len([role for role in roles if role.count]) < 2:
         return ()
-    names = (name for role in roles for name in role.pod_names or ())
-    position = {name: i for i, name in enumerate(names)}
-    return tuple(position[pod.metadata.name] for pod in pending)
+    return tuple(pod.metadata.name for pod in pending)
 
 
 def _minimums(minimum: int | None, started: int, counts: Sequence[int]) -> list[int | None] | None:

@@ -255,8 +255,8 @@ class Gang:
         The scheduler admitted it in a session before: its PodGroup is in the phase Inqueue.
     created : str
         When its PodGroup or the object itself was created, as the API writes it (UTC); empty: it does not exist yet.
-    order : tuple of int
-        Positions of its pods as they are tried within one priority; empty: by index, then in the order of the roles.
+    order : tuple of str
+        Names of its pods as they are tried within one priority; empty: by index, then in the order of the roles.
     notes : tuple of str
         What the reader of the object wants the user to know; shown as warnings of every decision.
 
@@ -284,18 +284,18 @@ class Gang:
     min_resources: Mapping[str, int] | None = None
     inqueue: bool = False
     created: str = ""
-    order: tuple[int, ...] = ()
+    order: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     framework: str = ""
     former: tuple[FormerPod, ...] = ()
     gather: tuple[Gather, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.order and sorted(self.order) != list(range(self.n_pods)):
+        if self.order and (len(self.order) != self.n_pods or set(self.order) != set(self._every_name)):
             raise InputError(
-                "order is no permutation of the pods; give a gang with other roles order=(), too",
+                "order names other pods than the roles; give a gang with other roles order=(), too",
                 source=f"gang {self.key}",
-                got=f"{len(self.order)} positions",
+                got=f"{len(self.order)} names",
                 expected=f"each of the {self.n_pods} pods once",
             )
 
@@ -332,8 +332,8 @@ class Gang:
         name, time of creation, uid).
         """
         if self.order:
-            place = np.empty(self.n_pods, dtype=np.int64)
-            place[list(self.order)] = np.arange(self.n_pods)
+            turn = {name: i for i, name in enumerate(self.order)}
+            place = np.array([turn[name] for name in self._every_name], dtype=np.int64)
         else:
             place = np.concatenate([np.zeros(0, dtype=np.int64), *(_indices(role) for role in self.roles)])
         priority = np.array([role.priority for role in self.roles], dtype=np.int64)[self.role_of_pod]
@@ -357,6 +357,10 @@ class Gang:
             mine = positions[at[number] : at[number + 1]]
             names += self._names(role, (mine - self.role_start[number]).tolist())
         return names
+
+    @property
+    def _every_name(self) -> list[str]:
+        return self.pod_names(np.arange(self.n_pods))
 
     def _names(self, role: Role, offsets: list[int]) -> list[str]:
         """Of pending pods by their places among those of their role."""
