@@ -10,11 +10,16 @@ from tests.conformance.collect import Item, items
 from tests.conformance.runners.switch_affinity import RUNNERS
 from tests.conformance.runners.switch_affinity_checks import RECOMMENDED_ONLY
 
-CASES = Path(__file__).parents[2] / "conformance" / "cases"
-CHOICES = [item for item in items(CASES, {RUNNERS.area: RUNNERS}) if "expected_any_of" in str(item.case)]
+CONFORMANCE = Path(__file__).parents[2] / "conformance"
+CHOICES = [
+    pytest.param(item, id=f"{folder}/{item.id}")
+    for folder in ("cases", "own")
+    for item in items(CONFORMANCE / folder, {RUNNERS.area: RUNNERS})
+    if "expected_any_of" in str(item.case)
+]
 
 
-@pytest.mark.parametrize("item", CHOICES, ids=[item.id for item in CHOICES])
+@pytest.mark.parametrize("item", CHOICES)
 def test_answer_is_the_recommended_one(item: Item) -> None:
     token = RECOMMENDED_ONLY.set(True)
     try:
