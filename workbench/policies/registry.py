@@ -86,7 +86,7 @@ class PolicyInfo:
     source: str
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "parameters": [{**asdict(each), "range": each.range} for each in self.parameters]}
 
 
 _VOLCANO = "Volcano"

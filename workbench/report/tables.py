@@ -293,7 +293,9 @@ def review_tables(review: Review) -> list[Any]:
 def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
     """Names with kinds and meanings, then every parameter."""
     table = new_table("policy", "kind", "meaning", "source")
-    parameters = new_table("policy", "parameter", "default", "meaning")
+    parameters = new_table("policy", "parameter", "default", "takes", "meaning")
+    # Names that people type stay whole.
+    parameters.columns[1].no_wrap = True
     for info in policies:
         text_row(table, info["name"], info["kind"], info["meaning"], info["source"])
         for parameter in info["parameters"]:
@@ -303,6 +305,7 @@ def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
                 info["name"],
                 parameter["name"],
                 "" if default is None else str(default),
+                parameter["range"],
                 parameter["meaning"],
             )
     return [table, parameters]
