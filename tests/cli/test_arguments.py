@@ -7,7 +7,7 @@ from workbench.errors import InputError
 
 
 @pytest.mark.parametrize(
-    ("text", "want"), [(None, None), ("", []), ("0", [0]), ("0, 3,4-6", [0, 3, 4, 5, 6]), ("5-4", []), ("1,1", [1, 1])]
+    ("text", "want"), [(None, None), ("", []), ("0", [0]), ("0, 3,4-6", [0, 3, 4, 5, 6]), ("4-4", [4]), ("1,1", [1, 1])]
 )
 def test_lists_of_gpus(text: str | None, want: list[int] | None) -> None:
     assert gpu_list("--free", text) == want
@@ -17,6 +17,12 @@ def test_lists_of_gpus(text: str | None, want: list[int] | None) -> None:
 def test_what_is_no_list_of_gpus_names_the_option(text: str) -> None:
     with pytest.raises(InputError, match="--avoid"):
         gpu_list("--avoid", text)
+
+
+def test_a_range_that_runs_down_is_told_turned_round() -> None:
+    with pytest.raises(InputError) as caught:
+        gpu_list("--free", "0,7-4")
+    assert str(caught.value) == "--free: a range that runs down (found '7-4', expected '4-7')"
 
 
 def test_values_may_hold_equals_signs_and_the_last_wins() -> None:

@@ -61,6 +61,12 @@ def test_yaml_says_the_same_as_json(run: Run, files: Path) -> None:
     assert yaml.safe_load(run(*arguments, "-o", "yaml").out) == run(*arguments, "-o", "json").json
 
 
+def test_a_matrix_without_a_file_is_told_as_the_option(run: Run, files: Path) -> None:
+    result = run("place", "-f", files / "cluster.yaml", "-f", files / "fits.yaml", "--matrix", "node.*=")
+    assert result.status == 2
+    assert result.err == "workbench: --matrix: no file (found 'node.*=', expected PATTERN=FILE)\n"
+
+
 def test_the_same_input_gives_the_same_bytes(run: Run, files: Path) -> None:
     arguments = ["place", "-f", files, "--policy", "random", "--set", "seed=3", "-o", "json"]
     assert run(*arguments).out == run(*arguments).out

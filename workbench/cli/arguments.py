@@ -92,6 +92,8 @@ def gpu_list(option: str, text: str | None) -> list[int] | None:
         high = whole_number(last) if dash else low
         if low is None or high is None:
             raise InputError("not a list of GPUs", source=option, got=repr(part), expected="numbers such as 0,1,4-7")
+        if high < low:
+            raise InputError("a range that runs down", source=option, got=repr(part), expected=repr(f"{high}-{low}"))
         if high - low > 1024:
             raise InputError("not a list of GPUs", source=option, got=repr(part), expected="at most 1,024 GPUs")
         numbers.extend(range(low, high + 1))
@@ -121,6 +123,9 @@ def load_scenario(files: Sequence[str], matrices: Sequence[str] = (), format: st
         raise InputError("no input given", source="-f", expected="a file, a folder or -")
     stdin = standard_input(files)
     given = key_values("--matrix", matrices, "PATTERN=FILE")
+    for pattern, path in given.items():
+        if not path:
+            raise InputError("no file", source="--matrix", got=repr(f"{pattern}="), expected="PATTERN=FILE")
     scenario = load(*files, matrices=given, stdin=stdin, format=format)
     tell_ignored(scenario)
     return scenario
