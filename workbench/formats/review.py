@@ -77,16 +77,16 @@ def review_manifests(manifests: Manifests, release: Release = Release.NEWEST) ->
     for document in manifests.documents:
         with _at(document):
             data = document.data
-            kind = _kind(data)
-            if kind in REVIEWED_KINDS:
+            group_and_kind = _kind(data)
+            if group_and_kind in REVIEWED_KINDS:
                 waiting.append(document)
             else:
                 others.add(data)
                 not_reviewed[str(data["kind"])] += 1
-            if kind == ("scheduling.volcano.sh", "Queue"):
+            if group_and_kind == ("scheduling.volcano.sh", "Queue"):
                 state = get_text(get_map(data, "status", ""), "state", "status")
                 queue_states[read_metadata(data, namespaced=False).name] = state or "Open"
-            elif kind == ("topology.volcano.sh", "HyperNode"):
+            elif group_and_kind == ("topology.volcano.sh", "HyperNode"):
                 any_hypernode = True
                 tier_names.add(get_text(get_map(data, "spec", ""), "tierName", "spec"))
     known_names = tier_names if any_hypernode else None

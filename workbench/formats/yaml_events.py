@@ -73,8 +73,8 @@ def read_yaml(text: bytes, source: str) -> Iterator[YamlDocument]:
     scalars: dict[str, Any] = {}
     try:
         event: Any = parser.get_event()
-        while type(event) is not StreamEndEvent:
-            if type(event) is DocumentStartEvent:
+        while (kind := type(event)) is not StreamEndEvent:
+            if kind is DocumentStartEvent:
                 line = event.start_mark.line + 1
                 data, first = _document(parser, scalars, source)
                 if data is not _EMPTY:

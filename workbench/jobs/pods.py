@@ -246,7 +246,7 @@ def _task_key(pod: Pod) -> tuple[bool, int, str, bytes]:
     return index is None, index or 0, pod.metadata.created or "~", pod.metadata.name.encode()
 
 
-def _order(roles: Sequence[Role], pending: Sequence[Pod]) -> tuple[int, ...]:
+def _order(roles: Sequence[Role], pending: Sequence[Pod]) -> tuple[str, ...]:
     """Names of the pending pods as they are tried; empty where one role is all."""
     if len([role for role in roles if role.count]) < 2:
         return ()

@@ -102,10 +102,10 @@ def read_cluster_network_topology(data: Mapping[str, Any]) -> LevelTopology:
         name = get_text(item, "topologyLayer", path)
         if not name or name in layers:
             raise wrong(child(path, "topologyLayer"), item.get("topologyLayer"), "a layer, each once")
-        keys = get_list(item, "labelKey", path)
-        if any(type(key) is not str for key in keys):
-            raise wrong(child(path, "labelKey"), keys, "a list of text")
-        layers[name] = (get_text(item, "parentTopologyLayer", path), tuple(keys), path)
+        labels = get_list(item, "labelKey", path)
+        if any(type(key) is not str for key in labels):
+            raise wrong(child(path, "labelKey"), labels, "a list of text")
+        layers[name] = (get_text(item, "parentTopologyLayer", path), tuple(labels), path)
     if NODE_LAYER not in layers:
         raise wrong("spec.networkTopologySpec", spec.get("networkTopologySpec"), f"a layer {NODE_LAYER}")
     levels: list[Level] = []

@@ -92,14 +92,14 @@ def _column(
         f"<text x='{x + 2:.0f}' y='{top - 22 + 11 * i:.0f}'>{escape(line)}</text>" for i, line in enumerate(lines)
     ]
     parts.append("</g>")
-    for row, switch in enumerate(history.names):
+    for row, name in enumerate(history.names):
         state = "idle" if moment.states is None else moment.states.name(row)
         fill, letter = _LOOKS[state]
         y = top + height * row
         jobs = here.get(row, [])
         tip = ", ".join(f"{job}: {pods} pods" for job, pods in jobs) or "no job"
         parts.append(
-            f"<g fill='{ink_on(fill)}'><title>{escape(f'{switch} after {moment.step}: {state}; {tip}')}</title>"
+            f"<g fill='{ink_on(fill)}'><title>{escape(f'{name} after {moment.step}: {state}; {tip}')}</title>"
             f"<rect x='{x:.0f}' y='{y:.0f}' width='{width - 1:.0f}' height='{height - 1:.0f}' fill='{fill}'/>"
         )
         if height == _TALL:

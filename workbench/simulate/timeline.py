@@ -6,7 +6,7 @@ Each step leaves a `Moment` behind. Nothing happens by itself: a pending job is 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -95,7 +95,7 @@ class Timeline:
         UnknownNameError
             No such job.
         """
-        key = self._key(name, {pod.gang: None for pod in self.snapshot.running if pod.gang} | self.pending)
+        key = self._key(name, dict.fromkeys([*(pod.gang for pod in self.snapshot.running if pod.gang), *self.pending]))
         self.pending.pop(key, None)
         self.snapshot = self.snapshot.without(key)
         return self._record(f"end {name}")
@@ -202,7 +202,7 @@ class Timeline:
             self.pending[gang.key] = gang
         return result
 
-    def _key(self, name: str, among: Mapping[str, object]) -> str:
+    def _key(self, name: str, among: Iterable[str]) -> str:
         for key in among:
             if name in (key, key.partition("/")[2]):
                 return key

@@ -127,7 +127,7 @@ class Draft:
     __hash__ = None  # type: ignore[assignment]
 
     def _drawing(self) -> dict[tuple[str, str], tuple[Any, ...]]:
-        drawing = {}
+        drawing: dict[tuple[str, str], tuple[Any, ...]] = {}
         for item in self._items.values():
             parent = self._items[item.parent].name if item.parent != ROOT else None
             record = {k: v for k, v in item.to_dict().items() if k not in ("id", "parent")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from operator import attrgetter
+from typing import TypedDict
 
 from workbench.model.resources import is_gpu_resource
 from workbench.objects.hypernode import HyperNode, Member
@@ -123,11 +124,8 @@ def _hypernode(draft: Draft, item: Item, all_nodes: Callable[[], NameIndex]) -> 
     if read is not None and _selects(read, all_nodes, switches, nodes):
         members = read.members
     else:
-        members = tuple(
-            Member(kind, Selector(name, None, None))
-            for kind, names in (("HyperNode", switches), ("Node", nodes))
-            for name in names
-        )
+        members = tuple(Member("HyperNode", Selector(name)) for name in switches)
+        members += tuple(Member("Node", Selector(name)) for name in nodes)
     metadata = read.metadata if read is not None else Metadata(item.name)
     metadata = replace(metadata, name=item.name, labels=dict(item.labels), annotations=_annotations(metadata, item))
     return HyperNode(metadata, item.tier, item.tier_name, members)
@@ -211,7 +209,13 @@ def _node(item_id: int, read: Node, parent: int) -> Item:
     )
 
 
-def _drawn(annotations: Mapping[str, str]) -> dict[str, float | bool]:
+class _Drawn(TypedDict):
+    link_gbit_s: float
+    failed: bool
+    link_failed: bool
+
+
+def _drawn(annotations: Mapping[str, str]) -> _Drawn:
     try:
         link = max(float(annotations.get(LINK_GBIT_S, "0")), 0.0)
     except ValueError:
