@@ -222,7 +222,11 @@ class Placement(Displayed):
         return written
 
     def pods(self) -> Iterator[PlacedPod]:
-        """Every placed pod, in order of position."""
+        """Every placed pod, in order of position.
+
+        A table of them is ``pandas.DataFrame(pod._asdict() for pod in placement.pods())``; made of the pods themselves,
+        which are tuples, it would show what pods share instead of their GPUs and annotations.
+        """
         positions = (self.node >= 0).nonzero()[0]
         if len(positions) < _MANY or not gc.isenabled():
             return iter(self._made(positions))
