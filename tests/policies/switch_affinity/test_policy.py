@@ -65,6 +65,26 @@ def test_pods_that_ask_for_nothing_have_the_last_ranks_and_no_annotation() -> No
     assert result.annotations_of(1)["isSharedTor"] == "2"
 
 
+def test_pods_without_npus_do_not_make_a_padding_job_larger() -> None:
+    snapshot = fabric([Switch("S0", 3, 3), Switch("S1", 3, 3)], 3)
+
+    def driven(workers: int) -> Placement | Refusal:
+        roles = (Role("driver", 1, {"cpu": 1000}), Role("worker", workers, REQUEST, (8,)))
+        gang = Gang("default", "j", roles, 1 + workers, job_class="large-model-schema")
+        return get_policy("switch-affinity").place(gang, snapshot.ledger())
+
+    refused = driven(3)
+    assert isinstance(refused, Refusal)
+    assert refused.reasons[0].message == "tor check failed not enough resource for fill job"
+    assert placed(driven(4)).n_placed == 5
+
+
+def test_the_pods_of_a_job_without_npus_all_count() -> None:
+    snapshot = fabric([Switch("S0", 3, 3), Switch("S1", 3, 3)], 3)
+    plain = Gang("default", "j", (Role("w", 4, {"cpu": 1000}),), 4, job_class="large-model-schema")
+    assert placed(get_policy("switch-affinity").place(plain, snapshot.ledger())).n_placed == 4
+
+
 def test_a_shared_switch_is_named_by_its_address() -> None:
     result = placed(get_policy("switch-affinity").place(job("A", "foundation", 6), fabric(TWO, 4).ledger()))
     last = list(result.pods())[-1].annotations

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.gang import Gang
+from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import RunningPod
 from workbench.model.switches import IDLE, IS_SHARED, RANK_ANNOTATION, JobKind, SwitchTable, job_kind
 from workbench.policies.base import Request
@@ -69,7 +70,9 @@ class SwitchJob:
             n = len(pending)
             none, nothing = np.full(n, -1, dtype=np.int32), np.zeros(n, dtype=np.bool_)
             rank = np.arange(n, dtype=np.int32)
-            return cls(label, job_kind(label, n), pending, rank, none[:0], none, nothing, False, False)
+            return cls(
+                label, job_kind(label, _replicas(gang, n, [])), pending, rank, none[:0], none, nothing, False, False
+            )
         mine = [pod for pod in request.snapshot.running if pod.gang == gang.key and pod.requests] if gang.ready else []
         rank = _named_first(request.gang, pending, _free_ranks(mine, len(pending)))
         former = np.full(len(pending), -1, dtype=np.int32)
@@ -87,7 +90,7 @@ class SwitchJob:
         )
         return cls(
             label=label,
-            kind=job_kind(label, len(pending) + len(mine)),
+            kind=job_kind(label, _replicas(gang, len(pending), mine)),
             pending=pending,
             rank=rank,
             running=np.array([pod.node for pod in mine], dtype=np.int32),
@@ -124,6 +127,16 @@ def _named_first(gang: Gang, pending: npt.NDArray[np.int64], free: Ints) -> Ints
         left.discard(rank)
     others = iter(sorted(left))
     return np.array([next(others) if rank < 0 else rank for rank in kept], dtype=np.int32)
+
+
+def _replicas(gang: Gang, n_pending: int, running: list[RunningPod]) -> int:
+    """Pods that make the job large or small: those that ask for NPUs; where none does, all that ask for something.
+
+    Source: reference/switch-affinity.md 1.2 (replicas are the pods that request an NPU).
+    """
+    found = sum(role.count for role in gang.roles if role.n_gpus)
+    found += sum(any(amount and is_gpu_resource(name) for name, amount in pod.requests.items()) for pod in running)
+    return found or n_pending + len(running)
 
 
 def _under(table: SwitchTable, nodes: Ints) -> npt.NDArray[np.int64]:
