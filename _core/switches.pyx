@@ -6,6 +6,7 @@ a function that meets one out of range answers with less than it was asked for. 
 """
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -31,17 +32,32 @@ def free_under_switches(
 ):
     """Fills ``free`` and ``counts``; answers how many nodes it looked at: fewer where one is under no such switch."""
     cdef int64_t n = idle.shape[0], words = gpu_free.shape[1], s = counts.shape[0], r = idle.shape[1]
-    cdef int64_t i, k, found
+    cdef int64_t i = 0, k, found, asked = 0, end = 0
+    cdef uint64_t any_free
     cdef uint8_t fits
+    columns_array = np.empty(r + 1, dtype=np.int64)
+    cdef int64_t[::1] columns = columns_array
     with nogil:
         counts[:] = 0
+        # A resource that is not asked for may be overdrawn.
+        for k in range(r):
+            columns[asked] = k
+            asked += request[k] > 0
         for i in range(n):
-            # A taken node costs nothing more; in a busy cluster that is most of them, and jobs take neighbours.
-            fits = holders[i] == 0 and feasible[i] != 0
-            if fits:
-                for k in range(r):
-                    # A resource that is not asked for may be overdrawn.
-                    fits &= (request[k] <= 0) | (idle[i, k] >= request[k])
+            free[i] = (holders[i] == 0) & (feasible[i] != 0)
+        i = 0
+        while i < n:
+            # In a busy cluster most nodes are taken, and jobs take neighbours: those are passed over eight at a time.
+            if i == end and i + 8 <= n:
+                memcpy(&any_free, &free[i], 8)
+                end = i + 8
+                if any_free == 0:
+                    i = end
+                    continue
+            if free[i]:
+                fits = True
+                for k in range(asked):
+                    fits &= idle[i, columns[k]] >= request[columns[k]]
                 if n_gpus > 0:
                     found = 0
                     for k in range(words):
@@ -51,9 +67,8 @@ def free_under_switches(
                     break
                 if node_switch[i] >= 0:
                     counts[node_switch[i]] += fits
-            free[i] = fits
-        else:
-            i = n
+                free[i] = fits
+            i += 1
     return i
 
 

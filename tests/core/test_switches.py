@@ -11,7 +11,7 @@ from workbench.kernels.switches import HOLDS, SAYS_UNHEALTHY, SUMS, add_jobs, fi
 @st.composite
 def fabrics(draw):
     """Nodes under switches, some under none, in any order: the members of each switch and the number of nodes."""
-    owner = draw(st.lists(st.integers(-1, 3), min_size=1, max_size=12))
+    owner = draw(st.lists(st.integers(-1, 3), min_size=1, max_size=20))
     order = draw(st.permutations(range(len(owner))))
     return [[node for node in order if owner[node] == switch] for switch in range(4)], len(owner)
 
