@@ -26,6 +26,7 @@ KERNELS = (
     "two_level",
     "states",
     "sub_jobs",
+    "switch_rules",
     "switches",
     "ledger",
     "ranges",

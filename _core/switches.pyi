@@ -12,17 +12,19 @@ def free_under_switches(
     free: NDArray[np.uint8],
     counts: NDArray[np.int64],
 ) -> int: ...
+def join_votes(votes: NDArray[np.int64], state: NDArray[np.int8], unhealthy: NDArray[np.uint8]) -> None: ...
 def first_free(
     chosen: NDArray[np.int64],
     wanted: NDArray[np.int64],
-    number: NDArray[np.int32],
+    says: NDArray[np.int8],
     free: NDArray[np.uint8],
     start: NDArray[np.int64],
     nodes: NDArray[np.int32],
     by_position: NDArray[np.int64],
     node: NDArray[np.int32],
     group: NDArray[np.int32],
-) -> int: ...
+    head: NDArray[np.int64],
+) -> tuple[int, int]: ...
 def add_jobs(
     sign: int,
     start: NDArray[np.int64],

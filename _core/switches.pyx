@@ -14,6 +14,8 @@ from workbench._core.bits cimport popcount
 
 # Parts of what a pod says (``workbench.kernels.switches``).
 cdef enum:
+    SHARED = 1
+    EXCLUSIVE = 2
     STATE = 3
     UNHEALTHY = 4
     HOLDS = 8
@@ -72,20 +74,41 @@ def free_under_switches(
     return i
 
 
+def join_votes(const int64_t[:, ::1] votes not None, int8_t[::1] state not None, uint8_t[::1] unhealthy not None):
+    """Fills ``state`` and ``unhealthy`` from four rows of ``votes``: idle, shared, exclusive, unhealthy."""
+    cdef int64_t i
+    with nogil:
+        for i in range(state.shape[0]):
+            unhealthy[i] = False
+            if votes[1, i] > 0:
+                state[i] = SHARED
+                unhealthy[i] = votes[3, i] > 0
+            else:
+                state[i] = EXCLUSIVE if votes[2, i] > 0 else 0
+
+
 def first_free(
     const int64_t[::1] chosen not None,
     const int64_t[::1] wanted not None,
-    const int32_t[::1] number not None,
+    const int8_t[::1] says not None,
     const uint8_t[::1] free not None,
     const int64_t[::1] start not None,
     const int32_t[::1] nodes not None,
     const int64_t[::1] by_position not None,
     int32_t[::1] node not None,
     int32_t[::1] group not None,
+    int64_t[::1] head not None,
 ):
-    """Fills ``node`` and ``group``, a place per pod; answers how many switches gave what was wanted of them."""
+    """Fills ``node`` and ``group``, a place per pod, and ``head``, one per group.
+
+    Answers how many switches gave what was wanted of them, and the number of groups.
+    """
     cdef int64_t n = free.shape[0], m = nodes.shape[0], places = node.shape[0]
-    cdef int64_t i, k, entry, left, last, found = 0
+    cdef int64_t i, k, entry, left, last, found = 0, groups = 0
+    cdef int32_t number
+    # The group of the switches that say the same, and are no shared ones.
+    cdef int32_t[4] of_state
+    of_state[:] = [-1, -1, -1, -1]
     with nogil:
         for i in range(chosen.shape[0]):
             left = wanted[i]
@@ -100,19 +123,25 @@ def first_free(
                 left -= 0 <= nodes[last] < n and free[nodes[last]] != 0
             if left:
                 break
+            number = -1 if says[i] & STATE == SHARED else of_state[says[i] & STATE]
+            if number < 0:
+                number = <int32_t>groups
+                of_state[says[i] & STATE] = number
+                head[groups] = i
+                groups += 1
             left = wanted[i]
             for k in range(start[chosen[i]], start[chosen[i] + 1]):
                 entry = by_position[k]
                 if start[chosen[i]] <= entry <= last and 0 <= nodes[entry] < n and free[nodes[entry]] and left:
                     node[found] = nodes[entry]
-                    group[found] = number[i]
+                    group[found] = number
                     found += 1
                     left -= 1
             if left:
                 break
         else:
             i = chosen.shape[0]
-    return i
+    return i, groups
 
 
 cdef int64_t first_wrong(

@@ -43,8 +43,8 @@ def _parts(n: int) -> dict[str, tuple[Callable[[], object], Callable[[], object]
     free, counts = free_under_switches(holders, idle, REQUEST, feasible, gpu_free, 8, node_switch, s)
     chosen = np.argsort(-counts, kind="stable")
     wanted = np.diff(np.minimum(np.cumsum(counts[chosen]), n // 5), prepend=0)
-    number = np.zeros(len(chosen), dtype=np.int32)
-    taken, _ = first_free(chosen, wanted, number, free, start, nodes, by_position)
+    marks = np.full(len(chosen), 2, dtype=np.int8)
+    taken, _, _ = first_free(chosen, wanted, marks, free, start, nodes, by_position)
     says = np.full(len(taken), 2 + HOLDS, dtype=np.int8)
     sums, held = np.zeros((SUMS, s), dtype=np.int64), np.zeros(n, dtype=np.int32)
     job, counts_for = np.array([0, len(taken)]), np.ones((1, 4), dtype=np.bool_)
@@ -91,7 +91,7 @@ def _parts(n: int) -> dict[str, tuple[Callable[[], object], Callable[[], object]
             free_by_numpy,
         ),
         "nodes for a job": (
-            lambda: first_free(chosen, wanted, number, free, start, nodes, by_position),
+            lambda: first_free(chosen, wanted, marks, free, start, nodes, by_position),
             first_by_numpy,
         ),
         "sums over its pods": (

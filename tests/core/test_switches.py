@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reference import switches as oracle
-from workbench.kernels.switches import HOLDS, SAYS_UNHEALTHY, SUMS, add_jobs, first_free, free_under_switches
+from workbench.kernels.switches import (
+    HOLDS,
+    SAYS_UNHEALTHY,
+    SUMS,
+    add_jobs,
+    first_free,
+    free_under_switches,
+    join_votes,
+)
 
 
 @st.composite
@@ -67,9 +75,20 @@ def test_the_first_free_nodes_of_each_switch(fabric, data):
     position = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
     by_position = np.lexsort((np.array(position)[nodes], np.repeat(np.arange(len(members)), np.diff(start))))
     columns = np.array(wanted, dtype=np.int64).reshape(-1, 2).T.copy()
-    number = np.arange(len(wanted), dtype=np.int32)
-    node, group = first_free(columns[0], columns[1], number, np.array(free), start, nodes, by_position)
-    assert list(zip(group.tolist(), node.tolist(), strict=True)) == oracle.first_free(wanted, free, members, position)
+    # Of what is no shared switch no health is told.
+    says = data.draw(st.lists(st.sampled_from((0, 1, 5, 2)), min_size=len(wanted), max_size=len(wanted)))
+    marks = np.array(says, dtype=np.int8)
+    node, group, head = first_free(columns[0], columns[1], marks, np.array(free), start, nodes, by_position)
+    expected = oracle.first_free(wanted, free, members, position)
+    assert node.tolist() == [node for _, node in expected]
+    assert head[group].tolist() == oracle.groups(wanted, says)
+    assert len(set(head.tolist())) == len(head)
+
+
+@given(st.lists(st.tuples(*[st.integers(-1, 2)] * 4), max_size=6))
+def test_the_state_that_the_votes_make(votes):
+    state, unhealthy = join_votes(np.array(votes, dtype=np.int64).reshape(-1, 4).T.copy())
+    assert list(zip(state.tolist(), unhealthy.tolist(), strict=True)) == [oracle.joined_votes(*each) for each in votes]
 
 
 @given(fabrics(), st.data())

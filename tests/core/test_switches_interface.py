@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError
-from workbench.kernels.switches import HOLDS, SUMS, add_jobs, first_free, free_under_switches
+from workbench.kernels.switches import HOLDS, SUMS, add_jobs, first_free, free_under_switches, join_votes
 
+SAYS = np.zeros(2, dtype=np.int8)
 START, NODES, BOTH = np.array([0, 1, 2]), np.array([0, 1], dtype=np.int32), np.array([0, 1])
 
 
@@ -65,8 +66,8 @@ def test_nothing_at_all():
     )
     assert len(found) == len(counts) == 0
     nobody = np.zeros(0, dtype=np.int64)
-    node, group = first_free(nobody, nobody, NODES[:0], np.ones(2, dtype=np.bool_), START, NODES, BOTH)
-    assert len(node) == len(group) == 0
+    node, group, head = first_free(nobody, nobody, SAYS[:0], np.ones(2, dtype=np.bool_), START, NODES, BOTH)
+    assert len(node) == len(group) == len(head) == 0
 
 
 @pytest.mark.parametrize(
@@ -100,14 +101,12 @@ def test_wrong_nodes_are_refused(other, message):
 )
 def test_nodes_that_there_are_not_are_refused(chosen, wanted):
     with pytest.raises(InputError, match="no such switch, or fewer"):
-        first_free(
-            np.array(chosen), np.array(wanted), NODES[: len(chosen)], np.array([True, False]), START, NODES, BOTH
-        )
+        first_free(np.array(chosen), np.array(wanted), SAYS[: len(chosen)], np.array([True, False]), START, NODES, BOTH)
 
 
-def test_a_number_for_every_chosen_switch_is_needed():
+def test_a_mark_for_every_chosen_switch_is_needed():
     with pytest.raises(InputError, match="wrong length"):
-        first_free(np.array([0]), np.array([1]), NODES, np.ones(2, dtype=np.bool_), START, NODES, BOTH)
+        first_free(np.array([0]), np.array([1]), SAYS, np.ones(2, dtype=np.bool_), START, NODES, BOTH)
 
 
 @pytest.mark.parametrize(
@@ -124,14 +123,14 @@ def test_offsets_and_nodes_out_of_range_are_refused(start, nodes):
     free = np.ones(2, dtype=np.bool_)
     csr = np.array(start, dtype=np.int64), np.array(nodes, dtype=np.int32)
     with pytest.raises(InputError, match="no such switch, or fewer"):
-        first_free(np.array([0]), np.array([2]), NODES[:1], free, *csr, BOTH)
+        first_free(np.array([0]), np.array([2]), SAYS[:1], free, *csr, BOTH)
 
 
 @pytest.mark.parametrize("by_position", [[0, 2], [-1, 1]])
 def test_an_order_that_leaves_the_switch_is_refused(by_position):
     free = np.array([True, True])
     with pytest.raises(InputError, match="no such switch, or fewer"):
-        first_free(np.array([0]), np.array([2]), NODES[:1], free, np.array([0, 2]), NODES, np.array(by_position))
+        first_free(np.array([0]), np.array([2]), SAYS[:1], free, np.array([0, 2]), NODES, np.array(by_position))
 
 
 @pytest.mark.parametrize(
@@ -168,3 +167,10 @@ def test_sums_that_may_not_be_written_are_refused():
     holders.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         jobs(holders=holders)
+
+
+def test_votes_have_four_rows_of_longs():
+    with pytest.raises(InputError, match="wrong length"):
+        join_votes(np.zeros((3, 2), dtype=np.int64))
+    with pytest.raises(InputError, match="wrong dtype"):
+        join_votes(np.zeros((4, 2)))

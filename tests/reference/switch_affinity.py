@@ -60,22 +60,28 @@ def _foundation(rows: list[Row], n: int, max_shared: int) -> list[tuple[int, int
     healthy = sorted(
         (i for i, row in enumerate(rows) if row.state == "shared/healthy" and row.free), key=lambda i: (rows[i].free, i)
     )
-    groups: list[tuple[int, ...]] = [(i,) for i in healthy]
-    if max_shared == 2:
-        groups += list(combinations(healthy, 2))
-    enough = [group for group in groups if sum(rows[i].free for i in group) >= n]
-    if enough:
-        # Closest to n; the pair before the single switch; then the smaller switch, then configuration order.
-        best = min(enough, key=lambda g: (sum(rows[i].free for i in g), -len(g), [(rows[i].free, i) for i in g]))
-        for switch in best:
-            taken = min(n, rows[switch].free)
-            answer.append((switch, taken, "shared/healthy"))
-            n -= taken
-        return answer
+    shared = closest(rows, healthy, n, max_shared)
+    if shared:
+        return answer + [(switch, taken, "shared/healthy") for switch, taken in shared]
     opened = [i for i in idle if rows[i].free >= n]
     if not opened:
         return None
     return [*answer, (min(opened, key=lambda i: (rows[i].free, i)), n, "shared/healthy")]
+
+
+def closest(rows: list[Row], healthy: list[int], n: int, max_shared: int) -> list[tuple[int, int]]:
+    """The shared-switch rule: (switch, pods) of one or two of the healthy ones, which come in ascending order."""
+    groups = [group for size in range(1, max_shared + 1) for group in combinations(healthy, size)]
+    enough = [group for group in groups if sum(rows[i].free for i in group) >= n]
+    if not enough:
+        return []
+    # Closest to n; the pair before the single switch; then the smaller switch, then configuration order.
+    best = min(enough, key=lambda g: (sum(rows[i].free for i in g), -len(g), [(rows[i].free, i) for i in g]))
+    answer = []
+    for switch in best:
+        answer.append((switch, min(n, rows[switch].free)))
+        n -= answer[-1][1]
+    return answer
 
 
 def _fall_back(rows: list[Row], n: int) -> list[tuple[int, int, str]] | None:

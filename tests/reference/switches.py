@@ -21,6 +21,22 @@ def first_free(wanted, free, members, position):
     return found
 
 
+def groups(wanted, says):
+    """Of each pod the place in `wanted` of the first switch that is marked alike: each shared one is by itself."""
+    first = {}
+    for place, mark in enumerate(says):
+        first.setdefault((mark, place if mark % 4 == 1 else None), place)
+    heads = [first[mark, place if mark % 4 == 1 else None] for place, mark in enumerate(says)]
+    return [heads[place] for place, (_, number) in enumerate(wanted) for _ in range(number)]
+
+
+def joined_votes(idle, shared, exclusive, unhealthy):
+    """State and unhealth of one switch by how many say each."""
+    if shared > 0:
+        return 1, unhealthy > 0
+    return (2 if exclusive > 0 else 0), False
+
+
 def sums(jobs, node_switch, n_switches):
     """Per switch seven sums over jobs and their pods, and per node its holders.
 

@@ -20,6 +20,7 @@ __all__ = [
     "add_jobs",
     "first_free",
     "free_under_switches",
+    "join_votes",
 ]
 
 #: Added to the state that a pod says its switch has (`add_jobs`).
@@ -90,15 +91,42 @@ def free_under_switches(
     return free, counts
 
 
+def join_votes(votes: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """State of every switch by how many say each: shared over exclusive over idle, unhealthy sticky.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (4, s), int64
+        How many say idle, shared, exclusive and unhealthy of each switch.
+
+    Returns
+    -------
+    state : ndarray of shape (s,), int8
+        0 idle, 1 shared, 2 exclusive.
+    unhealthy : ndarray of shape (s,), bool
+        Only of shared switches.
+
+    Raises
+    ------
+    InputError
+        Wrong dtype or shape.
+    """
+    votes = as_array("votes", votes, np.int64, 2)
+    check_length("votes", votes, 4)
+    state, unhealthy = np.empty(votes.shape[1], dtype=np.int8), np.empty(votes.shape[1], dtype=np.bool_)
+    kernel.join_votes(votes, state, unhealthy.view(np.uint8))
+    return state, unhealthy
+
+
 def first_free(
     chosen: NDArray[np.int64],
     wanted: NDArray[np.int64],
-    number: NDArray[np.int32],
+    says: NDArray[np.int8],
     free: NDArray[np.bool_],
     start: NDArray[np.int64],
     nodes: NDArray[np.int32],
     by_position: NDArray[np.int64],
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
     """The first free nodes of some switches in configuration order, those of one switch by their positions.
 
     Parameters
@@ -107,8 +135,8 @@ def first_free(
         Switches, in the order of the answer.
     wanted : ndarray of shape (c,), int64
         Nodes of each.
-    number : ndarray of shape (c,), int32
-        What is said of the nodes of each.
+    says : ndarray of shape (c,), int8
+        What the pods there say of each, as in `add_jobs`.
     free : ndarray of shape (n,), bool
     start : ndarray of shape (s + 1,), int64
         Switch i owns ``nodes[start[i]:start[i + 1]]``, in configuration order.
@@ -120,7 +148,10 @@ def first_free(
     -------
     node : ndarray of shape (sum of wanted,), int32
     group : ndarray of the same shape, int32
-        The number of its switch.
+        Pods that are marked alike, numbered in the order of the answer: those of one shared switch, whose address they
+        name, and those of all others with the same state.
+    head : ndarray of shape (groups,), int64
+        Of each group the first of the chosen switches.
 
     Raises
     ------
@@ -129,9 +160,9 @@ def first_free(
     """
     chosen = as_array("chosen", chosen, np.int64, 1)
     wanted = as_array("wanted", wanted, np.int64, 1)
-    number = as_array("number", number, np.int32, 1)
+    says = as_array("says", says, np.int8, 1)
     check_length("wanted", wanted, chosen.shape[0])
-    check_length("number", number, chosen.shape[0])
+    check_length("says", says, chosen.shape[0])
     free = as_array("free", free, np.bool_, 1)
     start = as_array("start", start, np.int64, 1)
     nodes = as_array("nodes", nodes, np.int32, 1)
@@ -140,10 +171,13 @@ def first_free(
     total = max(0, int(wanted.sum()))
     node = np.empty(total, dtype=np.int32)
     group = np.empty(total, dtype=np.int32)
-    done = kernel.first_free(chosen, wanted, number, free.view(np.uint8), start, nodes, by_position, node, group)
+    head = np.empty(chosen.shape[0], dtype=np.int64)
+    done, groups = kernel.first_free(
+        chosen, wanted, says, free.view(np.uint8), start, nodes, by_position, node, group, head
+    )
     if done < len(chosen):
         raise InputError("no such switch, or fewer free nodes than wanted", source="chosen", where=f"entry {done}")
-    return node, group
+    return node, group, head[:groups]
 
 
 def add_jobs(

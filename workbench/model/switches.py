@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
-from workbench.kernels.switches import UNHEALTHY
+from workbench.kernels.switches import UNHEALTHY, join_votes
 from workbench.model.topology import Topology
 
 __all__ = [
@@ -149,11 +149,7 @@ class SwitchStates:
         votes : ndarray of shape (4, s), int64
             How many say idle, shared, exclusive and unhealthy of each switch.
         """
-        found = votes > 0
-        shared = found[SHARED]
-        state = found[EXCLUSIVE].view(np.int8) * EXCLUSIVE
-        np.putmask(state, shared, SHARED)
-        return cls(state, shared & found[UNHEALTHY])
+        return cls(*join_votes(votes))
 
     def votes(self) -> npt.NDArray[np.int64]:
         """Each state as said once: int64 of shape (4, s), the rows as in `said`."""

@@ -16,6 +16,7 @@ import numpy as np
 from tests.conformance.registry import NotUnderstood, Runner, Runners
 from tests.conformance.runners.switch_affinity_checks import CHECKS, After, accepts, check, check_invariants
 from tests.switch_fabric import LABEL_OF, Switch, fabric, job, running_pod, states, with_running
+from workbench.kernels.switches import SAYS_UNHEALTHY
 from workbench.model.gang import FormerPod, Gang
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
@@ -29,11 +30,9 @@ from workbench.policies.switch_affinity.annotations import (
     marks_of,
     states_by_definition,
 )
-from workbench.policies.switch_affinity.common import place_common
-from workbench.policies.switch_affinity.foundation import place_foundation
+from workbench.policies.switch_affinity.new_job import place_new_job
 from workbench.policies.switch_affinity.settings import handler_of, invalid_label, max_shared_of, version_of
-from workbench.policies.switch_affinity.small import place_on_one
-from workbench.policies.switch_affinity.table import Plan, Share, Switches
+from workbench.policies.switch_affinity.table import Plan, Switches
 from workbench.simulate.timeline import Timeline
 
 RUNNERS = Runners("switch-affinity")
@@ -290,16 +289,15 @@ def _enters(entering: Mapping[str, Any], target: Mapping[str, Any]) -> bool:
     jobs = tuple((f"other-{i}", kind, True) for i, kind in enumerate(target["jobs"]))
     asked = Switch("T", 4, 4, target["state"], jobs=jobs)
     if entering["by"] == "single-switch":
-        healthy_only = entering["kind"] == "foundation"
-        return place_on_one(_view(fabric([asked], 4)), 3, unhealthy_too=not healthy_only) is not None
+        return isinstance(place_new_job(_view(fabric([asked], 4)), entering["kind"], 3, 2), Plan)
     if entering["by"] == "foundation-logic":
-        return isinstance(place_foundation(_view(fabric([Switch("I", 4, 4), asked], 4)), 8, 2), Plan)
+        return isinstance(place_new_job(_view(fabric([Switch("I", 4, 4), asked], 4)), "foundation", 8, 2), Plan)
     if entering["by"] != "fallback":
         raise NotUnderstood(f"by {entering['by']!r}")
     sick = [Switch(f"U{i}", 4, 1, "shared/unhealthy") for i in range(2)]
     switches = _view(fabric([Switch("I", 4, 4), *sick, asked], 4))
-    assert not isinstance(place_foundation(switches, 10, 1), Plan)
-    return isinstance(place_common(switches, 10, 1), Plan)
+    assert not isinstance(place_new_job(switches, "foundation", 10, 1), Plan)
+    return isinstance(place_new_job(switches, "common", 10, 1), Plan)
 
 
 def _view(snapshot: ClusterSnapshot) -> Switches:
@@ -308,19 +306,17 @@ def _view(snapshot: ClusterSnapshot) -> Switches:
     found = book.states()
     free = ~snapshot.unschedulable
     counts = np.array([free[book.table.nodes_of(i)].sum() for i in range(book.table.n_switches)])
-    return Switches(book.table, free, found.state, found.unhealthy, book.foundation == 0, counts)
+    return Switches(book.table, free, found.state, found.unhealthy, book.foundation, counts)
 
 
 @everywhere("annotate", ("placement",), ("pod_annotations",))
 def annotate(given: dict[str, Any], want: dict[str, Any]) -> None:
     rows = given["placement"]
     codes = SwitchStates.of([row["state"] for row in rows.values()])
-    shares = [
-        Share.of_one(i, row["pods"], int(codes.state[i]), bool(codes.unhealthy[i]))
-        for i, row in enumerate(rows.values())
-    ]
-    for (name, row), mark in zip(rows.items(), marks_of(Plan(tuple(shares))), strict=True):
-        found = annotations_of(*mark, row["tor_ip"])
+    says = codes.state + SAYS_UNHEALTHY * codes.unhealthy
+    plan = Plan.of([(i, row["pods"], int(says[i])) for i, row in enumerate(rows.values())])
+    for (name, row), mark in zip(rows.items(), marks_of(plan).tolist(), strict=True):
+        found = annotations_of(mark % SAYS_UNHEALTHY, mark >= SAYS_UNHEALTHY, row["tor_ip"])
         assert found == {key: value for key, value in want["pod_annotations"][name].items() if value is not None}
 
 

@@ -8,14 +8,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from workbench.model.switches import EXCLUSIVE, IDLE, IS_HEALTHY, IS_SHARED, SHARED, SHARED_ADDRESS, SwitchStates
 from workbench.policies.switch_affinity.table import Plan
 
 __all__ = ["annotations_of", "job_summary", "marks_of", "states_by_definition"]
 
+Bytes = npt.NDArray[np.int8]
 
-def marks_of(plan: Plan, marked: bool = False) -> list[tuple[int, bool]]:
-    """isSharedTor and isHealthy of the pods of each share.
+
+def marks_of(plan: Plan, marked: bool = False) -> Bytes:
+    """isSharedTor and isHealthy of the pods under each switch, coded as `Plan.says`.
 
     A job under one switch is no cross-switch job: its pods say idle, and the switch stays as it was. The exception is
     a job that took an idle switch whole by the exclusive rule (document: the attribute of a fully occupied idle switch
@@ -25,12 +30,11 @@ def marks_of(plan: Plan, marked: bool = False) -> list[tuple[int, bool]]:
     ----------
     plan : Plan
     marked : bool
-        The job crossed switches, or had one for itself, already before it got these shares.
+        The job crossed switches, or had one for itself, already before it got these.
     """
-    used = [share for share in plan.shares if len(share.switch)]
-    if not marked and len(used) == 1 and len(used[0].switch) == 1 and not used[0].whole:
-        return [(IDLE, False)] * len(plan.shares)
-    return [(share.state, share.unhealthy and share.state == SHARED) for share in plan.shares]
+    if len(plan.switch) == 1 and not (marked or plan.whole):
+        return np.zeros_like(plan.says)
+    return plan.says
 
 
 def states_by_definition(before: SwitchStates, switches: Sequence[int], max_shared: int) -> dict[int, tuple[int, bool]]:

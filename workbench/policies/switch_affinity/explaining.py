@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 
 from workbench.model.explanation import Recorder
 from workbench.policies.switch_affinity.table import Switches
 
-__all__ = ["tell"]
+__all__ = ["tell", "tell_closest", "tell_whole"]
 
 
 def tell(recorder: Recorder, switches: Switches, node: npt.NDArray[np.int32] | None) -> None:
@@ -33,3 +35,17 @@ def tell(recorder: Recorder, switches: Switches, node: npt.NDArray[np.int32] | N
         recorder.domain(table.names[i], 1, kept, f"{said}: {f'takes {taken[i]} pods' if kept else 'not used'}")
     for step in switches.steps or ():
         recorder.note(step)
+
+
+def tell_whole(switches: Switches, shares: Iterable[tuple[int, int]], following: int) -> None:
+    """Note the idle switches that are taken whole, with their pods, and the one where that ends; -1: none."""
+    for switch, taken in shares:
+        switches.say(f"idle rule: {taken} pods fill {switches.describe(switch)}, now exclusive")
+    if following >= 0:
+        switches.say(f"idle rule: stop at {switches.describe(following)}, which would not be full")
+
+
+def tell_closest(switches: Switches, shares: Iterable[tuple[int, int]], n_pods: int) -> None:
+    """Note the switches that the shared-switch rule gives some pods."""
+    for switch, taken in shares:
+        switches.say(f"shared rule: {taken} pods to {switches.describe(switch)}, closest to {n_pods}")

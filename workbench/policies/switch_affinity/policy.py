@@ -24,16 +24,13 @@ from workbench.policies.baselines import GangFirstFit
 from workbench.policies.demand import node_reasons
 from workbench.policies.parameters import NoParameters, parameter
 from workbench.policies.switch_affinity.annotations import annotations_of, marks_of
-from workbench.policies.switch_affinity.common import place_common
 from workbench.policies.switch_affinity.explaining import tell
-from workbench.policies.switch_affinity.foundation import place_foundation
 from workbench.policies.switch_affinity.job import SwitchJob
-from workbench.policies.switch_affinity.padding import place_padding
+from workbench.policies.switch_affinity.new_job import place_new_job
 from workbench.policies.switch_affinity.ranks import nodes_by_rank
 from workbench.policies.switch_affinity.rescheduling import reschedule
 from workbench.policies.switch_affinity.settings import DEFAULT_MAX_SHARED, invalid_label
 from workbench.policies.switch_affinity.single_layer import place_single_layer
-from workbench.policies.switch_affinity.small import place_on_one
 from workbench.policies.switch_affinity.table import NoPlan, Plan, Switches
 from workbench.policies.switch_affinity.version_1_0 import OpenSwitches, place_1_0, replace_1_0
 
@@ -196,7 +193,7 @@ def _look(request: Request, table: SwitchTable, book: SwitchBook) -> Switches:
     )
     states = book.states()
     steps: list[str] | None = None if request.recorder is None else []
-    return Switches(table, free, states.state, states.unhealthy, book.foundation == 0, counts, steps)
+    return Switches(table, free, states.state, states.unhealthy, book.foundation, counts, steps)
 
 
 def _lacking(request: Request, switches: Switches, book: SwitchBook) -> tuple[Reason, ...]:
@@ -243,18 +240,7 @@ class SwitchAffinity(_Affinity):
             again = reschedule(switches, damage, self._max_shared)
             if again is not None:
                 return _merge(switches, job, back, again, damage.crossing)
-        return _new(switches, self._place_new(switches, job))
-
-    def _place_new(self, switches: Switches, job: SwitchJob) -> Plan | NoPlan:
-        n_pods = len(job.pending)
-        if job.kind == "padding":
-            return place_padding(switches, n_pods)
-        if n_pods < switches.table.nodes_per_switch:
-            plan = place_on_one(switches, n_pods, unhealthy_too=job.kind == "common")
-            if plan is not None:
-                return plan
-        place = place_foundation if job.kind == "foundation" else place_common
-        return place(switches, n_pods, self._max_shared)
+        return _new(switches, place_new_job(switches, job.kind, len(job.pending), self._max_shared))
 
 
 def _going_back(switches: Switches, job: SwitchJob) -> Mask:
@@ -270,41 +256,37 @@ def _new(switches: Switches, plan: Plan | NoPlan) -> _Found | NoPlan:
     """Nodes of a plan for every pending pod."""
     if isinstance(plan, NoPlan):
         return plan
-    marks: dict[_Mark, int] = {}
-    node, group = _placed(switches, plan, False, marks)
+    return _placed(switches, plan, False)
+
+
+def _placed(switches: Switches, plan: Plan, marked: bool) -> _Found:
+    """Nodes of a plan by rank, and what is marked on the pods there."""
+    says = marks_of(plan, marked)
+    node, group, head = nodes_by_rank(switches, plan, says)
+    marks = [_mark(switches, int(says[place]), int(plan.switch[place])) for place in head.tolist()]
     return _Found(node, group, tuple(marks))
 
 
-def _placed(switches: Switches, plan: Plan, marked: bool, marks: dict[_Mark, int]) -> tuple[Ints, Ints]:
-    """Nodes of a plan by rank, and which marks the pods there get; new ones are numbered."""
-    number: list[int] = []
-    for share, (state, unhealthy) in zip(plan.shares, marks_of(plan, marked), strict=True):
-        if state == SHARED:
-            number += [_number(switches, marks, state, unhealthy, switch) for switch in share.switch.tolist()]
-        elif len(share.switch):
-            number += [_number(switches, marks, state, unhealthy, -1)] * len(share.switch)
-    return nodes_by_rank(switches, plan, number)
-
-
-def _number(switches: Switches, marks: dict[_Mark, int], state: int, unhealthy: bool, switch: int) -> int:
-    address = switches.table.addresses[switch] if state == SHARED else ""
-    return marks.setdefault((state, unhealthy, address), len(marks))
+def _mark(switches: Switches, says: int, switch: int) -> _Mark:
+    state = says % SAYS_UNHEALTHY
+    return state, says >= SAYS_UNHEALTHY, switches.table.addresses[switch] if state == SHARED else ""
 
 
 def _merge(switches: Switches, job: SwitchJob, back: Mask, plan: Plan | NoPlan, marked: bool) -> _Found | NoPlan:
     """Nodes of a plan for the pods that do not go back, former nodes for those that do."""
     if isinstance(plan, NoPlan):
         return plan
-    marks: dict[_Mark, int] = {}
+    number: dict[_Mark, int] = {}
     node, group = job.former.copy(), np.full(len(job.former), -1, dtype=np.int32)
     for i in back.nonzero()[0].tolist():
         switch = int(switches.table.node_switch[node[i]])
         if switch >= 0:
-            state = int(switches.state[switch]) if marked else IDLE
-            group[i] = _number(switches, marks, state, marked and bool(switches.unhealthy[switch]), switch)
-    if plan.shares:
-        node[~back], group[~back] = _placed(switches, plan, marked, marks)
-    return _Found(node, group, tuple(marks))
+            says = int(switches.state[switch]) + SAYS_UNHEALTHY * int(switches.unhealthy[switch]) if marked else IDLE
+            group[i] = number.setdefault(_mark(switches, says, switch), len(number))
+    moved = _placed(switches, plan, marked)
+    numbers = np.array([number.setdefault(mark, len(number)) for mark in moved.marks], dtype=np.int32)
+    node[~back], group[~back] = moved.node, numbers[moved.group]
+    return _Found(node, group, tuple(number))
 
 
 def _find_single_layer(switches: Switches, job: SwitchJob) -> _Found | NoPlan:

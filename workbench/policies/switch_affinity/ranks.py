@@ -14,9 +14,11 @@ from workbench.policies.switch_affinity.table import Plan, Switches
 __all__ = ["nodes_by_rank"]
 
 Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.int8]
 
 
-def nodes_by_rank(switches: Switches, plan: Plan, number: list[int]) -> tuple[Ints, Ints]:
+def nodes_by_rank(switches: Switches, plan: Plan, marks: Bytes) -> tuple[Ints, Ints, Longs]:
     """Nodes of a plan in the order of the ranks.
 
     Of each switch the first free nodes in configuration order; switches in selection order, their nodes by position.
@@ -25,23 +27,16 @@ def nodes_by_rank(switches: Switches, plan: Plan, number: list[int]) -> tuple[In
     ----------
     switches : Switches
     plan : Plan
-        With at least one share.
-    number : list of int
-        Of the marks that the pods under each switch of the plan get.
+    marks : ndarray of shape (c,), int8
+        What the pods under each switch of the plan say (`marks_of`).
 
     Returns
     -------
     node : ndarray of shape (pods,), int32
     group : ndarray of shape (pods,), int32
-        The number for each of them.
+        Pods that are marked alike: those of one shared switch, those of all others of one state.
+    head : ndarray of shape (groups,), int64
+        Place in the plan of the first switch of each group.
     """
-    table, numbers = switches.table, np.array(number, dtype=np.int32)
-    return first_free(
-        np.concatenate([share.switch for share in plan.shares]),
-        np.concatenate([share.n_pods for share in plan.shares]),
-        numbers,
-        switches.free_node,
-        table.start,
-        table.nodes,
-        table.by_position,
-    )
+    table = switches.table
+    return first_free(plan.switch, plan.n_pods, marks, switches.free_node, table.start, table.nodes, table.by_position)

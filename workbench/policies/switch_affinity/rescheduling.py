@@ -13,13 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from workbench.kernels.switch_rules import place_closest
+from workbench.kernels.switches import SAYS_UNHEALTHY
 from workbench.model.switches import EXCLUSIVE, IDLE, SHARED, JobKind
-from workbench.policies.switch_affinity.foundation import most_on_shared, whole_switches, with_shared
-from workbench.policies.switch_affinity.table import NoPlan, Plan, Share, Switches
+from workbench.policies.switch_affinity.explaining import tell_closest, tell_whole
+from workbench.policies.switch_affinity.table import NoPlan, Plan, Switches
 
 __all__ = ["Damage", "reschedule"]
 
 Mask = npt.NDArray[np.bool_]
+
+#: A switch, pods that go there, and what they say of it (`Plan.says`).
+_Share = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ def reschedule(switches: Switches, damage: Damage, max_shared: int) -> Plan | No
     used = damage.used & open_to_job
     room = int(switches.free[used].sum())
     if damage.n_pods <= room:
-        return Plan(tuple(_used_before(switches, used, damage, max_shared)))
+        return Plan.of(_used_before(switches, used, damage, max_shared))
     if not damage.survivors.any():
         switches.say("no pod of the job is left and its switches have no room for it: placed as a new job")
         return None
@@ -77,10 +82,10 @@ def _allowance(switches: Switches, held: Mask, max_shared: int) -> int:
     return max(0, max_shared - int((held & (switches.state == SHARED)).sum()))
 
 
-def _used_before(switches: Switches, used: Mask, damage: Damage, max_shared: int) -> list[Share]:
+def _used_before(switches: Switches, used: Mask, damage: Damage, max_shared: int) -> list[_Share]:
     """Exclusive switches first, then shared ones, healthy before unhealthy; few free nodes first in each class."""
     left = damage.n_pods
-    shares: list[Share] = []
+    shares: list[_Share] = []
     allowance = _allowance(switches, damage.survivors > 0, max_shared)
     for chosen in (switches.state != SHARED, (switches.state == SHARED) & ~switches.unhealthy, switches.unhealthy):
         for switch in switches.ascending(used & chosen).tolist():
@@ -93,7 +98,8 @@ def _used_before(switches: Switches, used: Mask, damage: Damage, max_shared: int
                 # A cross-switch job's switch without a mark: its own from now on, or shared where nodes stay free.
                 state = SHARED if taken < switches.free[switch] and allowance > 0 else EXCLUSIVE
                 allowance -= state == SHARED
-            shares.append(Share.of_one(switch, taken, state, bool(switches.unhealthy[switch])))
+            unhealthy = state == SHARED and bool(switches.unhealthy[switch])
+            shares.append((switch, taken, state + SAYS_UNHEALTHY * unhealthy))
             if switches.steps is not None:
                 switches.say(f"used before: {taken} pods to {switches.describe(switch)}")
     return shares
@@ -108,23 +114,39 @@ def _extend(switches: Switches, used: Mask, damage: Damage, max_shared: int) -> 
     unused = ~damage.used
     allowance = _allowance(switches, (damage.survivors > 0) | used, max_shared)
     shares = _used_before(switches, used, damage, max_shared)
-    need = damage.n_pods - sum(share.total for share in shares)
+    need = damage.n_pods - sum(taken for _, taken, _ in shares)
     idle, shared = switches.idle() & unused, switches.healthy() & unused
-    possible = int(switches.free[idle].sum()) + most_on_shared(switches, allowance, shared)
+    possible = int(switches.free[idle].sum()) + _most_on_shared(switches, allowance, shared)
     if need > possible:
         if switches.steps is not None:
             switches.say(f"switches not used before: {possible} nodes within the limit, {need} needed")
         return NoPlan("not-enough-switches", "not enough tor for job restart", need)
-    order = switches.ascending(idle)
-    whole = whole_switches(switches, order, need)
-    left = need - whole.total
-    shares.append(whole)
+    order = switches.ascending(idle).tolist()
+    left = need
+    whole: list[tuple[int, int]] = []
+    while len(whole) < len(order) and switches.free[order[len(whole)]] <= left:
+        switch = order[len(whole)]
+        whole.append((switch, int(switches.free[switch])))
+        left -= whole[-1][1]
+    following = order[len(whole)] if left and len(whole) < len(order) else -1
+    shares += [(switch, taken, EXCLUSIVE) for switch, taken in whole]
+    if switches.steps is not None:
+        tell_whole(switches, whole, following)
     if left:
-        rest = with_shared(switches, left, allowance, shared)
-        if rest is None:
-            switch = int(order[len(whole.switch)])
-            rest = Share.of_one(switch, left, SHARED if allowance else EXCLUSIVE)
+        chosen, taken = place_closest(shared, switches.free, left, allowance)
+        rest = list(zip(chosen.tolist(), taken.tolist(), strict=True))
+        if switches.steps is not None:
+            tell_closest(switches, rest, left)
+        shares += [(switch, pods, SHARED) for switch, pods in rest]
+        if not rest:
+            shares.append((following, left, SHARED if allowance else EXCLUSIVE))
             if switches.steps is not None:
-                switches.say(f"not used before: {left} pods open {switches.describe(switch)}")
-        shares.append(rest)
-    return Plan(tuple(shares))
+                switches.say(f"not used before: {left} pods open {switches.describe(following)}")
+    return Plan.of(shares)
+
+
+def _most_on_shared(switches: Switches, max_shared: int, allowed: Mask) -> int:
+    """How many pods the shared-switch rule can place at most: the free nodes of the largest allowed switches."""
+    if max_shared == 0:
+        return 0
+    return int(np.sort(switches.free[allowed])[-max_shared:].sum())

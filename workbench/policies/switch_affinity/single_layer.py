@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.policies.switch_affinity.table import NoPlan, Plan, Share, Switches
+from workbench.model.switches import IDLE
+from workbench.policies.switch_affinity.table import NoPlan, Plan, Switches
 
 __all__ = ["place_single_layer"]
 
@@ -18,4 +19,4 @@ def place_single_layer(switches: Switches, n_pods: int) -> Plan | NoPlan:
         return NoPlan("no-single-switch", "tor check failed not enough resource for job", n_pods)
     if switches.steps is not None:
         switches.say(f"one switch: {n_pods} pods to {switches.name(switch)}")
-    return Plan((Share.of_one(switch, n_pods, int(switches.state[switch])),))
+    return Plan.of([(switch, n_pods, IDLE)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -12,54 +12,38 @@ import numpy.typing as npt
 from workbench.kernels.domains import domain_counts
 from workbench.model.switches import IDLE, SHARED, SwitchTable, state_name
 
-__all__ = ["NoPlan", "Plan", "Share", "Switches"]
+__all__ = ["NoPlan", "Plan", "Switches"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.int8]
 Mask = npt.NDArray[np.bool_]
 
 
-class Share(NamedTuple):
-    """What a job takes of switches that it marks alike.
+class Plan(NamedTuple):
+    """A rule's yes: switches in selection order, which is the order of the ranks.
 
     Attributes
     ----------
     switch : ndarray of shape (c,), int64
     n_pods : ndarray of shape (c,), int64
-        Of each of them.
-    state : int
-        Of the switches while the job runs.
-    unhealthy : bool
+        Under each of them.
+    says : ndarray of shape (c,), int8
+        State of each while the job runs; `SAYS_UNHEALTHY` is added for an unhealthy shared one.
     whole : bool
-        Taken whole by the exclusive rule: marked even when the job is under this switch only.
+        The first was taken whole by the exclusive rule: marked even when the job is under this switch only.
     """
 
     switch: Longs
     n_pods: Longs
-    state: int
-    unhealthy: bool = False
+    says: Bytes
     whole: bool = False
 
     @classmethod
-    def of_one(cls, switch: int, n_pods: int, state: int, unhealthy: bool = False) -> Share:
-        """Of one switch."""
-        return cls(np.array([switch]), np.array([n_pods]), state, unhealthy)
-
-    @property
-    def total(self) -> int:
-        """Pods of all its switches."""
-        return int(self.n_pods.sum())
-
-    def each(self) -> Iterator[tuple[int, int]]:
-        """Every switch with its pods."""
-        return zip(self.switch.tolist(), self.n_pods.tolist(), strict=True)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A rule's yes: shares in selection order, which is the order of the ranks."""
-
-    shares: tuple[Share, ...]
+    def of(cls, shares: Sequence[tuple[int, int, int]]) -> Plan:
+        """From switch, pods and what they say, one after another."""
+        rows = np.array(shares, dtype=np.int64).reshape(-1, 3)
+        return cls(rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].astype(np.int8))
 
 
 @dataclass(frozen=True)
@@ -89,8 +73,8 @@ class Switches:
         Nodes that every pod of the job could have.
     state : ndarray of shape (s,), int8
     unhealthy : ndarray of shape (s,), bool
-    common_only : ndarray of shape (s,), bool
-        No foundation-model job has pods both under the switch and elsewhere.
+    foundation : ndarray of shape (s,), int64
+        Foundation-model jobs with pods both under the switch and elsewhere.
     free : ndarray of shape (s,), int64
         Free nodes of each switch.
     steps : list of str, optional
@@ -99,9 +83,9 @@ class Switches:
 
     table: SwitchTable
     free_node: Mask
-    state: npt.NDArray[np.int8]
+    state: Bytes
     unhealthy: Mask
-    common_only: Mask
+    foundation: Longs
     free: Longs
     steps: list[str] | None = None
 
@@ -139,10 +123,6 @@ class Switches:
         """Healthy shared switches with a free node."""
         return self._with_room((self.state == SHARED) & ~self.unhealthy)
 
-    def sick(self) -> Mask:
-        """Unhealthy shared switches with a free node."""
-        return self._with_room((self.state == SHARED) & self.unhealthy)
-
     def ascending(self, chosen: Mask) -> Longs:
         """Switches with few free nodes first; ties in configuration order."""
         switches = chosen.nonzero()[0]
@@ -157,18 +137,3 @@ class Switches:
         """The switch with the fewest free nodes that holds `n_pods`, first in configuration order; -1: none."""
         fitting = (chosen & (self.free >= n_pods)).nonzero()[0]
         return int(fitting[self.free[fitting].argmin()]) if len(fitting) else -1
-
-    def fill(self, order: Longs, n_pods: int, state: int, unhealthy: bool = False) -> tuple[Share, int]:
-        """Take switches of an order whole, the last one partly.
-
-        Returns
-        -------
-        share : Share
-        left : int
-            Pods that found no node.
-        """
-        free = self.free[order]
-        before = free.cumsum() - free
-        needed = int(before.searchsorted(n_pods))
-        taken = np.minimum(free, n_pods - before)[:needed]
-        return Share(order[:needed], taken, state, unhealthy), n_pods - int(taken.sum())

@@ -1,0 +1,24 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def place_new(
+    state: NDArray[np.int8],
+    unhealthy: NDArray[np.uint8],
+    foundation: NDArray[np.int64],
+    free: NDArray[np.int64],
+    job: int,
+    n_pods: int,
+    per_switch: int,
+    max_shared: int,
+    switch: NDArray[np.int64],
+    taken: NDArray[np.int64],
+    rule: NDArray[np.int8],
+) -> tuple[int, int]: ...
+def place_closest(
+    allowed: NDArray[np.int8],
+    free: NDArray[np.int64],
+    n_pods: int,
+    max_shared: int,
+    switch: NDArray[np.int64],
+    taken: NDArray[np.int64],
+) -> int: ...

@@ -1,0 +1,269 @@
+"""Which switches a job takes: the rules of a new job, and the shared-switch rule alone, which rescheduling asks too.
+
+The rules' sources and words are ``workbench.policies.switch_affinity``' part. Every choice among equals ends in the
+switches' own order, which is that of the configuration.
+"""
+
+from libc.stdint cimport int8_t, int64_t, uint8_t
+from libc.string cimport memset
+
+import numpy as np
+
+# As in ``workbench.model.switches``; a shared switch may be unhealthy, too.
+cdef enum:
+    IDLE = 0
+    SHARED = 1
+    EXCLUSIVE = 2
+
+# Kinds of job and rules (``workbench.kernels.switch_rules``).
+cdef enum:
+    PADDING = 0
+    FOUNDATION = 1
+    COMMON = 2
+
+cdef enum:
+    ONE = 0
+    WHOLE = 1
+    CLOSEST = 2
+    OPENED = 3
+    FALL_BACK = 4
+
+# Classes of switches with a free node, in the order in which a job that fits under one switch asks for them.
+cdef enum:
+    CLOSED = 0
+    SICK = 1
+    HEALTHY = 2
+    OPEN = 3
+    FULL = 4
+
+
+cdef int64_t most_of(int64_t s, const int64_t* free) noexcept nogil:
+    """The most free nodes of a switch; -1: a number is negative."""
+    cdef int64_t i, most = 0
+    for i in range(s):
+        if free[i] < 0:
+            return -1
+        most = max(most, free[i])
+    return most
+
+
+cdef void classify(
+    int64_t s, const int8_t* state, const uint8_t* unhealthy, const int64_t* free, int8_t* kind
+) noexcept nogil:
+    cdef int64_t i
+    for i in range(s):
+        if free[i] == 0:
+            kind[i] = FULL
+        elif state[i] == SHARED:
+            kind[i] = SICK if unhealthy[i] else HEALTHY
+        else:
+            kind[i] = OPEN if state[i] == IDLE else CLOSED
+
+
+cdef int64_t sort_by_free(
+    int64_t s, const int8_t* kind, int8_t wanted, const int64_t* free, int64_t most, bint falling, int64_t* bucket,
+    int64_t* order
+) noexcept nogil:
+    """Fills ``order`` with the switches of a class by free nodes, which are at most ``most``; their number."""
+    cdef int64_t i, key
+    memset(bucket, 0, (most + 2) * sizeof(int64_t))
+    for i in range(s):
+        if kind[i] == wanted:
+            bucket[(most - free[i] if falling else free[i]) + 1] += 1
+    for key in range(most + 1):
+        bucket[key + 1] += bucket[key]
+    for i in range(s):
+        if kind[i] == wanted:
+            key = most - free[i] if falling else free[i]
+            order[bucket[key]] = i
+            bucket[key] += 1
+    return bucket[most]
+
+
+cdef int64_t smallest_one(
+    int64_t s, const int8_t* kind, const int64_t* free, int64_t n_pods, bint sick_too
+) noexcept nogil:
+    """The switch of the first class that has one with room, there the one with the fewest free nodes; -1: none."""
+    cdef int64_t i, best = -1
+    for i in range(s):
+        if kind[i] == FULL or free[i] < n_pods or (kind[i] == SICK and not sick_too):
+            continue
+        if best < 0 or kind[i] < kind[best] or (kind[i] == kind[best] and free[i] < free[best]):
+            best = i
+    return best
+
+
+cdef int64_t closest(
+    int64_t n, const int64_t* order, const int64_t* free, int64_t n_pods, int64_t max_shared, int64_t* switch,
+    int64_t* taken
+) noexcept nogil:
+    """Fills one or two places by the shared-switch rule on switches in the order of their free nodes; how many."""
+    cdef int64_t i, other, enough = n, single = 0, total = -1, first = -1, second = -1
+    if max_shared == 0:
+        return 0
+    while single < n and free[order[single]] < n_pods:
+        single += 1
+    if max_shared > 1:
+        for i in range(n):
+            # With more free nodes on the one, fewer will do on the other.
+            while enough > 0 and free[order[enough - 1]] >= n_pods - free[order[i]]:
+                enough -= 1
+            other = max(enough, i + 1)
+            if other < n and (first < 0 or free[order[i]] + free[order[other]] < total):
+                first = i
+                second = other
+                total = free[order[first]] + free[order[second]]
+    # A pair whose smaller switch alone would do is never taken: that switch is closer.
+    if first >= 0 and (single == n or total <= free[order[single]]):
+        switch[0] = order[first]
+        taken[0] = free[order[first]]
+        switch[1] = order[second]
+        taken[1] = n_pods - taken[0]
+        return 2
+    if single == n:
+        return 0
+    switch[0] = order[single]
+    taken[0] = n_pods
+    return 1
+
+
+cdef int64_t smallest_opened(int64_t n, const int64_t* order, const int64_t* free, int64_t n_pods) noexcept nogil:
+    """Of switches with many free nodes first the one with the fewest that are enough, the first of several; -1: none.
+    """
+    cdef int64_t i, best = -1
+    for i in range(n):
+        if free[order[i]] < n_pods:
+            break
+        if best < 0 or free[order[i]] < free[best]:
+            best = order[i]
+    return best
+
+
+cdef int64_t place(
+    int64_t s,
+    int8_t* kind,
+    const int64_t* foundation,
+    const int64_t* free,
+    int64_t most,
+    int64_t job,
+    int64_t n_pods,
+    int64_t per_switch,
+    int64_t max_shared,
+    int64_t* bucket,
+    int64_t* order,
+    int64_t* switch,
+    int64_t* taken,
+    int8_t* rule,
+    int64_t* missing,
+) noexcept nogil:
+    """Fills a place of ``switch``, ``taken`` and ``rule`` for each switch that is used, and ``missing``; how many."""
+    cdef int64_t i, k, n, found = 0, left = n_pods, chosen
+    missing[0] = 0
+    if job == PADDING or n_pods < per_switch:
+        chosen = smallest_one(s, kind, free, n_pods, job != FOUNDATION)
+        if chosen >= 0:
+            switch[0] = chosen
+            taken[0] = n_pods
+            rule[0] = ONE
+            return 1
+        if job == PADDING:
+            missing[0] = n_pods
+            return 0
+    n = sort_by_free(s, kind, OPEN, free, most, True, bucket, order)
+    while found < n and free[order[found]] <= left:
+        switch[found] = order[found]
+        taken[found] = free[order[found]]
+        rule[found] = WHOLE
+        left -= taken[found]
+        found += 1
+    if left == 0:
+        return found
+    if found < n:
+        chosen = smallest_opened(n - found, &order[found], free, left)
+    else:
+        chosen = -1
+    n = sort_by_free(s, kind, HEALTHY, free, most, False, bucket, order)
+    k = closest(n, order, free, left, max_shared, &switch[found], &taken[found])
+    if k:
+        memset(&rule[found], CLOSEST, k)
+        return found + k
+    if chosen >= 0:
+        switch[found] = chosen
+        taken[found] = left
+        rule[found] = OPENED
+        return found + 1
+    if job == COMMON:
+        # No idle switch is left, for any that was not taken whole has room for the rest.
+        for k in range(2):
+            n = sort_by_free(s, kind, HEALTHY if k else SICK, free, most, False, bucket, order)
+            for i in range(n):
+                if left and not (k and foundation[order[i]]):
+                    switch[found] = order[i]
+                    taken[found] = min(left, free[order[i]])
+                    rule[found] = FALL_BACK
+                    left -= taken[found]
+                    found += 1
+    missing[0] = left
+    return found
+
+
+def place_new(
+    const int8_t[::1] state not None,
+    const uint8_t[::1] unhealthy not None,
+    const int64_t[::1] foundation not None,
+    const int64_t[::1] free not None,
+    int64_t job,
+    int64_t n_pods,
+    int64_t per_switch,
+    int64_t max_shared,
+    int64_t[::1] switch not None,
+    int64_t[::1] taken not None,
+    int8_t[::1] rule not None,
+):
+    """Fills ``switch``, ``taken`` and ``rule``, which have a place for each switch.
+
+    Answers how many switches are used, -1 where a number of free nodes is negative, and how many pods found no node.
+    """
+    cdef int64_t s = free.shape[0], most, found, missing = 0
+    if s == 0:
+        return 0, n_pods
+    most = most_of(s, &free[0])
+    if most < 0:
+        return -1, n_pods
+    kind_array, order_array = np.empty(s, dtype=np.int8), np.empty(s, dtype=np.int64)
+    bucket_array = np.empty(most + 2, dtype=np.int64)
+    cdef int8_t[::1] kind = kind_array
+    cdef int64_t[::1] order = order_array, bucket = bucket_array
+    with nogil:
+        classify(s, &state[0], &unhealthy[0], &free[0], &kind[0])
+        found = place(
+            s, &kind[0], &foundation[0], &free[0], most, job, n_pods, per_switch, max_shared, &bucket[0], &order[0],
+            &switch[0], &taken[0], &rule[0], &missing,
+        )
+    return found, missing
+
+
+def place_closest(
+    const int8_t[::1] allowed not None,
+    const int64_t[::1] free not None,
+    int64_t n_pods,
+    int64_t max_shared,
+    int64_t[::1] switch not None,
+    int64_t[::1] taken not None,
+):
+    """Fills up to two places of ``switch`` and ``taken`` by the shared-switch rule.
+
+    Answers how many, -1 where a number of free nodes is negative; ``allowed`` is 0 or 1.
+    """
+    cdef int64_t s = free.shape[0], most, n, found
+    if s == 0:
+        return 0
+    most = most_of(s, &free[0])
+    if most < 0:
+        return -1
+    order_array, bucket_array = np.empty(s, dtype=np.int64), np.empty(most + 2, dtype=np.int64)
+    cdef int64_t[::1] order = order_array, bucket = bucket_array
+    with nogil:
+        n = sort_by_free(s, &allowed[0], 1, &free[0], most, False, &bucket[0], &order[0])
+        found = closest(n, &order[0], &free[0], n_pods, max_shared, &switch[0], &taken[0])
+    return found

@@ -1,0 +1,142 @@
+"""Face of the ``switch_rules`` kernel: which switches a job takes, and how many of its pods each of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench._core import switch_rules as kernel
+from workbench.errors import InputError
+from workbench.kernels.checks import as_array, check_length
+
+__all__ = [
+    "CLOSEST",
+    "COMMON",
+    "FALL_BACK",
+    "FOUNDATION",
+    "ONE",
+    "OPENED",
+    "PADDING",
+    "WHOLE",
+    "place_closest",
+    "place_new",
+]
+
+#: Kinds of job (`place_new`).
+PADDING, FOUNDATION, COMMON = 0, 1, 2
+#: Rules by which a switch is taken (`place_new`).
+ONE, WHOLE, CLOSEST, OPENED, FALL_BACK = 0, 1, 2, 3, 4
+
+
+def place_new(
+    state: NDArray[np.int8],
+    unhealthy: NDArray[np.bool_],
+    foundation: NDArray[np.int64],
+    free: NDArray[np.int64],
+    job: int,
+    n_pods: int,
+    per_switch: int,
+    max_shared: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8], int]:
+    """The switches of a new job.
+
+    Every order below is by free nodes, ties in the order of the switches; a switch without a free node takes no part.
+
+    - `ONE`, for padding jobs and for others of fewer pods than a switch has nodes: the first class of exclusive,
+      unhealthy shared, healthy shared and idle switches with one that holds the job, there the one with the fewest free
+      nodes. Foundation-model jobs enter no unhealthy switch.
+    - `WHOLE`: idle switches with many free nodes first, up to the first that has more than there are pods left.
+    - `CLOSEST`, for what is left: as `place_closest` on the healthy shared switches; else
+    - `OPENED`: the idle switch with the fewest free nodes that are enough.
+    - `FALL_BACK`, for what is left of a common job, when every idle switch is taken whole: unhealthy shared switches,
+      then healthy ones that no foundation-model job crosses, each class with few free nodes first.
+
+    Parameters
+    ----------
+    state : ndarray of shape (s,), int8
+        0 idle, 1 shared, 2 exclusive.
+    unhealthy : ndarray of shape (s,), bool
+        Looked at where a switch is shared.
+    foundation : ndarray of shape (s,), int64
+        Foundation-model jobs with pods both under the switch and elsewhere.
+    free : ndarray of shape (s,), int64
+        Free nodes.
+    job : {PADDING, FOUNDATION, COMMON}
+    n_pods, per_switch : int
+        Pods of the job; nodes of a switch.
+    max_shared : int
+        Most shared switches that the job may use, the fall-back apart.
+
+    Returns
+    -------
+    switch, taken : ndarray of shape (k,), int64
+        The switches in the order of the job's ranks, and the pods under each.
+    rule : ndarray of shape (k,), int8
+        By which each was taken.
+    missing : int
+        Pods without a node; if there are any, the job cannot be placed, and the switches are those taken before that
+        was clear.
+
+    Raises
+    ------
+    InputError
+        Wrong dtype or shape, a negative number of free nodes.
+
+    Notes
+    -----
+    Source: switch affinity document and MindCluster documents (reference/switch-affinity.md 5). Cost: O(s) and the most
+    free nodes of a switch.
+    """
+    free = as_array("free", free, np.int64, 1)
+    s = free.shape[0]
+    state = as_array("state", state, np.int8, 1)
+    unhealthy = as_array("unhealthy", unhealthy, np.bool_, 1)
+    foundation = as_array("foundation", foundation, np.int64, 1)
+    for name, array in (("state", state), ("unhealthy", unhealthy), ("foundation", foundation)):
+        check_length(name, array, s)
+    switch, taken, rule = np.empty(s, dtype=np.int64), np.empty(s, dtype=np.int64), np.empty(s, dtype=np.int8)
+    found, missing = kernel.place_new(
+        state, unhealthy.view(np.uint8), foundation, free, job, n_pods, per_switch, max_shared, switch, taken, rule
+    )
+    if found < 0:
+        raise InputError("a negative number of free nodes", source="free")
+    return switch[:found], taken[:found], rule[:found], missing
+
+
+def place_closest(
+    allowed: NDArray[np.bool_], free: NDArray[np.int64], n_pods: int, max_shared: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The shared-switch rule: one or two switches whose free nodes are closest to the pods, and enough.
+
+    Ties: two switches before one; of several pairs the one with the smallest smaller switch; the order of the switches.
+    Of two the smaller is filled first.
+
+    Parameters
+    ----------
+    allowed : ndarray of shape (s,), bool
+        Switches that may be taken; with a free node each.
+    free : ndarray of shape (s,), int64
+        Free nodes.
+    n_pods : int
+        At least 1.
+    max_shared : int
+        How many switches may be taken; more than two never are.
+
+    Returns
+    -------
+    switch, taken : ndarray of shape (0,), (1,) or (2,), int64
+        The switches, and the pods under each; none where they do not hold the pods.
+
+    Raises
+    ------
+    InputError
+        Wrong dtype or shape, a negative number of free nodes.
+    """
+    free = as_array("free", free, np.int64, 1)
+    allowed = as_array("allowed", allowed, np.bool_, 1)
+    check_length("allowed", allowed, free.shape[0])
+    switch, taken = np.empty(2, dtype=np.int64), np.empty(2, dtype=np.int64)
+    found = kernel.place_closest(allowed.view(np.int8), free, n_pods, max_shared, switch, taken)
+    if found < 0:
+        raise InputError("a negative number of free nodes", source="free")
+    return switch[:found], taken[:found]

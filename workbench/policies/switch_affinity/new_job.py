@@ -1,0 +1,98 @@
+"""New jobs of version 2.0: padding jobs, foundation-model jobs, common jobs.
+
+A padding job is under one switch or pending, however small a switch is (ambiguity B10). Other jobs of fewer pods than
+a switch has nodes are under one where one holds them, and change no state then. A foundation-model job takes idle
+switches whole, which become exclusive, and the rest by the shared-switch rule. A common job does so where that is
+enough; else it falls back to every idle switch, then unhealthy shared ones, then healthy ones that no foundation-model
+job crosses, and the shared switches that it uses become unhealthy. No job that crosses switches enters an exclusive one.
+
+Source: document, "Switch Affinity for ..." each kind of job; the list of the shared-switch rule, which that text lacks,
+from the full upstream page; for other small jobs the plugin's shortcut (reference/switch-affinity.md 5, ambiguities A1,
+A4, A6, B1 to B5, B7, B8, C1). The orders of choice: `workbench.kernels.switch_rules.place_new`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.switch_rules import COMMON, FALL_BACK, FOUNDATION, ONE, PADDING, WHOLE, place_new
+from workbench.kernels.switches import SAYS_UNHEALTHY
+from workbench.model.switches import EXCLUSIVE, IDLE, SHARED, JobKind
+from workbench.policies.switch_affinity.explaining import tell_closest, tell_whole
+from workbench.policies.switch_affinity.table import NoPlan, Plan, Switches
+
+__all__ = ["place_new_job"]
+
+Longs = npt.NDArray[np.int64]
+
+_KIND = {"padding": PADDING, "foundation": FOUNDATION, "common": COMMON}
+#: What the pods say of a switch, by the rule it was taken by: one switch, whole, closest, opened, fall-back.
+_SAYS = np.array([IDLE, EXCLUSIVE, SHARED, SHARED, SHARED + SAYS_UNHEALTHY], dtype=np.int8)
+_PENDING = {
+    "padding": ("no-single-switch", "tor check failed not enough resource for fill job"),
+    "foundation": ("not-enough-switches", "set tor failed by not enough nodes"),
+    "common": ("not-enough-switches", "not enough node for normal job to schedule"),
+}
+
+
+def place_new_job(switches: Switches, kind: JobKind, n_pods: int, max_shared: int) -> Plan | NoPlan:
+    """The switches of a new job.
+
+    Parameters
+    ----------
+    switches : Switches
+    kind : {"padding", "foundation", "common"}
+    n_pods : int
+    max_shared : int
+        Most shared switches that the job may use, 1 or 2; the fall-back apart.
+    """
+    switch, taken, rule, missing = place_new(
+        switches.state,
+        switches.unhealthy,
+        switches.foundation,
+        switches.free,
+        _KIND[kind],
+        n_pods,
+        switches.table.nodes_per_switch,
+        max_shared,
+    )
+    if switches.steps is not None:
+        shares = list(zip(switch.tolist(), taken.tolist(), rule.tolist(), strict=True))
+        _tell(switches, kind, n_pods, max_shared, shares)
+    if missing:
+        return NoPlan(*_PENDING[kind], missing)
+    return Plan(switch, taken, _SAYS.take(rule), whole=len(rule) > 0 and int(rule[0]) == WHOLE)
+
+
+def _tell(switches: Switches, kind: JobKind, n_pods: int, max_shared: int, shares: list[tuple[int, int, int]]) -> None:
+    """The steps that led to these switches, pods and rules."""
+    if shares and shares[0][2] == ONE:
+        switches.say(f"one switch: {n_pods} pods to {switches.describe(shares[0][0])}, its state stays")
+        return
+    if kind == "padding" or n_pods < switches.table.nodes_per_switch:
+        switches.say(f"one switch: none that is open to the job has {n_pods} free nodes")
+    if kind == "padding":
+        return
+    by_rule = [[(switch, taken) for switch, taken, rule in shares if rule == wanted] for wanted in range(FALL_BACK + 1)]
+    whole, rest, opened, fallen = by_rule[WHOLE:]
+    left = n_pods - sum(taken for _, taken in whole)
+    idle = switches.idle()
+    idle[[switch for switch, _ in whole]] = False
+    following = switches.descending(idle)
+    tell_whole(switches, whole, int(following[0]) if left and len(following) else -1)
+    if left == 0:
+        return
+    tell_closest(switches, rest, left)
+    for switch, taken in opened:
+        switches.say(f"shared rule: {taken} pods open {switches.describe(switch)} as shared")
+    if rest or opened:
+        return
+    switches.say(f"no {max_shared} healthy shared and no idle switch hold the {left} pods that are left")
+    if kind == "common":
+        switches.say(f"fall-back: {n_pods - left} pods fill all {len(whole)} idle switches, {left} are left")
+        for switch, taken in fallen:
+            switches.say(f"fall-back: {taken} pods to {switches.describe(switch)}, now unhealthy")
+        left -= sum(taken for _, taken in fallen)
+        if left:
+            switches.say(f"fall-back: {left} pods find no node")
