@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.model.labels import NodeFilter
-from workbench.model.resources import is_gpu_resource
+from workbench.model.resources import is_gpu_resource, request_rows
 from workbench.model.whole_number import whole_number
 
 #: Labels of Koordinator's GPU topology groups (proposal 20230314, "How to identify pods are in the same group").
@@ -323,6 +323,29 @@ class Gang:
     def role_of_pod(self) -> npt.NDArray[np.int32]:
         """Role number of each pod, int32 of shape (n_pods,)."""
         return np.repeat(np.arange(len(self.roles), dtype=np.int32), [role.count for role in self.roles])
+
+    @cached_property
+    def tried_roles(self) -> tuple[int, ...]:
+        """Roles with a request, by pod priority, then in the gang's order: the order in which pods are tried."""
+        asking = [i for i, role in enumerate(self.roles) if not role.best_effort]
+        return tuple(sorted(asking, key=lambda i: -self.roles[i].priority))
+
+    @cached_property
+    def best_effort_roles(self) -> tuple[int, ...]:
+        """Roles without any request."""
+        return tuple(i for i, role in enumerate(self.roles) if role.best_effort)
+
+    @cached_property
+    def _rows(self) -> dict[tuple[str, ...], tuple[npt.NDArray[np.int64], tuple[tuple[str, ...], ...]]]:
+        return {}
+
+    def rows_for(self, columns: tuple[str, ...]) -> tuple[npt.NDArray[np.int64], tuple[tuple[str, ...], ...]]:
+        """`request_rows` of its roles, made once for the same columns; read-only."""
+        found = self._rows.get(columns)
+        if found is None:
+            found = self._rows[columns] = request_rows(columns, (role.requests for role in self.roles))
+            found[0].flags.writeable = False
+        return found
 
     @cached_property
     def task_rank(self) -> npt.NDArray[np.int64]:

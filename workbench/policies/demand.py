@@ -12,7 +12,6 @@ from workbench.kernels.domains import pods_per_node
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Reason
-from workbench.model.resources import request_rows
 from workbench.model.snapshot import capped_by_gpus
 from workbench.policies.gpu.base import GpuQuestions
 
@@ -30,9 +29,13 @@ class Demand:
     Attributes
     ----------
     rows : ndarray of shape (roles, r), int64
-        Request of one pod of each role, its pod slot included.
+        Request of one pod of each role, its pod slot included; read-only.
     missing : tuple of tuple of str
         Per role the requested resources that no node has.
+    order : tuple of int
+        Roles with a request, as they are tried (`Gang.tried_roles`).
+    best_effort : tuple of int
+        Roles without any request.
     """
 
     gang: Gang
@@ -40,25 +43,10 @@ class Demand:
     gpus: GpuQuestions
 
     def __post_init__(self) -> None:
-        columns = self.ledger.snapshot.resources
-        self.rows: Longs
-        self.missing: tuple[tuple[str, ...], ...]
-        self.rows, self.missing = request_rows(columns, (role.requests for role in self.gang.roles))
+        self.rows, self.missing = self.gang.rows_for(self.ledger.snapshot.resources)
+        self.order, self.best_effort = self.gang.tried_roles, self.gang.best_effort_roles
         # By what a mask depends on: roles that agree share one array.
         self._masks: dict[tuple[int, int, bool], Bytes] = {}
-
-    @cached_property
-    def order(self) -> tuple[int, ...]:
-        """Roles with a request, by pod priority, then in the gang's order: the order in which pods are tried."""
-        roles = self.gang.roles
-        return tuple(
-            sorted((i for i in range(len(roles)) if not roles[i].best_effort), key=lambda i: -roles[i].priority)
-        )
-
-    @cached_property
-    def best_effort(self) -> tuple[int, ...]:
-        """Roles without any request."""
-        return tuple(i for i, role in enumerate(self.gang.roles) if role.best_effort)
 
     @cached_property
     def in_order(self) -> Longs:

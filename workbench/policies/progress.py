@@ -45,24 +45,24 @@ class Progress:
     @classmethod
     def of(cls, gang: Gang, snapshot: ClusterSnapshot) -> Progress:
         """The state before anything is placed."""
-        running = [0] * len(gang.roles)
+        present = [0] * len(gang.roles)
         n_running = gang.ready
         if gang.ready:
             number = {role.name: i for i, role in enumerate(gang.roles)}
             mine = [pod for pod in snapshot.running if pod.gang == gang.key]
             for pod in mine:
                 if pod.role in number:
-                    running[number[pod.role]] += 1
+                    present[number[pod.role]] += 1
             n_running = max(n_running, len(mine))
-        best_effort = [role.count if role.best_effort else 0 for role in gang.roles]
-        return cls(
-            min_available=gang.min_available,
-            total=gang.n_pods + n_running,
-            counted=gang.ready + sum(best_effort),
-            minimums=[role.min_available or 0 for role in gang.roles],
-            present=[a + b for a, b in zip(running, best_effort, strict=True)],
-            left=[0 if role.best_effort else role.count for role in gang.roles],
-        )
+        counted, minimums, left = gang.ready, [], []
+        # One pass, because every placement begins with it.
+        for i, role in enumerate(gang.roles):
+            minimums.append(role.min_available or 0)
+            left.append(0 if role.best_effort else role.count)
+            if role.best_effort:
+                present[i] += role.count
+                counted += role.count
+        return cls(gang.min_available, gang.n_pods + n_running, counted, minimums, present, left)
 
     def copy(self) -> Progress:
         return Progress(
@@ -125,12 +125,10 @@ def invalid_gang(progress: Progress) -> str:
     valid = progress.counted + sum(progress.left)
     if valid < progress.min_available:
         return f"Not enough valid tasks for gang-scheduling, valid: {valid}, min: {progress.min_available}"
-    short = [
-        present + left < minimum
-        for present, left, minimum in zip(progress.present, progress.left, progress.minimums, strict=True)
-    ]
-    if progress.min_available >= sum(progress.minimums) and any(short):
-        return "Not enough valid pods of each task for gang-scheduling"
+    if progress.min_available >= sum(progress.minimums):
+        for present, left, minimum in zip(progress.present, progress.left, progress.minimums, strict=True):
+            if present + left < minimum:
+                return "Not enough valid pods of each task for gang-scheduling"
     return ""
 
 

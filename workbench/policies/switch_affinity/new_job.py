@@ -4,7 +4,7 @@ A padding job is under one switch or pending, however small a switch is (ambigui
 a switch has nodes are under one where one holds them, and change no state then. A foundation-model job takes idle
 switches whole, which become exclusive, and the rest by the shared-switch rule. A common job does so where that is
 enough; else it falls back to every idle switch, then unhealthy shared ones, then healthy ones that no foundation-model
-job crosses, and the shared switches that it uses become unhealthy. No job that crosses switches enters an exclusive one.
+job crosses, and the shared switches that it uses become unhealthy. No job that crosses switches enters exclusive ones.
 
 Source: document, "Switch Affinity for ..." each kind of job; the list of the shared-switch rule, which that text lacks,
 from the full upstream page; for other small jobs the plugin's shortcut (reference/switch-affinity.md 5, ambiguities A1,

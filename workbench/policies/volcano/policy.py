@@ -111,6 +111,7 @@ class _ResourceDemand(Demand):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.rows = self.rows.copy()
         self.rows[:, self.ledger.snapshot.resources.index(PODS)] = 0
 
     def feasible(self, role: int) -> npt.NDArray[np.uint8]:

@@ -24,7 +24,6 @@ import numpy.typing as npt
 from workbench.model.explanation import Explanation, Recorder
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement, Reason, Refusal
-from workbench.model.resources import request_rows
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.base import Assignment, Composed, Declined, Request, place_best_effort
 from workbench.policies.gpu.base import GpuQuestions
@@ -74,7 +73,7 @@ class _Job:
 
     def __init__(self, gang: Gang, resources: tuple[str, ...]) -> None:
         self.gang = gang
-        self.rows: Longs = request_rows(resources, (role.requests for role in gang.roles))[0]
+        self.rows: Longs = gang.rows_for(resources)[0]
         self.allocated: Floats = np.zeros(len(resources))
         self.ready = False
         self.recorder: Recorder | None = None
