@@ -91,7 +91,7 @@ def lowest_gpus(
 
     Answers the words of each pod and the number of nodes with such pods, -1 where one has too few free GPUs.
     """
-    cdef int64_t p = node.shape[0], w = gpu_free.shape[1], i, k, missing, n_nodes = 0
+    cdef int64_t p = node.shape[0], w = gpu_free.shape[1], i, k, missing, found, n_nodes = 0
     cdef uint64_t lowest
     words_array = np.zeros((p, w), dtype=np.uint64)
     left_array = np.empty((gpu_free.shape[0], w), dtype=np.uint64)
@@ -108,15 +108,19 @@ def lowest_gpus(
                 n_nodes += 1
                 for k in range(w):
                     left[node[i], k] = gpu_free[node[i], k]
-            k = 0
-            while missing and k < w:
-                lowest = left[node[i], k] & -left[node[i], k]
-                if not lowest:
-                    k += 1
+            for k in range(w):
+                found = popcount(left[node[i], k])
+                if found <= missing:
+                    words[i, k] = left[node[i], k]
+                    left[node[i], k] = 0
+                    missing -= found
                     continue
-                left[node[i], k] ^= lowest
-                words[i, k] |= lowest
-                missing -= 1
+                while missing:
+                    lowest = left[node[i], k] & -left[node[i], k]
+                    left[node[i], k] ^= lowest
+                    words[i, k] |= lowest
+                    missing -= 1
+                break
             if missing:
                 n_nodes = -1
                 break
