@@ -176,10 +176,10 @@ def add_jobs(
     """Changes ``holders`` and ``sums``, unless there is a number out of range; answers what ``first_wrong`` does."""
     cdef int64_t s = sums.shape[1], i, j, k, under, n_under, wrong
     # The switches of one job, and the last job seen under each; a place beyond the switches stands for none.
-    switches_array = np.empty(s + 1, dtype=np.int64)
-    seen_array = np.full(s + 1, -1, dtype=np.int64)
+    switches_array, seen_array = np.empty(s + 1, dtype=np.int64), np.empty(s + 1, dtype=np.int64)
     cdef int64_t[::1] switches = switches_array, seen = seen_array
     with nogil:
+        seen[:] = -1
         wrong = first_wrong(start, node, says, node_switch, s)
         for j in range(start.shape[0] - 1 if wrong == node.shape[0] else 0):
             n_under = 0

@@ -37,6 +37,10 @@ class NodeGpus:
     matrix: BandwidthMatrix | None
 
 
+#: A node of which nothing is known.
+_BLIND = NodeGpus(0, None)
+
+
 class GpuPolicy(ABC):
     """Chooses GPUs on one node.
 
@@ -235,15 +239,15 @@ class GpuQuestions:
         """The answer where every node is dealt by index; None elsewhere."""
         if not self.policy.lowest_unknown or self.ledger.snapshot.matrices:
             return None
-        n_gpus = np.array([role.n_gpus for role in gang.roles], dtype=np.int64)
-        if not n_gpus.any():
+        if not any([role.n_gpus for role in gang.roles]):
             return Dealt(None)
+        n_gpus = np.array([role.n_gpus for role in gang.roles], dtype=np.int64)
         words, n_nodes = lowest_gpus(node, gang.role_of_pod, n_gpus, self.ledger.gpu_free)
         if n_nodes < 0:
             raise InternalError("a node policy gave a node more GPU pods than it has free GPUs")
         if n_nodes == 0:
             return Dealt(None)
-        return Dealt(words, tuple(self.policy.warnings([(NodeGpus(0, None), (1,), n_nodes)])))
+        return Dealt(words, tuple(self.policy.warnings([(_BLIND, (1,), n_nodes)])))
 
     def _deal_wholes(self, gang: Gang, node: Ints) -> Dealt | None:
         """The answer where equal pods, one per node, take everything that is free there; None elsewhere."""
@@ -253,7 +257,7 @@ class GpuQuestions:
         if words is None:
             return None
         snapshot = self.ledger.snapshot
-        blind = [(NodeGpus(0, None), (1,), len(node))]
+        blind = [(_BLIND, (1,), len(node))]
         asked = self._of_matrices(snapshot.node_matrix.take(node)) if snapshot.matrices else blind
         return Dealt(words, tuple(self.policy.warnings(asked)))
 

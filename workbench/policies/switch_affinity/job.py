@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ Mask = npt.NDArray[np.bool_]
 _NUMBER_AT_END = re.compile(r"-(\d+)\Z")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class SwitchJob:
     """The job that a request is about.
 
@@ -62,21 +63,20 @@ class SwitchJob:
     def of(cls, request: Request, default_label: str) -> SwitchJob:
         """Read the job of a request; the snapshot's pods are looked at only where the gang says that some run."""
         gang, topology = request.gang, request.ledger.topology
-        pending = np.arange(gang.n_pods)
+        pending, none, nothing = _nobody(gang.n_pods)
         if request.demand.best_effort:
             pending = np.flatnonzero(~np.isin(gang.role_of_pod, request.demand.best_effort))
+            _, none, nothing = _nobody(len(pending))
         label = gang.job_class or default_label
         if not gang.ready and not gang.former:
             n = len(pending)
-            none, nothing = np.full(n, -1, dtype=np.int32), np.zeros(n, dtype=np.bool_)
             rank = np.arange(n, dtype=np.int32)
             return cls(
                 label, job_kind(label, _replicas(gang, n, [])), pending, rank, none[:0], none, nothing, False, False
             )
         mine = [pod for pod in request.snapshot.running if pod.gang == gang.key and pod.requests] if gang.ready else []
         rank = _named_first(request.gang, pending, _free_ranks(mine, len(pending)))
-        former = np.full(len(pending), -1, dtype=np.int32)
-        returns = np.zeros(len(pending), dtype=np.bool_)
+        former, returns = none.copy(), nothing.copy()
         by_rank = {pod.rank: pod for pod in gang.former}
         if by_rank:
             for i, number in enumerate(rank.tolist()):
@@ -112,6 +112,15 @@ class SwitchJob:
             used=used,
             crossing=self.marked or int(used.sum()) > 1,
         )
+
+
+@lru_cache(maxsize=64)
+def _nobody(n: int) -> tuple[npt.NDArray[np.int64], Ints, Mask]:
+    """Positions of n pods that all are pending and none of which had a node; read-only."""
+    found = np.arange(n), np.full(n, -1, dtype=np.int32), np.zeros(n, dtype=np.bool_)
+    for array in found:
+        array.flags.writeable = False
+    return found
 
 
 def _named_first(gang: Gang, pending: npt.NDArray[np.int64], free: Ints) -> Ints:
