@@ -10,10 +10,7 @@ def place_new(
     n_pods: int,
     per_switch: int,
     max_shared: int,
-    switch: NDArray[np.int64],
-    taken: NDArray[np.int64],
-    rule: NDArray[np.int8],
-) -> tuple[int, int]: ...
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8], int]: ...
 def place_closest(
     allowed: NDArray[np.int8],
     free: NDArray[np.int64],

@@ -216,31 +216,27 @@ def place_new(
     int64_t n_pods,
     int64_t per_switch,
     int64_t max_shared,
-    int64_t[::1] switch not None,
-    int64_t[::1] taken not None,
-    int8_t[::1] rule not None,
 ):
-    """Fills ``switch``, ``taken`` and ``rule``, which have a place for each switch.
+    """Answers the switches that are used, pods and rule of each, and how many pods found no node.
 
-    Answers how many switches are used, -1 where a number of free nodes is negative, and how many pods found no node.
+    Of a negative number of free nodes it answers a negative number of such pods.
     """
-    cdef int64_t s = free.shape[0], most, found, missing = 0
-    if s == 0:
-        return 0, n_pods
-    most = most_of(s, &free[0])
+    cdef int64_t s = free.shape[0], most = most_of(s, &free[0]) if s else 0, found = 0, missing = n_pods
     if most < 0:
-        return -1, n_pods
-    kind_array, order_array = np.empty(s, dtype=np.int8), np.empty(s, dtype=np.int64)
-    bucket_array = np.empty(most + 2, dtype=np.int64)
-    cdef int8_t[::1] kind = kind_array
-    cdef int64_t[::1] order = order_array, bucket = bucket_array
+        missing, s, most = most, 0, 0
+    switch_array, taken_array, rule_array = np.empty(s, np.int64), np.empty(s, np.int64), np.empty(s, np.int8)
+    kind_array, order_array, bucket_array = np.empty(s, np.int8), np.empty(s, np.int64), np.empty(most + 2, np.int64)
+    cdef int64_t[::1] switch = switch_array, taken = taken_array, order = order_array, bucket = bucket_array
+    cdef int8_t[::1] rule = rule_array, kind = kind_array
+    if s == 0:
+        return switch_array, taken_array, rule_array, missing
     with nogil:
         classify(s, &state[0], &unhealthy[0], &free[0], &kind[0])
         found = place(
             s, &kind[0], &foundation[0], &free[0], most, job, n_pods, per_switch, max_shared, &bucket[0], &order[0],
             &switch[0], &taken[0], &rule[0], &missing,
         )
-    return found, missing
+    return switch_array[:found], taken_array[:found], rule_array[:found], missing
 
 
 def place_closest(

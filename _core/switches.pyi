@@ -21,10 +21,7 @@ def first_free(
     start: NDArray[np.int64],
     nodes: NDArray[np.int32],
     by_position: NDArray[np.int64],
-    node: NDArray[np.int32],
-    group: NDArray[np.int32],
-    head: NDArray[np.int64],
-) -> tuple[int, int]: ...
+) -> tuple[int, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]: ...
 def add_jobs(
     sign: int,
     start: NDArray[np.int64],

@@ -95,17 +95,18 @@ def first_free(
     const int64_t[::1] start not None,
     const int32_t[::1] nodes not None,
     const int64_t[::1] by_position not None,
-    int32_t[::1] node not None,
-    int32_t[::1] group not None,
-    int64_t[::1] head not None,
 ):
-    """Fills ``node`` and ``group``, a place per pod, and ``head``, one per group.
-
-    Answers how many switches gave what was wanted of them, and the number of groups.
-    """
-    cdef int64_t n = free.shape[0], m = nodes.shape[0], places = node.shape[0]
-    cdef int64_t i, k, entry, left, last, found = 0, groups = 0
+    """Answers how many switches gave what was wanted of them, then node and group of each pod, and the groups' heads."""
+    cdef int64_t n = free.shape[0], m = nodes.shape[0]
+    cdef int64_t i, k, entry, left, last, places = 0, found = 0, groups = 0
     cdef int32_t number
+    for i in range(wanted.shape[0]):
+        # More nodes than there are would be refused below.
+        places += min(max(wanted[i], 0), m)
+    node_array, group_array = np.empty(places, dtype=np.int32), np.empty(places, dtype=np.int32)
+    head_array = np.empty(chosen.shape[0], dtype=np.int64)
+    cdef int32_t[::1] node = node_array, group = group_array
+    cdef int64_t[::1] head = head_array
     # The group of the switches that say the same, and are no shared ones.
     cdef int32_t[4] of_state
     of_state[:] = [-1, -1, -1, -1]
@@ -141,7 +142,7 @@ def first_free(
                 break
         else:
             i = chosen.shape[0]
-    return i, groups
+    return i, node_array, group_array, head_array[:groups]
 
 
 cdef int64_t first_wrong(

@@ -94,13 +94,10 @@ def place_new(
     foundation = as_array("foundation", foundation, np.int64, 1)
     for name, array in (("state", state), ("unhealthy", unhealthy), ("foundation", foundation)):
         check_length(name, array, s)
-    switch, taken, rule = np.empty(s, dtype=np.int64), np.empty(s, dtype=np.int64), np.empty(s, dtype=np.int8)
-    found, missing = kernel.place_new(
-        state, unhealthy.view(np.uint8), foundation, free, job, n_pods, per_switch, max_shared, switch, taken, rule
-    )
-    if found < 0:
+    answer = kernel.place_new(state, unhealthy.view(np.uint8), foundation, free, job, n_pods, per_switch, max_shared)
+    if answer[3] < 0:
         raise InputError("a negative number of free nodes", source="free")
-    return switch[:found], taken[:found], rule[:found], missing
+    return answer
 
 
 def place_closest(

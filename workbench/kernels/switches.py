@@ -168,16 +168,10 @@ def first_free(
     nodes = as_array("nodes", nodes, np.int32, 1)
     by_position = as_array("by_position", by_position, np.int64, 1)
     check_length("by_position", by_position, nodes.shape[0])
-    total = max(0, int(wanted.sum()))
-    node = np.empty(total, dtype=np.int32)
-    group = np.empty(total, dtype=np.int32)
-    head = np.empty(chosen.shape[0], dtype=np.int64)
-    done, groups = kernel.first_free(
-        chosen, wanted, says, free.view(np.uint8), start, nodes, by_position, node, group, head
-    )
+    done, node, group, head = kernel.first_free(chosen, wanted, says, free.view(np.uint8), start, nodes, by_position)
     if done < len(chosen):
         raise InputError("no such switch, or fewer free nodes than wanted", source="chosen", where=f"entry {done}")
-    return node, group, head[:groups]
+    return node, group, head
 
 
 def add_jobs(
