@@ -2,9 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 def place_new(
-    state: NDArray[np.int8],
-    unhealthy: NDArray[np.uint8],
-    foundation: NDArray[np.int64],
+    sums: NDArray[np.int64],
     free: NDArray[np.int64],
     job: int,
     n_pods: int,

@@ -4,16 +4,14 @@ The rules' sources and words are ``workbench.policies.switch_affinity``' part. E
 switches' own order, which is that of the configuration.
 """
 
-from libc.stdint cimport int8_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int64_t
 from libc.string cimport memset
 
 import numpy as np
 
-# As in ``workbench.model.switches``; a shared switch may be unhealthy, too.
-cdef enum:
-    IDLE = 0
-    SHARED = 1
-    EXCLUSIVE = 2
+from workbench._core.switch_states cimport (
+    EXCLUSIVE, FOUNDATION_ROW, IDLE, SHARED, UNHEALTHY_ROW, state_of,
+)
 
 # Kinds of job and rules (``workbench.kernels.switch_rules``).
 cdef enum:
@@ -47,17 +45,17 @@ cdef int64_t most_of(int64_t s, const int64_t* free) noexcept nogil:
     return most
 
 
-cdef void classify(
-    int64_t s, const int8_t* state, const uint8_t* unhealthy, const int64_t* free, int8_t* kind
-) noexcept nogil:
+cdef void classify(int64_t s, const int64_t* sums, const int64_t* free, int8_t* kind) noexcept nogil:
     cdef int64_t i
+    cdef int8_t state
     for i in range(s):
+        state = state_of(sums[SHARED * s + i], sums[EXCLUSIVE * s + i])
         if free[i] == 0:
             kind[i] = FULL
-        elif state[i] == SHARED:
-            kind[i] = SICK if unhealthy[i] else HEALTHY
+        elif state == SHARED:
+            kind[i] = SICK if sums[UNHEALTHY_ROW * s + i] > 0 else HEALTHY
         else:
-            kind[i] = OPEN if state[i] == IDLE else CLOSED
+            kind[i] = OPEN if state == IDLE else CLOSED
 
 
 cdef int64_t sort_by_free(
@@ -208,9 +206,7 @@ cdef int64_t place(
 
 
 def place_new(
-    const int8_t[::1] state not None,
-    const uint8_t[::1] unhealthy not None,
-    const int64_t[::1] foundation not None,
+    const int64_t[:, ::1] sums not None,
     const int64_t[::1] free not None,
     int64_t job,
     int64_t n_pods,
@@ -231,9 +227,9 @@ def place_new(
     if s == 0:
         return switch_array, taken_array, rule_array, missing
     with nogil:
-        classify(s, &state[0], &unhealthy[0], &free[0], &kind[0])
+        classify(s, &sums[0, 0], &free[0], &kind[0])
         found = place(
-            s, &kind[0], &foundation[0], &free[0], most, job, n_pods, per_switch, max_shared, &bucket[0], &order[0],
+            s, &kind[0], &sums[FOUNDATION_ROW, 0], &free[0], most, job, n_pods, per_switch, max_shared, &bucket[0], &order[0],
             &switch[0], &taken[0], &rule[0], &missing,
         )
     return switch_array[:found], taken_array[:found], rule_array[:found], missing

@@ -11,11 +11,10 @@ from libc.string cimport memcpy
 import numpy as np
 
 from workbench._core.bits cimport popcount
+from workbench._core.switch_states cimport EXCLUSIVE, SHARED, UNHEALTHY_ROW, state_of
 
 # Parts of what a pod says (``workbench.kernels.switches``).
 cdef enum:
-    SHARED = 1
-    EXCLUSIVE = 2
     STATE = 3
     UNHEALTHY = 4
     HOLDS = 8
@@ -79,12 +78,8 @@ def join_votes(const int64_t[:, ::1] votes not None, int8_t[::1] state not None,
     cdef int64_t i
     with nogil:
         for i in range(state.shape[0]):
-            unhealthy[i] = False
-            if votes[1, i] > 0:
-                state[i] = SHARED
-                unhealthy[i] = votes[3, i] > 0
-            else:
-                state[i] = EXCLUSIVE if votes[2, i] > 0 else 0
+            state[i] = state_of(votes[SHARED, i], votes[EXCLUSIVE, i])
+            unhealthy[i] = state[i] == SHARED and votes[UNHEALTHY_ROW, i] > 0
 
 
 def first_free(

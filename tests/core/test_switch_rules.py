@@ -17,6 +17,8 @@ from workbench.kernels.switch_rules import (
     place_closest,
     place_new,
 )
+from workbench.kernels.switches import FOUNDATION as FOUNDATION_JOBS
+from workbench.kernels.switches import SUMS, UNHEALTHY
 
 CODES = {"idle": (0, False), "exclusive": (2, False), "shared/healthy": (1, False), "shared/unhealthy": (1, True)}
 KINDS = {"padding": PADDING, "foundation": FOUNDATION, "common": COMMON}
@@ -26,16 +28,13 @@ ROWS = st.lists(st.builds(Row, st.sampled_from(sorted(CODES)), st.integers(0, 7)
 
 
 def asked(rows: list[Row], job: int, n_pods: int, per_switch: int, max_shared: int) -> tuple[list, int]:
-    switch, taken, rule, missing = place_new(
-        np.array([CODES[row.state][0] for row in rows], dtype=np.int8),
-        np.array([CODES[row.state][1] for row in rows], dtype=np.bool_),
-        np.array([not row.common_only for row in rows], dtype=np.int64),
-        np.array([row.free for row in rows], dtype=np.int64),
-        job,
-        n_pods,
-        per_switch,
-        max_shared,
-    )
+    sums = np.zeros((SUMS, len(rows)), dtype=np.int64)
+    for i, row in enumerate(rows):
+        state, sums[UNHEALTHY, i] = CODES[row.state]
+        sums[state, i] = 1
+        sums[FOUNDATION_JOBS, i] = not row.common_only
+    free = np.array([row.free for row in rows], dtype=np.int64)
+    switch, taken, rule, missing = place_new(sums, free, job, n_pods, per_switch, max_shared)
     return list(zip(switch.tolist(), taken.tolist(), rule.tolist(), strict=True)), missing
 
 

@@ -5,13 +5,12 @@ import pytest
 
 from workbench.errors import InputError
 from workbench.kernels.switch_rules import COMMON, place_closest, place_new
+from workbench.kernels.switches import SUMS
 
 
 def new(**other):
     given = {
-        "state": np.zeros(2, dtype=np.int8),
-        "unhealthy": np.zeros(2, dtype=np.bool_),
-        "foundation": np.zeros(2, dtype=np.int64),
+        "sums": np.zeros((SUMS, 2), dtype=np.int64),
         "free": np.array([4, 4]),
     } | other
     return place_new(*given.values(), COMMON, 4, 4, 2)
@@ -26,8 +25,7 @@ def test_read_only_input_is_taken_and_results_are_fresh():
 
 
 def test_without_switches_every_pod_is_missing():
-    none = {"state": np.int8, "unhealthy": np.bool_, "foundation": np.int64, "free": np.int64}
-    *found, missing = new(**{name: np.zeros(0, dtype=dtype) for name, dtype in none.items()})
+    *found, missing = new(sums=np.zeros((SUMS, 0), dtype=np.int64), free=np.zeros(0, dtype=np.int64))
     assert ([len(each) for each in found], missing) == ([0, 0, 0], 4)
     assert len(place_closest(np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.int64), 1, 2)[0]) == 0
 
@@ -35,9 +33,10 @@ def test_without_switches_every_pod_is_missing():
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        pytest.param({"state": [0, 0]}, "not a numpy array", id="a list"),
-        pytest.param({"unhealthy": np.zeros(2, dtype=np.uint8)}, "wrong dtype", id="bytes"),
-        pytest.param({"foundation": np.zeros(3, dtype=np.int64)}, "wrong length", id="too many"),
+        pytest.param({"free": [4, 4]}, "not a numpy array", id="a list"),
+        pytest.param({"free": np.ones(2)}, "wrong dtype", id="floats"),
+        pytest.param({"sums": np.zeros((4, 2), dtype=np.int64)}, "wrong length", id="four sums"),
+        pytest.param({"sums": np.zeros((SUMS, 3), dtype=np.int64)}, "wrong number of columns", id="more switches"),
         pytest.param({"free": np.array([4, -1])}, "negative", id="fewer than none"),
     ],
 )

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from workbench._core import switch_rules as kernel
 from workbench.errors import InputError
 from workbench.kernels.checks import as_array, check_length
+from workbench.kernels.switches import SUMS
 
 __all__ = [
     "CLOSEST",
@@ -29,9 +30,7 @@ ONE, WHOLE, CLOSEST, OPENED, FALL_BACK = 0, 1, 2, 3, 4
 
 
 def place_new(
-    state: NDArray[np.int8],
-    unhealthy: NDArray[np.bool_],
-    foundation: NDArray[np.int64],
+    sums: NDArray[np.int64],
     free: NDArray[np.int64],
     job: int,
     n_pods: int,
@@ -53,12 +52,8 @@ def place_new(
 
     Parameters
     ----------
-    state : ndarray of shape (s,), int8
-        0 idle, 1 shared, 2 exclusive.
-    unhealthy : ndarray of shape (s,), bool
-        Looked at where a switch is shared.
-    foundation : ndarray of shape (s,), int64
-        Foundation-model jobs with pods both under the switch and elsewhere.
+    sums : ndarray of shape (7, s), int64
+        Sums over running pods and jobs, as `switches.add_jobs` makes them.
     free : ndarray of shape (s,), int64
         Free nodes.
     job : {PADDING, FOUNDATION, COMMON}
@@ -88,13 +83,11 @@ def place_new(
     free nodes of a switch.
     """
     free = as_array("free", free, np.int64, 1)
-    s = free.shape[0]
-    state = as_array("state", state, np.int8, 1)
-    unhealthy = as_array("unhealthy", unhealthy, np.bool_, 1)
-    foundation = as_array("foundation", foundation, np.int64, 1)
-    for name, array in (("state", state), ("unhealthy", unhealthy), ("foundation", foundation)):
-        check_length(name, array, s)
-    answer = kernel.place_new(state, unhealthy.view(np.uint8), foundation, free, job, n_pods, per_switch, max_shared)
+    sums = as_array("sums", sums, np.int64, 2)
+    check_length("sums", sums, SUMS)
+    if sums.shape[1] != free.shape[0]:
+        raise InputError("wrong number of columns", source="sums", got=str(sums.shape[1]), expected=str(free.shape[0]))
+    answer = kernel.place_new(sums, free, job, n_pods, per_switch, max_shared)
     if answer[3] < 0:
         raise InputError("a negative number of free nodes", source="free")
     return answer

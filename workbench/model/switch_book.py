@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.switches import CROSSING, FOUNDATION, HOLDS, SAYS_UNHEALTHY, SUMS, UNCOMMON, UNHEALTHY, add_jobs
+from workbench.kernels.switches import CROSSING, HOLDS, SAYS_UNHEALTHY, SUMS, UNCOMMON, UNHEALTHY, add_jobs
 from workbench.model.switches import (
     EXCLUSIVE,
     IDLE,
@@ -162,6 +162,8 @@ class SwitchBook:
     ----------
     holders : ndarray of shape (n,), int32
         Pods of jobs with switch affinity on each node; they have the node to themselves.
+    sums : ndarray of shape (7, s), int64
+        As in `add_jobs`; read only.
     """
 
     def __init__(self, table: SwitchTable, running: RunningPods) -> None:
@@ -169,8 +171,8 @@ class SwitchBook:
         self._running = running
         self._jobs: dict[str, JobPods | None] = {}
         # The rows of `add_jobs`. A preset state speaks like one more pod, which never ends.
-        self._sums = np.zeros((SUMS, table.n_switches), dtype=np.int64)
-        self._sums[:_VOTES] = table.preset.votes()
+        self.sums = np.zeros((SUMS, table.n_switches), dtype=np.int64)
+        self.sums[:_VOTES] = table.preset.votes()
         self.holders: Ints = np.zeros(table.n_nodes, dtype=np.int32)
         self._add(1, running.start, running.counts, running)
 
@@ -178,30 +180,24 @@ class SwitchBook:
         """A book of its own that starts as this one is now."""
         other = object.__new__(SwitchBook)
         other.table, other._running, other._jobs = self.table, self._running, dict(self._jobs)
-        other._sums, other.holders = self._sums.copy(), self.holders.copy()
+        other.sums, other.holders = self.sums.copy(), self.holders.copy()
         return other
-
-    @property
-    def foundation(self) -> Longs:
-        """Large-model jobs with pods both under each switch and elsewhere."""
-        jobs: Longs = self._sums[FOUNDATION]
-        return jobs
 
     @property
     def crossing(self) -> Longs:
         """Running jobs with pods both under each switch and elsewhere."""
-        jobs: Longs = self._sums[CROSSING]
+        jobs: Longs = self.sums[CROSSING]
         return jobs
 
     @property
     def uncommon(self) -> Longs:
         """Running jobs with a pod under each switch that are no common jobs."""
-        jobs: Longs = self._sums[UNCOMMON]
+        jobs: Longs = self.sums[UNCOMMON]
         return jobs
 
     def states(self) -> SwitchStates:
         """The preset states joined with what the pods say."""
-        return SwitchStates.said(self._sums[:_VOTES])
+        return SwitchStates.said(self.sums[:_VOTES])
 
     def job(self, key: str) -> JobPods | None:
         """The pods of one job; None where it has none."""
@@ -231,4 +227,4 @@ class SwitchBook:
         return before
 
     def _add(self, sign: int, start: Longs, counts: Mask, pods: JobPods | RunningPods) -> None:
-        add_jobs(sign, start, counts, pods.node, pods.says, self.table.node_switch, self.holders, self._sums)
+        add_jobs(sign, start, counts, pods.node, pods.says, self.table.node_switch, self.holders, self.sums)

@@ -303,10 +303,9 @@ def _enters(entering: Mapping[str, Any], target: Mapping[str, Any]) -> bool:
 def _view(snapshot: ClusterSnapshot) -> Switches:
     book = snapshot.ledger().switches
     assert book is not None
-    found = book.states()
     free = ~snapshot.unschedulable
     counts = np.array([free[book.table.nodes_of(i)].sum() for i in range(book.table.n_switches)])
-    return Switches(book.table, free, found.state, found.unhealthy, book.foundation, counts)
+    return Switches(book.table, free, book.sums, counts)
 
 
 @everywhere("annotate", ("placement",), ("pod_annotations",))

@@ -239,7 +239,7 @@ class GpuQuestions:
         """The answer where every node is dealt by index; None elsewhere."""
         if not self.policy.lowest_unknown or self.ledger.snapshot.matrices:
             return None
-        if not any([role.n_gpus for role in gang.roles]):
+        if not any(role.n_gpus for role in gang.roles):
             return Dealt(None)
         n_gpus = np.array([role.n_gpus for role in gang.roles], dtype=np.int64)
         words, n_nodes = lowest_gpus(node, gang.role_of_pod, n_gpus, self.ledger.gpu_free)

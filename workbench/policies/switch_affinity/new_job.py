@@ -48,9 +48,7 @@ def place_new_job(switches: Switches, kind: JobKind, n_pods: int, max_shared: in
         Most shared switches that the job may use, 1 or 2; the fall-back apart.
     """
     switch, taken, rule, missing = place_new(
-        switches.state,
-        switches.unhealthy,
-        switches.foundation,
+        switches.sums,
         switches.free,
         _KIND[kind],
         n_pods,

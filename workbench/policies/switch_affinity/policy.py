@@ -191,9 +191,8 @@ def _look(request: Request, table: SwitchTable, book: SwitchBook) -> Switches:
         table.node_switch,
         table.n_switches,
     )
-    states = book.states()
     steps: list[str] | None = None if request.recorder is None else []
-    return Switches(table, free, states.state, states.unhealthy, book.foundation, counts, steps)
+    return Switches(table, free, book.sums, counts, steps)
 
 
 def _lacking(request: Request, switches: Switches, book: SwitchBook) -> tuple[Reason, ...]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import domain_counts
-from workbench.model.switches import IDLE, SHARED, SwitchTable, state_name
+from workbench.kernels.switches import UNHEALTHY
+from workbench.model.switches import IDLE, SHARED, SwitchStates, SwitchTable, state_name
 
 __all__ = ["NoPlan", "Plan", "Switches"]
 
@@ -71,10 +73,8 @@ class Switches:
     table : SwitchTable
     free_node : ndarray of shape (n,), bool
         Nodes that every pod of the job could have.
-    state : ndarray of shape (s,), int8
-    unhealthy : ndarray of shape (s,), bool
-    foundation : ndarray of shape (s,), int64
-        Foundation-model jobs with pods both under the switch and elsewhere.
+    sums : ndarray of shape (7, s), int64
+        What running pods and jobs say of each (`SwitchBook.sums`).
     free : ndarray of shape (s,), int64
         Free nodes of each switch.
     steps : list of str, optional
@@ -83,11 +83,23 @@ class Switches:
 
     table: SwitchTable
     free_node: Mask
-    state: Bytes
-    unhealthy: Mask
-    foundation: Longs
+    sums: Longs
     free: Longs
     steps: list[str] | None = None
+
+    @cached_property
+    def _states(self) -> SwitchStates:
+        return SwitchStates.said(self.sums[: UNHEALTHY + 1])
+
+    @property
+    def state(self) -> Bytes:
+        """State of every switch: int8 of shape (s,)."""
+        return self._states.state
+
+    @property
+    def unhealthy(self) -> Mask:
+        """Unhealthy shared switches."""
+        return self._states.unhealthy
 
     def without(self, nodes: Ints) -> Switches:
         """The same switches when these nodes are not free."""

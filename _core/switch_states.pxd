@@ -1,0 +1,18 @@
+"""The state of a switch by how many pods say each; what the codes and rows of the sums mean (``kernels.switches``)."""
+
+from libc.stdint cimport int8_t, int64_t
+
+cdef enum:
+    IDLE = 0
+    SHARED = 1
+    EXCLUSIVE = 2
+    # Rows of the sums after those of the states.
+    UNHEALTHY_ROW = 3
+    FOUNDATION_ROW = 4
+
+
+cdef inline int8_t state_of(int64_t say_shared, int64_t say_exclusive) noexcept nogil:
+    """Shared over exclusive over idle."""
+    if say_shared > 0:
+        return SHARED
+    return EXCLUSIVE if say_exclusive > 0 else IDLE
