@@ -6,14 +6,17 @@ import json
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import patch
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.hand_made import document_tree, gang_of, placement_of
 from tests.model.fabric import snapshot_on, three_level_tree
 from workbench.model.gang import Gang, Role
-from workbench.model.placement import GPU_ANNOTATION, NearestMiss, Placement, Reason, Refusal
+from workbench.model.placement import GPU_ANNOTATION, NearestMiss, Placement, Reason, Refusal, gpu_annotation
 from workbench.model.snapshot import gpu_words
 
 SNAPSHOT = snapshot_on(three_level_tree())
@@ -68,6 +71,49 @@ def test_a_pod_shows_its_gpus_and_the_annotations_it_will_have():
     assert repr(pod).startswith("PlacedPod(name='train-worker-0', node='node2', gpus=(0, 1, 2), container_gpus=((0,), ")
     assert "'hccl/rankIndex': '7'" in repr(pod)
     assert pickle.loads(pickle.dumps(pod)) == pod
+
+
+@given(st.data())
+def test_every_pod_is_what_its_own_numbers_say(data: st.DataObject) -> None:
+    counts = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=2))
+    n = sum(counts)
+
+    def each(values: st.SearchStrategy[int]) -> list[int]:
+        return data.draw(st.lists(values, min_size=n, max_size=n))
+
+    node, group, rank = each(st.integers(-1, 2)), each(st.integers(-1, 1)), each(st.integers(0, 9))
+    marks, seen = each(st.sampled_from((0, 1, 6, 1 << 70))), each(st.sampled_from((7, 1 << 70)))
+    masks = [mask if at >= 0 else 0 for mask, at in zip(marks, node, strict=True)]
+    with_gpus, with_seen, with_group, with_rank = (data.draw(st.booleans()) for _ in range(4))
+    roles = tuple(Role(f"r{i}", count, {"cpu": 1}, first_index=i) for i, count in enumerate(counts))
+    placement = Placement(
+        Gang("default", "train", roles, 0),
+        SNAPSHOT.topology,
+        "test",
+        {},
+        np.array(node, dtype=np.int32),
+        gpu_words(masks, 2) if with_gpus else None,
+        visible_words=gpu_words(seen, 2) if with_seen else None,
+        rank=np.array(rank, dtype=np.int32) if with_rank else None,
+        annotations=({"a": "0"}, {"b": "1"}),
+        annotation_group=np.array(group, dtype=np.int32) if with_group else None,
+    )
+    placed = [i for i in range(n) if node[i] >= 0]
+    # Of many pods neighbours are compared first.
+    with patch("workbench.model.placement._MANY", data.draw(st.sampled_from((2, 256)))):
+        pods = list(placement.pods())
+    assert pods == [placement.pod(i) for i in placed]
+    for pod, i in zip(pods, placed, strict=True):
+        together = sum(
+            1 << bit for bit in range(71) if any(m >> bit & 1 for m, at in zip(masks, node) if at == node[i])
+        )
+        gpus = tuple(bit for bit in range(71) if masks[i] >> bit & 1) if with_gpus else ()
+        visible = tuple(bit for bit in range(71) if (seen[i] if with_seen else together) >> bit & 1)
+        expected = dict(placement.annotations[group[i]]) if with_group and group[i] >= 0 else {}
+        expected |= {"hccl/rankIndex": str(rank[i])} if with_rank else {}
+        expected |= {GPU_ANNOTATION: gpu_annotation((gpus,), visible)} if gpus else {}
+        assert (pod.name, pod.node) == (placement.gang.pod(i).name, SNAPSHOT.topology.node_names[node[i]])
+        assert (pod.gpus, pod.rank, pod.annotations) == (gpus, rank[i] if with_rank else i, expected)
 
 
 def test_a_snapshot_with_a_placement_and_without_its_gang_is_the_first_snapshot():

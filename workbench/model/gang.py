@@ -390,7 +390,8 @@ class Gang:
         if role.pod_names:
             return [role.pod_names[i] for i in offsets]
         before, first = f"{self.name}-{role.name}-", role.first_index
-        return [f"{before}{first + i}" for i in offsets]
+        indices = [first + i for i in offsets] if first else offsets
+        return [f"{before}{index}" for index in indices]
 
     def pods(self) -> Iterator[PodRef]:
         """Every pending pod, in order."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
+from itertools import chain, repeat
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ from workbench.model.switches import RANK_ANNOTATION
 from workbench.model.topology import Topology
 
 __all__ = ["Decision", "NearestMiss", "PlacedPod", "Placement", "Reason", "Refusal", "Unplaced", "Why", "words_to_mask"]
+
+Words = npt.NDArray[np.uint64]
 
 #: Written on each pod by the Koordinator proposal's Reserve step.
 GPU_ANNOTATION = "topology.scheduling.koordinator.sh/gpu"
@@ -254,19 +257,45 @@ class Placement(Displayed):
         return [together[node] for node in nodes]
 
     def _made(self, positions: npt.NDArray[np.intp]) -> list[PlacedPod]:
-        n, at = len(self.node), positions.tolist()
+        nodes = _picked(self.topology.node_names, self.node[positions].tolist())
+        ranks = positions.tolist() if self.rank is None else self.rank[positions].tolist()
+        rows = zip(self.gang.pod_names(positions), nodes, ranks, self._alikes(positions), strict=True)
+        # What `_make` does, without a call in Python for each of thousands.
+        return list(map(tuple.__new__, repeat(PlacedPod), rows))
+
+    def _alikes(self, positions: npt.NDArray[np.intp]) -> Iterator[_Alike]:
+        """What each of some pods shares with others."""
+        n = len(self.node)
         masks = [0] * n if self.gpu_words is None else _masks_of(self.gpu_words)
         groups = [-1] * n if self.annotation_group is None else self.annotation_group.tolist()
-        looks = list(zip(self.gang.role_of_pod.tolist(), masks, self._visible(masks), groups, strict=True))
-        if len(at) < n:
-            looks = [looks[i] for i in at]
+        visible, roles = self._visible(masks), self.gang.role_of_pod.tolist()
+        # Of many pods on nodes of their own most look like the one before, as a rule.
+        first = self._changes(positions) if visible is masks and len(positions) >= _MANY else positions
+        if 2 * len(first) > len(positions):
+            first = positions
+        if len(first) == n:
+            looks = list(zip(roles, masks, visible, groups, strict=True))
+        else:
+            looks = [(roles[i], masks[i], visible[i], groups[i]) for i in first.tolist()]
         known = {look: self._alike(*look) for look in set(looks)}
         alike = map(known.__getitem__, looks)
-        nodes = map(self.topology.node_names.__getitem__, self.node[positions].tolist())
-        ranks = at if self.rank is None else self.rank[positions].tolist()
-        rows = zip(self.gang.pod_names(positions), nodes, ranks, alike, strict=True)
-        # What `_make` does, without a call in Python for each of thousands.
-        return list(map(partial(tuple.__new__, PlacedPod), rows))
+        if len(first) == len(positions):
+            return alike
+        times = np.diff(positions.searchsorted(first), append=len(positions))
+        return chain.from_iterable(map(repeat, alike, times.tolist()))
+
+    def _changes(self, positions: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """Those of some pods that differ from the one before in role, GPUs or annotations, and the first."""
+        differs = np.zeros(len(positions), dtype=np.bool_)
+        differs[:1] = True
+        for of_pod in (self.gang.role_of_pod, self.annotation_group):
+            if of_pod is not None:
+                mine = of_pod[positions]
+                differs[1:] |= mine[1:] != mine[:-1]
+        if self.gpu_words is not None:
+            words = self.gpu_words[positions]
+            differs[1:] |= (words[1:] != words[:-1]).any(axis=1)
+        return positions[differs]
 
     def _alike(self, role: int, mask: int, visible: int, group: int) -> _Alike:
         written = dict(self.annotations[group]) if group >= 0 else {}
@@ -277,6 +306,11 @@ class Placement(Displayed):
         if gpus:
             written[GPU_ANNOTATION] = gpu_annotation(dealt, indices_of(visible))
         return _Alike(gpus, dealt, written)
+
+
+def _picked(names: Sequence[str], at: list[int]) -> Sequence[str]:
+    """Some of many names, in one call; of one, such a call would not answer a sequence."""
+    return itemgetter(*at)(names) if len(at) > 1 else [names[i] for i in at]
 
 
 def _masks_of(words: npt.NDArray[np.uint64]) -> list[int]:
