@@ -124,6 +124,43 @@ def is_sound(value, int itemsize, tuple shape not None, low, high):
         PyBuffer_Release(&view)
 
 
+def are_arrays(bytes kinds not None, *values):
+    """Whether values are C-contiguous arrays of some kinds.
+
+    Parameters
+    ----------
+    kinds : bytes
+        Two characters for each value: of the dtype, as the struct module names it (``i`` int32, ``q`` int64 ...), and
+        the number of dimensions.
+    values : object
+    """
+    cdef Py_buffer view
+    cdef Py_ssize_t i
+    cdef const char* kind = kinds
+    cdef char form
+    cdef bint same
+    if len(kinds) != 2 * len(values):
+        raise ValueError("two characters for each value expected")
+    for i in range(len(values)):
+        if type(values[i]) is not ndarray:
+            return False
+        try:
+            PyObject_GetBuffer(values[i], &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+        except (ValueError, BufferError):
+            return False
+        form = view.format[0]
+        # What a long is, differs between platforms.
+        if form == c"l":
+            form = c"q" if view.itemsize == 8 else c"i"
+        elif form == c"L":
+            form = c"Q" if view.itemsize == 8 else c"I"
+        same = form == kind[2 * i] and view.ndim == kind[2 * i + 1] - c"0"
+        PyBuffer_Release(&view)
+        if not same:
+            return False
+    return True
+
+
 def is_offsets(const int64_t[::1] start not None, int64_t end):
     """Whether numbers ascend (two may be equal) from 0 to ``end``."""
     cdef int64_t i, n = start.shape[0]

@@ -96,3 +96,26 @@ def test_everything_else_is_not_sound(dtype: type) -> None:
     ]
     for other in others:
         assert not ranges.is_sound(other, size, (-1, -1), 0, 9)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "dtype"),
+    [(b"i2", np.int32), (b"q2", np.int64), (b"b2", np.int8), (b"B2", np.uint8), (b"Q2", np.uint64), (b"?2", np.bool_)],
+)
+def test_arrays_are_of_a_kind_by_dtype_dimensions_and_order(kinds: bytes, dtype: type) -> None:
+    array = np.zeros((2, 3), dtype=dtype)
+    array.flags.writeable = False
+    assert ranges.are_arrays(kinds, array)
+    assert ranges.are_arrays(kinds, array[:0])
+    assert ranges.are_arrays(kinds + b"d1", array, np.zeros(2))
+    others = [np.zeros((2, 3), dtype=other) for other in (np.int16, np.float64, np.uint32, ">i4", ">i8", "S1")]
+    for other in [array[0], array.T, array[:, ::2], array.tolist(), None, *others]:
+        assert not ranges.are_arrays(kinds, other)
+        assert not ranges.are_arrays(b"d1" + kinds, np.zeros(2), other)
+
+
+def test_each_array_has_its_kind() -> None:
+    with pytest.raises(ValueError, match="two characters"):
+        ranges.are_arrays(b"q1", np.zeros(1), np.zeros(1))
+    with pytest.raises(TypeError):
+        ranges.are_arrays("q1", np.zeros(1, dtype=np.int64))

@@ -1,6 +1,7 @@
 """Checks that every kernel face repeats: dtype, number of dimensions, length, range.
 
-A face refuses instead of converting: a silent copy of a wrong dtype hides a mistake and costs time.
+A face refuses instead of converting: a silent copy of a wrong dtype hides a mistake and costs time. One that is called
+for every placement asks `are_arrays` about all its arguments first, and looks at each only where the answer is no.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from workbench._core.ranges import first_outside, is_sound
+from workbench._core.ranges import are_arrays, first_outside, is_sound
 from workbench.errors import InputError
 
-__all__ = ["as_array", "check_length", "check_number", "check_range", "checked"]
+__all__ = ["are_arrays", "as_array", "check_length", "check_number", "check_range", "checked"]
 
 
 def as_array(name: str, value: object, dtype: DTypeLike, ndim: int) -> NDArray[Any]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from workbench._core import ledger as kernel
 from workbench.errors import InputError
-from workbench.kernels.checks import as_array, check_length, checked
+from workbench.kernels.checks import are_arrays, as_array, check_length, checked
 from workbench.kernels.domains import MAX_QUANTITY
 
 __all__ = ["add_pods", "lowest_gpus", "whole_nodes"]
@@ -43,12 +43,15 @@ def add_pods(
     InputError
         Wrong dtype or shape, a node out of range; nothing is changed then.
     """
-    nodes = as_array("nodes", nodes, np.int32, 1)
-    rows = as_array("rows", rows, np.int64, 2)
-    for name, array, dtype in (("used", used, np.int64), ("idle", idle, np.int64), ("gpu_free", gpu_free, np.uint64)):
-        if as_array(name, array, dtype, 2) is not array:
-            raise InputError("not C-contiguous, and is to be changed", source=name)
-        check_length(name, array, used.shape[0])
+    if not are_arrays(b"i1q2q2q2Q2", nodes, rows, used, idle, gpu_free):
+        nodes = as_array("nodes", nodes, np.int32, 1)
+        rows = as_array("rows", rows, np.int64, 2)
+        changed = (("used", used, np.int64), ("idle", idle, np.int64), ("gpu_free", gpu_free, np.uint64))
+        for name, array, dtype in changed:
+            if as_array(name, array, dtype, 2) is not array:
+                raise InputError("not C-contiguous, and is to be changed", source=name)
+    check_length("idle", idle, used.shape[0])
+    check_length("gpu_free", gpu_free, used.shape[0])
     if rows.shape[0] != 1:
         check_length("rows", rows, nodes.shape[0])
     if words is not None:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from workbench._core import switch_rules as kernel
 from workbench.errors import InputError
-from workbench.kernels.checks import as_array, check_length
+from workbench.kernels.checks import are_arrays, as_array, check_length
 from workbench.kernels.switches import SUMS
 
 __all__ = [
@@ -82,8 +82,9 @@ def place_new(
     Source: switch affinity document and MindCluster documents (reference/switch-affinity.md 5). Cost: O(s) and the most
     free nodes of a switch.
     """
-    free = as_array("free", free, np.int64, 1)
-    sums = as_array("sums", sums, np.int64, 2)
+    if not are_arrays(b"q1q2", free, sums):
+        free = as_array("free", free, np.int64, 1)
+        sums = as_array("sums", sums, np.int64, 2)
     check_length("sums", sums, SUMS)
     if sums.shape[1] != free.shape[0]:
         raise InputError("wrong number of columns", source="sums", got=str(sums.shape[1]), expected=str(free.shape[0]))

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from workbench._core import switches as kernel
 from workbench.errors import InputError
-from workbench.kernels.checks import as_array, check_length
+from workbench.kernels.checks import are_arrays, as_array, check_length
 
 __all__ = [
     "CROSSING",
@@ -70,12 +70,13 @@ def free_under_switches(
     InputError
         Wrong dtype or shape, a node that nobody holds under a switch that there is not.
     """
-    idle = as_array("idle", idle, np.int64, 2)
-    holders = as_array("holders", holders, np.int32, 1)
-    request = as_array("request", request, np.int64, 1)
-    feasible = as_array("feasible", feasible, np.uint8, 1)
-    gpu_free = as_array("gpu_free", gpu_free, np.uint64, 2)
-    node_switch = as_array("node_switch", node_switch, np.int32, 1)
+    if not are_arrays(b"q2i1q1B1Q2i1", idle, holders, request, feasible, gpu_free, node_switch):
+        idle = as_array("idle", idle, np.int64, 2)
+        holders = as_array("holders", holders, np.int32, 1)
+        request = as_array("request", request, np.int64, 1)
+        feasible = as_array("feasible", feasible, np.uint8, 1)
+        gpu_free = as_array("gpu_free", gpu_free, np.uint64, 2)
+        node_switch = as_array("node_switch", node_switch, np.int32, 1)
     n = idle.shape[0]
     for name, array in (("holders", holders), ("feasible", feasible), ("gpu_free", gpu_free)):
         check_length(name, array, n)
@@ -158,15 +159,16 @@ def first_free(
     InputError
         Wrong dtype or shape, a number out of range, a switch with fewer free nodes than wanted.
     """
-    chosen = as_array("chosen", chosen, np.int64, 1)
-    wanted = as_array("wanted", wanted, np.int64, 1)
-    says = as_array("says", says, np.int8, 1)
+    if not are_arrays(b"q1q1b1?1q1i1q1", chosen, wanted, says, free, start, nodes, by_position):
+        chosen = as_array("chosen", chosen, np.int64, 1)
+        wanted = as_array("wanted", wanted, np.int64, 1)
+        says = as_array("says", says, np.int8, 1)
+        free = as_array("free", free, np.bool_, 1)
+        start = as_array("start", start, np.int64, 1)
+        nodes = as_array("nodes", nodes, np.int32, 1)
+        by_position = as_array("by_position", by_position, np.int64, 1)
     check_length("wanted", wanted, chosen.shape[0])
     check_length("says", says, chosen.shape[0])
-    free = as_array("free", free, np.bool_, 1)
-    start = as_array("start", start, np.int64, 1)
-    nodes = as_array("nodes", nodes, np.int32, 1)
-    by_position = as_array("by_position", by_position, np.int64, 1)
     check_length("by_position", by_position, nodes.shape[0])
     done, node, group, head = kernel.first_free(chosen, wanted, says, free.view(np.uint8), start, nodes, by_position)
     if done < len(chosen):
@@ -211,17 +213,18 @@ def add_jobs(
     InputError
         Wrong dtype or shape, no CSR offsets, a number out of range; nothing is changed then.
     """
-    start = as_array("start", start, np.int64, 1)
+    if not are_arrays(b"q1?2i1b1i1i1q2", start, counts, node, says, node_switch, holders, sums):
+        start = as_array("start", start, np.int64, 1)
+        counts = as_array("counts", counts, np.bool_, 2)
+        node = as_array("node", node, np.int32, 1)
+        says = as_array("says", says, np.int8, 1)
+        node_switch = as_array("node_switch", node_switch, np.int32, 1)
+        if as_array("holders", holders, np.int32, 1) is not holders or as_array("sums", sums, np.int64, 2) is not sums:
+            raise InputError("not C-contiguous, and are to be changed", source="holders, sums")
     if start.shape[0] == 0:
         raise InputError("empty", source="start", expected="j + 1 entries")
-    counts = as_array("counts", counts, np.bool_, 2)
     check_length("counts", counts, start.shape[0] - 1)
-    node = as_array("node", node, np.int32, 1)
-    says = as_array("says", says, np.int8, 1)
     check_length("says", says, node.shape[0])
-    node_switch = as_array("node_switch", node_switch, np.int32, 1)
-    if as_array("holders", holders, np.int32, 1) is not holders or as_array("sums", sums, np.int64, 2) is not sums:
-        raise InputError("not C-contiguous, and are to be changed", source="holders, sums")
     check_length("holders", holders, node_switch.shape[0])
     check_length("sums", sums, SUMS)
     if counts.shape[1] != 4:

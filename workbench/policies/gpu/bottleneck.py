@@ -92,13 +92,13 @@ class GpuBottleneck(GpuPolicy):
         return matrix.solver(self._symmetric, True).choose_many(free, n_gpus)
 
     def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[str]:
-        blind = sum(nodes for gpus, _, nodes in questions if gpus.matrix is None)
-        known = sum(nodes for gpus, _, nodes in questions if gpus.matrix is not None)
-        undealt = sum(
-            nodes
-            for gpus, requests, nodes in questions
-            if gpus.matrix is not None and len(gpus.matrix) > MAX_SPLIT_DEVICES and len(requests) > 2
-        )
+        blind = known = undealt = 0
+        for gpus, requests, nodes in questions:
+            if gpus.matrix is None:
+                blind += nodes
+            else:
+                known += nodes
+                undealt += nodes * (len(gpus.matrix) > MAX_SPLIT_DEVICES and len(requests) > 2)
         found = []
         if blind and (known or self._required):
             found.append(
