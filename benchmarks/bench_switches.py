@@ -1,4 +1,5 @@
-"""What placing pods under switches is made of: the ``switches`` and ``ledger`` kernels beside numpy.
+"""What placing pods under switches is made of: the ``switches`` and ``ledger`` kernels beside numpy, the rules beside
+their plain twin.
 
 A busy cluster, 25 nodes under each switch, half of the nodes taken by jobs of neighbouring nodes; a job of a fifth of
 the nodes.
@@ -11,8 +12,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from measure import microseconds, row
 
+from tests.reference.switch_affinity import Row, place
 from workbench.kernels import ledger
-from workbench.kernels.switches import HOLDS, SUMS, add_jobs, first_free, free_under_switches
+from workbench.kernels.switch_rules import COMMON, place_new
+from workbench.kernels.switches import HOLDS, SUMS, UNHEALTHY, add_jobs, first_free, free_under_switches
 
 SIZES = (1_000, 10_000, 100_000)
 PER_SWITCH = 25
@@ -28,6 +31,33 @@ def rows() -> Iterator[dict[str, object]]:
             size = f"{n:,} nodes under {n // PER_SWITCH:,} switches"
             baseline = float(np.percentile(microseconds(numpy, REPEATS), 50))
             yield row(f"switches, {part}", size, microseconds(ours, REPEATS), "numpy", baseline, None, "")
+        ours, plain = _rules(n // PER_SWITCH)
+        ours()
+        baseline = float(np.percentile(microseconds(plain, 10), 50))
+        yield row("switches, rules of a new job", size, microseconds(ours, REPEATS), "plain Python", baseline, None, "")
+
+
+def _rules(s: int) -> tuple[Callable[[], object], Callable[[], object]]:
+    """The kernel and its plain twin: a common job that fills every idle switch and ends under two shared ones."""
+    generator = np.random.default_rng(2)
+    state = np.zeros(s, dtype=np.int64)
+    state[: s // 4], state[s // 4 : s // 2], state[: s // 20] = 2, 1, 1
+    generator.shuffle(state)
+    free = generator.integers(1, PER_SWITCH + 1, s)
+    sums = np.zeros((SUMS, s), dtype=np.int64)
+    sums[state, np.arange(s)] = 1
+    # Of many shared switches the twin would weigh every pair for minutes.
+    sums[UNHEALTHY, np.flatnonzero(state == 1)[20:]] = 1
+    names = np.array(["idle", "shared/healthy", "exclusive"])[state].tolist()
+    sick = (sums[UNHEALTHY] > 0).tolist()
+    rows = [
+        Row("shared/unhealthy" if ill else name, n) for name, ill, n in zip(names, sick, free.tolist(), strict=True)
+    ]
+    n_pods = int(free[state == 0].sum()) + PER_SWITCH
+    return (
+        lambda: place_new(sums, free, COMMON, n_pods, PER_SWITCH, 2),
+        lambda: place(rows, "common", n_pods, PER_SWITCH, 2),
+    )
 
 
 def _parts(n: int) -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
