@@ -102,9 +102,8 @@ cdef class TwoLevel(ToldSearch):
         return is_ready(&self.job) and self.policies_short == 0
 
     cdef int64_t queue_key(self, int64_t i) noexcept nogil:
-        cdef bint now = is_ready(&self.subs[i].progress)
-        cdef bint first = self.is_first[i] and not now
-        return (<int64_t>(not first)) << 62 | <int64_t>self.subs[i].grade << 33 | (<int64_t>now) << 32 | self.subs[i].rank
+        cdef bint now = is_ready(&self.subs[i].progress), later = not self.is_first[i]
+        return (<int64_t>later) << 62 | <int64_t>self.subs[i].grade << 33 | (<int64_t>now) << 32 | self.subs[i].rank
 
     cdef void push(self, int64_t key) noexcept nogil:
         cdef int64_t i = self.n_heap
@@ -131,19 +130,7 @@ cdef class TwoLevel(ToldSearch):
 
     cdef void line_up(self) noexcept nogil:
         """The order of the sub-jobs at the beginning of an attempt; the same for all attempts of a turn."""
-        cdef int64_t i, p
-        cdef int32_t number
-        for p in range(self.n_policies):
-            i = self.wanted[p] - self.ready_of[p]
-            self.alive_of[p] = i if i > 0 else 0
-        for i in range(self.n_subs):
-            number = self.by_rank[i]
-            p = self.subs[number].policy
-            self.is_first[number] = False
-            if p >= 0 and self.alive_of[p] and self.subs[number].progress.rest:
-                if not is_ready(&self.subs[number].progress):
-                    self.is_first[number] = True
-                    self.alive_of[p] -= 1
+        cdef int64_t i
         self.n_queue = 0
         for i in range(self.n_subs):
             if self.subs[i].progress.rest:

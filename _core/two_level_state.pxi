@@ -250,6 +250,7 @@ cdef class JobState(DomainCounts):
                     for e in range(sub.progress.n):
                         if self.entries_settled[sub.first_entry + e].shape == run_shape[k]:
                             self.runs[k].entry = <int32_t>e
+        self.choose_first()
         kinds = self.find_kinds()
         self.kind_size = <int64_t*>grab(kinds * sizeof(int64_t))
         self.kind_failed = <int64_t*>grab(kinds * sizeof(int64_t))
@@ -296,6 +297,23 @@ cdef class JobState(DomainCounts):
                 self.counts[i].most = 0
                 for k in range(self.n_states):
                     self.counts[i].most = max(self.counts[i].most, self.fit_in_state(i, <int32_t>k))
+
+    cdef void choose_first(self) noexcept nogil:
+        """The sub-jobs that each policy needs before it has as many ready ones as it wants; they stay the first."""
+        cdef int64_t i, p
+        cdef int32_t number
+        for p in range(self.n_policies):
+            self.ready_of[p] = 0
+        for i in range(self.n_subs):
+            if self.settled[i].policy >= 0 and is_ready(&self.settled[i].progress):
+                self.ready_of[self.settled[i].policy] += 1
+        for i in range(self.n_subs):
+            number = self.by_rank[i]
+            p = self.settled[number].policy
+            self.is_first[number] = False
+            if p >= 0 and self.ready_of[p] < self.wanted[p] and not is_ready(&self.settled[number].progress):
+                self.is_first[number] = True
+                self.ready_of[p] += 1
 
     cdef bint alike(self, const Sub* a, const Sub* b) noexcept nogil:
         """Whether two sub-jobs agree in every number that the search reads, rank and policy apart."""

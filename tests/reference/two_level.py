@@ -110,6 +110,7 @@ class Search:
     placed: list[tuple[int, int, int]] = field(default_factory=list)
     fading: list[tuple[int, float]] | None = None  # by tier; of sub-jobs that are not scored
     chosen: int = NO_RECORD  # by the last turn
+    needed: set[int] = field(default_factory=set)  # ranks of the sub-jobs that come first, as before the first turn
     # of the attempt: sub-job, where it went, pods, what it looked at
     steps: list[tuple[int, int, int, list[tuple[int, bool, float]]]] = field(default_factory=list)
 
@@ -144,17 +145,16 @@ class Search:
                 return best[1]
         return None
 
-    def fill(self, domain: int) -> None:
-        needed: set[int] = set()
+    def __post_init__(self) -> None:
         for policy, wanted in enumerate(self.wanted):
             missing = wanted - sum(s.policy == policy and s.ask.ready() for s in self.subs)
-            waiting = [s for s in self.subs if s.policy == policy and not s.ask.ready() and any(s.ask.left)]
-            needed |= {s.rank for s in sorted(waiting, key=lambda s: s.rank)[: max(missing, 0)]}
+            waiting = [s.rank for s in self.subs if s.policy == policy and not s.ask.ready()]
+            self.needed |= set(sorted(waiting)[: max(missing, 0)])
 
-        def order(i: int) -> tuple[bool, bool, int]:
+    def fill(self, domain: int) -> None:
+        def order(i: int) -> tuple[bool, int, bool, int]:
             sub = self.subs[i]
-            ready = sub.ask.ready()
-            return (not (sub.rank in needed and not ready), sub.grade, ready, sub.rank)
+            return (sub.rank not in self.needed, sub.grade, sub.ask.ready(), sub.rank)
 
         while waiting := [i for i, sub in enumerate(self.subs) if any(sub.ask.left)]:
             number = min(waiting, key=order)

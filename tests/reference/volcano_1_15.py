@@ -399,22 +399,21 @@ def for_sub_job(cluster, job, number, start, w):
 
 
 def needed(job):
-    """Sub-jobs that must become ready so that enough of each policy are."""
+    """Sub-jobs that must become ready so that enough of each policy are, as the session finds them: they stay first."""
     found = set()
     for policy, wanted in job.gang.min_subgroups.items():
         mine = [i for i, s in enumerate(job.subs) if s.policy == policy]
         missing = wanted - sum(job.counted(job.subs[i]) >= job.subs[i].minimum for i in mine)
-        waiting = [i for i in mine if job.counted(job.subs[i]) < job.subs[i].minimum and job.subs[i].tasks]
-        found.update(sorted(waiting, key=lambda i: order(job, i, ()))[: max(missing, 0)])
+        waiting = [i for i in mine if job.counted(job.subs[i]) < job.subs[i].minimum]
+        found.update(sorted(waiting, key=lambda i: order(job, i))[: max(missing, 0)])
     return found
 
 
-def order(job, number, first):
+def order(job, number):
     sub = job.subs[number]
-    ready = job.sub_ready(sub)
-    plugins = {"gang": ready, "priority": -sub.priority}
+    plugins = {"gang": job.sub_ready(sub), "priority": -sub.priority}
     id_ = f"{job.gang.key}/{sub.name}" if sub.name else job.gang.key
-    return (not (number in first and not ready), *(plugins[p] for p in job.sub_order), sub.index, id_.encode())
+    return (*(plugins[p] for p in job.sub_order), sub.index, id_.encode())
 
 
 def for_job(cluster, job, w):
@@ -424,11 +423,10 @@ def for_job(cluster, job, w):
         solutions = {}
         for domain in domains:
             state = copy.deepcopy((cluster, job))
-            first = needed(job)
             waiting = [i for i, s in enumerate(job.subs) if s.tasks]
             done, score = False, 0.0
             while waiting:
-                number = min(waiting, key=lambda i: order(state[1], i, first))
+                number = min(waiting, key=lambda i: (i not in job.first, *order(state[1], i)))
                 waiting.remove(number)
                 found = for_sub_job(*state, number, domain, w)
                 if found is None:
@@ -475,6 +473,7 @@ def place(gang, snapshot, weights, sub_order=("priority", "gang")):
             cluster, job = trial
             job.subs[0].record = job.record = running
     else:
+        job.first = needed(job)
         while any(sub.tasks for sub in job.subs):
             state = for_job(cluster, job, weights)
             if state is None:

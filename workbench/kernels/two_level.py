@@ -169,10 +169,11 @@ class TwoLevel:
     Notes
     -----
     **A turn** tries every HyperNode of the job's gradients, tier by tier, and stops after the first tier with a
-    solution. In each the sub-jobs come one after another (those first that are needed for ``wanted``; then by grade;
-    ready ones last; then by rank) until the job is ready; each goes to the best HyperNode of its own closest tier that
-    has a solution, its pods to nodes as in `workbench.kernels.dry_runs.DryRuns`. A sub-job without a place is dropped.
-    The greatest sum of the sub-jobs' scores decides, each sum added up in the order of placement.
+    solution. In each the sub-jobs come one after another (those first that were needed for ``wanted`` before the first
+    turn; then by grade; ready ones last; then by rank) until the job is ready; each goes to the best HyperNode of its
+    own closest tier that has a solution, its pods to nodes as in `workbench.kernels.dry_runs.DryRuns`. A sub-job
+    without a place is dropped. The greatest sum of the sub-jobs' scores decides, each sum added up in the order of
+    placement.
 
     **Score of a HyperNode**: weighted mean of ``(used + request) / allocatable`` over the resources that are requested
     and have a weight; 0 where one overflows; where several of a tier share the greatest, each that the sub-job already
