@@ -5,6 +5,7 @@ from __future__ import annotations
 from workbench.formats.load import load
 from workbench.jobs.group_pods import SubGroups
 from workbench.objects.partition import SubGroupPolicy
+from workbench.objects.pod import Pod, read_pod
 
 POD = """
 apiVersion: v1
@@ -20,6 +21,10 @@ status: {{phase: {phase}}}
 """
 
 
+def pod(name: str, phase: str) -> Pod:
+    return read_pod({"metadata": {"name": name}, "spec": {"nodeName": "n0"}, "status": {"phase": phase}})
+
+
 def test_the_first_policy_that_takes_a_pod_has_it_and_one_without_keys_takes_none():
     groups = SubGroups(
         [
@@ -28,16 +33,29 @@ def test_the_first_policy_that_takes_a_pod_has_it_and_one_without_keys_takes_non
             SubGroupPolicy("b", match_label_keys=("l",)),
         ]
     )
-    groups.add({"k": "10", "l": "x"}, position=0)
-    groups.add({"k": "9"}, position=1)
-    groups.add({"l": "x"}, position=2)
-    groups.add({"k": "10"}, running="r")
-    groups.add({}, position=3)
+    groups.add_pending(0, {"k": "10", "l": "x"})
+    groups.add_pending(1, {"k": "9"})
+    groups.add_pending(2, {"l": "x"})
+    groups.add_started(pod("r", "Running"), {"k": "10"})
+    groups.add_pending(3, {})
     made = groups.make()
     assert [(g.name, g.pods, g.running, g.min_available) for g in made] == [
         ("a-9", (1,), (), 2),
         ("a-10", (0,), ("r",), 2),
         ("b-x", (2,), (), 1),
+    ]
+
+
+def test_pods_that_succeeded_lower_the_minimum_and_pods_that_failed_do_not():
+    groups = SubGroups([SubGroupPolicy("a", size=3, match_label_keys=("k",))])
+    groups.add_pending(0, {"k": "0"})
+    for name, phase in (("r", "Running"), ("s", "Succeeded"), ("f", "Failed")):
+        groups.add_started(pod(name, phase), {"k": "0"})
+    for name in "tuvw":
+        groups.add_started(pod(name, "Succeeded"), {"k": "1"})
+    assert [(g.name, g.pods, g.running, g.min_available) for g in groups.make()] == [
+        ("a-0", (0,), ("r",), 2),
+        ("a-1", (), (), 0),
     ]
 
 
@@ -91,8 +109,8 @@ spec:
     pods += [("d", "x: y", "", "Pending"), ("e", "rack: '0'", "n0", "Running"), ("f", "rack: '0'", "n0", "Succeeded")]
     text = group + "".join("---" + POD.format(name=n, labels=lab, node=node, phase=ph) for n, lab, node, ph in pods)
     (gang,) = load("-", stdin=text).gangs
-    assert [(g.name, [gang.pod(i).name for i in g.pods], g.running) for g in gang.sub_groups] == [
-        ("w-0", ["b"], ("e",)),
-        ("w-1", ["a", "c"], ()),
+    assert [(g.name, [gang.pod(i).name for i in g.pods], g.running, g.min_available) for g in gang.sub_groups] == [
+        ("w-0", ["b"], ("e",), 1),
+        ("w-1", ["a", "c"], (), 2),
     ]
     assert gang.sub_grouped

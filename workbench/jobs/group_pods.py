@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from workbench.jobs.sub_groups import match_index, match_values, sub_job_id
 from workbench.model.gang import SubGroup
 from workbench.objects.partition import SubGroupPolicy
+from workbench.objects.pod import Pod
 
 __all__ = ["SubGroups", "min_sub_groups"]
 
@@ -23,6 +24,7 @@ class _Members:
     values: tuple[str, ...]
     pods: list[int] = field(default_factory=list)
     running: list[str] = field(default_factory=list)
+    succeeded: int = 0
 
 
 class SubGroups:
@@ -38,19 +40,31 @@ class SubGroups:
         self._policies = policies
         self._found: dict[str, _Members] = {}
 
-    def add(self, labels: Mapping[str, str], *, position: int | None = None, running: str = "") -> None:
-        """Add a pending pod by its position in the gang, or a running one by its name."""
+    def add_started(self, pod: Pod, labels: Mapping[str, str]) -> None:
+        """Add a pod that is not pending: one that runs, or one that succeeded, which lowers the minimum."""
+        members = self._members(labels)
+        if members is None:
+            return
+        if pod.phase == "Succeeded":
+            members.succeeded += 1
+        elif pod.holds_resources and not pod.ending:
+            members.running.append(pod.metadata.name)
+
+    def add_pending(self, position: int, labels: Mapping[str, str]) -> None:
+        """Add a pending pod by its position in the gang."""
+        members = self._members(labels)
+        if members is not None:
+            members.pods.append(position)
+
+    def _members(self, labels: Mapping[str, str]) -> _Members | None:
+        """The sub-group of a pod with these labels; None where no policy takes it."""
         for policy in self._policies:
             values = match_values(policy, labels)
             if not values:
                 continue
             name = sub_job_id("", policy.name, values).removeprefix("/")
-            members = self._found.setdefault(name, _Members(policy, values))
-            if position is not None:
-                members.pods.append(position)
-            else:
-                members.running.append(running)
-            return
+            return self._found.setdefault(name, _Members(policy, values))
+        return None
 
     def make(self) -> tuple[SubGroup, ...]:
         """The sub-groups by policy, match index and name."""
@@ -60,7 +74,7 @@ class SubGroups:
                 name=name,
                 pods=tuple(members.pods),
                 constraint=members.policy.constraint,
-                min_available=members.policy.size,
+                min_available=max(members.policy.size - members.succeeded, 0),
                 policy=members.policy.name,
                 match_index=match_index(members.values),
                 running=tuple(sorted(members.running, key=str.encode)),

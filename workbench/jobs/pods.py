@@ -269,12 +269,11 @@ def _sub_groups(policies: Sequence[SubGroupPolicy], roles: Sequence[Role], pods:
     found = SubGroups(policies)
     labels = {pod.metadata.name: pod.metadata.labels for pod in pods}
     for pod in pods:
-        if pod.holds_resources and not pod.ending:
-            found.add(pod.metadata.labels, running=pod.metadata.name)
+        found.add_started(pod, pod.metadata.labels)
     position = 0
     for role in roles:
         for name in role.pod_names or ():
-            found.add(labels[name], position=position)
+            found.add_pending(position, labels[name])
             position += 1
     return found.make()
 

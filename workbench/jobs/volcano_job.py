@@ -85,11 +85,10 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
 def _sub_groups(
     job: Job, policies: Sequence[SubGroupPolicy], roles: Sequence[Role], started: Sequence[Pod]
 ) -> tuple[SubGroup, ...]:
-    """Pending pods get the label that the controller will write; running ones have it."""
+    """Pending pods get the label that the controller will write; started ones have it."""
     found = SubGroups(policies)
     for pod in started:
-        if pod.holds_resources and not pod.ending:
-            found.add({**pod.metadata.labels, ROLE_LABEL: role_of(pod)}, running=pod.metadata.name)
+        found.add_started(pod, {**pod.metadata.labels, ROLE_LABEL: role_of(pod)})
     position = 0
     for task, role in zip(job.tasks, roles, strict=True):
         size = task.partition.partition_size if task.partition else 0
@@ -97,7 +96,7 @@ def _sub_groups(
             name = role.pod_names[offset] if role.pod_names else ""
             index = int(name.rpartition("-")[2]) if name else role.first_index + offset
             labels = {ROLE_LABEL: task.name, PARTITION_LABEL: partition_id(index, size)}
-            found.add(labels, position=position + offset)
+            found.add_pending(position + offset, labels)
         position += role.count
     return found.make()
 

@@ -120,7 +120,7 @@ class SubGroup:
         Positions of its pods in the gang.
     constraint : TopologyConstraint, optional
     min_available : int
-        Counting its running pods.
+        Counting its running pods; those that succeeded are taken off.
     exclusive_domain : bool
         No other sub-group may use the domain it is placed in.
     policy : str
