@@ -104,6 +104,10 @@ NAMED = {
         config(PluginOption("capacity", {"Hierarchy": True})),
         "enableHierarchy of plugin capacity is not modelled: its queues stand side by side",
     ),
+    "whether a job waits": (
+        config(PluginOption("gang", {"JobPipelined": False})),
+        "enableJobPipelined: false of plugin gang is not modelled: a job that cannot start gives all back",
+    ),
     "what the reader noted": (config(notes=("as read",)), "as read"),
 }
 
@@ -111,6 +115,14 @@ NAMED = {
 @pytest.mark.parametrize(("given", "want"), NAMED.values(), ids=NAMED.keys())
 def test_what_is_not_modelled_is_named(given, want):
     assert config_warnings(given, Release.V1_13) == (want,)
+
+
+def test_only_the_newest_asks_sub_groups_and_who_is_always_ready_is_not_asked():
+    off = {"JobPipelined": False, "SubJobPipelined": False}
+    waits = config(PluginOption("gang", off))
+    assert [len(config_warnings(waits, release)) for release in (Release.V1_13, Release.NEWEST)] == [1, 2]
+    never = config(PluginOption("gang", {**off, "JobReady": False, "SubJobReady": False}))
+    assert config_warnings(never, Release.NEWEST) == ()
 
 
 def test_every_switch_of_the_newest_search_is_modelled():

@@ -11,7 +11,7 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.kernels.fading import MAX_WEIGHT
 from workbench.model.release import Release
-from workbench.model.scheduler_config import PluginOption, SchedulerConfig, TopologyArguments
+from workbench.model.scheduler_config import SWITCHES, PluginOption, SchedulerConfig, TopologyArguments
 
 __all__ = [
     "ACTIONS",
@@ -203,5 +203,15 @@ def _about(option: PluginOption, release: Release) -> Iterator[str]:
             yield f"argument {key} of plugin {option.name} is no number: its default applies, as in Volcano"
         elif _negative(key, value) and (option.name != TOPOLOGY or release is Release.V1_13):
             yield f"argument {key} of plugin {option.name} is negative: it counts as 0 here"
+    yield from _about_pipelined(option, release)
     if option.enabled("Hierarchy"):
         yield f"enableHierarchy of plugin {option.name} is not modelled: its queues stand side by side"
+
+
+def _about_pipelined(option: PluginOption, release: Release) -> Iterator[str]:
+    """Without gang's word everything counts as pipelined, and keeps what it got until the session ends."""
+    parts = [("Job", "a job")] + [("SubJob", "a sub-group")] * (release is Release.NEWEST)
+    for part, name in parts if option.name == "gang" else ():
+        switch = f"{part}Pipelined"
+        if option.enabled(f"{part}Ready") and not option.enabled(switch):
+            yield f"{SWITCHES[switch]}: false of plugin gang is not modelled: {name} that cannot start gives all back"
