@@ -8,8 +8,9 @@ def task_order(gang, pods):
 
     def key(i):
         role = gang.pod(i).role
+        priority = role.priority if gang.tasks_by_priority else 0
         if gang.order:
-            return (-role.priority, gang.order.index(gang.pod(i).name))
-        return (-role.priority, int(gang.pod(i).name.split("-")[-1]), i)
+            return (-priority, gang.order.index(gang.pod(i).name))
+        return (-priority, int(gang.pod(i).name.split("-")[-1]), i)
 
     return sorted(pods, key=key)

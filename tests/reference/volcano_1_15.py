@@ -140,7 +140,10 @@ class Job:
             sub.running_requests = [[pod.requests.get(name, 0) for name in snapshot.resources] for pod in sub.running]
             pending = [i for i in sub.pods if i not in self.best_effort]
             sub.tasks = task_order(gang, pending)
-            sub.priority = max((gang.roles[self.role_of[i]].priority for i in sub.pods), default=0)
+            known = {role.name: role.priority for role in gang.roles}
+            pending_or_running = [gang.roles[self.role_of[i]].priority for i in sub.pods]
+            pending_or_running += [known.get(pod.role, 0) for pod in sub.running]
+            sub.priority = max(0, *pending_or_running)
 
     def counted(self, sub):
         """Pods of a sub-job that count for it."""

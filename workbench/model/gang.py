@@ -257,6 +257,8 @@ class Gang:
         When its PodGroup or the object itself was created, as the API writes it (UTC); empty: it does not exist yet.
     order : tuple of str
         Names of its pods as they are tried within one priority; empty: by index, then in the order of the roles.
+    tasks_by_priority : bool
+        Pods of a role with a higher priority are tried first.
     notes : tuple of str
         What the reader of the object wants the user to know; shown as warnings of every decision.
 
@@ -285,6 +287,7 @@ class Gang:
     inqueue: bool = False
     created: str = ""
     order: tuple[str, ...] = ()
+    tasks_by_priority: bool = True
     notes: tuple[str, ...] = ()
     framework: str = ""
     former: tuple[FormerPod, ...] = ()
@@ -326,9 +329,9 @@ class Gang:
 
     @cached_property
     def tried_roles(self) -> tuple[int, ...]:
-        """Roles with a request, by pod priority, then in the gang's order: the order in which pods are tried."""
+        """Roles with a request, by pod priority where it counts, then in the gang's order: so pods are tried."""
         asking = [i for i, role in enumerate(self.roles) if not role.best_effort]
-        return tuple(sorted(asking, key=lambda i: -self.roles[i].priority))
+        return tuple(sorted(asking, key=lambda i: -self.roles[i].priority * self.tasks_by_priority))
 
     @cached_property
     def best_effort_roles(self) -> tuple[int, ...]:
@@ -351,15 +354,16 @@ class Gang:
     def task_rank(self) -> npt.NDArray[np.int64]:
         """Place of each pod in the order in which they are tried, int64 of shape (n_pods,).
 
-        Higher priority first, then as `order` says. Source: Volcano, task order (priority; index of the pod in its
-        name, time of creation, uid).
+        Higher priority first where that counts, then as `order` says. Source: Volcano, task order (priority; index of
+        the pod in its name, time of creation, uid).
         """
         if self.order:
             turn = {name: i for i, name in enumerate(self.order)}
             place = np.array([turn[name] for name in self._every_name], dtype=np.int64)
         else:
             place = np.concatenate([np.zeros(0, dtype=np.int64), *(_indices(role) for role in self.roles)])
-        priority = np.array([role.priority for role in self.roles], dtype=np.int64)[self.role_of_pod]
+        counts = self.tasks_by_priority
+        priority = np.array([role.priority * counts for role in self.roles], dtype=np.int64)[self.role_of_pod]
         rank = np.empty(self.n_pods, dtype=np.int64)
         rank[np.lexsort((self.role_of_pod, place, -priority))] = np.arange(self.n_pods)
         return rank

@@ -90,4 +90,7 @@ def test_without_gang_no_minimum_of_a_sub_group_holds_it_back(plugins):
 
 @pytest.mark.parametrize("plugins", [("gang",), (PluginOption("priority", {"TaskOrder": False}), "gang")])
 def test_without_the_order_of_tasks_roles_keep_their_own(plugins):
-    assert [role.priority for role in seen_by(config(*plugins), GANG).roles] == [0, 0]
+    seen = seen_by(config(*plugins), GANG)
+    assert GANG.task_rank.tolist() == [1, 2, 0]
+    assert seen.task_rank.tolist() == [0, 2, 1]
+    assert seen.roles == GANG.roles

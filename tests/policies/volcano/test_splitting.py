@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from tests.fabrics import document_tree
@@ -55,6 +57,15 @@ def test_running_pods_count_and_weigh_in_the_sub_group_that_names_them() -> None
     assert (first.running_nodes.tolist(), default.running_nodes.tolist()) == ([5], [2])
     assert (first.counted, first.total, first.request.tolist()[0], first.pending.tolist()[0]) == (1, 2, 2000, 1000)
     assert (default.n_pods, default.total, default.priority) == (0, 1, 0)
+
+
+def test_running_pods_lift_the_priority_of_their_sub_group_and_none_is_below_0() -> None:
+    roles = (Role("w", 2, {"cpu": 1000}, priority=-5), Role("m", 0, {"cpu": 1000}, priority=7))
+    groups = (SubGroup("v-0", (0,), LEAF, 2, running=("r",)), SubGroup("v-1", (1,), LEAF, 1))
+    running = [RunningPod("d", "r", 2, {"cpu": 1000}, "d/j", "m")]
+    gang = Gang("d", "j", roles, 3, sub_groups=groups, sub_grouped=True, ready=1)
+    assert [sub.priority for sub in parts(gang, cpu=4000, gpus=0, running=running)] == [7, 0]
+    assert [sub.priority for sub in parts(replace(gang, ready=0), cpu=4000, gpus=0)] == [0, 0]
 
 
 def test_sums_that_no_cluster_holds_do_not_overflow() -> None:

@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fabrics import document_tree, snapshot
-from tests.policies.newest_cases import WEIGHTS, assert_same_newest_at_random, random_equal_groups, random_newest_gang
+from tests.policies.newest_cases import (
+    WEIGHTS,
+    assert_same_newest,
+    assert_same_newest_at_random,
+    random_equal_groups,
+    random_newest_gang,
+)
 from tests.policies.random_cases import random_cluster, seeds
 from tests.profiles import max_examples
 from workbench.errors import InternalError
@@ -93,6 +99,30 @@ SUB_ORDERS = {
 @given(seed=seeds)
 def test_sub_jobs_stand_in_the_order_of_the_plugins_that_order_them(switches, order, seed):
     assert_same_newest_at_random(seed, sub_order=order, config=with_switches(**switches))
+
+
+@max_examples(40)
+@given(seed=seeds)
+def test_sub_jobs_stand_in_the_order_of_priorities_that_do_not_order_tasks(seed):
+    rng = random.Random(seed)
+    cluster = random_cluster(rng)
+    gang = random_newest_gang(rng, cluster)
+    assert_same_newest(replace(gang, tasks_by_priority=False), cluster)
+    assert_same_newest(
+        replace(gang, tasks_by_priority=False), cluster, config=with_switches(priority={"TaskOrder": False})
+    )
+
+
+def test_a_priority_that_does_not_order_tasks_orders_sub_jobs_all_the_same():
+    roles = (Role("low", 1, {"cpu": 1000}), Role("high", 1, {"cpu": 1000}, priority=9))
+    subs = tuple(SubGroup(role.name, (i,), None, 1, policy="p") for i, role in enumerate(roles))
+    gang = Gang("d", "j", roles, 1, sub_groups=subs, sub_grouped=True)
+    # Room for one pod.
+    cluster = snapshot(["n"], cpu=1000, gpus=0)
+    placed = get_policy("volcano-1.15", config=with_switches(priority={"TaskOrder": False})).place(
+        gang, cluster.ledger()
+    )
+    assert placed.node.tolist() == [-1, 0]
 
 
 @max_examples(40)

@@ -49,5 +49,6 @@ def seen_by(config: SchedulerConfig, gang: Gang) -> Gang:
     if (together is None or not together.enabled("SubJobReady")) and gang.sub_groups:
         gang = replace(gang, sub_groups=tuple(replace(group, min_available=0) for group in gang.sub_groups))
     if (order is None or not order.enabled("TaskOrder")) and len({role.priority for role in gang.roles}) > 1:
-        gang = replace(gang, roles=tuple(replace(role, priority=0) for role in gang.roles))
+        # The order of sub-jobs still goes by the priorities of their pods.
+        gang = replace(gang, tasks_by_priority=False)
     return gang

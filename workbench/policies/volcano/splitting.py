@@ -54,7 +54,7 @@ class SubJob:
     running_nodes : ndarray of int32
         Node of each running pod; -1: not in the snapshot.
     priority, match_index : int
-        Order among sub-jobs.
+        Order among sub-jobs; the priority is the highest of its tasks, running ones included, and at least 0.
     """
 
     name: str
@@ -182,7 +182,10 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
     )
     s = len(dealt.size)
     total, counted, request, running_nodes = dealt.size, dealt.counted, dealt.pending, (_NONE,) * s
+    # Volcano begins at 0, too.
+    priority = np.maximum(dealt.priority, 0)
     if runs:
+        priority = np.maximum(priority, _priority_of_running(gang, runs[:s]))
         n_running = np.array([len(mine) for mine in runs[:s]], dtype=np.int64)
         total, counted = total + n_running, counted + n_running
         request = _with_running(request, runs[:s], snapshot)
@@ -208,7 +211,7 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
         min_available=np.array(minimum, dtype=np.int64),
         total=total,
         counted=counted,
-        priority=dealt.priority,
+        priority=priority,
         match_index=np.array(match_index, dtype=np.int64),
         pending=dealt.pending,
         request=request,
@@ -228,6 +231,12 @@ def _running(gang: Gang, snapshot: ClusterSnapshot) -> list[list[RunningPod]]:
     by_name = {pod.name: pod for pod in snapshot.running if pod.gang == gang.key}
     named = [[by_name.pop(name) for name in group.running if name in by_name] for group in gang.sub_groups]
     return [*named, list(by_name.values())]
+
+
+def _priority_of_running(gang: Gang, runs: Sequence[Sequence[RunningPod]]) -> Longs:
+    """Highest priority of the running pods of each sub-job, as far as the gang knows their roles; at least 0."""
+    of_role = {role.name: role.priority for role in gang.roles}
+    return np.array([max([of_role.get(pod.role, 0) for pod in mine], default=0) for mine in runs], dtype=np.int64)
 
 
 def _with_running(pending: Longs, runs: Sequence[Sequence[RunningPod]], snapshot: ClusterSnapshot) -> Longs:
