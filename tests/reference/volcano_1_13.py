@@ -181,7 +181,7 @@ def choose(cluster, job, pod, feasible, record, w, topology_weight):
     return best[2], best[0]
 
 
-def one_turn(cluster, job, tasks, nodes, record, soft, w, topology_weight):
+def one_turn(cluster, job, tasks, nodes, record, widens, w, topology_weight):
     """5.1 on some nodes: changes cluster, job and tasks; answers (placements, running record, scores)."""
     done, scores, failed = [], [], set()
     while tasks:
@@ -209,7 +209,7 @@ def one_turn(cluster, job, tasks, nodes, record, soft, w, topology_weight):
         job.placed[pod] = node
         done.append((pod, node))
         scores.append(score)
-        if soft and cluster.leaf(node):
+        if widens and cluster.leaf(node):
             record = cluster.lca(cluster.leaf(node), record) if record else cluster.leaf(node)
         if job.is_ready() and tasks:
             break
@@ -258,7 +258,8 @@ def hard(cluster, job, tasks, gang, weights, topology_weight):
                     if common not in cluster.tier or cluster.tier[common] > allowed:
                         continue
                 trial = copy.deepcopy((cluster, job, tasks))
-                done, _, scores = one_turn(*trial, cluster.nodes[domain], record, False, weights, topology_weight)
+                # The running record is the hint within a trial; what is written is the LCA with the HyperNode chosen.
+                done, _, scores = one_turn(*trial, cluster.nodes[domain], record, True, weights, topology_weight)
                 for score in scores:
                     sums[domain] = sums.get(domain, 0.0) + score
                 if trial[1].is_ready() and done:

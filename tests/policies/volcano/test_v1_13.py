@@ -158,15 +158,17 @@ def test_nodes_outside_every_hypernode_are_out_of_reach_of_hard_jobs_only():
     assert answer(job(2, "soft"), cluster).n_placed == 2
 
 
-def test_the_record_of_a_hard_job_stays_while_its_pods_are_placed():
-    # The chief must go to node0; were the record widened by it, the workers would join it instead of the record's leaf.
+def test_the_pods_of_a_hard_job_widen_the_record_by_which_the_next_ones_are_scored():
+    # The chief must go to node0, which meets the record's leaf in s6 only: the workers join it instead of that leaf.
     cluster = document_tree(labels={"node0": {"chief": "yes"}})
     requests = {"cpu": 8000, "nvidia.com/gpu": 8}
     chief = Role("chief", 1, requests, (8,), filter=NodeFilter((Requirement("chief", "Exists"),)))
     gang = Gang(
         "default", "job", (chief, Role("worker", 4, requests, (8,))), 5, TopologyConstraint("hard", 3), record="s3"
     )
-    assert answer(gang, cluster).node.tolist() == [0, 6, 7, 4, 5]
+    placement = answer(gang, cluster)
+    assert placement.node.tolist() == [0, 1, 2, 3, 4]
+    assert placement.hypernode == "s6"
 
 
 def test_the_explanation_follows_the_tiers():

@@ -68,6 +68,7 @@ class Workplace:
             topology.member_nodes,
             weights=self.weights,
             scores=scores,
+            update_record=True,
             leaves=topology.leaves_of_node,
         )
         for role in roles:
