@@ -13,14 +13,15 @@ from workbench.objects.selectors import Selector
 
 names = st.text("abc-.0", min_size=1, max_size=6)
 pairs = st.dictionaries(names, names, max_size=3)
+label_names = st.from_regex("[abc]([-.abc0]{0,4}[abc0])?", fullmatch=True)
 requirements = st.one_of(
     st.builds(
         lambda k, o, v: Requirement(k, o, tuple(v)),
-        names,
+        label_names,
         st.sampled_from(["In", "NotIn"]),
-        st.lists(names, min_size=1, max_size=3),
+        st.lists(label_names, min_size=1, max_size=3),
     ),
-    st.builds(Requirement, names, st.sampled_from(["Exists", "DoesNotExist"])),
+    st.builds(Requirement, label_names, st.sampled_from(["Exists", "DoesNotExist"])),
 )
 selectors = st.one_of(
     st.builds(Selector, exact=names),

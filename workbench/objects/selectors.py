@@ -13,6 +13,7 @@ import re2
 from workbench.errors import InputError
 from workbench.model.labels import Requirement
 from workbench.objects.fields import child, get_list, get_maps, get_text, get_texts, wrong
+from workbench.objects.names import is_label_value, qualified_name_errors
 
 __all__ = ["NameIndex", "Selector", "compile_pattern", "read_label_selector", "resolve_selector"]
 
@@ -67,8 +68,9 @@ def _has_byte_escape(pattern: str) -> bool:
 def read_label_selector(data: Mapping[str, Any], where: str) -> tuple[Requirement, ...]:
     """The conditions of a label selector; empty selects nothing.
 
-    An operator that label selectors do not have, or values where there may be none, makes the whole selector select
-    nothing (reference/volcano-topology.md section 2.1); a field of the wrong type is an InputError.
+    An operator that label selectors do not have, values where there may be none, or a key or a value that no label can
+    have makes the whole selector select nothing (reference/volcano-topology.md section 2.1); a field of the wrong type
+    is an InputError.
     """
     found = [Requirement(key, "In", (value,)) for key, value in get_texts(data, "matchLabels", where).items()]
     for path, item in get_maps(data, "matchExpressions", where):
@@ -78,10 +80,14 @@ def read_label_selector(data: Mapping[str, Any], where: str) -> tuple[Requiremen
             if type(value) is not str:
                 raise wrong(child(path, "values"), value, "a list of text")
         key = get_text(item, "key", path)
-        if operator not in _LABEL_OPERATORS or bool(values) != (operator in ("In", "NotIn")) or not key:
+        if operator not in _LABEL_OPERATORS or bool(values) != (operator in ("In", "NotIn")):
             return ()
         found.append(Requirement(key, operator, tuple(values)))  # type: ignore[arg-type]
-    return tuple(found)
+    return tuple(found) if all(map(_is_possible, found)) else ()
+
+
+def _is_possible(requirement: Requirement) -> bool:
+    return not qualified_name_errors(requirement.key) and all(map(is_label_value, requirement.values))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from workbench.formats.node_manifests import node_manifests
 from workbench.formats.write_manifests import to_yaml
 from workbench.model.release import Release
 from workbench.objects.admission.hypernode import refuse_hypernode
-from workbench.objects.admission.names import is_name
+from workbench.objects.names import is_name
 
 
 @given(snapshots(mixed=True, named=True))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import InputError
-from workbench.objects.admission.names import is_subdomain
+from workbench.objects.names import is_subdomain
 from workbench.topology.build import build_topology
 from workbench.topology.discovery.reconcile import reconcile
 from workbench.topology.discovery.roce import RoceLink, discover_roce, read_roce_links

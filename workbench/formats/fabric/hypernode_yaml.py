@@ -11,9 +11,9 @@ from workbench.formats.fabric.patterns import exact_patterns
 from workbench.formats.fabric.writing import listed, losses_beside, shape_of
 from workbench.formats.write_manifests import to_yaml
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.objects.admission.names import LONGEST, as_subdomain, is_name
 from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.hypernode_manifest import hypernode_manifest
+from workbench.objects.names import LONGEST, as_subdomain, is_name
 from workbench.objects.selectors import Selector
 from workbench.topology.discovery.result import short_code
 from workbench.topology.objects_of import hypernodes_in

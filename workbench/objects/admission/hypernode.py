@@ -14,8 +14,8 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.model.release import Release
 from workbench.objects.admission import schema
-from workbench.objects.admission.names import LONGEST, SUBDOMAIN, is_subdomain, qualified_name_errors
 from workbench.objects.fields import get_int, get_map, get_maps, get_text, shown
+from workbench.objects.names import LONGEST, SUBDOMAIN, is_subdomain, qualified_name_errors
 from workbench.objects.selectors import compile_pattern, read_label_selector
 
 __all__ = ["hypernode_policy", "hypernode_schema", "hypernode_webhook", "refuse_hypernode"]

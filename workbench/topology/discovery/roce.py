@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.objects.admission.names import as_subdomain, is_subdomain
 from workbench.objects.fields import child, get_maps, get_text, wrong
+from workbench.objects.names import as_subdomain, is_subdomain
 from workbench.topology.discovery.groups import linked_groups
 from workbench.topology.discovery.result import DiscoveryResult, discovered, short_code
 

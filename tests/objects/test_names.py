@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.objects.admission.names import is_subdomain, qualified_name_errors
+from workbench.objects.names import is_label_value, is_subdomain, qualified_name_errors
 
 
 @pytest.mark.parametrize("name", ["n", "Node_1", "rack-1.example", "a" * 63, "volcano.sh/hypernode", "a.b/C"])
@@ -29,6 +29,13 @@ def test_what_is_wrong_with_a_name(name: str, want: list[str]) -> None:
     found = qualified_name_errors(name)
     assert len(found) == len(want)
     assert all(text.startswith(start) for text, start in zip(found, want, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("value", "want"), [("", True), ("A_b.1", True), ("a" * 64, False), ("a b", False), ("-", False)]
+)
+def test_values_of_labels(value: str, want: bool) -> None:
+    assert is_label_value(value) == want
 
 
 @pytest.mark.parametrize(("name", "want"), [("a.b-c", True), ("A", False), ("a.", False), ("", False), ("a\n", False)])

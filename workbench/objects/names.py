@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["LONGEST", "SUBDOMAIN", "as_subdomain", "is_name", "is_subdomain", "qualified_name_errors"]
+__all__ = ["LONGEST", "SUBDOMAIN", "as_subdomain", "is_label_value", "is_name", "is_subdomain", "qualified_name_errors"]
 
 #: Most bytes in the name of an object.
 LONGEST = 253
@@ -31,6 +31,11 @@ def is_subdomain(name: str) -> bool:
 def is_name(name: str) -> bool:
     """Whether a cluster takes it for the name of a Node or HyperNode: the form `SUBDOMAIN`, and not too long."""
     return len(name) <= LONGEST and is_subdomain(name)
+
+
+def is_label_value(value: str) -> bool:
+    """Whether Kubernetes takes it for the value of a label; an empty one is."""
+    return not value or (len(value) <= _LONGEST_NAME and _NAME.fullmatch(value) is not None)
 
 
 def as_subdomain(name: str, longest: int = LONGEST) -> str:
