@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from workbench.model.release import Release
 from workbench.objects.admission.topology_spec import BOTH_TIERS, both_tiers, partition_error
-from workbench.objects.job import Job
+from workbench.objects.job import Job, Task
 
 __all__ = ["refuse_job", "refuse_job_update"]
 
@@ -38,7 +38,7 @@ def refuse_job_update(job: Job, release: Release = Release.NEWEST) -> str:
         if task.min_available is not None and task.min_available > task.replicas:
             fragments.append(f"'minAvailable' must be <= 'replicas' in task: {task.name};")
         if release is Release.NEWEST:
-            fragments.append(partition_error(task, job.metadata.name))
+            fragments += _partition_texts(task, job.metadata.name)
     if job.min_available > sum(task.replicas for task in job.tasks):
         fragments.append("job 'minAvailable' must not be greater than total replicas")
     if job.min_available < 0:
@@ -68,12 +68,16 @@ def _webhook_text(job: Job, release: Release) -> str:
         names.add(task.name)
         total += task.replicas
         if newest:
-            fragments.append(partition_error(task, job.metadata.name))
-            if task.partition and both_tiers(task.partition.constraint):
-                fragments.append(f" {BOTH_TIERS} in task: {task.name}, job: {job.metadata.name};")
+            fragments += _partition_texts(task, job.metadata.name)
     if job.min_available > total:
         fragments.append(" job 'minAvailable' should not be greater than total replicas in tasks;")
     return "".join(fragments).strip()
+
+
+def _partition_texts(task: Task, job: str) -> list[str]:
+    """What is wrong with a task's partitionPolicy, its counts and its topology; an empty text says nothing."""
+    tiers = f" {BOTH_TIERS} in task: {task.name}, job: {job};"
+    return [partition_error(task, job), tiers if task.partition and both_tiers(task.partition.constraint) else ""]
 
 
 def _negative_counts(job: Job) -> Iterator[str]:
