@@ -103,6 +103,10 @@ def parts(n: int, size: int, cpu: str = "4") -> list[Json]:
     return [pod(f"s{part}-{i}", cpu, part=str(part)) for part in range(n) for i in range(size)]
 
 
+def succeeded(name: str, at: str, **more: str) -> Json:
+    return {**pod(name, "1", at, **more), "phase": "Succeeded"}
+
+
 def filler(at: str, cpu: str) -> Json:
     return pod(f"f-{at}", cpu, at, job="")
 
@@ -171,6 +175,15 @@ ALLOCATE = {
     "a sole node is taken unscored, so that the sibling rack with a score wins in 1.13": allocate(
         OLD, {"p0": "b1"}, given(group(2, hard(2), record="a"), pods(1), pod("r", "4", "a1"))
     ),
+    "pods of a hard job gather around those placed before them": allocate(
+        BOTH,
+        {"p0": "b1", "p1": "b2", "p2": "a1"},
+        given(
+            group(3, hard(2)),
+            [{**pod("p0"), "nodeSelector": {"chief": "yes"}}, pod("p1"), pod("p2")],
+            nodes=[node(n["name"], **({"chief": "yes"} if n["name"] == "b1" else {})) for n in NODES],
+        ),
+    ),
     "the record's rack is full and tier 1 the limit": allocate(
         OLD, 0, given(group(2, hard(1), record="a"), pods(1), pod("r", "4", "a1"), filler("a2", "1"))
     ),
@@ -211,6 +224,33 @@ ALLOCATE = {
     ),
     "a partition too large for every rack is dropped, the other starts": allocate(
         NEW, 2, given(group(2, hard(2), policy(2, hard(1), 1)), parts(1, 2), [pod(f"t{i}", part="9") for i in range(3)])
+    ),
+    "a needed partition stays the first once it is ready, and its third pod leaves the other too little": allocate(
+        NEW, 0, given(group(4, hard(2), policy(2, None, 1)), parts(1, 3), [pod(f"t{i}", part="1") for i in range(2)])
+    ),
+    "of partitions that nobody needs those that are not ready come first": allocate(
+        NEW, 4, given(group(4, hard(2), policy(2, None)), parts(1, 3), [pod(f"t{i}", part="1") for i in range(2)])
+    ),
+    "a pod that succeeded counts for its partition": allocate(
+        NEW, 1, given(group(2, hard(2), policy(2, hard(1))), succeeded("d", "a1", part="0"), pod("p", part="0"))
+    ),
+    "a pod that failed does not": allocate(
+        NEW,
+        0,
+        given(
+            group(1, hard(2), policy(2, hard(1))),
+            {**succeeded("d", "a1", part="0"), "phase": "Failed"},
+            pod("p", part="0"),
+        ),
+    ),
+    "a partition of which all pods succeeded is one that is ready": allocate(
+        NEW,
+        2,
+        given(
+            group(4, hard(2), policy(2, hard(1), 2)),
+            [succeeded(f"d{i}", "a1", part="0") for i in range(2)],
+            [pod(f"p{i}", part="1") for i in range(2)],
+        ),
     ),
     "each partition returns to its rack": allocate(
         NEW,

@@ -66,17 +66,18 @@ def resolve(given: dict[str, Any], want: dict[str, Any]) -> None:
     "selector", "node-matches-hypernode", given=("hypernodes", "nodes", "node", "hypernode"), want=("match", "error")
 )
 def node_matches(given: dict[str, Any], want: dict[str, Any]) -> None:
-    """Upstream asks this for a node that came or went, so a pattern sees its name even when the node is not listed."""
+    """Upstream asks this for a node that came or went: of one that is not listed a pattern sees the name."""
     members = {entry["name"]: entry["members"] for entry in given["hypernodes"]}
     listed = {entry["name"]: entry.get("labels", {}) for entry in given["nodes"]}
     if given["hypernode"] not in members:
         assert (want["match"], want["error"]) == (False, True)
         return
     index = NameIndex([given["node"]], [listed.get(given["node"], {})])
+    asked = ("regexMatch", "labelMatch") if given["node"] in listed else ("regexMatch",)
     found = any(
         resolve_selector(selector_of(member), index)
         for member in members[given["hypernode"]]
-        if member["type"] == "Node" and "exactMatch" not in member
+        if member["type"] == "Node" and not member.keys().isdisjoint(asked)
     )
     assert (found, False) == (want["match"], want["error"])
 
