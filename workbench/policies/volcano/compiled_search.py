@@ -16,7 +16,7 @@ from workbench.policies.volcano.enqueue import min_resources
 from workbench.policies.volcano.job_parts import cache_names
 from workbench.policies.volcano.splitting import SubJobs
 
-__all__ = ["compiled_search", "last_fit", "nodes_of_pods", "shapes_of"]
+__all__ = ["before_ready", "compiled_search", "last_fit", "nodes_of_pods", "ranks", "shapes_of"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -64,7 +64,7 @@ def compiled_search(
         record=record,
         wanted=np.array([gang.min_subgroups[name] for name in policies], dtype=np.int64),
     )
-    rank = _rank(gang.key, subs, "priority" in order)
+    rank = ranks(gang.key, subs, "priority" in order)
     limit_of, limited = _limits(subs.limits)
     numbers_of_policies = {name: i for i, name in enumerate(policies)}
     columns = SubJobColumns(
@@ -85,7 +85,7 @@ def compiled_search(
         pending=subs.pending,
         running_start=_starts(subs.running_nodes) if gang.ready else np.zeros(len(subs) + 1, dtype=np.int64),
         running=np.concatenate(subs.running_nodes).astype(np.int32) if gang.ready else _NONE,
-        grade=_before_ready(subs, rank, order),
+        grade=before_ready(subs, rank, order),
         runs=None if subs.runs is None else (subs.runs[0], demand.place[subs.runs[1]], subs.runs[2]),
     )
     untouched = demand.idle is snapshot.idle and request.ledger.used is snapshot.used
@@ -167,7 +167,7 @@ def nodes_of_pods(request: Request, subs: SubJobs, search: TwoLevel) -> Ints:
     return node
 
 
-def _before_ready(subs: SubJobs, rank: Ints, order: Sequence[str]) -> Ints | None:
+def before_ready(subs: SubJobs, rank: Ints, order: Sequence[str]) -> Ints | None:
     """What of the order of sub-jobs comes before whether they are ready, which the plugin gang asks for."""
     if "gang" not in order:
         return rank
@@ -184,7 +184,7 @@ def _limits(highest: Sequence[int | None]) -> tuple[Longs, npt.NDArray[np.bool_]
     return np.array(tiers, dtype=np.int64), np.array([tier is not None for tier in highest], dtype=np.bool_)
 
 
-def _rank(key: str, subs: SubJobs, by_priority: bool) -> Ints:
+def ranks(key: str, subs: SubJobs, by_priority: bool) -> Ints:
     """Place of each sub-job by higher priority if that is asked for, then MatchIndex, then id."""
     rank = np.arange(len(subs), dtype=np.int32)
     keys = [subs.match_index, -subs.priority if by_priority else np.zeros_like(subs.priority)]

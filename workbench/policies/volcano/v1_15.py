@@ -21,7 +21,14 @@ from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.stream import Stream
 from workbench.policies.volcano.allocate import passes
 from workbench.policies.volcano.board import Board
-from workbench.policies.volcano.compiled_search import compiled_search, last_fit, nodes_of_pods, shapes_of
+from workbench.policies.volcano.compiled_search import (
+    before_ready,
+    compiled_search,
+    last_fit,
+    nodes_of_pods,
+    ranks,
+    shapes_of,
+)
 from workbench.policies.volcano.constraints import Limits, limits_of
 from workbench.policies.volcano.explaining import pods_text
 from workbench.policies.volcano.hypernode_scores import (
@@ -35,6 +42,7 @@ from workbench.policies.volcano.memory import records_at_open, records_to_keep
 from workbench.policies.volcano.misses import best_of, nearest_misses
 from workbench.policies.volcano.plugins import hypernode_weight, sub_job_order
 from workbench.policies.volcano.policy import VolcanoPolicy
+from workbench.policies.volcano.queue_caps import QueueCaps
 from workbench.policies.volcano.queues import Room
 from workbench.policies.volcano.scores import score_weights
 from workbench.policies.volcano.search_misses import Asked, Missed, missed
@@ -167,6 +175,12 @@ class Volcano115(VolcanoPolicy):
             return answer.reasons, answer.nearest_misses
 
         return why
+
+    def queue_caps(self, request: Request, subs: SubJobs) -> QueueCaps:
+        """What asks a queue for the pods of a job; `subs` as the session found them."""
+        order = self._sub_job_order
+        rank = ranks(request.gang.key, subs, "priority" in order)
+        return QueueCaps(request.gang, request.demand, subs, rank, before_ready(subs, rank, order))
 
     def story(self, request: Request, asked: Asked, before: TwoLevel | None) -> SearchStory | None:
         """What hears of the turns, if anybody wants to know; `before`: as of `SearchStory`."""
@@ -348,11 +362,11 @@ class _SearchTurns(_NewestTurns):
             self._search = self._policy.search(request, asked)
             if request.recorder is not None:
                 before = self._policy.search(request, asked)
-                _cap_each(request, before, room)
+                self._cap_each(request, before, room)
         else:
             self._search.see(request.demand.idle, request.ledger.used, self._policy.shapes(request))
         search = self._search
-        _cap_each(request, search, room)
+        self._cap_each(request, search, room)
         story = self._policy.story(request, asked, before)
         self.over = True
         while search.pods_left:
@@ -367,6 +381,11 @@ class _SearchTurns(_NewestTurns):
             self.over = True
             return
         self._count(request, search)
+
+    def _cap_each(self, request: Request, search: TwoLevel, room: Room | None) -> None:
+        """Skip the pods that the queue does not take."""
+        if room is not None:
+            self._policy.queue_caps(request, self._subs).apply(search, self.node, room)
 
     def _count(self, request: Request, search: TwoLevel) -> None:
         """Enter the pods placed so far, and those that further turns would try."""
@@ -386,19 +405,6 @@ class _SearchTurns(_NewestTurns):
         if self._search is not None:
             _enter_records(request, answer, self._subs, self._search)
         return answer
-
-
-def _cap_each(request: Request, search: TwoLevel, room: Room | None) -> None:
-    """Skip the pods that the queue does not take: role by role, sub-job after sub-job."""
-    if room is None:
-        return
-    room = room.copy()
-    _, shapes, left = search.left()
-    for place, role in enumerate(request.demand.order):
-        for entry in np.flatnonzero(shapes == place).tolist():
-            left[entry] = room.pods(role, int(left[entry]))
-            room.take(role, int(left[entry]))
-    search.cap(left)
 
 
 def _enter_records(request: Request, answer: Assignment, subs: SubJobs, search: TwoLevel) -> None:

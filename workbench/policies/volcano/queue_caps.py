@@ -1,0 +1,128 @@
+"""Which pods of a job with sub-jobs its queue takes (volcano-topology.md 5.1, step 1; the order is that of 5.5).
+
+Volcano asks for each pod when its turn comes; here it is asked before nodes are looked for, sub-job after sub-job, as
+if every pod that the queue takes found a node.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.two_level import TwoLevel
+from workbench.model.gang import Gang
+from workbench.policies.demand import Demand
+from workbench.policies.volcano.queues import Room
+from workbench.policies.volcano.splitting import SubJobs
+
+__all__ = ["QueueCaps"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+
+class QueueCaps:
+    """The sub-jobs of one job in the order in which they ask its queue.
+
+    Parameters
+    ----------
+    gang : Gang
+    demand : Demand
+    subs : SubJobs
+        As the session finds them.
+    rank : ndarray of shape (s,), int32
+        Place of each sub-job where nothing else orders them.
+    grade : ndarray of shape (s,), int32, optional
+        What comes before whether a sub-job is ready; None: nothing.
+    """
+
+    def __init__(self, gang: Gang, demand: Demand, subs: SubJobs, rank: Ints, grade: Ints | None) -> None:
+        self._grouped, self._demand, self._subs = gang.sub_grouped, demand, subs
+        self._rank = rank.tolist()
+        self._grade = [0] * len(subs) if grade is None else grade.tolist()
+        ready = subs.counted >= subs.min_available
+        self._needed: set[int] = set()
+        for policy, wanted in gang.min_subgroups.items():
+            mine = [i for i in np.argsort(rank).tolist() if subs.policies[i] == policy]
+            missing = max(wanted - sum(bool(ready[i]) for i in mine), 0)
+            self._needed.update([i for i in mine if not ready[i]][:missing])
+
+    def apply(self, search: TwoLevel, node: Ints, room: Room) -> None:
+        """Skip the pods that the queue does not take.
+
+        A sub-job that stays below its minimum takes nothing. `node`: where the pods of earlier turns went, -1: nowhere.
+        """
+        sub_of, shape_of, left = search.left()
+        entries: list[dict[int, int]] = [{} for _ in self._rank]
+        for entry in np.flatnonzero(left).tolist():
+            entries[sub_of[entry]][int(shape_of[entry])] = entry
+        waiting = {i: self._runs(i, mine, left) for i, mine in enumerate(entries) if mine}
+        counted = self._subs.counted + self._placed(node)
+        taken, room = np.zeros_like(left), room.copy()
+        line = [(self._key(i, counted), i) for i in waiting]
+        heapify(line)
+        while line:
+            _, i = heappop(line)
+            given, after = self._give(waiting[i], self._short(i, counted), room)
+            if self._short(i, counted) > sum(given.values()):
+                continue
+            room = after
+            for entry, count in given.items():
+                taken[entry] += count
+                counted[i] += count
+            if waiting[i]:
+                heappush(line, (self._key(i, counted), i))
+        search.cap(taken)
+
+    def _key(self, i: int, counted: Longs) -> tuple[bool, int, bool, int]:
+        return i not in self._needed, self._grade[i], not self._short(i, counted), self._rank[i]
+
+    def _short(self, i: int, counted: Longs) -> int:
+        """Pods that a sub-job lacks; 0 for the only one of a job without sub-groups, whose minimum is the job's."""
+        return max(int(self._subs.min_available[i] - counted[i]), 0) if self._grouped else 0
+
+    def _placed(self, node: Ints) -> Longs:
+        subs = self._subs
+        placed = np.concatenate([[0], np.cumsum(node[subs.positions] >= 0)])
+        of_sub: Longs = np.diff(placed[subs.first[subs.start]])
+        return of_sub
+
+    def _runs(self, i: int, entries: dict[int, int], left: Longs) -> list[list[int]]:
+        """Entry, shape and number of the pods of a sub-job that wait, run by run, the next one last."""
+        subs = self._subs
+        if subs.runs is None:
+            return [[entry, shape, int(left[entry])] for shape, entry in reversed(entries.items())]
+        first, last = int(subs.start[i]), int(subs.start[i + 1])
+        known = {int(subs.shapes[e]): int(subs.left[e]) for e in range(first, last)}
+        gone = {shape: known[shape] - int(left[entry]) for shape, entry in entries.items()}
+        start, roles, upto = subs.runs
+        runs = []
+        for run in range(int(start[i]), int(start[i + 1])):
+            shape = int(self._demand.place[roles[run]])
+            count = int(upto[run]) - gone.get(shape, int(upto[run]))
+            if count > 0:
+                runs.append([entries[shape], shape, count])
+                gone[shape] += count
+        return runs[::-1]
+
+    def _give(self, waiting: list[list[int]], short: int, room: Room) -> tuple[dict[int, int], Room]:
+        """Pods of one sub-job that the queue takes, until it is ready, or one more; what the queue takes then."""
+        given: dict[int, int] = {}
+        room, wanted = room.copy(), max(short, 1)
+        while wanted and waiting:
+            entry, shape, count = waiting[-1]
+            role = self._demand.order[shape]
+            fits = room.pods(role, min(count, wanted))
+            room.take(role, fits)
+            given[entry] = given.get(entry, 0) + fits
+            if fits < min(count, wanted):
+                # The others of the role ask for the same.
+                waiting[:] = [run for run in waiting if run[1] != shape]
+            elif fits == count:
+                waiting.pop()
+            else:
+                waiting[-1][2] -= fits
+            wanted -= fits
+        return given, room
