@@ -396,3 +396,37 @@ class TestDeployment:
 def test_gangs_come_sorted_and_pods_are_found_by_their_owner() -> None:
     found = workload(job(task("w", 2), name="z"), job(task("w", 2), name="b"), pod("z-w-0", "n0", owner=("Job", "z")))
     assert [(g.name, g.n_pods) for g in found.gangs] == [("b", 2), ("z", 1)]
+
+
+class TestSchedulingGates:
+    GATED = {"schedulingGates": [{"name": "example.com/wait"}]}
+
+    def test_pods_of_a_pod_group_are_left_out_and_named(self) -> None:
+        found = gang(pod("a", annotations=GROUP), pod("b", annotations=GROUP, **self.GATED))
+        assert [found.pod(i).name for i in range(found.n_pods)] == ["a"]
+        assert "scheduling gates hold back b: not tried" in found.notes
+
+    def test_of_a_job_the_gated_pods_keep_their_places(self) -> None:
+        gated = pod("j-w-1", labels=of_job(1), **self.GATED)
+        found = gang(job(task("w", 3)), gated)
+        assert [found.pod(i).name for i in range(found.n_pods)] == ["j-w-0", "j-w-2"]
+        assert (found.ready, found.min_available) == (0, 3)
+        assert "scheduling gates hold back j-w-1: not tried" in found.notes
+
+    def test_of_a_deployment_the_others_are_tried(self) -> None:
+        deployment = {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "d", "namespace": "ns"},
+            "spec": {"replicas": 3, "template": {"metadata": {}, "spec": containers()}},
+        }
+        assert gang(deployment, pod("d-1-x", owner=("ReplicaSet", "d-1"), **self.GATED)).n_pods == 2
+
+    def test_where_all_are_gated_there_is_no_gang_but_their_number(self) -> None:
+        found = workload(pod("a", **self.GATED), pod("b", annotations=GROUP, **self.GATED), pod("c"))
+        assert [gang.name for gang in found.gangs] == ["c"]
+        assert found.gated == 2
+
+    def test_a_pod_that_runs_had_its_gates_removed(self) -> None:
+        found = workload(pod("a", node="n", phase="Running", annotations=GROUP, **self.GATED))
+        assert (found.gated, len(found.holding)) == (0, 1)

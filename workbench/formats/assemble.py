@@ -74,6 +74,8 @@ def assemble(
     without = sum(1 for mask, number in zip(total, node_matrix, strict=True) if mask.bit_count() > 1 and number < 0)
     if without:
         gaps.append(f"no bandwidth matrix for {without} nodes with several GPUs")
+    if workload.gated:
+        gaps.append(f"scheduling gates hold back {workload.gated} pods: not tried")
     gaps += _other_gaps(cluster, nodes, workload.gangs)
     words = gpu_words([*total, *free])
     snapshot = ClusterSnapshot(

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.jobs.min_resources import min_resources_of_pods
-from workbench.jobs.roles import JOB_CLASS_LABEL, Priorities, first_gather, make_role, notes_about, read_gpu_group
+from workbench.jobs.roles import (
+    JOB_CLASS_LABEL,
+    Priorities,
+    first_gather,
+    gates,
+    make_role,
+    notes_about,
+    read_gpu_group,
+)
 from workbench.model.gang import Gang
 from workbench.objects.deployment import QUEUE_ANNOTATION, Deployment
 from workbench.objects.pod import Pod
@@ -27,8 +35,9 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
     notes = notes_about([(ROLE, template.spec)])
     # A ReplicaSet replaces finished pods and those that are ending, so only those that hold a node count.
     ready = sum(pod.holds_resources and not pod.ending for pod in pods)
-    waiting = [pod.metadata.name for pod in pods if not (pod.spec.node_name or pod.finished or pod.ending)]
-    count = max(deployment.replicas - ready, 0)
+    notes += gates(pods)
+    waiting = [pod.metadata.name for pod in pods if pod.pending]
+    count = max(deployment.replicas - ready - sum(pod.waits and pod.gated for pod in pods), 0)
     if count == 0:
         return None
     role = make_role(

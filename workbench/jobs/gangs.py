@@ -36,6 +36,8 @@ class Workload:
         Queue of each gang, be it pending or running, by its key.
     labels : mapping of str to JobLabels
         Likewise what its labels say.
+    gated : int
+        Pods that a scheduling gate holds back; no gang has them.
     """
 
     gangs: tuple[Gang, ...]
@@ -43,6 +45,7 @@ class Workload:
     holding: tuple[tuple[Pod, str], ...]
     queues: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, JobLabels] = field(default_factory=dict)
+    gated: int = 0
 
 
 def read_workload(cluster: ClusterObjects) -> Workload:
@@ -66,7 +69,8 @@ def read_workload(cluster: ClusterObjects) -> Workload:
     pending.sort(key=lambda gang: (gang.namespace.encode(), gang.name.encode(), gang.kind))
     queues = _queues(cluster, members) | {gang.key: gang.queue for gang in pending}
     refused = tuple(sorted(cluster.refused.items()))
-    return Workload(tuple(pending), refused, tuple(_holding(members)), queues, labels)
+    gated = sum(pod.waits and pod.gated for pod in cluster.pods.values())
+    return Workload(tuple(pending), refused, tuple(_holding(members)), queues, labels, gated)
 
 
 def _queues(cluster: ClusterObjects, members: Membership) -> dict[str, str]:

@@ -12,6 +12,7 @@ from workbench.jobs.roles import (
     JOB_CLASS_LABEL,
     Priorities,
     first_gather,
+    gates,
     make_role,
     nominations,
     notes_about,
@@ -45,12 +46,12 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
     pods : sequence of Pod
     priorities : Priorities
     """
-    waiting = (pod for pod in pods if not pod.spec.node_name and not pod.finished and not pod.ending)
-    pending = sorted(waiting, key=_task_key)
+    pending = sorted((pod for pod in pods if pod.pending), key=_task_key)
     if not pending:
         return None
     namespace, _, name = key.partition("/")
     notes = notes_about((role_of(pod) or UNNAMED_ROLE, pod.spec) for pod in pending) + nominations(pending)
+    notes += gates(pods)
     if group is None:
         notes.append(f"PodGroup {key} is not in the input: min_available 1, no topology constraint, queue default")
     minimums = group.min_task_member if group else {}
@@ -96,7 +97,7 @@ def gangs_of_lone_pods(pods: Iterable[Pod], priorities: Priorities) -> list[Gang
         key = (pod.metadata.namespace, group_of_lone_pod(pod, notes))
         if key[1] and pod.holds_resources and not pod.ending:
             running[key] = running.get(key, 0) + 1
-        if pod.spec.node_name or pod.finished or pod.ending:
+        if not pod.pending:
             continue
         if key[1]:
             groups.setdefault(key, []).append(pod)

@@ -10,7 +10,16 @@ from workbench.objects.gather import read_gather
 from workbench.objects.pod import Pod, PodSpec
 from workbench.objects.queue import PriorityClass
 
-__all__ = ["JOB_CLASS_LABEL", "Priorities", "first_gather", "make_role", "nominations", "notes_about", "read_gpu_group"]
+__all__ = [
+    "JOB_CLASS_LABEL",
+    "Priorities",
+    "first_gather",
+    "gates",
+    "make_role",
+    "nominations",
+    "notes_about",
+    "read_gpu_group",
+]
 
 #: Switch affinity: the class of a job (design document "Ascend switch affinity").
 JOB_CLASS_LABEL = "tor-affinity"
@@ -87,6 +96,14 @@ def nominations(pods: Iterable[Pod]) -> list[str]:
     if not names:
         return []
     return [f"status.nominatedNodeName of {', '.join(names)} is not followed: Volcano tries that node first"]
+
+
+def gates(pods: Iterable[Pod]) -> list[str]:
+    """Which pods are left out because of a scheduling gate, in one sentence."""
+    names = [pod.metadata.name for pod in pods if pod.waits and pod.gated]
+    if not names:
+        return []
+    return [f"scheduling gates hold back {', '.join(names)}: not tried"]
 
 
 def read_gpu_group(labels: Mapping[str, str], notes: list[str]) -> GpuGroup | None:

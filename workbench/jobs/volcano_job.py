@@ -11,6 +11,7 @@ from workbench.jobs.roles import (
     JOB_CLASS_LABEL,
     Priorities,
     first_gather,
+    gates,
     make_role,
     nominations,
     notes_about,
@@ -35,7 +36,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         Accepted by admission.
     pods : sequence of Pod
         Its existing pods: those with a node and those that succeeded count towards the minimum, failed ones neither
-        count nor are placed again, like those that are ending; pending ones are placed.
+        count nor are placed again, like those that are ending; pending ones are placed, but for gated ones.
     group : PodGroup, optional
         Carries the record of where the Job was allocated before.
     priorities : Priorities
@@ -45,12 +46,13 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
     Gang or None
         None where nothing is pending.
     """
-    notes = notes_about((task.name, task.template.spec) for task in job.tasks) + nominations(pods)
+    notes = notes_about((task.name, task.template.spec) for task in job.tasks) + nominations(pods) + gates(pods)
     started = [pod for pod in pods if pod.spec.node_name or pod.finished]
+    gated = [pod for pod in pods if pod.waits and pod.gated]
     # Upstream defaults every task's minimum to its replicas; only where some task sets one can that matter, because
     # otherwise the minimums add up to more than minAvailable and are not looked at, or to exactly all pods.
     own_minimums = any(task.min_available is not None or task.minimum < task.replicas for task in job.tasks)
-    roles = [_role(job, task, started, own_minimums, priorities, notes) for task in job.tasks]
+    roles = [_role(job, task, [*started, *gated], own_minimums, priorities, notes) for task in job.tasks]
     if not any(role.count for role in roles):
         return None
     groups = {read_gpu_group(task.template.labels, notes) for task in job.tasks}
@@ -102,10 +104,10 @@ def _sub_groups(
 
 
 def _role(
-    job: Job, task: Task, started: Sequence[Pod], own_minimums: bool, priorities: Priorities, notes: list[str]
+    job: Job, task: Task, not_tried: Sequence[Pod], own_minimums: bool, priorities: Priorities, notes: list[str]
 ) -> Role:
     prefix = f"{job.metadata.name}-{task.name}-"
-    taken = {pod.metadata.name for pod in started if (role_of(pod) or task.name) == task.name}
+    taken = {pod.metadata.name for pod in not_tried if (role_of(pod) or task.name) == task.name}
     if not taken:
         free: Sequence[int] = range(task.replicas)
     else:

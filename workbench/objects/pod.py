@@ -69,6 +69,8 @@ class Pod:
         Somebody asked for its end (metadata.deletionTimestamp).
     nominated : str
         Node for which others are evicted in its favour (status.nominatedNodeName); empty: none.
+    gated : bool
+        It has a scheduling gate (spec.schedulingGates): schedulers skip it.
     """
 
     metadata: Metadata
@@ -76,6 +78,7 @@ class Pod:
     phase: str = "Pending"
     deleted: bool = False
     nominated: str = ""
+    gated: bool = False
 
     @property
     def finished(self) -> bool:
@@ -85,6 +88,16 @@ class Pod:
     def holds_resources(self) -> bool:
         """Bound to a node and not at its end."""
         return bool(self.spec.node_name) and not self.finished
+
+    @property
+    def pending(self) -> bool:
+        """It waits for a node, and a scheduler looks at it."""
+        return self.waits and not self.gated
+
+    @property
+    def waits(self) -> bool:
+        """It has no node yet, gated or not."""
+        return not (self.spec.node_name or self.finished or self.ending)
 
     @property
     def ending(self) -> bool:
@@ -101,6 +114,7 @@ def read_pod(data: Mapping[str, Any]) -> Pod:
         phase=get_text(status, "phase", "status", "Pending"),
         deleted=bool(get_map(data, "metadata", "").get("deletionTimestamp")),
         nominated=get_text(status, "nominatedNodeName", "status"),
+        gated=bool(get_list(get_map(data, "spec", ""), "schedulingGates", "spec")),
     )
 
 
