@@ -108,9 +108,12 @@ class Job:
         names = snapshot.topology.node_names
         self.limit = limit_of(gang.constraint, cluster, cluster.tier[TOP])
         self.subs = []
+        bound = cluster.tier[TOP]
+        if gang.constraint is not None and gang.constraint.mode != "soft":
+            number = tier_of(gang.constraint, cluster)
+            bound = bound if number is None else number
         grouped, grouped_running = set(), set()
         for group in gang.sub_groups:
-            bound = self.limit if self.limit is not None else cluster.tier[TOP]
             limit = limit_of(group.constraint, cluster, bound)
             running = [pod for pod in mine if pod.name in group.running]
             grouped.update(group.pods)
@@ -192,10 +195,14 @@ def limit_of(constraint, cluster, soft):
         return None
     if constraint.mode == "soft":
         return soft
-    number = constraint.highest_tier
-    if number is None and constraint.highest_tier_name:
-        number = cluster.tier_of_name.get(constraint.highest_tier_name)
-    return number if constraint.mode == "hard" else None
+    return tier_of(constraint, cluster) if constraint.mode == "hard" else None
+
+
+def tier_of(constraint, cluster):
+    """The tier that a constraint gives by number or by name, whatever its mode."""
+    if constraint.highest_tier is not None or not constraint.highest_tier_name:
+        return constraint.highest_tier
+    return cluster.tier_of_name.get(constraint.highest_tier_name)
 
 
 def recover(cluster, job):

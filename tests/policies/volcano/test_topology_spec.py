@@ -17,6 +17,7 @@ NAMED = TopologyConstraint("hard", None, "rack")
         (TopologyConstraint("hard", 2), 2),
         (TopologyConstraint("soft", 2), 4),
         (TopologyConstraint("hard"), 4),
+        (TopologyConstraint("", 2), 2),
         (NAMED, 1),
         (TopologyConstraint("hard", None, "unknown"), 4),
         (None, 4),

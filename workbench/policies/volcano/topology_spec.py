@@ -65,10 +65,9 @@ def adjust_constraints(
     job : TopologyConstraint or None
         Soft became hard up to the virtual top.
     sub_groups : tuple of (TopologyConstraint or None)
-        Soft became hard up to the job's own highest tier, without one up to the virtual top: a soft sub-group never
-        leaves the domain that its job may use.
+        Soft became hard up to the job's own highest tier, whatever its mode, without one up to the virtual top: a soft
+        sub-group never leaves the domain that its job may use.
     """
     job = soft_to_hard(translate_tier_name(job, tier_of_name), top_tier)
-    limit = hard_tier(job)
-    below = top_tier if limit is None else limit
+    below = top_tier if job is None or job.highest_tier is None else job.highest_tier
     return job, tuple(soft_to_hard(translate_tier_name(one, tier_of_name), below) for one in sub_groups)
