@@ -9,7 +9,8 @@ from tests.hand_made import document_tree, gang_of, placement_of, snapshot_of, t
 from workbench.model.topology import DomainSpec, Problem, Topology
 from workbench.report.blocks import MIN_CELL
 from workbench.report.occupancy import occupancy
-from workbench.report.topology_svg import SHRINK, Drawing, draw_parts, draw_topology, fit_text
+from workbench.report.svg_text import fit_text
+from workbench.report.topology_svg import SHRINK, Drawing, Plan, draw_parts, draw_topology
 
 SVG = "{http://www.w3.org/2000/svg}"
 TOPOLOGY = document_tree()
@@ -142,3 +143,13 @@ def test_a_picture_is_told_by_what_it_adds_to_another() -> None:
     assert tuple(grown) == now.groups[0]
     assert [3, 1] in parts and sum(type(part[0]) is str for part in parts) == 2
     assert now.parts() == {"frame": now.frame, "groups": [list(now.groups[0])]}
+
+
+def test_a_picture_after_another_is_what_it_would_be_alone() -> None:
+    sizes = ((10, 10, 10), (10, 10, 9), (10, 10, 10), (3, 3), (16, 25, 10, 5))
+    plan = None
+    for topology in map(tree, sizes):
+        plan = Plan(topology, plan)
+        for node in (0, topology.n_nodes - 1):
+            who = occupancy([placement_of(gang_of("train", 1, 2), topology, [node], [0b11])], snapshot_of(topology))
+            assert draw_topology(topology, who, "x", plan) == draw_topology(topology, who, "x")

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from workbench.model.topology import Topology
 
-__all__ = ["ASPECT", "MIN_CELL", "Block", "Cell", "Layout", "natural_key", "pack"]
+__all__ = ["ASPECT", "MIN_CELL", "Block", "Cell", "Layout", "natural_key", "pack", "square_corners"]
 
 #: Width over height that a picture aims at.
 ASPECT = 1.6
@@ -66,19 +66,38 @@ class Block:
         -1: the box of everything, drawn without a frame.
     n_nodes : int
         Nodes drawn inside.
+    labels : tuple of str
+        Of its squares.
+    nodes : tuple of tuple of int
+        The nodes of each square.
+    blocks : tuple of Block
+        Boxes inside.
+    left, top, cell : float
+        Upper left corner of the first square, and the side of each, in pixels.
     header : float
         Height kept free for the label; 0 where none fits.
     """
 
     domain: int
     n_nodes: int
-    cells: tuple[Cell, ...] = ()
+    labels: tuple[str, ...] = ()
+    nodes: tuple[tuple[int, ...], ...] = ()
     blocks: tuple[Block, ...] = ()
+    left: float = 0.0
+    top: float = 0.0
+    cell: float = 0.0
     x: float = 0.0
     y: float = 0.0
     width: float = 0.0
     height: float = 0.0
     header: float = 0.0
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        corners = square_corners(len(self.labels), self.left, self.top, self.cell)
+        return tuple(
+            Cell(nodes, label, x, y, self.cell) for nodes, label, (x, y) in zip(self.nodes, self.labels, corners)
+        )
 
 
 @dataclass(frozen=True)
@@ -252,36 +271,39 @@ class _Box:
     width: float
     height: float
     header: float
-    squares: list[tuple[tuple[int, ...], str, float, float]]
+    runs: list[tuple[str, tuple[int, ...]]]
+    left: float
+    top: float
     boxes: list[tuple[_Box, float, float]]
 
 
 def _measure(tree: _Tree, cell: float) -> _Box:
-    gap = 1.0 if cell < 10 else 2.0 if cell < 20 else 4.0
     pad = 3.0 if cell < 12 else 5.0 if cell < 30 else 8.0
     if tree.domain < 0:
         pad = 1.0
     inner = [_measure(child, cell) for child in tree.children]
-    places, grid_width, grid_height = _grid(len(tree.runs), cell, gap)
+    _, grid_width, grid_height = _grid(len(tree.runs), cell)
     corners, width, height = _shelves(inner, pad)
     down = 0.0
-    if places and inner:
+    if tree.runs and inner:
         down = height + pad
         height = down + grid_height
-    elif places:
+    elif tree.runs:
         height = grid_height
     width = max(width, grid_width)
-    if not places and not inner:
+    if not tree.runs and not inner:
         width, height = 3 * cell, cell
     header = _HEADER if tree.domain >= 0 and width + 2 * pad >= _HEADER_FROM else 0.0
     top = header if header else pad
     return _Box(
         domain=tree.domain,
-        n_nodes=sum(len(nodes) for _, nodes in tree.runs) + sum(box.n_nodes for box in inner),
+        n_nodes=sum([len(nodes) for _, nodes in tree.runs]) + sum([box.n_nodes for box in inner]),
         width=width + 2 * pad,
         height=height + top + pad,
         header=header,
-        squares=[(nodes, label, x + pad, y + down + top) for (label, nodes), (x, y) in zip(tree.runs, places)],
+        runs=tree.runs,
+        left=pad,
+        top=down + top,
         boxes=[(box, x + pad, y + top) for box, (x, y) in zip(inner, corners)],
     )
 
@@ -291,8 +313,12 @@ def _put(box: _Box, x: float, y: float, cell: float) -> Block:
     return Block(
         domain=box.domain,
         n_nodes=box.n_nodes,
-        cells=tuple(Cell(nodes, label, dx + x, dy + y, cell) for nodes, label, dx, dy in box.squares),
-        blocks=tuple(_put(inner, dx + x, dy + y, cell) for inner, dx, dy in box.boxes),
+        labels=tuple([label for label, _ in box.runs]),
+        nodes=tuple([nodes for _, nodes in box.runs]),
+        blocks=tuple([_put(inner, dx + x, dy + y, cell) for inner, dx, dy in box.boxes]),
+        left=box.left + x,
+        top=box.top + y,
+        cell=cell,
         x=x,
         y=y,
         width=box.width,
@@ -301,11 +327,17 @@ def _put(box: _Box, x: float, y: float, cell: float) -> Block:
     )
 
 
+def square_corners(n: int, left: float, top: float, cell: float) -> list[tuple[float, float]]:
+    """Upper left corners of the n squares of a block, in pixels."""
+    return [(x + left, y + top) for x, y in _grid(n, cell)[0]]
+
+
 @lru_cache(maxsize=256)
-def _grid(n: int, cell: float, gap: float) -> tuple[tuple[tuple[float, float], ...], float, float]:
+def _grid(n: int, cell: float) -> tuple[tuple[tuple[float, float], ...], float, float]:
     """Upper left corners of n squares in rows, with the width and height of all."""
     if not n:
         return (), 0.0, 0.0
+    gap = 1.0 if cell < 10 else 2.0 if cell < 20 else 4.0
     step = cell + gap
     columns = min(range(1, n + 1), key=lambda c: (_badness(c, math.ceil(n / c), n), c))
     rows = math.ceil(n / columns)

@@ -10,7 +10,7 @@ import numpy as np
 from workbench.evaluate.compare import Comparison
 from workbench.evaluate.metrics import NODE
 from workbench.report.colours import job_colours
-from workbench.report.topology_svg import fit_text
+from workbench.report.svg_text import fit_text
 
 __all__ = ["bottleneck_chart", "draw_bars", "switch_chart", "tier_chart"]
 

@@ -19,7 +19,7 @@ from workbench.model.links import LinkClass, link_class_table, suspicious_links
 from workbench.report.colours import MARK, SET_COLOURS, heat, ink_on
 from workbench.report.heatmap_overlay import COLUMN, asymmetry_overlay, asymmetry_text, set_columns
 from workbench.report.png import svg_image
-from workbench.report.topology_svg import fit_text
+from workbench.report.svg_text import fit_text
 
 __all__ = ["draw_heatmap", "slowest_pair"]
 

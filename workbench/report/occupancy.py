@@ -119,17 +119,16 @@ def _held_by(placement: Placement, job: int) -> list[tuple[int, Held]]:
     placed = np.flatnonzero(placement.node >= 0)
     nodes, node_of_pod, pods = np.unique(placement.node[placed], return_inverse=True, return_counts=True)
     if placement.gpu_words is None:
-        return [(int(node), Held(job, int(n))) for node, n in zip(nodes, pods)]
-    counts = np.bincount(
-        node_of_pod, weights=np.bitwise_count(placement.gpu_words[placed]).sum(axis=1), minlength=len(nodes)
-    )
+        return [(node, Held(job, n)) for node, n in zip(nodes.tolist(), pods.tolist())]
+    of_pod = np.bitwise_count(placement.gpu_words[placed]).sum(axis=1)
+    counts = np.bincount(node_of_pod, weights=of_pod, minlength=len(nodes)).astype(np.int64)
     numbers: dict[int, list[int]] = {}
     if placement.topology.n_nodes <= GPUS_SHOWN_UP_TO_NODES:
         for position in placed:
             numbers.setdefault(int(placement.node[position]), []).extend(_bits(placement.gpu_mask(int(position))))
     return [
-        (int(node), Held(job, int(n), int(gpus), tuple(sorted(numbers.get(int(node), ())))))
-        for node, n, gpus in zip(nodes, pods, counts)
+        (node, Held(job, n, gpus, tuple(sorted(numbers.get(node, ())))))
+        for node, n, gpus in zip(nodes.tolist(), pods.tolist(), counts.tolist())
     ]
 
 

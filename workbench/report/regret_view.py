@@ -10,8 +10,8 @@ from workbench.evaluate.regret import NEAR, Regret, RegretLine
 from workbench.report.colours import heat, ink_on
 from workbench.report.heatmap import draw_heatmap
 from workbench.report.html import render
+from workbench.report.svg_text import fit_text
 from workbench.report.tables import new_table, text_row
-from workbench.report.topology_svg import fit_text
 
 __all__ = ["draw_regret", "regret_html", "regret_page", "regret_tables"]
 

@@ -10,7 +10,7 @@ from html import escape
 
 from workbench.model.switch_history import Moment, SwitchHistory
 from workbench.report.colours import ink_on
-from workbench.report.topology_svg import fit_text
+from workbench.report.svg_text import fit_text
 
 __all__ = ["draw_switch_history"]
 

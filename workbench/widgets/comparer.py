@@ -17,7 +17,7 @@ from workbench.model.gang import Gang
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.objects.fields import shown
 from workbench.report.html import explanation_html, report_html
-from workbench.report.topology_svg import Drawing
+from workbench.report.topology_svg import Drawing, Plan
 from workbench.widgets.comparison_view import comparison_view, picture_after, pictures
 from workbench.widgets.job_form import job_yaml
 from workbench.widgets.panel import STATIC, Panel
@@ -84,6 +84,7 @@ class PlacementComparer(Panel):
         #: Number of the last result, and its pictures, as every open page has them.
         self._number = 0
         self._shown: Sequence[Drawing | None] = ()
+        self._plan: Plan | None = None
 
     @property
     def snapshot(self) -> ClusterSnapshot | None:
@@ -206,14 +207,15 @@ class PlacementComparer(Panel):
         try:
             policies = [make_policy(name, parameters) for name, parameters in chosen]
             comparison = compare(gangs, cluster(), policies, progress)
-            view, drawn = comparison_view(comparison), pictures(comparison)
+            plan = Plan(comparison.snapshot.topology, self._plan)
+            view, drawn = comparison_view(comparison), pictures(comparison, plan)
         except Exception as error:
             if current():
                 text = "" if isinstance(error, WorkbenchError) else traceback.format_exc()
                 self.tell("failed", {"message": str(error), "traceback": text})
             return
         if current():
-            self.comparison, self._ran = comparison, chosen
+            self.comparison, self._ran, self._plan = comparison, chosen, plan
             self.tell("result", {**view, **self._since(drawn)})
 
     def _since(self, drawn: Sequence[Drawing | None]) -> dict[str, Any]:

@@ -37,9 +37,9 @@ def comparison_view(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def pictures(comparison: Comparison) -> list[Drawing | None]:
+def pictures(comparison: Comparison, plan: Plan | None = None) -> list[Drawing | None]:
     """One per policy, after all its decisions; None where it raised."""
-    plan = Plan(comparison.snapshot.topology)
+    plan = plan or Plan(comparison.snapshot.topology)
     return [
         None if row.error is not None else picture_after(comparison, i, len(row.decisions), plan)
         for i, row in enumerate(comparison.rows)

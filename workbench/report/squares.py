@@ -1,0 +1,215 @@
+"""The squares of a picture: what each shows of the nodes that it stands for, and its markup."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from html import escape
+
+from workbench.report.blocks import square_corners
+from workbench.report.colours import JobColour, ink_on
+from workbench.report.occupancy import Held, Occupancy
+from workbench.report.svg_text import LABEL_PX, fit_text, short
+
+__all__ = ["Look", "fill_of", "looks_of", "squares"]
+
+#: Squares at least this wide show their GPUs one by one.
+_GPU_CELL = 40.0
+_GPUS_SHOWN = 16
+#: Narrower squares have room for no name that one could read.
+_NAMED_CELL = 36.0
+
+#: What `Occupancy` says of one node, in the order of its fields; None where it says nothing.
+_State = tuple[tuple[Held, ...] | None, int | None, int | None, tuple[int, ...] | None, tuple[int, ...] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """How a job is shown: its name, its paint, and the colour that the paint is seen as."""
+
+    name: str
+    fill: str
+    colour: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Look:
+    """What a square shows, wherever it stands. There is one of each, so that equal looks are the same value.
+
+    Attributes
+    ----------
+    facts : str
+        After its name, escaped.
+    jobs : str
+        Numbers of the jobs there.
+    parts : tuple of (float, str)
+        Its rectangles: pixels from its left edge, and all but where it stands.
+    slots : tuple of str
+        Paint of each GPU, where they are drawn one by one.
+    ground : str, optional
+        The colour behind its name; None where that is the page's own.
+    folded : bool
+        It stands for several nodes.
+    """
+
+    facts: str
+    jobs: str
+    parts: tuple[tuple[float, str], ...]
+    slots: tuple[str, ...]
+    ground: str | None
+    folded: bool
+
+
+def looks_of(
+    who: Occupancy, n_nodes: int, size: float, colours: Sequence[JobColour], key: str
+) -> Callable[[tuple[int, ...]], Look]:
+    """The look of squares of one size, by the nodes that each stands for; ids of patterns begin with `key`."""
+    nodes = range(n_nodes)
+    held = {node: tuple(entries) for node, entries in who.held.items()}
+    states = list(zip(*(map(of.get, nodes) for of in (held, who.n_gpus, who.n_busy, who.gpus, who.busy)), strict=True))
+
+    def look(several: tuple[_State, ...]) -> Look:
+        numbers = sorted({entry.job for state in several for entry in state[0] or ()})
+        jobs = tuple((i, _Job(who.jobs[i], fill_of(i, colours, key), colours[i].colour)) for i in numbers)
+        return _look(several, jobs, size)
+
+    # Most nodes of a cluster are in the same few states.
+    known = {state: look((state,)) for state in set(states)}
+    single = [known[state] for state in states]
+    return lambda of: single[of[0]] if len(of) == 1 else look(tuple([states[node] for node in of]))
+
+
+def fill_of(job: int, colours: Sequence[JobColour], key: str) -> str:
+    """The paint of a job, by its number."""
+    return f"url(#{key}p{job})" if colours[job].hatched else colours[job].colour
+
+
+def squares(
+    labels: Sequence[str], left: float, top: float, size: float, looks: Sequence[Look]
+) -> tuple[tuple[str, str], ...]:
+    """The squares of one block, in order: label, and markup."""
+    corners = square_corners(len(labels), left, top, size)
+    return tuple([(label, _square(label, x, y, size, look)) for label, (x, y), look in zip(labels, corners, looks)])
+
+
+def _square(label: str, x: float, y: float, size: float, look: Look) -> str:
+    parts = "".join([f"<rect x='{short(x + offset)}' y='{short(y)}' {rest}" for offset, rest in look.parts])
+    name = _name(label, x, y, size, look.ground) if size >= _NAMED_CELL and not look.folded else ""
+    slots = _slots(x, y, size, look.slots) if look.slots else ""
+    text = escape(label)
+    # The names are those by which a page links the same place in several pictures.
+    return f"<g data-cell='{text}' data-jobs='{look.jobs}'><title>{text}{look.facts}</title>{parts}{name}{slots}</g>"
+
+
+def _name(label: str, x: float, y: float, size: float, ground: str | None) -> str:
+    font = min(LABEL_PX, size / 4.2)
+    text = fit_text(label, size - 3.0, font)
+    ink = f" fill='{ink_on(ground)}'" if ground else ""
+    return (
+        f"<text x='{short(x + size / 2)}' y='{short(y + font + 2)}' font-size='{short(font)}' "
+        f"text-anchor='middle' stroke='none'{ink}>{escape(text)}</text>"
+    )
+
+
+def _slots(left: float, upper: float, size: float, paints: Sequence[str]) -> str:
+    """The GPUs of a node as small squares below its name."""
+    columns = 4 if len(paints) > 2 else len(paints)
+    rows = math.ceil(len(paints) / columns)
+    top = upper + min(LABEL_PX, size / 4.2) + 6.0
+    wide, tall = (size - 4.0) / columns, (upper + size - 2.0 - top) / rows
+    parts = []
+    for i, paint in enumerate(paints):
+        x, y = left + 2.0 + (i % columns) * wide + 0.75, top + (i // columns) * tall + 0.75
+        parts.append(
+            f"<rect class='tw-gpu' x='{short(x)}' y='{short(y)}' width='{short(wide - 1.5)}' "
+            f"height='{short(tall - 1.5)}' {paint}/>"
+        )
+    return "".join(parts)
+
+
+@lru_cache(maxsize=4096)
+def _look(states: tuple[_State, ...], jobs: tuple[tuple[int, _Job], ...], size: float) -> Look:
+    shown = dict(jobs)
+    facts = escape("; ".join(_facts(states, shown)))
+    facts = f": {facts}" if facts else ""
+    numbers = " ".join(map(str, shown))
+    slots = _slot_paints(states[0], shown) if len(states) == 1 and size >= _GPU_CELL else ()
+    if slots:
+        return Look(facts, numbers, ((0.0, _part(size, 1.0, None)),), slots, None, False)
+    shares = _shares(states)
+    used = sum(share for _, share in shares)
+    parts = [(0.0, _part(size, 1.0, None))] if used < 0.999 else []
+    at = 0.0
+    for job, share in shares:
+        parts.append((at * size, _part(size, share, "running" if job < 0 else shown[job].fill)))
+        at += share
+    whole = len(shares) == 1 and shares[0][0] >= 0 and used > 0.9
+    ground = shown[shares[0][0]].colour if whole else None
+    return Look(facts, numbers, tuple(parts), (), ground, len(states) > 1)
+
+
+def _part(size: float, share: float, fill: str | None) -> str:
+    """A part of a square, all but its place; without a fill it is free, `running` is what ran before."""
+    paint = f"fill='{fill}'"
+    if fill is None:
+        paint = "fill-opacity='.06'"
+    elif fill == "running":
+        paint = "fill-opacity='.4'"
+    return f"width='{short(max(share * size, 1.5))}' height='{short(size)}' {paint}/>"
+
+
+def _slot_paints(state: _State, shown: dict[int, _Job]) -> tuple[str, ...]:
+    """The paint of each GPU of a node, that of the job that has it; none where they are too many or unknown."""
+    held, _, _, gpus, busy = state
+    if not gpus or len(gpus) > _GPUS_SHOWN:
+        return ()
+    owner = {gpu: entry.job for entry in held or () for gpu in entry.gpus}
+    return tuple(
+        f"fill='{shown[owner[gpu]].fill}'"
+        if gpu in owner
+        else "fill-opacity='.4'"
+        if gpu in (busy or ())
+        else "fill-opacity='.06'"
+        for gpu in gpus
+    )
+
+
+def _shares(states: Sequence[_State]) -> list[tuple[int, float]]:
+    """(job, part of the square), in the order of the jobs, -1 for what ran before; by GPUs where they are known."""
+    amounts: dict[int, float] = {}
+    for held, total, busy, *_ in states:
+        held = held or ()
+        with_gpus = total and any(entry.n_gpus for entry in held)
+        for entry in held:
+            part = entry.n_gpus / total if total and with_gpus else 1.0 / len(held)
+            amounts[entry.job] = amounts.get(entry.job, 0.0) + part
+        if busy and total and (with_gpus or not held):
+            amounts[-1] = amounts.get(-1, 0.0) + busy / total
+    whole = float(len(states))
+    return [
+        (job, min(amounts[job] / whole, 1.0)) for job in sorted(amounts, key=lambda j: (j < 0, j)) if amounts[job] > 0
+    ]
+
+
+def _facts(states: Sequence[_State], shown: dict[int, _Job]) -> list[str]:
+    pods: dict[int, tuple[int, int]] = {}
+    for held, *_ in states:
+        for entry in held or ():
+            n, gpus = pods.get(entry.job, (0, 0))
+            pods[entry.job] = (n + entry.pods, gpus + entry.n_gpus)
+    single = {entry.job: entry for entry in states[0][0] or ()} if len(states) == 1 else {}
+    facts = [_held_text(shown[job].name, n, gpus, single.get(job)) for job, (n, gpus) in sorted(pods.items())]
+    total = sum(n_gpus or 0 for _, n_gpus, *_ in states)
+    if total:
+        taken = sum(gpus for _, gpus in pods.values()) + sum(n_busy or 0 for _, _, n_busy, *_ in states)
+        facts.append(f"{total - taken} of {total} GPUs free")
+    return facts
+
+
+def _held_text(job: str, pods: int, gpus: int, single: Held | None) -> str:
+    text = f"{job} {pods} pod{'s' if pods != 1 else ''}"
+    if single is not None and single.gpus:
+        return f"{text} on GPU {', '.join(map(str, single.gpus))}"
+    return f"{text} on {gpus} GPUs" if gpus else text

@@ -1,0 +1,26 @@
+"""Numbers and texts of the pictures: short coordinates, and names that fit."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+__all__ = ["CHARACTER", "LABEL_PX", "fit_text", "short"]
+
+#: Font size of names in pictures of topologies.
+LABEL_PX = 11.0
+#: Width of an average character as a part of the font size; on the generous side, so that labels fit.
+CHARACTER = 0.6
+
+
+@lru_cache(maxsize=4096)
+def short(value: float) -> str:
+    """A coordinate, to a tenth of a pixel."""
+    return f"{value:.1f}".rstrip("0").rstrip(".")
+
+
+def fit_text(text: str, width: float, font_px: float) -> str:
+    """A text that fits a width: whole, or its end after an ellipsis (names differ at their ends), or nothing."""
+    room = int(width / (font_px * CHARACTER))
+    if len(text) <= room:
+        return text
+    return f"…{text[1 - room :]}" if room >= 3 else ""
