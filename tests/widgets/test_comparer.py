@@ -10,6 +10,7 @@ import pytest
 import workbench
 from tests.widgets.page import ask
 from workbench.policies import registry
+from workbench.widgets import progress
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.comparison_view import picture_after
 
@@ -110,20 +111,35 @@ def test_a_policy_that_raises_harms_nothing_else(comparer, said):
     assert second["error"] is None and "<svg" in svg(last(said, "result")["pictures"][1])
 
 
-def test_a_page_that_asks_hears_how_far_a_run_is(comparer, said):
-    here, go_on = threading.Event(), threading.Event()
+def test_a_run_that_takes_long_says_how_far_it_is(comparer, said, monkeypatch):
+    monkeypatch.setattr(progress, "_UNTOLD_S", 0.0)
+    here, go_on, heard = threading.Event(), threading.Event(), threading.Event()
+    known = {"total": 2, "done": 1, "policy": "waits"}
 
     @workbench.policy("waits")
     def waits(gang, ledger):
         here.set()
         assert go_on.wait(20)
 
+    def hear(event, body):
+        said.append({"type": event, "body": body})
+        if body == known:
+            heard.set()
+
+    monkeypatch.setattr(comparer, "tell", hear)
     ask(comparer, "choose", chosen=[{"name": "gang"}, {"name": "waits"}])
-    assert here.wait(20)
-    assert ask(comparer, "progress") == {"done": 1, "policy": "waits"}
+    assert here.wait(20) and heard.wait(20)
     go_on.set()
     comparer.wait(20)
-    assert ask(comparer, "progress")["done"] == 2 and last(said, "result")["number"] > 0
+    kinds = [m["type"] for m in said if m["type"] != "choices"]
+    assert kinds[-1] == "result" and set(kinds[:-1]) == {"progress"}
+
+
+def test_a_run_that_is_over_at_once_says_nothing_but_its_result(comparer, said, monkeypatch):
+    monkeypatch.setattr(progress, "_UNTOLD_S", 600.0)
+    ask(comparer, "state")
+    comparer.wait()
+    assert [m["type"] for m in said] == ["result"]
 
 
 def test_work_that_is_cancelled_says_nothing_more(comparer, said):

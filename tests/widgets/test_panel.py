@@ -11,12 +11,17 @@ from workbench.widgets.panel import STATIC, Panel
 
 class Adder(Panel):
     _esm = STATIC / "matrix.js"
-    handlers = {"add": "_add", "break": "_break"}
+    handlers = {"add": "_add", "break": "_break", "count": "_count"}
 
     def _add(self, body):
         if "a" not in body:
             raise InputError("nothing to add", source="widget", expected="a")
         return {"sum": body["a"] + 1}
+
+    def _count(self, body):
+        for i in range(2):
+            self.tell("at", {"i": i})
+        return {"counted": 2}
 
     def _break(self, body):
         raise ZeroDivisionError("no")
@@ -46,7 +51,7 @@ def test_an_exception_is_answered_with_its_traceback(adder):
 
 
 def test_an_unknown_request_names_the_known_ones(adder):
-    assert adder.receive({"id": 1, "type": "sing"})["message"] == "unknown request 'sing'; known: add, break"
+    assert adder.receive({"id": 1, "type": "sing"})["message"] == "unknown request 'sing'; known: add, break, count"
 
 
 @pytest.mark.parametrize("content", [None, [], {"id": "1", "type": "add"}, {"id": True, "type": "add"}, {"id": 1}])
@@ -56,3 +61,15 @@ def test_what_is_no_request_is_answered_too(adder, content):
 
 def test_a_request_without_a_body_has_an_empty_one():
     assert read_request({"id": 1, "type": "state"}).body == {}
+
+
+def test_what_is_told_meanwhile_comes_before_the_answer_in_one_message(said, adder):
+    adder._handle_custom_msg({"id": 3, "type": "count"}, [])
+    (message,) = said
+    assert message["type"] == "several"
+    assert [m["body"] for m in message["body"]] == [{"i": 0}, {"i": 1}, {"counted": 2}]
+    assert [m["id"] for m in message["body"]] == [0, 0, 3]
+    # Nothing is held back afterwards, or goes with an answer that it does not belong to.
+    adder.tell("at", {"i": 2})
+    adder._handle_custom_msg({"id": 4, "type": "add", "body": {"a": 1}}, [])
+    assert [(m["id"], m["type"]) for m in said[1:]] == [(0, "at"), (4, "answer")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -21,12 +20,10 @@ from workbench.report.topology_svg import Drawing, Plan
 from workbench.widgets.comparison_view import comparison_view, picture_after, pictures
 from workbench.widgets.job_form import job_yaml
 from workbench.widgets.panel import STATIC, Panel
+from workbench.widgets.progress import Progress
 from workbench.widgets.worker import Worker
 
 __all__ = ["PlacementComparer"]
-
-#: How far a run is, is told from then on; before, a page that wants to know asks.
-_UNTOLD_S = 0.2
 
 
 class PlacementComparer(Panel):
@@ -55,7 +52,6 @@ class PlacementComparer(Panel):
         "jobs": "_jobs",
         "form": "_form",
         "cancel": "_cancel",
-        "progress": "_how_far",
         "step": "_step",
         "explain": "_explain",
         "export": "_export",
@@ -80,7 +76,7 @@ class PlacementComparer(Panel):
             make_policy(name, parameters)
         self.comparison: Comparison | None = None
         self._ran: Sequence[tuple[str, Mapping[str, Any]]] = ()
-        self._progress: dict[str, Any] = {}
+        self._progress: Progress | None = None
         #: Number of the last result, and its pictures, as every open page has them.
         self._number = 0
         self._shown: Sequence[Drawing | None] = ()
@@ -153,20 +149,20 @@ class PlacementComparer(Panel):
     def run(self) -> None:
         """Compare anew in the background; what ran before is given up."""
         cluster, gangs = self._cluster, self.gangs
+        self._give_up()
         if cluster is None or not gangs or not self._chosen:
-            self._worker.cancel()
             self.comparison, self._shown = None, ()
             missing = "cluster" if cluster is None else "job" if not gangs else "policy"
             self.tell("nothing", {"missing": missing})
             return
         chosen = [(name, dict(parameters)) for name, parameters in self._chosen]
-        self._progress = {"done": 0, "policy": chosen[0][0]}
-        self.tell("began", {"total": len(chosen)})
-        self._worker.start(lambda current: self._compare(gangs, cluster, chosen, current))
+        known = {"total": len(chosen), "done": 0, "policy": chosen[0][0]}
+        progress = self._progress = Progress(lambda now: self.tell("progress", now), known)
+        self._worker.start(lambda current: self._compare(gangs, cluster, chosen, progress, current))
 
     def cancel(self) -> bool:
         """Give up the comparison that runs; False when none does."""
-        stopped = self._worker.cancel()
+        stopped = self._give_up()
         if stopped:
             self.tell("cancelled", {})
         return stopped
@@ -174,12 +170,17 @@ class PlacementComparer(Panel):
     def close(self) -> None:
         """Give up what runs, and take the widget away from the page."""
         self._forget()
-        self._worker.cancel()
+        self._give_up()
         super().close()
 
     def wait(self, seconds: float | None = None) -> None:
         """Until the comparison that runs is there."""
         self._worker.wait(seconds)
+
+    def _give_up(self) -> bool:
+        if self._progress is not None:
+            self._progress.end()
+        return self._worker.cancel()
 
     def _registered(self, name: str) -> None:
         """Offer a policy that a cell has made, and compare anew where it is one of the chosen."""
@@ -192,28 +193,24 @@ class PlacementComparer(Panel):
         gangs: Sequence[Gang],
         cluster: Callable[[], ClusterSnapshot],
         chosen: Sequence[tuple[str, Mapping[str, Any]]],
+        progress: Progress,
         current: Callable[[], bool],
     ) -> None:
-        began = time.monotonic()
-
-        def progress(done: int, total: int, name: str) -> None:
-            if not current():
-                return
-            self._progress = {"done": done, "policy": name}
-            # A message hands the interpreter to the thread that sends it, and most runs end before it comes back.
-            if time.monotonic() - began > _UNTOLD_S:
-                self.tell("progress", self._progress)
+        def step(done: int, total: int, name: str) -> None:
+            progress.now({"total": total, "done": done, "policy": name})
 
         try:
             policies = [make_policy(name, parameters) for name, parameters in chosen]
-            comparison = compare(gangs, cluster(), policies, progress)
+            comparison = compare(gangs, cluster(), policies, step)
             plan = Plan(comparison.snapshot.topology, self._plan)
             view, drawn = comparison_view(comparison), pictures(comparison, plan)
         except Exception as error:
+            progress.end()
             if current():
                 text = "" if isinstance(error, WorkbenchError) else traceback.format_exc()
                 self.tell("failed", {"message": str(error), "traceback": text})
             return
+        progress.end()
         if current():
             self.comparison, self._ran, self._plan = comparison, chosen, plan
             self.tell("result", {**view, **self._since(drawn)})
@@ -265,9 +262,6 @@ class PlacementComparer(Panel):
 
     def _cancel(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"cancelled": self.cancel()}
-
-    def _how_far(self, body: dict[str, Any]) -> dict[str, Any]:
-        return self._progress
 
     def _compared(self) -> Comparison:
         if self.comparison is None:

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.objects.fields import shown
 
-__all__ = ["Request", "answer", "failure", "read_request"]
+__all__ = ["Request", "answer", "failure", "news", "read_request", "together"]
 
 
 @dataclass(frozen=True)
@@ -69,3 +69,13 @@ def failure(request_id: int, message: str, traceback: str = "") -> dict[str, Any
         For the author of a policy; empty for bad input.
     """
     return {"id": request_id, "type": "failure", "message": message, "traceback": traceback}
+
+
+def news(event: str, body: dict[str, Any]) -> dict[str, Any]:
+    """What the page hears without having asked."""
+    return {"id": 0, "type": event, "body": body}
+
+
+def together(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    """Several messages as one, which the page takes apart: each message takes server and page some milliseconds."""
+    return messages[0] if len(messages) == 1 else {"id": 0, "type": "several", "body": messages}

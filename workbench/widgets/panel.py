@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, ClassVar
 import anywidget
 
 from workbench.errors import WorkbenchError
-from workbench.widgets.messages import Request, answer, failure, read_request
+from workbench.widgets.messages import Request, answer, failure, news, read_request, together
 
 __all__ = ["STATIC", "Handler", "Panel"]
 
@@ -33,7 +34,10 @@ class Panel(anywidget.AnyWidget):  # type: ignore[misc]
 
     def __init__(self, **traits: Any) -> None:
         super().__init__(**traits)
-        self.on_msg(lambda _, content, buffers: self.send(self.receive(content)))
+        #: What is told while a request is answered goes with the answer; None: no thread answers one.
+        self._held: list[dict[str, Any]] = []
+        self._answering: int | None = None
+        self.on_msg(lambda _, content, buffers: self._hear(content))
 
     def receive(self, content: Any) -> dict[str, Any]:
         """Answer one message of the page; never raises, so that every request is answered."""
@@ -51,6 +55,15 @@ class Panel(anywidget.AnyWidget):  # type: ignore[misc]
         except Exception as error:
             return failure(request.id, f"{type(error).__name__}: {error}", traceback.format_exc())
 
+    def _hear(self, content: Any) -> None:
+        self._answering = threading.get_ident()
+        try:
+            answered = self.receive(content)
+        finally:
+            self._answering = None
+            held, self._held = self._held, []
+        self.send(together([*held, answered]))
+
     def close(self) -> None:
         """Take the widget away from the page, and its layout, which is a widget of its own."""
         self.layout.close()
@@ -58,4 +71,7 @@ class Panel(anywidget.AnyWidget):  # type: ignore[misc]
 
     def tell(self, event: str, body: dict[str, Any]) -> None:
         """Send the page something that it did not ask for: progress, or a change made from Python."""
-        self.send({"id": 0, "type": event, "body": body})
+        if self._answering == threading.get_ident():
+            self._held.append(news(event, body))
+        else:
+            self.send(news(event, body))

@@ -162,29 +162,15 @@ function render(context) {
 
   // ---- the run ----
 
-  // Most runs end before anybody could read how far they are; a bar that comes and goes moves everything below it.
-  const UNSEEN_MS = 200;
-  let slow = 0;
-
-  panel.on("began", ({ total }) => {
-    progress.max = total;
-    progress.value = 0;
-    root.dataset.running = "1";
-    clearTimeout(slow);
-    slow = setTimeout(async () => {
-      progress.hidden = cancel.hidden = false;
-      const known = await panel.ask("progress").catch(() => undefined);
-      if (known !== undefined && !progress.hidden) showProgress(known);
-    }, UNSEEN_MS);
-  });
   panel.on("choices", (state) => offer(state.choices));
-  panel.on("progress", (known) => progress.hidden || showProgress(known));
-  function showProgress({ done, policy }) {
+  panel.on("progress", ({ total, done, policy }) => {
+    progress.max = total;
     progress.value = done;
     status.textContent = policy;
-  }
+    progress.hidden = cancel.hidden = false;
+    root.dataset.running = "1";
+  });
   function ended(text) {
-    clearTimeout(slow);
     progress.hidden = cancel.hidden = true;
     status.textContent = text;
     root.dataset.running = "0";
@@ -362,7 +348,6 @@ function render(context) {
     panel.ready();
   });
   return () => {
-    clearTimeout(slow);
     pane?.destroy();
     panel.close();
   };

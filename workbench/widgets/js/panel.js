@@ -43,6 +43,10 @@ export function openPanel({ model, el }, name) {
   }
 
   function hear(content) {
+    if (content.type === "several") {
+      content.body.forEach(hear);
+      return;
+    }
     if (content.id === 0) {
       for (const f of listeners.get(content.type) ?? []) f(content.body, content);
       return;
