@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 
 import pytest
 from hypothesis import given
@@ -193,6 +194,25 @@ def test_undo_all_is_nothing_and_redo_all_is_the_drawing(steps):
     while history.redo():
         pass
     assert {item.id: item for item in history.draft} == drawn
+
+
+@given(operations(), st.integers(0, 4))
+def test_the_last_number_behind_a_prefix_is_that_of_the_names_that_are_there(steps, undone):
+    history = History(Draft())
+
+    def check():
+        for kind in ("switch", "node"):
+            for prefix in ("s", "node-", "name-", "name-1", ""):
+                found = [re.fullmatch(re.escape(prefix) + "([0-9]+)", name) for name in history.draft.names(kind)]
+                want = max((int(match[1]) for match in found if match), default=-1)
+                assert history.draft.last_number(kind, prefix) == want
+
+    for step in steps:
+        perform(history, *step)
+        check()
+    for _ in range(undone):
+        history.undo()
+        check()
 
 
 @given(operations(), operations())

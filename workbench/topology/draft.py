@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from workbench.errors import InputError
+from workbench.model.whole_number import whole_number
 from workbench.objects.hypernode import HyperNode
 from workbench.objects.node import Node
 
-__all__ = ["ROOT", "Change", "Draft", "Item", "changed", "differences"]
+__all__ = ["ROOT", "Change", "Draft", "Item", "changed", "differences", "largest_number"]
 
 #: The parent of what stands under the virtual top.
 ROOT = 0
@@ -108,6 +109,8 @@ class Draft:
         self._children: dict[int, dict[int, None]] = {ROOT: {}}
         self._by_name: dict[tuple[str, str], int] = {}
         self._next = 1
+        #: Of each kind and prefix that was asked for; kept in step while names come, forgotten when one goes.
+        self._last_numbers: dict[tuple[str, str], int] = {}
         self.commit([Change(None, item) for item in items])
 
     def __len__(self) -> int:
@@ -146,6 +149,13 @@ class Draft:
     def names(self, kind: Literal["switch", "node"]) -> Iterator[str]:
         """Names of a kind, in no particular order."""
         return (name for its, name in self._by_name if its == kind)
+
+    def last_number(self, kind: Literal["switch", "node"], prefix: str) -> int:
+        """The largest number that a name of a kind has behind a prefix; -1: no name has one."""
+        found = self._last_numbers.get((kind, prefix))
+        if found is None:
+            found = self._last_numbers[kind, prefix] = largest_number(self.names(kind), prefix)
+        return found
 
     def new_ids(self, count: int) -> range:
         """Ids that no item has had, in order."""
@@ -220,6 +230,18 @@ class Draft:
                 self._children.setdefault(after.parent, {})[after.id] = None
                 self._by_name.setdefault((after.kind, after.name), after.id)
                 self._next = max(self._next, after.id + 1)
+        self._count_names(changes)
+
+    def _count_names(self, changes: Sequence[Change]) -> None:
+        if not self._last_numbers:
+            return
+        gone = {(change.before.kind, change.before.name) for change in changes if change.before is not None}
+        come = {(change.after.kind, change.after.name) for change in changes if change.after is not None}
+        if gone - come:
+            self._last_numbers.clear()
+        for (kind, prefix), last in self._last_numbers.items():
+            new = largest_number((name for its, name in come - gone if its == kind), prefix)
+            self._last_numbers[kind, prefix] = max(last, new)
 
     def _check(self, item: Item) -> None:
         where = f"{item.kind} {item.name or item.id}"
@@ -244,6 +266,12 @@ class Draft:
                 raise InputError("a switch cannot hang under itself", source="drawing", where=where)
             seen.add(above)
             above = self._items[above].parent if above in self._items else ROOT
+
+
+def largest_number(names: Iterable[str], prefix: str) -> int:
+    """The largest number that any of the names has behind a prefix; -1: none has one."""
+    numbers = (whole_number(name[len(prefix) :]) for name in names if name.startswith(prefix))
+    return max((number for number in numbers if number is not None), default=-1)
 
 
 def changed(item: Item, **fields: Any) -> Change:

@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 from workbench.errors import CapacityError, InputError
 from workbench.model.bandwidth import MAX_GPUS
-from workbench.model.whole_number import whole_number
 from workbench.objects.selectors import compile_pattern
-from workbench.topology.draft import ROOT, Change, Draft, Item, changed
+from workbench.topology.draft import ROOT, Change, Draft, Item, changed, largest_number
 
 __all__ = [
     "GPU_MODEL",
@@ -162,7 +161,8 @@ def rename_all(draft: Draft, ids: Iterable[int], prefix: str) -> list[Change]:
     for kind in dict.fromkeys(item.kind for item in items):
         chosen = [item for item in items if item.kind == kind]
         others = set(draft.names(kind)) - {item.name for item in chosen}
-        changes += [changed(item, name=name) for item, name in zip(chosen, _next_names(others, prefix, len(chosen)))]
+        names = _next_names(largest_number(others, prefix), prefix, len(chosen))
+        changes += [changed(item, name=name) for item, name in zip(chosen, names)]
     return changes
 
 
@@ -270,17 +270,12 @@ def _topmost(draft: Draft, ids: Iterable[int]) -> list[Item]:
 
 
 def _free_names(draft: Draft, kind: Literal["switch", "node"], prefix: str, count: int, pad: bool = True) -> list[str]:
-    return _next_names(draft.names(kind), prefix, count, pad)
+    return _next_names(draft.last_number(kind, prefix), prefix, count, pad)
 
 
-def _next_names(names: Iterable[str], prefix: str, count: int, pad: bool = True) -> list[str]:
-    """The prefix with the numbers after the largest that any of the names has behind it."""
-    taken = [
-        number
-        for name in names
-        if name.startswith(prefix) and (number := whole_number(name[len(prefix) :])) is not None
-    ]
-    first = max(taken, default=-1) + 1
+def _next_names(last: int, prefix: str, count: int, pad: bool = True) -> list[str]:
+    """The prefix with the numbers after the last."""
+    first = last + 1
     width = len(str(first + count - 1)) if pad and count > 1 else 1
     return [f"{prefix}{number:0{width}d}" for number in range(first, first + count)]
 
