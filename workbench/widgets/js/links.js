@@ -3,7 +3,7 @@
 // A drawing is a forest of lines that nobody can select: as elements of Cytoscape they would double what is
 // styled, measured and drawn with every frame.
 
-import { position } from "./far.js";
+import { SYMBOL, position } from "./far.js";
 
 // Letters of a bandwidth are drawn from this height on, in pixels.
 const READABLE = 9;
@@ -13,6 +13,13 @@ const CROSS = 4;
 
 /** Is a node of Cytoscape where the layout put it, and not being dragged? */
 const settled = (at, place) => at.x === place.x && at.y === place.y;
+
+/** Where a line to the middle of a symbol meets its edge: a cordoned node is faded, and would show a line beneath it. */
+function edgeOf(to, from) {
+  const [dx, dy] = [from.x - to.x, from.y - to.y];
+  const part = Math.min(1, SYMBOL / 2 / Math.max(Math.abs(dx), Math.abs(dy), 1));
+  return { x: to.x + part * dx, y: to.y + part * dy };
+}
 
 /** Add lines to the path, from each first point to the second after it, and draw it. */
 function strokeLines(pen, points) {
@@ -91,7 +98,7 @@ export class Links {
         const straight = !still || !settled(end, of);
         const last = straight ? start : { x: end.x, y: way.along };
         const lines = cut ? broken : whole;
-        lines.push(last, end);
+        lines.push(last, edgeOf(end, last));
         if (gbits) named.push(straight ? [(start.x + end.x) / 2, (start.y + end.y) / 2, gbits] : [end.x, way.along, gbits]);
         if (straight) continue;
         if (row?.along !== way.along) {
