@@ -68,3 +68,12 @@ def test_tolerated_taints_do_not_count():
     asked = demand(cluster, Role("w", 1, {"cpu": 1}, filter=tolerant))
     assert asked.feasible(0).all()
     assert node_reasons(asked, 0, asked.idle, np.arange(1, dtype=np.int32)) == ()
+
+
+def test_a_search_is_given_a_mask_only_where_it_leaves_out_a_node():
+    cluster = snapshot(["a", "b"], labels={"a": {"zone": "a"}})
+    choosy = NodeFilter((Requirement("zone", "Exists"),))
+    asked = demand(cluster, Role("any", 1, {"cpu": 1}), Role("choosy", 1, {"cpu": 1}, filter=choosy))
+    assert asked.restriction(0) is None
+    assert asked.restriction(1) is asked.feasible(1)
+    assert asked.feasible(1).tolist() == [1, 0]

@@ -49,7 +49,7 @@ class Workplace:
             weights=self.weights,
         )
         shapes = {
-            role: fill.add_shape(demand.rows[role], feasible=demand.feasible(role), extra=self.gpu_extra(role))
+            role: fill.add_shape(demand.rows[role], feasible=demand.restriction(role), extra=self.gpu_extra(role))
             for role in demand.order
         }
         return fill, shapes
@@ -72,7 +72,7 @@ class Workplace:
             leaves=topology.leaves_of_node,
         )
         for role in roles:
-            runs.add_shape(demand.rows[role], feasible=demand.feasible(role), extra=self.gpu_extra(role))
+            runs.add_shape(demand.rows[role], feasible=demand.restriction(role), extra=self.gpu_extra(role))
         return runs
 
     def gpu_extra(self, role: int) -> Floats | None:

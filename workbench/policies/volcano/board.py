@@ -87,7 +87,7 @@ class Board:
         if fading is not None:
             fill.set_fading(fading, self._domain_used, snapshot.domain_allocatable, *self.topology.node_domains)
         shapes = {
-            role: fill.add_shape(demand.rows[role], feasible=demand.feasible(role), extra=self._gpu_extra(role))
+            role: fill.add_shape(demand.rows[role], feasible=demand.restriction(role), extra=self._gpu_extra(role))
             for role in sub.pods
         }
         if sub.topology:

@@ -119,7 +119,7 @@ def shapes_of(request: Request, gpu_weight: float) -> list[Shape]:
         extra = None
         if gpu_weight and (given := request.gpus.scores(request.gang.roles[role].n_gpus)) is not None:
             extra = given * gpu_weight
-        shapes.append(Shape(demand.rows[role], demand.feasible(role), extra))
+        shapes.append(Shape(demand.rows[role], demand.restriction(role), extra))
     return shapes
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from workbench.errors import InputError
 from workbench.model.explanation import Explanation, Recorder
 from workbench.model.gang import Gang
+from workbench.model.labels import NodeFilter
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Decision
 from workbench.model.release import Release
@@ -114,10 +115,8 @@ class _ResourceDemand(Demand):
         self.rows = self.rows.copy()
         self.rows[:, self.ledger.snapshot.resources.index(PODS)] = 0
 
-    def feasible(self, role: int) -> npt.NDArray[np.uint8]:
-        mask = np.full(self.ledger.snapshot.n_nodes, not self.missing[role], dtype=np.bool_)
-        chosen = self.gpus.feasible(self.gang.roles[role].n_gpus)
-        return (mask if chosen is None else mask & chosen).view(np.uint8)
+    def _accepting(self, condition: NodeFilter) -> npt.NDArray[np.bool_]:
+        return np.ones(self.ledger.snapshot.n_nodes, dtype=np.bool_)
 
 
 def _configured(policy: str, parameters: P, config: SchedulerConfig, release: Release) -> P:
