@@ -6,7 +6,7 @@ Amounts are integers in base units (DESIGN decision 11): milli-CPU for ``cpu``, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from functools import lru_cache
 
 import numpy as np
@@ -51,11 +51,6 @@ def resource_columns(names: Iterable[str]) -> tuple[str, ...]:
     return first + tuple(sorted(set(names) - set(first)))
 
 
-@lru_cache(maxsize=64)
-def _positions(columns: tuple[str, ...]) -> dict[str, int]:
-    return {name: i for i, name in enumerate(columns)}
-
-
 def request_vector(
     columns: tuple[str, ...], requests: Mapping[str, int]
 ) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
@@ -67,29 +62,24 @@ def request_vector(
     missing : tuple of str
         Requested resources that no node of the snapshot has, in byte order.
     """
-    row, missing = _row(_positions(columns), requests)
-    return np.array(row, dtype=np.int64), missing
+    row = np.array([requests.get(name, 0) for name in columns], dtype=np.int64)
+    row[columns.index(PODS)] = 1
+    return row, _missing(requests, frozenset(columns))
 
 
 def request_rows(
     columns: tuple[str, ...], requests: Iterable[Mapping[str, int]]
 ) -> tuple[npt.NDArray[np.int64], tuple[tuple[str, ...], ...]]:
     """`request_vector` of several pods: an array of shape (pods, len(columns)), and what is missing for each."""
-    position = _positions(columns)
-    found = [_row(position, each) for each in requests]
-    rows = np.array([row for row, _ in found], dtype=np.int64).reshape(len(found), len(columns))
-    return rows, tuple(missing for _, missing in found)
+    requests, known = tuple(requests), frozenset(columns)
+    # One flat list: numpy takes a list of lists apart slowly.
+    amounts = [each.get(name, 0) for each in requests for name in columns]
+    rows = np.array(amounts, dtype=np.int64).reshape(len(requests), len(columns))
+    rows[:, columns.index(PODS)] = 1
+    return rows, tuple([_missing(each, known) for each in requests])
 
 
-def _row(position: Mapping[str, int], requests: Mapping[str, int]) -> tuple[list[int], tuple[str, ...]]:
-    row = [0] * len(position)
-    missing = []
-    for name, amount in requests.items():
-        if amount == 0:
-            continue
-        if name in position:
-            row[position[name]] = amount
-        else:
-            missing.append(name)
-    row[position[PODS]] = 1
-    return row, tuple(sorted(missing)) if missing else ()
+def _missing(requests: Mapping[str, int], known: Set[str]) -> tuple[str, ...]:
+    if requests.keys() <= known:
+        return ()
+    return tuple(sorted(name for name, amount in requests.items() if amount and name not in known))
