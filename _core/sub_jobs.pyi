@@ -22,3 +22,10 @@ def pods_of_sub_jobs(
     NDArray[np.int64],
     NDArray[np.int64],
 ]: ...
+def runs_of_queues(
+    start: NDArray[np.int64],
+    positions: NDArray[np.int64],
+    rank: NDArray[np.int64],
+    role_of_pod: NDArray[np.int32],
+    n_roles: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | None: ...

@@ -1,4 +1,4 @@
-"""The pods of a gang as sub-jobs: one pass over pods instead of one over each column.
+"""The pods of a gang as sub-jobs and as queues: one pass over pods instead of one over each column.
 
 Owns the numbers only; what a sub-job is, is told in ``workbench.policies.volcano.splitting``.
 Validation and errors in words are ``workbench.kernels.sub_jobs``' part.
@@ -124,3 +124,55 @@ def pods_of_sub_jobs(
         counted_array,
         priority_array,
     )
+
+
+def runs_of_queues(
+    const int64_t[::1] start not None,
+    const int64_t[::1] positions not None,
+    const int64_t[::1] rank not None,
+    const int32_t[::1] role_of_pod not None,
+    int64_t n_roles,
+):
+    """See the face; None where a pod is named twice."""
+    cdef int64_t n = rank.shape[0], queues = start.shape[0] - 1, named = positions.shape[0]
+    cdef int64_t q, i, pod, runs = 0
+    cdef int32_t role, last
+    cdef bint twice = False
+    cdef int64_t[::1] by_rank = np.empty(n, dtype=np.int64), queue_of = np.empty(n, dtype=np.int64)
+    cdef int64_t[::1] line = np.empty(named, dtype=np.int64), end = np.empty(queues, dtype=np.int64)
+    cdef int64_t[::1] taken = np.empty(n_roles, dtype=np.int64)
+    run_start_array = np.zeros(queues + 1, dtype=np.int64)
+    roles_array = np.empty(named, dtype=np.int32)
+    upto_array = np.empty(named, dtype=np.int64)
+    cdef int64_t[::1] run_start = run_start_array, upto = upto_array
+    cdef int32_t[::1] roles = roles_array
+    with nogil:
+        for i in range(n):
+            by_rank[rank[i]] = i
+            queue_of[i] = -1
+        for q in range(queues):
+            end[q] = start[q]
+            for i in range(start[q], start[q + 1]):
+                twice |= queue_of[positions[i]] >= 0
+                queue_of[positions[i]] = q
+        # By rank, each pod goes to the end of its queue: all queues in one pass, nothing is sorted.
+        for i in range(0 if twice else n):
+            pod = by_rank[i]
+            q = queue_of[pod]
+            if q >= 0:
+                line[end[q]] = pod
+                end[q] += 1
+        for q in range(0 if twice else queues):
+            for i in range(n_roles):
+                taken[i] = 0
+            last = -1
+            for i in range(start[q], start[q + 1]):
+                role = role_of_pod[line[i]]
+                taken[role] += 1
+                if role != last:
+                    roles[runs] = role
+                    runs += 1
+                upto[runs - 1] = taken[role]
+                last = role
+            run_start[q + 1] = runs
+    return None if twice else (run_start_array, roles_array[:runs], upto_array[:runs])

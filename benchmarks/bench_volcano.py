@@ -234,9 +234,9 @@ def gang(made: Cluster, rng: random.Random, groups: int, kind: str, pods: int = 
     if kind == "roles":
         # Pods of several roles alternate.
         whole = gang_of(ask)
-        queue = np.concatenate([np.full(len(group.pods), i) for i, group in enumerate(whole.sub_groups)])
+        start = np.concatenate([[0], np.cumsum(counts)])
         positions = np.array([pod for group in whole.sub_groups for pod in group.pods], dtype=np.int64)
-        ask.subs = replace(columns, runs=runs_of(whole, queue.astype(np.int64), positions, groups))
+        ask.subs = replace(columns, runs=runs_of(whole, start, positions))
     return ask
 
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reference import sub_jobs as oracle
 from workbench.kernels.domains import MAX_QUANTITY, MAX_SUM
-from workbench.kernels.sub_jobs import deal_pods
+from workbench.kernels.sub_jobs import deal_pods, runs_of_queues
 
 
 @given(st.data())
@@ -51,3 +53,21 @@ def test_sums_stop_at_the_largest():
         default=False,
     )
     assert dealt.pending.tolist() == [[MAX_SUM, n - 5], [5 * MAX_QUANTITY, 5]]
+
+
+@given(st.data())
+def test_runs_as_the_queues_line_up_pod_by_pod(data):
+    m = data.draw(st.integers(1, 3))
+    role_of_pod = data.draw(st.lists(st.integers(0, m - 1), max_size=12))
+    n = len(role_of_pod)
+    pods, rank = data.draw(st.permutations(range(n))), data.draw(st.permutations(range(n)))
+    cuts = [0, *sorted(data.draw(st.lists(st.integers(0, n), max_size=4)))]
+    queues = [pods[a:b] for a, b in pairwise(cuts)]
+    runs = runs_of_queues(
+        np.array(cuts, dtype=np.int64),
+        np.array(pods[: cuts[-1]], dtype=np.int64),
+        np.array(rank, dtype=np.int64),
+        np.array(role_of_pod, dtype=np.int32),
+        m,
+    )
+    assert [column.tolist() for column in runs] == list(oracle.runs_of_queues(queues, rank, role_of_pod))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError
-from workbench.kernels.sub_jobs import deal_pods
+from workbench.kernels.sub_jobs import deal_pods, runs_of_queues
 
 
 def deal(**other):
@@ -47,3 +47,40 @@ def test_what_is_no_gang(other, message):
     assert deal().size.tolist() == [2, 1]
     with pytest.raises(InputError, match=message):
         deal(**other)
+
+
+def line_up(**other):
+    given = {
+        "start": np.array([0, 2, 2, 3]),
+        "positions": np.array([2, 0, 3]),
+        "rank": np.array([3, 0, 1, 2]),
+        "role_of_pod": np.array([0, 0, 1, 1], dtype=np.int32),
+        "n_roles": 2,
+    } | other
+    return runs_of_queues(**given)
+
+
+def test_a_queue_may_be_empty_and_a_pod_in_none():
+    assert [column.tolist() for column in line_up()] == [[0, 2, 2, 3], [1, 0, 1], [1, 1, 1]]
+    none = np.zeros(0, dtype=np.int64)
+    runs = line_up(start=np.zeros(1, dtype=np.int64), positions=none, rank=none, role_of_pod=none.astype(np.int32))
+    assert [column.tolist() for column in runs] == [[0], [], []]
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        pytest.param({"positions": np.array([2, 0, 4])}, "positions.*entry 2", id="no such pod"),
+        pytest.param({"positions": np.array([2, 0, 2])}, "positions: a pod stands twice", id="a pod in two queues"),
+        pytest.param({"positions": np.array([2, 2, 3])}, "positions: a pod stands twice", id="a pod twice in one"),
+        pytest.param({"start": np.array([0, 2, 1, 3])}, "start: no offsets", id="starts that descend"),
+        pytest.param({"start": np.array([0, 2])}, "start: no offsets", id="positions of no queue"),
+        pytest.param({"rank": np.array([3, 0, 1, 1])}, "rank: no order", id="two pods of one rank"),
+        pytest.param({"rank": np.array([3, 0, 1, 4])}, "rank.*entry 3", id="no such rank"),
+        pytest.param({"role_of_pod": np.array([0, 0, 1], dtype=np.int32)}, "role_of_pod: wrong length", id="no role"),
+        pytest.param({"n_roles": 1}, "role_of_pod.*entry 2", id="no such role"),
+    ],
+)
+def test_what_is_no_queue(other, message):
+    with pytest.raises(InputError, match=message):
+        line_up(**other)

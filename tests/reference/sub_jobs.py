@@ -30,3 +30,16 @@ def deal_pods(groups, role_of_pod, tried, others, rows, priority, most, default)
         [sum(role_of_pod[pod] in others for pod in part) for part in parts],
         [max((priority[role_of_pod[pod]] for pod in part), default=0) for part in parts],
     )
+
+
+def runs_of_queues(queues, rank, role_of_pod):
+    """Lists as `workbench.kernels.sub_jobs.Runs`; pod by pod as each queue lines them up."""
+    start, roles, upto = [0], [], []
+    for queue in queues:
+        line = [role_of_pod[pod] for pod in sorted(queue, key=lambda pod: rank[pod])]
+        for i, role in enumerate(line):
+            if i + 1 == len(line) or line[i + 1] != role:
+                roles.append(role)
+                upto.append(line[: i + 1].count(role))
+        start.append(len(roles))
+    return start, roles, upto

@@ -1,4 +1,4 @@
-"""Face of the ``sub_jobs`` kernel: the pods of a gang, dealt to its sub-jobs and counted role by role."""
+"""Face of the ``sub_jobs`` kernel: the pods of a gang, dealt to its sub-jobs, counted role by role, and lined up."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench._core import sub_jobs as kernel
+from workbench._core.ranges import is_offsets, is_order
 from workbench.errors import InputError
 from workbench.kernels.checks import as_array, check_range, checked
 from workbench.kernels.domains import MAX_QUANTITY, MAX_SUM
 
-__all__ = ["Dealt", "deal_pods"]
+__all__ = ["Dealt", "Runs", "deal_pods", "runs_of_queues"]
+
+
+#: Start of each queue's runs, role of each run, pods of that role in the queue up to the end of the run.
+Runs = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
 
 
 class Dealt(NamedTuple):
@@ -85,3 +90,50 @@ def deal_pods(
     return Dealt(
         *kernel.pods_of_sub_jobs(positions, sizes, role_of_pod, place, n_tried, rows, priority, MAX_SUM, default)
     )
+
+
+def runs_of_queues(
+    start: NDArray[np.int64],
+    positions: NDArray[np.int64],
+    rank: NDArray[np.int64],
+    role_of_pod: NDArray[np.int32],
+    n_roles: int,
+) -> Runs:
+    """Runs of pods of one role in several queues.
+
+    Parameters
+    ----------
+    start : ndarray of shape (queues + 1,), int64
+    positions : ndarray of int64
+        Pods of queue i, each once: ``positions[start[i]:start[i + 1]]``, in any order.
+    rank : ndarray of shape (n_pods,), int64
+        Place of each pod, each once: pods leave a queue in the order of their ranks.
+    role_of_pod : ndarray of shape (n_pods,), int32
+    n_roles : int
+
+    Returns
+    -------
+    start : ndarray of shape (queues + 1,), int64
+    roles : ndarray of int32
+        Of each run.
+    upto : ndarray of int64
+        Pods of that role in the queue up to the end of the run.
+
+    Raises
+    ------
+    InputError
+        Wrong dtype or shape, a number out of range, a pod in two places.
+    """
+    n = as_array("rank", rank, np.int64, 1).shape[0]
+    rank = checked("rank", rank, np.int64, None, 0, n - 1)
+    role_of_pod = checked("role_of_pod", role_of_pod, np.int32, n, 0, n_roles - 1)
+    positions = checked("positions", positions, np.int64, None, 0, n - 1)
+    start = as_array("start", start, np.int64, 1)
+    if not is_offsets(start, len(positions)):
+        raise InputError("no offsets", source="start", expected=f"ascending from 0 to {len(positions)}")
+    if not is_order(rank.astype(np.int32), np.zeros(n, dtype=np.uint8)):
+        raise InputError("no order", source="rank", expected=f"each of 0..{n - 1} once")
+    runs = kernel.runs_of_queues(start, positions, rank, role_of_pod, n_roles)
+    if runs is None:
+        raise InputError("a pod stands twice", source="positions", expected="each pod once")
+    return runs

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import MAX_SUM
-from workbench.kernels.sub_jobs import deal_pods
+from workbench.kernels.sub_jobs import Runs, deal_pods
 from workbench.model.gang import Gang
 from workbench.model.resources import request_vector
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
 from workbench.policies.demand import Demand
 from workbench.policies.volcano.constraints import Limits
-from workbench.policies.volcano.task_order import Runs, runs_of
+from workbench.policies.volcano.task_order import runs_of
 
 __all__ = ["SubJob", "SubJobs", "split"]
 
@@ -200,9 +200,7 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
         match_index.append(0)
         if not gang.sub_grouped:
             total[-1] = gang.n_pods + max(gang.ready, len(runs[-1]) if runs else 0)
-    entries, runs_of_pods = np.diff(dealt.start), None
-    if s and int(entries.max()) > 1:
-        runs_of_pods = runs_of(gang, np.arange(s).repeat(entries).repeat(dealt.left), dealt.positions, s)
+    alternating = bool((dealt.start[1:] > dealt.start[:-1] + 1).any())
     return SubJobs(
         names=(*[group.name for group in groups], *default),
         policies=(*[group.policy for group in groups], *default),
@@ -222,7 +220,7 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
         left=dealt.left,
         first=dealt.first,
         positions=dealt.positions,
-        runs=runs_of_pods,
+        runs=runs_of(gang, dealt.first[dealt.start], dealt.positions) if alternating else None,
     )
 
 
