@@ -122,10 +122,10 @@ class SearchStream(Stream):
 
     def _form(self, gang: Gang) -> _Form | None:
         key = _key(gang)
-        if key in self._forms:
-            # Back to the end: the form that was asked for longest ago comes first.
+        try:
+            # Out, and below in again at the end: the form that was asked for longest ago comes first.
             form = self._forms.pop(key)
-        else:
+        except KeyError:
             form = self._new_form(gang)
             if len(self._forms) >= self._kept:
                 del self._forms[next(iter(self._forms))]
@@ -204,7 +204,10 @@ class SearchStream(Stream):
             self._begin_again(len(nodes))
         news = slice(self._n, self._n + len(nodes))
         self._nodes[news] = nodes
-        np.multiply(rows, sign, out=self._rows[news])
+        if sign > 0:
+            self._rows[news] = rows
+        else:
+            np.negative(rows, out=self._rows[news])
         self._n += len(nodes)
 
     def _begin_again(self, at_least: int) -> None:
