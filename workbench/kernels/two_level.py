@@ -270,19 +270,11 @@ class TwoLevel:
         self._set_subs(subs, job, len(shapes), d, r, n)
 
     def _add(self, shapes: Sequence[Shape], n: int, r: int) -> None:
-        requests = [shape.request for shape in shapes]
-        sound = all(isinstance(row, np.ndarray) and row.dtype == np.int64 and row.shape == (r,) for row in requests)
-        if not sound or (requests and first_outside(np.array(requests), 0, MAX_QUANTITY) >= 0):
-            # One by one, to say what is wrong.
-            for shape in shapes:
-                request = as_array("request", shape.request, np.int64, 1)
-                check_length("request", request, r)
-                check_range("request", request, 0, MAX_QUANTITY)
         # Shapes share these arrays as a rule.
         for shape in {(id(shape.feasible), id(shape.extra)): shape for shape in shapes}.values():
             _node_arrays(shape, n)
-        for shape in shapes:
-            self._c.add_shape(*shape)
+        for request, feasible, extra in shapes:
+            self._c.add_shape(_amounts("request", request, (r,), 0), feasible, extra)
 
     def _job_counts(self, job: Job, n_shapes: int) -> NDArray[np.int64]:
         m = as_array("left", job.left, np.int64, 1).shape[0]
