@@ -159,8 +159,9 @@ cdef class DryRuns(NodesByState):
     cdef const int64_t* leaf_start
     cdef const int32_t* leaves
     cdef int32_t* leaf_group
-    cdef int64_t c
+    cdef int64_t c                # nodes that take part in the run
     cdef int64_t* met             # by leaf or ring: the run that saw it
+    cdef int64_t* floor           # by resource: of a node with less no shape of the run holds a pod
     cdef int64_t* sort_keys
     cdef int32_t* node_of         # by slot
     cdef int32_t* slot_of         # by node
@@ -171,6 +172,7 @@ cdef class DryRuns(NodesByState):
     cdef int32_t n_kept, at_hand  # contests that have memory; whose contest `nodes` is
     cdef int64_t version          # of the bases and of the tasks that a placed pod does not tell
     cdef int32_t first_node       # of a domain that is an interval of nodes in their order; -1: it is none
+    cdef int32_t end_node         # one past its last
     cdef int32_t* with_tasks      # groups that hold tasks
     cdef int64_t n_with_tasks
     # the distinct bases of groups, and how many nodes fit in groups of each
@@ -193,6 +195,8 @@ cdef class DryRuns(NodesByState):
 
     cdef int make_room(self, int64_t pods) except -1
     cdef int make_states(self) except -1
+    cdef void find_floor(self, const Progress* now) noexcept nogil
+    cdef bint above_floor(self, int32_t node) noexcept nogil
     cdef void enter(self, int32_t domain, bint scored) noexcept nogil
     cdef bint widen(self, int32_t record, int64_t* low, int64_t* high) noexcept nogil
     cdef bint nested_groups(self, int32_t domain, int64_t* low, int64_t* high) noexcept nogil

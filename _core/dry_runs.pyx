@@ -9,7 +9,7 @@ record widened, and those with tasks where the best group changed.
 
 cimport cython
 from libc.math cimport INFINITY
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t, uint8_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint64_t, uint8_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memcpy, memset
 
@@ -83,6 +83,7 @@ cdef class DryRuns(NodesByState):
         self.touched = <int64_t*>grab(n * sizeof(int64_t))
         self.run_state = <int32_t*>claim(n * sizeof(int32_t))
         self.met = <int64_t*>grab((d + 1) * sizeof(int64_t))
+        self.floor = <int64_t*>claim(r * sizeof(int64_t))
         self.sort_keys = <int64_t*>claim(n * sizeof(int64_t))
         self.node_of = <int32_t*>claim(n * sizeof(int32_t))
         self.slot_of = <int32_t*>claim(n * sizeof(int32_t))
@@ -104,6 +105,7 @@ cdef class DryRuns(NodesByState):
         free(self.fullness.share)
         free(self.fullness.known)
         free(self.gain)
+        free(self.floor)
         free(self.sort_keys)
         free(self.node_of)
         free(self.slot_of)
@@ -168,30 +170,65 @@ cdef class DryRuns(NodesByState):
         self.run_capacity = pods
         return 0
 
+    cdef void find_floor(self, const Progress* now) noexcept nogil:
+        """What a node must have idle to hold a pod of any shape that is left."""
+        cdef const int64_t* request
+        cdef int64_t k
+        cdef int32_t e
+        for k in range(self.r):
+            self.floor[k] = INT64_MAX
+        for e in range(now.n):
+            if now.entries[e].left:
+                request = self.shapes[now.entries[e].shape].request
+                for k in range(self.r):
+                    # Of what a pod does not ask for even a negative amount will do.
+                    self.floor[k] = min(self.floor[k], request[k] if request[k] > 0 else INT64_MIN)
+
+    cdef inline bint above_floor(self, int32_t node) noexcept nogil:
+        cdef const int64_t* idle = self.idle + node * self.r
+        cdef int64_t k
+        for k in range(self.r):
+            if idle[k] < self.floor[k]:
+                return False
+        return True
+
     cdef void enter(self, int32_t domain, bint scored) noexcept nogil:
-        """Take the nodes of a domain, grouped by leaf or by ring where pods are scored by it."""
-        cdef int64_t i, g = -1, c
+        """Take the nodes of a domain that may hold a pod, grouped by leaf or by ring where pods are scored by it."""
+        cdef int64_t i, g = -1, c, m
         cdef const int32_t* nodes = NULL
         cdef const int32_t* by = self.fading.ring_of if self.fades else self.leaf
         cdef int32_t node, leaf, last = -2
-        cdef bint scattered = False
+        cdef bint scattered = False, grouped = scored or self.fades
         self.stamp += 1
         if domain < 0:
-            c = self.n
+            m = self.n
         else:
             nodes = self.members + self.start[domain]
-            c = self.start[domain + 1] - self.start[domain]
-        self.c = c
+            m = self.start[domain + 1] - self.start[domain]
         self.n_with_tasks = 0
-        self.first_node = -1
-        if c and (nodes == NULL or nodes[c - 1] - nodes[0] == c - 1):
+        self.first_node = self.end_node = -1
+        if m and (nodes == NULL or nodes[m - 1] - nodes[0] == m - 1):
             self.first_node = 0 if nodes == NULL else nodes[0]
-        if not scored and not self.fades:
-            for i in range(c):
-                node = <int32_t>i if nodes == NULL else nodes[i]
-                self.node_of[i] = node
-                self.slot_of[node] = <int32_t>i
-                self.group_of[i] = 0
+            self.end_node = self.first_node + <int32_t>m
+        c = 0
+        for i in range(m):
+            node = <int32_t>i if nodes == NULL else nodes[i]
+            self.slot_of[node] = <int32_t>c
+            # Pods only take: what holds none now will hold none.
+            if not self.above_floor(node):
+                continue
+            self.node_of[c] = node
+            if grouped:
+                leaf = by[node]
+                if leaf != last:
+                    last = leaf
+                    scattered |= self.met[leaf + 1] == self.stamp
+                    self.met[leaf + 1] = self.stamp
+            else:
+                self.group_of[c] = 0
+            c += 1
+        self.c = c
+        if not grouped:
             self.by_leaf.g = 1 if c else 0
             self.by_leaf.first[0] = 0
             self.by_leaf.first[self.by_leaf.g] = c
@@ -199,24 +236,17 @@ cdef class DryRuns(NodesByState):
                 self.by_leaf.domain_of[0] = -1
                 self.by_leaf.tasks[0] = 0
             return
-        for i in range(c):
-            node = <int32_t>i if nodes == NULL else nodes[i]
-            leaf = by[node]
-            if leaf != last:
-                last = leaf
-                scattered |= self.met[leaf + 1] == self.stamp
-                self.met[leaf + 1] = self.stamp
-            self.node_of[i] = node
-            self.sort_keys[i] = (<int64_t>leaf + 1) << 32 | node
         if scattered:
             self.first_node = -1
+            for i in range(c):
+                self.sort_keys[i] = (<int64_t>by[self.node_of[i]] + 1) << 32 | self.node_of[i]
             qsort(self.sort_keys, c, sizeof(int64_t), compare_keys)
             for i in range(c):
                 self.node_of[i] = <int32_t>self.sort_keys[i]
+                self.slot_of[self.node_of[i]] = <int32_t>i
         last = -2
         for i in range(c):
-            node = self.node_of[i]
-            leaf = by[node]
+            leaf = by[self.node_of[i]]
             if leaf != last:
                 last = leaf
                 g += 1
@@ -228,7 +258,6 @@ cdef class DryRuns(NodesByState):
                     self.n_with_tasks += 1
                 if self.leaf_start != NULL and scored and leaf >= 0:
                     self.leaf_group[leaf] = <int32_t>g
-            self.slot_of[node] = <int32_t>i
             self.group_of[i] = <int32_t>g
         self.by_leaf.g = g + 1
         self.by_leaf.first[self.by_leaf.g] = c
@@ -297,11 +326,16 @@ cdef class DryRuns(NodesByState):
         last = self.start[domain + 1] - self.start[domain] - 1
         if last < 0 or nodes[last] - nodes[0] != last:
             return False
-        first = max(nodes[0] - self.first_node, 0)
-        last = min(nodes[last] - self.first_node, self.c - 1)
         low[0] = high[0] = 0
-        if first <= last:
-            low[0], high[0] = self.group_of[first], self.group_of[last] + 1
+        first = max(nodes[0], self.first_node)
+        last = min(nodes[last] + 1, self.end_node)
+        if first >= last:
+            return True
+        # A node without a slot of its own has that of the next one that has.
+        first = self.slot_of[first]
+        last = self.slot_of[last] if last < self.end_node else self.c
+        if first < last:
+            low[0], high[0] = self.group_of[first], self.group_of[last - 1] + 1
         return True
 
     cdef void spread(self, int32_t common, int64_t low, int64_t high) noexcept nogil:
@@ -601,6 +635,7 @@ cdef class DryRuns(NodesByState):
         self.topology = scored
         self.fades = not scored and self.fading.n_tiers > 0
         self.nodes.gain = self.gain if self.fades else NULL
+        self.find_floor(now)
         self.enter(domain, scored)
         self.record = NO_RECORD
         self.by_leaf.scored = False
