@@ -46,6 +46,7 @@ include "two_level_state.pxi"
 include "two_level_between.pxi"
 include "two_level_sub_job.pxi"
 include "two_level_told.pxi"
+include "two_level_best.pxi"
 
 
 cdef struct Row:
@@ -77,7 +78,7 @@ cdef int compare_keys(const void* a, const void* b) noexcept nogil:
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class TwoLevel(ToldSearch):
+cdef class TwoLevel(BestAttempt):
     """See ``workbench.kernels.two_level.TwoLevel`` for the contract; arguments are trusted.
 
     Set up by `set_tree`, `set_totals`, `set_job`, `set_subs`, each once and in this order.
@@ -94,6 +95,7 @@ cdef class TwoLevel(ToldSearch):
             self.states_settled = self.n_states
             self.rows_of_turn = <Row*>claim((self.d + 1) * sizeof(Row))
             self.open_bounds()
+            self.open_best()
         return 0
 
     # ---- one HyperNode for the job ----
@@ -146,8 +148,7 @@ cdef class TwoLevel(ToldSearch):
         self.reset()
         self.attempt_number += 1
         self.commits += 1
-        if self.n_states + self.pods_alive > self.state_capacity:
-            self.keep_states(self.states_settled)
+        self.leave_states()
         self.n_heap = 0
         while next_one < self.n_queue or self.n_heap:
             if self.n_heap and (next_one == self.n_queue or self.heap[0] < self.queue[next_one]):
@@ -257,7 +258,7 @@ cdef class TwoLevel(ToldSearch):
         ``every``: HyperNodes that cannot win are tried, too.
         """
         cdef int64_t i, t, needs, first, end, before, tried
-        cdef int32_t start, best = NOWHERE, last = NOWHERE
+        cdef int32_t start, best = NOWHERE, last = NOWHERE, kept = NOWHERE
         cdef double best_score = 0.0
         cdef bint plan, bounded
         cdef Sub alike
@@ -324,6 +325,9 @@ cdef class TwoLevel(ToldSearch):
                         if best == NOWHERE or row.score > best_score or (row.score == best_score and row.domain < best):
                             best = row.domain
                             best_score = row.score
+                            if last == best and i + 1 < self.n_rows:
+                                self.keep_attempt()
+                                kept = best
                     self.rows_of_turn[tried] = row[0]
                     tried += 1
                 self.n_rows = tried
@@ -333,7 +337,9 @@ cdef class TwoLevel(ToldSearch):
                 self.take_back(self.log_settled, self.changed_settled)
                 self.reset()
             if best != NOWHERE:
-                if best != last:
+                if best != last and best == kept:
+                    self.repeat_attempt()
+                elif best != last:
                     self.attempt_in(best)
                 self.settle_turn(best)
         return best != NOWHERE

@@ -79,6 +79,7 @@ cdef class JobState(DomainCounts):
     cdef int32_t* log_node
     cdef int32_t* log_pod
     cdef int64_t n_log, log_settled
+    cdef int64_t* more_used            # by resource, of one change
     cdef int64_t changed_settled
     cdef int32_t states_settled
     cdef double score                  # of the attempt
@@ -115,6 +116,7 @@ cdef class JobState(DomainCounts):
         free(self.kind_failed)
         free(self.plan_domain)
         free(self.plan_pods)
+        free(self.more_used)
         free(self.log_sub)
         free(self.log_shape)
         free(self.log_node)
@@ -285,6 +287,7 @@ cdef class JobState(DomainCounts):
         self.changed = <Change*>claim(k * sizeof(Change))
         self.plan_domain = <int32_t*>claim(s * sizeof(int32_t))
         self.plan_pods = <int64_t*>claim(s * sizeof(int64_t))
+        self.more_used = <int64_t*>grab(self.r * sizeof(int64_t))
         self.log_sub = <int32_t*>claim(k * sizeof(int32_t))
         self.log_shape = <int32_t*>claim(k * sizeof(int32_t))
         self.log_node = <int32_t*>claim(k * sizeof(int32_t))
@@ -379,6 +382,11 @@ cdef class JobState(DomainCounts):
             self.open_states(self.n_pods + more + self.n // 4 + 256)
         return 0
 
+    cdef void leave_states(self) noexcept nogil:
+        """Forget those of earlier attempts where the pods of one more might not find room; none may be in use."""
+        if self.n_states + self.pods_alive > self.state_capacity:
+            self.keep_states(self.states_settled)
+
     cdef void reset(self) noexcept nogil:
         """Everything but the nodes as after the last turn."""
         cdef int64_t i
@@ -413,43 +421,42 @@ cdef class JobState(DomainCounts):
     cdef void stay(self, int32_t number) noexcept nogil:
         """The pods of the last run stay, for this attempt at least."""
         cdef Sub* sub = &self.subs[number]
-        cdef int64_t i, first = 0
-        cdef int32_t node, shape, state
+        cdef int64_t i
+        cdef int32_t node, state
         for i in range(self.n_run):
             node = self.run_node[i]
-            shape = sub.progress.entries[self.run_entry[i]].shape
             self.log_sub[self.n_log] = number
-            self.log_shape[self.n_log] = shape
+            self.log_shape[self.n_log] = sub.progress.entries[self.run_entry[i]].shape
             self.log_node[self.n_log] = node
             self.log_pod[self.n_log] = self.run_pod[i]
             self.n_log += 1
-            if i + 1 < self.n_run and self.run_node[i + 1] == node and self.run_entry[i + 1] == self.run_entry[i]:
-                continue
-            use_path(&self.fading.totals, node, self.shapes[shape].request, i + 1 - first)
-            first = i + 1
             # A node that comes again is in its last state already.
             state = self.run_state[node] if self.run_state[node] >= 0 else self.find_state(node)
-            if state != self.state_of[node]:
-                self.changed[self.n_changed] = Change(node, self.state_of[node], state)
-                self.n_changed += 1
-                self.state_of[node] = state
+            self.change_state(node, state)
         self.commits += 1
 
+    cdef void change_state(self, int32_t node, int32_t state) noexcept nogil:
+        """Log the state of a node with pods that stay, once for all of them."""
+        if state == self.state_of[node]:
+            return
+        self.changed[self.n_changed] = Change(node, self.state_of[node], state)
+        self.use_change(&self.changed[self.n_changed], 1)
+        self.n_changed += 1
+        self.state_of[node] = state
+
+    cdef void use_change(self, const Change* change, int64_t times) noexcept nogil:
+        """Add to the domains of a node what its pods use more."""
+        cdef const int64_t* before = self.states + (3 * <int64_t>change.before + 1) * self.r
+        cdef const int64_t* after = self.states + (3 * <int64_t>change.after + 1) * self.r
+        cdef int64_t k
+        for k in range(self.r):
+            self.more_used[k] = after[k] - before[k]
+        use_path(&self.fading.totals, change.node, self.more_used, times)
+
     cdef void take_back(self, int64_t log_mark, int64_t changed_mark) noexcept nogil:
-        cdef int64_t i, k, s, times = 0
-        cdef int32_t node
-        cdef const int64_t* request
-        for i in range(self.n_log - 1, log_mark - 1, -1):
-            node = self.log_node[i]
-            times += 1
-            if i > log_mark and self.log_node[i - 1] == node and self.log_shape[i - 1] == self.log_shape[i]:
-                continue
-            request = self.shapes[self.log_shape[i]].request
-            for k in range(self.r):
-                self.idle[node * self.r + k] += times * request[k]
-                self.used[node * self.r + k] -= times * request[k]
-            use_path(&self.fading.totals, node, request, -times)
-            times = 0
+        cdef int64_t i, k, s
+        cdef const int64_t* before
+        cdef const Change* change
         self.n_log = log_mark
         for s in range(self.n_shapes):
             for i in range(changed_mark, self.counts[s].seen):
@@ -457,6 +464,12 @@ cdef class JobState(DomainCounts):
             if self.counts[s].seen > changed_mark:
                 self.counts[s].seen = changed_mark
         for i in range(self.n_changed - 1, changed_mark - 1, -1):
-            self.state_of[self.changed[i].node] = self.changed[i].before
+            change = &self.changed[i]
+            self.use_change(change, -1)
+            before = self.states + 3 * <int64_t>change.before * self.r
+            for k in range(self.r):
+                self.idle[change.node * self.r + k] = before[k]
+                self.used[change.node * self.r + k] = before[self.r + k]
+            self.state_of[change.node] = change.before
         self.n_changed = changed_mark
         self.commits += 1
