@@ -138,7 +138,7 @@ cdef class NodesByState:
     cdef double score_now(self, Shape* shape, int32_t node) noexcept nogil
 
 
-cdef class DryRuns(NodesByState):
+cdef class NodeContests(NodesByState):
     cdef const int32_t* rank
     cdef const int32_t* leaf
     cdef const int64_t* start
@@ -180,21 +180,14 @@ cdef class DryRuns(NodesByState):
     cdef double* level_base
     cdef int64_t* level_fitting
     cdef int32_t n_levels
-    # what is asked by `ask`
-    cdef Progress question
-    cdef Run* question_runs
-    cdef bint asked_scored
-    cdef int32_t asked_record
     # what the run placed
     cdef int64_t n_run, run_capacity
-    cdef int32_t first_failed     # entry of which first a pod fitted nowhere; -1: none
     cdef int32_t* run_node
     cdef int32_t* run_entry
     cdef int32_t* run_pod         # its number among the pods of the entry
     cdef double* run_score
 
     cdef int make_room(self, int64_t pods) except -1
-    cdef int make_states(self) except -1
     cdef void find_floor(self, const Progress* now) noexcept nogil
     cdef bint above_floor(self, int32_t node) noexcept nogil
     cdef void enter(self, int32_t domain, bint scored) noexcept nogil
@@ -212,6 +205,17 @@ cdef class DryRuns(NodesByState):
     cdef void count_in(self, int64_t g) noexcept nogil
     cdef bint count_task(self, int32_t node, int64_t g) noexcept nogil
     cdef void put(self, Shape* shape, int32_t entry) noexcept nogil
+
+
+cdef class DryRuns(NodeContests):
+    # what is asked by `ask`
+    cdef Progress question
+    cdef Run* question_runs
+    cdef bint asked_scored
+    cdef int32_t asked_record
+    cdef int32_t first_failed     # entry of which first a pod fitted nowhere; -1: none
+
+    cdef int make_states(self) except -1
     cdef int64_t place(self, Progress* now, int32_t entry, int64_t count) noexcept nogil
     cdef bint may_go_on(self, const Progress* now, int32_t failed) noexcept nogil
     cdef void leave_rest(self, Progress* now, int32_t last) noexcept nogil

@@ -1,3 +1,5 @@
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +20,7 @@ class NodesByState:
     ) -> int: ...
     def know_states(self, state_of: NDArray[np.int32], first: NDArray[np.int32]) -> None: ...
 
-class DryRuns(NodesByState):
+class NodeContests(NodesByState):
     def __new__(
         cls,
         idle: NDArray[np.int64],
@@ -35,7 +37,7 @@ class DryRuns(NodesByState):
         request_by: NDArray[np.int64],
         balanced: float,
         balanced_by: NDArray[np.uint8],
-    ) -> DryRuns: ...
+    ) -> Self: ...
     def set_topology(
         self,
         parent: NDArray[np.int32],
@@ -48,6 +50,8 @@ class DryRuns(NodesByState):
         update_record: bool,
     ) -> None: ...
     def set_leaves(self, start: NDArray[np.int64], leaves: NDArray[np.int32]) -> None: ...
+
+class DryRuns(NodeContests):
     def ask(
         self,
         shapes: NDArray[np.int32],

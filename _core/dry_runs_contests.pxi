@@ -1,0 +1,537 @@
+# Part of dry_runs.pyx: the nodes of one domain as each shape sees them, and what a placed pod changes there.
+
+cdef int compare_keys(const void* a, const void* b) noexcept nogil:
+    cdef int64_t x = (<const int64_t*>a)[0], y = (<const int64_t*>b)[0]
+    return (x > y) - (x < y)
+
+
+@cython.auto_pickle(False)
+cdef class NodeContests(NodesByState):
+    """The nodes of a domain in the groups and trees that the shapes of one run share, and the pods that it placed."""
+
+    def __cinit__(
+        self,
+        const int64_t[:, ::1] idle not None,
+        const int64_t[:, ::1] used not None,
+        const int64_t[:, ::1] allocatable not None,
+        const int32_t[::1] rank not None,
+        const int32_t[::1] leaf not None,
+        const int64_t[::1] start not None,
+        const int32_t[::1] members not None,
+        double binpack,
+        const double[::1] binpack_by not None,
+        double least,
+        double most,
+        const int64_t[::1] request_by not None,
+        double balanced,
+        const uint8_t[::1] balanced_by not None,
+    ):
+        cdef int64_t n = idle.shape[0], r = idle.shape[1], d = start.shape[0] - 1, i
+        cdef size_t cells = n * r * sizeof(int64_t)
+        self.n = n
+        self.r = r
+        self.d = d
+        self.record = NO_RECORD
+        self.keep = [allocatable, rank, leaf, start, members]
+        self.allocatable = &allocatable[0, 0] if n and r else NULL
+        self.rank = &rank[0] if n else NULL
+        self.leaf = &leaf[0] if n else NULL
+        self.start = &start[0]
+        self.members = &members[0] if members.shape[0] else NULL
+        self.idle = <int64_t*>claim(cells)
+        self.used = <int64_t*>claim(cells)
+        if cells:
+            memcpy(self.idle, &idle[0, 0], cells)
+            memcpy(self.used, &used[0, 0], cells)
+        self.weights.r = r
+        self.weights.binpack = binpack
+        self.weights.least = least
+        self.weights.most = most
+        self.weights.balanced = balanced
+        self.weights.binpack_by = <double*>grab(r * sizeof(double))
+        self.weights.request_by = <int64_t*>grab(r * sizeof(int64_t))
+        self.weights.balanced_by = <uint8_t*>grab(r)
+        for i in range(r):
+            self.weights.binpack_by[i] = binpack_by[i]
+            self.weights.request_by[i] = request_by[i]
+            self.weights.balanced_by[i] = balanced_by[i]
+        self.state_of = <int32_t*>claim(n * sizeof(int32_t))
+        self.tasks_on_leaf = <int64_t*>grab(d * sizeof(int64_t))
+        self.touched = <int64_t*>grab(n * sizeof(int64_t))
+        self.run_state = <int32_t*>claim(n * sizeof(int32_t))
+        self.met = <int64_t*>grab((d + 1) * sizeof(int64_t))
+        self.floor = <int64_t*>claim(r * sizeof(int64_t))
+        self.sort_keys = <int64_t*>claim(n * sizeof(int64_t))
+        self.node_of = <int32_t*>claim(n * sizeof(int32_t))
+        self.slot_of = <int32_t*>claim(n * sizeof(int32_t))
+        self.group_of = <int32_t*>claim(n * sizeof(int32_t))
+        self.by_leaf.first = <int64_t*>claim((n + 1) * sizeof(int64_t))
+        self.by_leaf.domain_of = <int32_t*>claim(n * sizeof(int32_t))
+        self.by_leaf.tasks = <int64_t*>claim(n * sizeof(int64_t))
+        self.by_leaf.base = <double*>claim(n * sizeof(double))
+        self.with_tasks = <int32_t*>claim(n * sizeof(int32_t))
+        self.level_of = <int32_t*>claim(n * sizeof(int32_t))
+        # One for each group, one more each time that a record widens, and what every group may be worth.
+        self.level_base = <double*>claim((n + 2 * d + 4) * sizeof(double))
+        self.keep_contests(1)
+        self.nodes, self.level_fitting = self.kept[0].nodes, self.kept[0].level_fitting
+
+    def __dealloc__(self):
+        free(self.tasks_on_leaf)
+        free(self.met)
+        free(self.fullness.share)
+        free(self.fullness.known)
+        free(self.gain)
+        free(self.floor)
+        free(self.sort_keys)
+        free(self.node_of)
+        free(self.slot_of)
+        free(self.group_of)
+        free(self.by_leaf.first)
+        free(self.by_leaf.domain_of)
+        free(self.by_leaf.tasks)
+        free(self.by_leaf.base)
+        for k in range(N_KEPT):
+            free(self.kept[k].nodes.inner)
+            free(self.kept[k].nodes.outer)
+            free(self.kept[k].nodes.fitting)
+            free(self.kept[k].level_fitting)
+        free(self.with_tasks)
+        free(self.leaf_group)
+        free(self.level_of)
+        free(self.level_base)
+        free(self.run_node)
+        free(self.run_entry)
+        free(self.run_pod)
+        free(self.run_score)
+
+    def set_topology(
+        self,
+        const int32_t[::1] parent not None,
+        const int32_t[::1] depth not None,
+        const double[::1] value not None,
+        double top_value,
+        double own_value,
+        double weight,
+        bint roots_meet,
+        bint update_record,
+    ):
+        """How leaves score beside a record; the memoryviews are kept, not copied."""
+        self.keep += [parent, depth, value]
+        self.closeness.parent = &parent[0] if parent.shape[0] else NULL
+        self.closeness.depth = &depth[0] if depth.shape[0] else NULL
+        self.closeness.value = &value[0] if value.shape[0] else NULL
+        self.closeness.top_value = top_value
+        self.closeness.own_value = own_value
+        self.closeness.weight = weight
+        self.roots_meet = roots_meet
+        self.update_record = update_record
+
+    def set_leaves(self, const int64_t[::1] start not None, const int32_t[::1] leaves not None):
+        """Every leaf that holds a node, where some have several; both are kept, not copied."""
+        if leaves.shape[0]:
+            self.keep += [start, leaves]
+            self.leaf_group = <int32_t*>grab(self.d * sizeof(int32_t))
+            self.leaf_start = &start[0]
+            self.leaves = &leaves[0]
+
+    cdef int make_room(self, int64_t pods) except -1:
+        if pods <= self.run_capacity:
+            return 0
+        self.run_node = <int32_t*>regrow(self.run_node, pods * sizeof(int32_t))
+        self.run_entry = <int32_t*>regrow(self.run_entry, pods * sizeof(int32_t))
+        self.run_pod = <int32_t*>regrow(self.run_pod, pods * sizeof(int32_t))
+        self.run_score = <double*>regrow(self.run_score, pods * sizeof(double))
+        self.run_capacity = pods
+        return 0
+
+    cdef void find_floor(self, const Progress* now) noexcept nogil:
+        """What a node must have idle to hold a pod of any shape that is left."""
+        cdef const int64_t* request
+        cdef int64_t k
+        cdef int32_t e
+        for k in range(self.r):
+            self.floor[k] = INT64_MAX
+        for e in range(now.n):
+            if now.entries[e].left:
+                request = self.shapes[now.entries[e].shape].request
+                for k in range(self.r):
+                    # Of what a pod does not ask for even a negative amount will do.
+                    self.floor[k] = min(self.floor[k], request[k] if request[k] > 0 else INT64_MIN)
+
+    cdef bint above_floor(self, int32_t node) noexcept nogil:
+        cdef const int64_t* idle = self.idle + node * self.r
+        cdef int64_t k
+        for k in range(self.r):
+            if idle[k] < self.floor[k]:
+                return False
+        return True
+
+    cdef void enter(self, int32_t domain, bint scored) noexcept nogil:
+        """Take the nodes of a domain that may hold a pod, grouped by leaf or by ring where pods are scored by it."""
+        cdef int64_t i, g = -1, c, m
+        cdef const int32_t* nodes = NULL
+        cdef const int32_t* by = self.fading.ring_of if self.fades else self.leaf
+        cdef int32_t node, leaf, last = -2
+        cdef bint scattered = False, grouped = scored or self.fades
+        self.stamp += 1
+        if domain < 0:
+            m = self.n
+        else:
+            nodes = self.members + self.start[domain]
+            m = self.start[domain + 1] - self.start[domain]
+        self.n_with_tasks = 0
+        self.first_node = self.end_node = -1
+        if m and (nodes == NULL or nodes[m - 1] - nodes[0] == m - 1):
+            self.first_node = 0 if nodes == NULL else nodes[0]
+            self.end_node = self.first_node + <int32_t>m
+        c = 0
+        for i in range(m):
+            node = <int32_t>i if nodes == NULL else nodes[i]
+            self.slot_of[node] = <int32_t>c
+            # Pods only take: what holds none now will hold none.
+            if not self.above_floor(node):
+                continue
+            self.node_of[c] = node
+            if grouped:
+                leaf = by[node]
+                if leaf != last:
+                    last = leaf
+                    scattered |= self.met[leaf + 1] == self.stamp
+                    self.met[leaf + 1] = self.stamp
+            else:
+                self.group_of[c] = 0
+            c += 1
+        self.c = c
+        if not grouped:
+            self.by_leaf.g = 1 if c else 0
+            self.by_leaf.first[0] = 0
+            self.by_leaf.first[self.by_leaf.g] = c
+            if c:
+                self.by_leaf.domain_of[0] = -1
+                self.by_leaf.tasks[0] = 0
+            return
+        if scattered:
+            self.first_node = -1
+            for i in range(c):
+                self.sort_keys[i] = (<int64_t>by[self.node_of[i]] + 1) << 32 | self.node_of[i]
+            qsort(self.sort_keys, c, sizeof(int64_t), compare_keys)
+            for i in range(c):
+                self.node_of[i] = <int32_t>self.sort_keys[i]
+                self.slot_of[self.node_of[i]] = <int32_t>i
+        last = -2
+        for i in range(c):
+            leaf = by[self.node_of[i]]
+            if leaf != last:
+                last = leaf
+                g += 1
+                self.by_leaf.first[g] = i
+                self.by_leaf.domain_of[g] = leaf
+                self.by_leaf.tasks[g] = self.tasks_on_leaf[leaf] if scored and leaf >= 0 else 0
+                if self.by_leaf.tasks[g]:
+                    self.with_tasks[self.n_with_tasks] = <int32_t>g
+                    self.n_with_tasks += 1
+                if self.leaf_start != NULL and scored and leaf >= 0:
+                    self.leaf_group[leaf] = <int32_t>g
+            self.group_of[i] = <int32_t>g
+        self.by_leaf.g = g + 1
+        self.by_leaf.first[self.by_leaf.g] = c
+
+    cdef int keep_contests(self, int32_t count) except -1:
+        """Memory for the contests of so many shapes that take turns; of more some begin anew each time."""
+        cdef int32_t k
+        cdef Contest* nodes
+        for k in range(self.n_kept, min(count, <int32_t>N_KEPT)):
+            nodes = &self.kept[k].nodes
+            nodes.inner = <Inner*>claim(2 * self.n * sizeof(Inner))
+            nodes.outer = <Outer*>claim(2 * self.n * sizeof(Outer))
+            nodes.fitting = <int64_t*>grab(self.n * sizeof(int64_t))
+            self.kept[k].level_fitting = <int64_t*>claim((self.n + 2 * self.d + 4) * sizeof(int64_t))
+            self.n_kept += 1
+        return 0
+
+    cdef bint widen(self, int32_t record, int64_t* low, int64_t* high) noexcept nogil:
+        """Set the record and the base of every group; only those from ``low`` to ``high`` changed, all where True."""
+        cdef int64_t g, from_group, to_group
+        cdef int32_t outer, inner
+        cdef bint every = not (self.by_leaf.scored and self.nested_groups(record, low, high))
+        self.record = record
+        self.version += 1
+        self.by_leaf.scored = self.topology and record != NO_RECORD
+        if every:
+            low[0], high[0] = 0, self.by_leaf.g
+        if not self.by_leaf.scored:
+            return True
+        if not every:
+            # Outside the wider record nothing changes: a leaf there meets both records in the same place.
+            for g in range(low[0], high[0]):
+                self.level_fitting[self.level_of[g]] -= self.nodes.fitting[g]
+            self.spread(record, low[0], high[0])
+        else:
+            self.n_levels = 0
+            if self.nested_groups(record, &from_group, &to_group):
+                self.spread(-1, 0, self.by_leaf.g)
+                # The record's ancestors from the root down: each but repeats the walk up, trees are shallow.
+                outer = -1
+                while outer != record:
+                    inner = record
+                    while self.closeness.parent[inner] != outer:
+                        inner = self.closeness.parent[inner]
+                    outer = inner
+                    if self.nested_groups(outer, &from_group, &to_group):
+                        self.spread(outer, from_group, to_group)
+            else:
+                for g in range(self.by_leaf.g):
+                    self.by_leaf.base[g] = base_of(&self.closeness, self.by_leaf.domain_of[g], record)
+                    self.level_of[g] = self.level(self.by_leaf.base[g])
+        for g in range(low[0], high[0]):
+            self.level_fitting[self.level_of[g]] += self.nodes.fitting[g]
+        return every
+
+    cdef bint nested_groups(self, int32_t domain, int64_t* low, int64_t* high) noexcept nogil:
+        """The groups inside a domain where they are those whose leaves are below it; False: that cannot be told."""
+        cdef const int32_t* nodes
+        cdef int64_t first, last
+        if not self.contained or self.first_node < 0:
+            return False
+        if domain < 0:
+            low[0], high[0] = 0, self.by_leaf.g
+            return True
+        nodes = self.members + self.start[domain]
+        last = self.start[domain + 1] - self.start[domain] - 1
+        if last < 0 or nodes[last] - nodes[0] != last:
+            return False
+        low[0] = high[0] = 0
+        first = max(nodes[0], self.first_node)
+        last = min(nodes[last] + 1, self.end_node)
+        if first >= last:
+            return True
+        # A node without a slot of its own has that of the next one that has.
+        first = self.slot_of[first]
+        last = self.slot_of[last] if last < self.end_node else self.c
+        if first < last:
+            low[0], high[0] = self.group_of[first], self.group_of[last - 1] + 1
+        return True
+
+    cdef void spread(self, int32_t common, int64_t low, int64_t high) noexcept nogil:
+        """Set the bases of groups that meet the record in a domain."""
+        cdef double value = self.closeness.value[common] if common >= 0 else self.closeness.top_value
+        cdef int32_t level = self.level(value), domain
+        cdef int64_t g
+        for g in range(low, high):
+            domain = self.by_leaf.domain_of[g]
+            self.by_leaf.base[g] = value
+            self.level_of[g] = level
+            if domain < 0 or domain == self.record:
+                self.by_leaf.base[g] = 0.0 if domain < 0 else self.closeness.own_value
+                self.level_of[g] = self.level(self.by_leaf.base[g])
+
+    cdef int32_t level(self, double base) noexcept nogil:
+        """Number of a base among the distinct ones; there are hardly more than tiers."""
+        cdef int32_t i
+        for i in range(self.n_levels):
+            if self.level_base[i] == base:
+                return i
+        self.level_base[self.n_levels] = base
+        self.level_fitting[self.n_levels] = 0
+        self.n_levels += 1
+        return self.n_levels - 1
+
+    cdef void find_best(self) noexcept nogil:
+        cdef int32_t i
+        self.nodes.best_base = -INFINITY
+        self.nodes.n_best = 0
+        if self.by_leaf.scored:
+            for i in range(self.n_levels):
+                if self.level_fitting[i] and self.level_base[i] > self.nodes.best_base:
+                    self.nodes.best_base = self.level_base[i]
+                    self.nodes.n_best = self.level_fitting[i]
+
+    cdef void lift_some(self, int64_t low, int64_t high) noexcept nogil:
+        cdef int64_t g
+        # A lift costs a path; when many groups changed, all of them together cost less.
+        if 4 * (high - low) > self.by_leaf.g:
+            play_outer(&self.by_leaf, &self.closeness, &self.nodes)
+            return
+        for g in range(low, high):
+            lift(&self.by_leaf, &self.closeness, &self.nodes, g)
+
+    cdef void find_gains(self, const Shape* shape) noexcept nogil:
+        find_gains(&self.fading, &self.by_leaf, shape.request, &self.fullness, self.gain)
+
+    cdef void turn_to(self, int32_t number) noexcept nogil:
+        """Make the contest that of a shape: the one that this run kept, or a new one."""
+        cdef Kept* one = &self.kept[self.at_hand]
+        cdef int32_t k, free_one = -1
+        cdef bint known
+        if one.stamp == self.stamp and one.shape == number:
+            return
+        one.nodes = self.nodes
+        one.seen, one.version = self.n_run, self.version
+        for k in range(self.n_kept):
+            if self.kept[k].stamp != self.stamp:
+                free_one = k
+            elif self.kept[k].shape == number:
+                break
+        else:
+            k = free_one if free_one >= 0 else number % self.n_kept
+        one = &self.kept[k]
+        known = one.stamp == self.stamp and one.shape == number
+        one.stamp, one.shape = self.stamp, number
+        self.at_hand = k
+        self.nodes, self.level_fitting = one.nodes, one.level_fitting
+        self.nodes.gain = self.gain if self.fades else NULL
+        if known:
+            self.catch_up_run(&self.shapes[number], one.seen, one.version != self.version)
+        else:
+            self.build(&self.shapes[number])
+
+    cdef void catch_up_run(self, Shape* shape, int64_t seen, bint stale) noexcept nogil:
+        """Look again at the nodes that the pods of other shapes changed."""
+        cdef int64_t i, g, n, slot
+        cdef double best_base = self.nodes.best_base
+        cdef bint shared = self.nodes.n_best >= 2, fitted, fits
+        cdef Inner* tree
+        for i in range(seen, self.n_run):
+            slot = self.slot_of[self.run_node[i]]
+            g = self.group_of[slot]
+            tree = self.nodes.inner + 2 * self.by_leaf.first[g]
+            n = self.by_leaf.first[g + 1] - self.by_leaf.first[g]
+            slot += n - self.by_leaf.first[g]
+            fitted = tree[slot].key != INT64_MAX
+            tree[slot].node = self.score_now(shape, self.run_node[i])
+            # A pod only takes: what did not fit before does not now.
+            fits = fitted and tree[slot].node != -INFINITY
+            if fitted and not fits:
+                tree[slot].key = INT64_MAX
+                self.nodes.fitting[g] -= 1
+                self.nodes.n_fitting -= 1
+                if self.by_leaf.scored and not stale:
+                    self.level_fitting[self.level_of[g]] -= 1
+            lift_inner(tree, slot)
+        if self.by_leaf.scored and stale:
+            for i in range(self.n_levels):
+                self.level_fitting[i] = 0
+            for g in range(self.by_leaf.g):
+                self.level_fitting[self.level_of[g]] += self.nodes.fitting[g]
+        if self.fades:
+            self.fullness.time += 1
+            self.find_gains(shape)
+        self.find_best()
+        if stale or self.fades:
+            play_outer(&self.by_leaf, &self.closeness, &self.nodes)
+            return
+        if best_base != self.nodes.best_base or shared != (self.nodes.n_best >= 2):
+            for i in range(self.n_with_tasks):
+                lift(&self.by_leaf, &self.closeness, &self.nodes, self.with_tasks[i])
+        for i in range(seen, self.n_run):
+            lift(&self.by_leaf, &self.closeness, &self.nodes, self.group_of[self.slot_of[self.run_node[i]]])
+
+    cdef void build(self, Shape* shape) noexcept nogil:
+        cdef int64_t g, i, n
+        cdef int32_t node
+        cdef Inner* tree
+        self.nodes.n_fitting = 0
+        for n in range(self.n_levels):
+            self.level_fitting[n] = 0
+        for g in range(self.by_leaf.g):
+            n = self.by_leaf.first[g + 1] - self.by_leaf.first[g]
+            tree = self.nodes.inner + 2 * self.by_leaf.first[g]
+            self.nodes.fitting[g] = 0
+            for i in range(n):
+                node = self.node_of[self.by_leaf.first[g] + i]
+                tree[n + i].node = self.score_now(shape, node)
+                if tree[n + i].node == -INFINITY:
+                    tree[n + i].key = INT64_MAX
+                else:
+                    tree[n + i].key = <int64_t>self.rank[node] << 32 | node
+                    self.nodes.fitting[g] += 1
+            self.nodes.n_fitting += self.nodes.fitting[g]
+            play_inner(tree, n)
+            if self.by_leaf.scored:
+                self.level_fitting[self.level_of[g]] += self.nodes.fitting[g]
+        if self.fades:
+            self.fullness.time += 1
+            self.find_gains(shape)
+        self.find_best()
+        play_outer(&self.by_leaf, &self.closeness, &self.nodes)
+
+    cdef void count_in(self, int64_t g) noexcept nogil:
+        if self.by_leaf.tasks[g] == 0:
+            self.with_tasks[self.n_with_tasks] = <int32_t>g
+            self.n_with_tasks += 1
+        self.by_leaf.tasks[g] += 1
+
+    cdef bint count_task(self, int32_t node, int64_t g) noexcept nogil:
+        """Count a pod on the leaf of its node and on others that hold the node; True: others are among the groups."""
+        cdef int64_t k
+        cdef int32_t leaf
+        cdef bint others = False
+        self.count_in(g)
+        if self.leaf_start == NULL:
+            return False
+        for k in range(self.leaf_start[node], self.leaf_start[node + 1]):
+            leaf = self.leaves[k]
+            if leaf != self.by_leaf.domain_of[g] and self.met[leaf + 1] == self.stamp:
+                self.count_in(self.leaf_group[leaf])
+                others = True
+        self.version += others
+        return others
+
+    cdef void put(self, Shape* shape, int32_t entry) noexcept nogil:
+        """Place one pod on the winner."""
+        cdef int32_t node = <int32_t>self.nodes.outer[1].key  # the low half of the key
+        cdef int64_t slot = self.slot_of[node], g = self.group_of[slot], k, i, n, at = node * self.r
+        cdef int64_t low = 0, high = 0
+        cdef int32_t wider
+        cdef Inner* tree = self.nodes.inner + 2 * self.by_leaf.first[g]
+        cdef double best_base = self.nodes.best_base
+        cdef bint shared = self.nodes.n_best >= 2, every = False, others = False
+        for k in range(self.r):
+            self.idle[at + k] -= shape.request[k]
+            self.used[at + k] += shape.request[k]
+        self.run_state[node] = self.next_state(
+            shape, self.run_state[node] if self.touched[node] == self.stamp else self.state_of[node], node
+        )
+        self.touched[node] = self.stamp
+        self.run_node[self.n_run] = node
+        self.run_entry[self.n_run] = entry
+        self.n_run += 1
+        n = self.by_leaf.first[g + 1] - self.by_leaf.first[g]
+        i = n + slot - self.by_leaf.first[g]
+        tree[i].node = self.score_now(shape, node)
+        if tree[i].node == -INFINITY:
+            tree[i].key = INT64_MAX
+            self.nodes.fitting[g] -= 1
+            self.nodes.n_fitting -= 1
+            if self.by_leaf.scored:
+                self.level_fitting[self.level_of[g]] -= 1
+        lift_inner(tree, i)
+        if self.fades:
+            use_path(&self.fading.totals, node, shape.request, 1)
+            forget_path(&self.fading.totals, node, &self.fullness)
+            self.find_gains(shape)
+            play_outer(&self.by_leaf, &self.closeness, &self.nodes)
+            return
+        if self.topology and self.by_leaf.domain_of[g] >= 0:
+            others = self.count_task(node, g)
+            if self.update_record:
+                if self.record == NO_RECORD:
+                    wider = self.by_leaf.domain_of[g]
+                else:
+                    wider = meet(&self.closeness, self.by_leaf.domain_of[g], self.record)
+                    if wider < 0 and not self.roots_meet:
+                        wider = NO_RECORD
+                if wider != self.record:
+                    every = self.widen(wider, &low, &high)
+        self.find_best()
+        if every or others:
+            play_outer(&self.by_leaf, &self.closeness, &self.nodes)
+            return
+        # Where the best base or its being shared changed, so did the share of tasks.
+        if best_base != self.nodes.best_base or shared != (self.nodes.n_best >= 2):
+            for i in range(self.n_with_tasks):
+                if self.nodes.fitting[self.with_tasks[i]]:
+                    lift(&self.by_leaf, &self.closeness, &self.nodes, self.with_tasks[i])
+        lift(&self.by_leaf, &self.closeness, &self.nodes, g)
+        self.lift_some(low, high)
