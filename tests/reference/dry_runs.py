@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from tests.reference.copies import copied
 from tests.reference.domains import RescanFill
 
 
@@ -62,7 +62,7 @@ class Trial:
 
 def trial(fill: RescanFill, ask: Ask) -> Trial:
     """One pass over copies of both: pod by pod in their order until the gang is ready."""
-    done = Trial(copy.deepcopy(ask), copy.deepcopy(fill))
+    done = Trial(copied(ask), copied(fill))
     now = done.ask
     waiting = [e for e, left in enumerate(now.left) for _ in range(left)] if now.order is None else list(now.order)
     failed: list[int] = []

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, field
 
 from tests.reference import domains as slow
+from tests.reference.copies import copied
 from tests.reference.dry_runs import Ask, trial
 
 NO_RECORD = -2
@@ -132,7 +132,7 @@ class Search:
                 small = self.minimum is not None and not self.large(domain, self.minimum)
                 if small and self.record == NO_RECORD and self.limit is not None:
                     continue
-                attempt = copy.deepcopy(self)
+                attempt = copied(self)
                 attempt.score, attempt.steps = 0.0, []
                 attempt.fill(domain)
                 if len(attempt.placed) == len(self.placed) or not attempt.ready():

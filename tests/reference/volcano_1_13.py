@@ -7,9 +7,9 @@ Shares nothing with the package but the values of `workbench.model`.
 
 from __future__ import annotations
 
-import copy
 import math
 
+from tests.reference.copies import copied
 from tests.reference.task_order import task_order
 
 
@@ -232,7 +232,7 @@ def place(gang, snapshot, weights, topology_weight):
         record = gang.record if mode == "soft" else ""
         weight = topology_weight if mode == "soft" else None
         while tasks:
-            before = copy.deepcopy((cluster, job))
+            before = copied((cluster, job))
             _, running, _ = one_turn(cluster, job, tasks, cluster.names, record, mode == "soft", weights, weight)
             if not job.is_ready():
                 cluster, job = before
@@ -257,7 +257,7 @@ def hard(cluster, job, tasks, gang, weights, topology_weight):
                     common = cluster.lca(domain, record)
                     if common not in cluster.tier or cluster.tier[common] > allowed:
                         continue
-                trial = copy.deepcopy((cluster, job, tasks))
+                trial = copied((cluster, job, tasks))
                 # The running record is the hint within a trial; what is written is the LCA with the HyperNode chosen.
                 done, _, scores = one_turn(*trial, cluster.nodes[domain], record, True, weights, topology_weight)
                 for score in scores:

@@ -7,9 +7,9 @@ to 5.6 and 7. Ties: smallest name. Shares nothing with the package but the value
 
 from __future__ import annotations
 
-import copy
 import math
 
+from tests.reference.copies import copied
 from tests.reference.task_order import task_order
 
 TOP = "<cluster-top-hypernode>"
@@ -384,7 +384,7 @@ def for_sub_job(cluster, job, number, start, w):
     for domains in gradients(cluster, start, sub.record, sub.limit, minimum):
         solutions = {}
         for domain in domains:
-            trial = copy.deepcopy((cluster, job))
+            trial = copied((cluster, job))
             if fill(*trial, trial[1].subs[number], domain, w)[0]:
                 solutions[domain] = trial
         if not solutions:
@@ -432,7 +432,7 @@ def for_job(cluster, job, w):
     for domains in gradients(cluster, TOP, job.record, job.limit, minimum):
         solutions = {}
         for domain in domains:
-            state = copy.deepcopy((cluster, job))
+            state = copied((cluster, job))
             waiting = [i for i, s in enumerate(job.subs) if s.tasks]
             done, score = False, 0.0
             while waiting:
@@ -476,7 +476,7 @@ def place(gang, snapshot, weights, sub_order=("priority", "gang")):
     recover(cluster, job)
     if job.limit is None and not gang.sub_grouped:
         while job.subs[0].tasks:
-            trial = copy.deepcopy((cluster, job))
+            trial = copied((cluster, job))
             placed, running = fill(*trial, trial[1].subs[0], TOP, weights)
             if not placed:
                 break
