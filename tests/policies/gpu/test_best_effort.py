@@ -87,3 +87,20 @@ def test_without_a_matrix_or_on_a_large_machine_it_takes_the_lowest_and_says_so(
         "gpu-best-effort: 1 nodes have no bandwidth matrix, lowest indices taken",
         "gpu-best-effort: 4 nodes have more than 16 GPUs, lowest indices taken",
     ]
+
+
+def test_equal_matrices_with_other_link_types_are_told_apart():
+    gb_s = np.full((3, 3), 9.0)
+    rows = (
+        (("X", "NV2", "SYS"), ("NV2", "X", "SYS"), ("SYS", "SYS", "X")),
+        (
+            ("X", "SYS", "SYS"),
+            ("SYS", "X", "NV2"),
+            ("SYS", "NV2", "X"),
+        ),
+    )
+    first, second = (BandwidthMatrix(gb_s, link_types=types) for types in rows)
+    assert first == second
+    policy = get_gpu_policy("gpu-best-effort")
+    got = [policy.choose(NodeGpus(0b111, matrix), (2,)) for matrix in (first, second, first)]
+    assert got == [(0b011,), (0b110,), (0b011,)]

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.model.bandwidth import BandwidthMatrix
 from workbench.policies.gpu.base import NodeGpus, lowest_indices
 from workbench.policies.gpu.link_scores import pair_scores
 from workbench.policies.gpu.per_pod import PerPodGpuPolicy
@@ -35,7 +36,8 @@ class GpuBestEffort(PerPodGpuPolicy):
 
     name = "gpu-best-effort"
 
-    def __init__(self, _: NoParameters) -> None: ...
+    def __init__(self, _: NoParameters) -> None:
+        self._scored: tuple[BandwidthMatrix, npt.NDArray[np.int64]] | None = None
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -44,7 +46,15 @@ class GpuBestEffort(PerPodGpuPolicy):
     def choose_one(self, gpus: NodeGpus, count: int) -> int:
         if gpus.matrix is None or len(gpus.matrix) > MAX_DEVICES:
             return lowest_indices(gpus.free, count)
-        return best_effort_set(pair_scores(gpus.matrix), gpus.free, 0, count)
+        return best_effort_set(self._scores(gpus.matrix), gpus.free, 0, count)
+
+    def _scores(self, matrix: BandwidthMatrix) -> npt.NDArray[np.int64]:
+        """Of the matrix that was asked about last they are known: they cost far more than the choice itself."""
+        scored = self._scored
+        # By identity: equal matrices may have other link types.
+        if scored is None or scored[0] is not matrix:
+            self._scored = scored = matrix, pair_scores(matrix)
+        return scored[1]
 
     def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[str]:
         blind = sum(nodes for gpus, _, nodes in questions if gpus.matrix is None)
