@@ -227,9 +227,9 @@ def _words(
     n, floors = len(matrix), matrix.class_floors_gb_s
     lines = []
     if len(layout.islands) > 1:
-        slower = classes[~np.eye(n, dtype=np.bool_)]
-        between = sorted({int(c) for c in slower.tolist() if c < layout.joined_by})
-        speed = f"{floors[between[-1]]:.3g}" if between else "0"
+        between = classes[~np.eye(n, dtype=np.bool_)]
+        between = between[between < layout.joined_by]
+        speed = f"{floors[between.max()]:.3g}" if between.size else "0"
         lines.append(
             f"{len(layout.islands)} islands joined by links of {floors[layout.joined_by]:.3g} GB/s or more; "
             f"between them from {speed}"
