@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import os
 import ssl
 import threading
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import pytest
 import trustme
 
 USERNAME, PASSWORD = "operator", "s3cret-Pä55"
@@ -99,7 +101,11 @@ def loopback(reply: Reply, certificate: trustme.LeafCert | None = None, name: st
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
-        yield server.loopback
+        with pytest.MonkeyPatch.context() as patch:
+            # What this machine trusts is no part of a test, and to read it takes longer than all that a test does.
+            patch.setenv("SSL_CERT_FILE", os.devnull)
+            patch.setenv("SSL_CERT_DIR", os.devnull)
+            yield server.loopback
     finally:
         server.loopback.over.set()
         server.shutdown()
