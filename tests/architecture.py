@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 # DESIGN section 2. A room may import itself, `errors`, and what stands here; None: every room.
@@ -81,6 +82,10 @@ class Import:
     eager: bool
 
 
+# Several rules are asked of one source, one after the other.
+_tree = lru_cache(maxsize=1)(ast.parse)
+
+
 def room_of(module: str) -> str:
     """The room of a module: `workbench.policies.volcano.gang` -> `policies`; `workbench` itself -> `__init__`."""
     parts = module.split(".")
@@ -98,7 +103,7 @@ def imports_of(source: str, module: str, is_package: bool) -> Iterator[Import]:
 
     ``from workbench import x`` counts as ``workbench.x``: whether x is a room or a name is judged by the caller.
     """
-    for node, eager in _walked(ast.parse(source)):
+    for node, eager in _walked(_tree(source)):
         if isinstance(node, ast.Import):
             for name in node.names:
                 yield Import(name.name, node.lineno, eager)
@@ -141,7 +146,7 @@ def forbidden_imports(source: str, module: str, is_package: bool = False) -> lis
     if room in NO_FILES and "open" in source:
         found += [
             f"{module}:{node.lineno}: {room} opens a file"
-            for node in ast.walk(ast.parse(source))
+            for node in ast.walk(_tree(source))
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "open"
         ]
     return found
@@ -193,7 +198,7 @@ def _called(node: ast.Call) -> str:
 
 def missing_docstrings(source: str, module: str) -> list[str]:
     """Public functions and classes at the top of a module, and the module itself, that say nothing."""
-    tree = ast.parse(source)
+    tree = _tree(source)
     found = (
         [] if ast.get_docstring(tree) or not tree.body else [f"{module}: the module says nothing about what it owns"]
     )

@@ -43,13 +43,12 @@ def is_package(path: Path) -> bool:
 
 
 class TestTheSources:
-    @pytest.mark.parametrize("path", SOURCES, ids=lambda p: module_of(p, ROOT))
-    def test_a_module_imports_only_what_its_room_may(self, path):
-        assert forbidden_imports(path.read_text("utf-8"), module_of(path, ROOT), is_package(path)) == []
-
-    @pytest.mark.parametrize("path", SOURCES, ids=lambda p: module_of(p, ROOT))
-    def test_a_public_name_says_what_it_does(self, path):
-        assert missing_docstrings(path.read_text("utf-8"), module_of(path, ROOT)) == []
+    def test_a_module_imports_only_what_its_room_may_and_its_public_names_say_what_they_do(self):
+        found = []
+        for path in SOURCES:
+            source, module = path.read_text("utf-8"), module_of(path, ROOT)
+            found += forbidden_imports(source, module, is_package(path)) + missing_docstrings(source, module)
+        assert found == []
 
     def test_the_walk_saw_the_rooms(self):
         assert {module_of(p, ROOT).split(".")[1] for p in SOURCES if p.parent != PACKAGE} >= {"model", "kernels"}

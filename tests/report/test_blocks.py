@@ -37,9 +37,14 @@ CASES = {
 
 
 @cache
+def made(name: str) -> Topology:
+    return CASES[name]()
+
+
+@cache
 def packed(name: str) -> Layout:
     """A case's layout; the large ones cost most of a second."""
-    return pack(CASES[name]())
+    return pack(made(name))
 
 
 def drawn_nodes(layout: Layout) -> list[int]:
@@ -49,7 +54,7 @@ def drawn_nodes(layout: Layout) -> list[int]:
 @pytest.mark.parametrize("name", CASES)
 def test_every_node_is_drawn_once_large_enough_and_in_a_sane_frame(name: str) -> None:
     layout = packed(name)
-    n_nodes = CASES[name]().n_nodes
+    n_nodes = made(name).n_nodes
     assert drawn_nodes(layout) == list(range(n_nodes))
     assert all(cell.size >= MIN_CELL for cell in layout.cells())
     assert layout.n_cells == len(layout.cells()) <= MAX_CELLS

@@ -36,14 +36,15 @@ def test_nothing_is_found_in_a_good_topology(cluster: Cluster) -> None:
 def test_a_planted_defect_is_found_at_its_place(rule: str, data: st.DataObject) -> None:
     cluster = data.draw(good_clusters())
     places = DEFECTS[rule](cluster, data.draw)
-    report = cluster.lint()
+    subject = cluster.subject()
+    report = lint(subject)
     found = report.of(rule)
     assert any({finding.hypernode, finding.node} & places for finding in found)
     assert report.of(next(r.code for r in RULES if r.id == rule)) == found
     json.dumps(report.to_dict())
     # Alone it finds the same; left out it finds nothing.
     assert [f.message for f in cluster.lint(only=[rule]).findings] == [f.message for f in found]
-    assert cluster.lint(ignore=[rule]).of(rule) == ()
+    assert lint(subject, ignore=[rule]).of(rule) == ()
 
 
 @pytest.mark.parametrize("name", ["leaf-hn-{}", "hypernode-rdma-tier{}-x7k2p"])
