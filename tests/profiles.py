@@ -23,12 +23,15 @@ def max_examples(number: int, **more: Any) -> settings:
     Parameters
     ----------
     number : int
-        Of the profiles that draw all; another profile draws its share, but never fewer than three.
+        Of the profiles that draw all; another profile draws its share, but never fewer than three nor more than
+        thrice what it draws of a property that asks for nothing.
     more
         Further settings as Hypothesis names them.
     """
-    share = number * settings.default.max_examples // 100
-    return settings(max_examples=max(share, min(number, 3)), **more)
+    usual = settings.default.max_examples
+    if usual < 100:
+        number = max(min(number * usual // 100, 3 * usual), min(number, 3))
+    return settings(max_examples=number, **more)
 
 
 def blocks(number: int) -> list[Any]:
