@@ -124,13 +124,17 @@ def imports_of(source: str, module: str, is_package: bool) -> Iterator[Import]:
                 yield Import(first.value, node.lineno, eager)
 
 
+# Most of a tree, and never an import.
+_LEAVES = (ast.Name, ast.Constant, ast.expr_context, ast.operator, ast.cmpop)
+
+
 def _walked(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
-    """Every node, and whether it runs when the file is imported: not inside a function."""
+    """Every node that may hold another, and whether it runs when the file is imported: not inside a function."""
     left = [(tree, True)]
     for node, eager in left:
         yield node, eager
         eager = eager and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        left += [(child, eager) for child in ast.iter_child_nodes(node)]
+        left += [(child, eager) for child in ast.iter_child_nodes(node) if not isinstance(child, _LEAVES)]
 
 
 def forbidden_imports(source: str, module: str, is_package: bool = False) -> list[str]:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.machines import koordinator_matrix_a, koordinator_matrix_b
-from tests.profiles import max_examples
+from tests.profiles import blocks, max_examples
 from tests.reference import bottleneck as reference
 from workbench.kernels.bottleneck import UNLIMITED, BottleneckSolver, indices_of, mask_of
 
@@ -257,7 +257,7 @@ def test_freeing_a_gpu_never_lowers_the_value(machine, padding, data):
 
 
 @pytest.mark.parametrize("n", [60, 72, 130])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", blocks(3))
 def test_large_machines_agree_with_networkx_cliques(n, seed):
     rng = np.random.default_rng(seed)
     weight = np.where(rng.random((n, n)) < 0.4, 30.0, np.where(rng.random((n, n)) < 0.4, 20.0, 10.0))
