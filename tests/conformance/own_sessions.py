@@ -328,6 +328,15 @@ ALLOCATE = {
     "minimums above minMember are not looked at": allocate(
         BOTH, 2, given(group(1, roles={"master": 1, "worker": 1}), pods(2, "1"))
     ),
+    "minimums above minMember are not looked at where a role's pods differ, either": allocate(
+        BOTH,
+        {"p0": "n1", "p1": "n1"},
+        given(
+            group(2, roles={"w": 2, "m": 2}),
+            [pod("p0", "1", role="w"), pod("p1", "2", role="w"), pod("p2", "4", role="w")],
+            **ONE_NODE,
+        ),
+    ),
 }
 
 # Of tiers 1 to 3 a LCA in the row is worth 1/2 to 1.13; the newest counts the virtual top as tier 4: 2/3.

@@ -203,13 +203,23 @@ class TestPodGroup:
         assert [(r.name, r.count, r.min_available) for r in found.roles] == [("w", 1, None), ("w#2", 1, None)]
         assert any("differ" in note for note in found.notes)
 
+    def test_minimums_that_exceed_min_member_still_do_so_where_pods_of_a_role_differ(self) -> None:
+        role = {"volcano.sh/task-spec": "w"}
+        found = gang(
+            pod_group("g", minMember=2, minTaskMember={"w": 1, "m": 2}),
+            pod("a", annotations=GROUP, labels=role),
+            pod("b", annotations=GROUP, labels=role, nodeSelector={"x": "y"}),
+        )
+        assert [(r.name, r.min_available) for r in found.roles] == [("w", 1), ("w#2", None), ("m", 2)]
+        assert not any("differ" in note for note in found.notes)
+
     @pytest.mark.parametrize(("minimum", "want"), [(1, [1, None]), (3, [2, 1]), (4, [3, 1]), (2, [None, None])])
     def test_the_minimum_of_a_role_that_says_which_of_its_pods_are_needed(
         self, minimum: int, want: list[int | None]
     ) -> None:
         role = {"volcano.sh/task-spec": "w"}
         found = gang(
-            pod_group("g", minTaskMember={"w": minimum}),
+            pod_group("g", minMember=minimum, minTaskMember={"w": minimum}),
             pod("a", "n0", annotations=GROUP, labels=role),
             pod("b", annotations=GROUP, labels=role),
             pod("c", annotations=GROUP, labels=role, nodeSelector={"x": "y"}),

@@ -57,13 +57,14 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
     minimums = group.min_task_member if group else {}
     policies = group.sub_group_policies if group else ()
     started = [pod for pod in pods if (pod.holds_resources and not pod.ending) or pod.phase == "Succeeded"]
-    roles = _roles(pending, minimums, priorities, notes, Counter(map(role_of, started)))
+    min_available = 1 if group is None or group.min_member is None else group.min_member
+    roles = _roles(pending, minimums, priorities, notes, Counter(map(role_of, started)), min_available)
     gather = first_gather([*([group.metadata.annotations] if group else []), *_annotations(pending)], notes)
     return Gang(
         namespace=namespace,
         name=name,
         roles=roles,
-        min_available=1 if group is None or group.min_member is None else group.min_member,
+        min_available=min_available,
         constraint=group.constraint if group else None,
         queue=group.queue if group else "default",
         priority=priorities.of(group.priority_class, notes) if group else 0,
@@ -194,12 +195,15 @@ def _roles(
     priorities: Priorities,
     notes: list[str],
     started: Mapping[str, int] | None = None,
+    min_available: int = 0,
 ) -> tuple[Role, ...]:
     """Pods of one role and one shape together; a second shape of the same role is called ``role#2``.
 
     Shapes of pods that name no role are roles of their own, ``pod``, ``pod-2``: nothing holds for them together.
-    `started` says how many pods of each role count already.
+    `started` says how many pods of each role count already. Minimums that together exceed `min_available` are not
+    looked at, but that they exceed it must stay visible.
     """
+    looked_at = sum(minimums.values()) <= min_available
     shapes: dict[str, list[list[Pod]]] = {}
     for pod in pods:
         of_role = shapes.setdefault(role_of(pod), [])
@@ -211,7 +215,9 @@ def _roles(
     roles = []
     for name, groups in shapes.items():
         of_shapes = _minimums(minimums.get(name), (started or {}).get(name, 0), [len(alike) for alike in groups])
-        if of_shapes is None:
+        if of_shapes is None and not looked_at:
+            of_shapes = [minimums[name], *[None] * (len(groups) - 1)]
+        elif of_shapes is None:
             notes.append(f"the pods of role {name} differ: its minimum of {minimums[name]} is not kept role by role")
         for number, alike in enumerate(groups, 1):
             first = alike[0]
