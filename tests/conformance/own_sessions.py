@@ -325,6 +325,23 @@ ALLOCATE = {
         2,
         given(group(3, roles={"master": 1, "worker": 2}), pods(2, "1"), pod("m", "1", "a1", role="master")),
     ),
+    "a role's minimum that a pod met which succeeded": allocate(
+        BOTH, 2, given(group(3, roles={"master": 1, "worker": 2}), pods(2, "1"), succeeded("m", "a1", role="master"))
+    ),
+    "a role's minimum that a pod met in part which succeeded": allocate(
+        BOTH,
+        {"p0": "n1"},
+        given(group(2, roles={"worker": 2}), succeeded("m", "n1"), pod("p0", "3"), pod("p1", "3"), **ONE_NODE),
+    ),
+    "a pod that failed met no minimum of its role": allocate(
+        BOTH,
+        0,
+        given(
+            group(2, roles={"master": 1, "worker": 1}),
+            pods(2, "1"),
+            {**succeeded("m", "a1", role="master"), "phase": "Failed"},
+        ),
+    ),
     "minimums above minMember are not looked at": allocate(
         BOTH, 2, given(group(1, roles={"master": 1, "worker": 1}), pods(2, "1"))
     ),

@@ -132,6 +132,7 @@ class TestJob:
     def test_finished_pods_are_not_placed_again(self, phase: str, ready: int) -> None:
         found = gang(job(task("w", 3)), pod("j-w-0", "n0", phase, labels=of_job(0)))
         assert (found.n_pods, found.ready) == (2, ready)
+        assert [role.succeeded for role in found.roles] == [ready]
 
     def test_a_job_that_runs_whole_is_no_gang(self) -> None:
         found = workload(job(task("w", 1)), pod("j-w-0", "n0", labels=of_job(0)))

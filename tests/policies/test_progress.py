@@ -42,6 +42,15 @@ def test_best_effort_pods_count_without_being_placed():
     assert now.ready
 
 
+def test_succeeded_pods_count_for_their_role():
+    roles = [Role("a", 1, CPU, min_available=2, succeeded=1), Role("b", 0, {}, min_available=1, succeeded=1)]
+    now = progress(*roles, min_available=3, ready=2)
+    assert (now.present, now.counted, now.missing) == ([1, 1], 2, 1)
+    assert invalid_gang(now) == ""
+    now.place(0, 1)
+    assert now.ready
+
+
 def test_running_pods_count_for_their_role():
     running = [RunningPod("d", "j-a-0", 0, CPU, "d/j", "a")]
     now = progress(Role("a", 1, CPU, min_available=2), min_available=2, ready=1, running=running)

@@ -86,8 +86,8 @@ class Job:
         self.placed = {}
 
     def present(self, role):
-        best_effort = sum(self.role_of[i] == role for i in self.best_effort)
-        return self.running_role[role] + best_effort + sum(self.role_of[i] == role for i in self.placed)
+        placed = sum(self.role_of[i] == role for i in [*self.best_effort, *self.placed])
+        return self.running_role[role] + self.gang.roles[role].succeeded + placed
 
     def counted(self):
         return self.gang.ready + len(self.best_effort) + len(self.placed)

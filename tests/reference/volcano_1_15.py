@@ -158,7 +158,8 @@ class Job:
         return self.is_ready() if not self.gang.sub_grouped else self.counted(sub) >= sub.minimum
 
     def present(self, role):
-        return self.running_role[role] + sum(self.role_of[i] == role for i in [*self.best_effort, *self.placed])
+        placed = sum(self.role_of[i] == role for i in [*self.best_effort, *self.placed])
+        return self.running_role[role] + self.gang.roles[role].succeeded + placed
 
     def minimums(self):
         return [role.min_available or 0 for role in self.gang.roles]

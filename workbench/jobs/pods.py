@@ -58,7 +58,7 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
     policies = group.sub_group_policies if group else ()
     started = [pod for pod in pods if (pod.holds_resources and not pod.ending) or pod.phase == "Succeeded"]
     min_available = 1 if group is None or group.min_member is None else group.min_member
-    roles = _roles(pending, minimums, priorities, notes, Counter(map(role_of, started)), min_available)
+    roles = _roles(pending, minimums, priorities, notes, started, min_available)
     gather = first_gather([*([group.metadata.annotations] if group else []), *_annotations(pending)], notes)
     return Gang(
         namespace=namespace,
@@ -194,15 +194,17 @@ def _roles(
     minimums: Mapping[str, int],
     priorities: Priorities,
     notes: list[str],
-    started: Mapping[str, int] | None = None,
+    started: Sequence[Pod] = (),
     min_available: int = 0,
 ) -> tuple[Role, ...]:
     """Pods of one role and one shape together; a second shape of the same role is called ``role#2``.
 
     Shapes of pods that name no role are roles of their own, ``pod``, ``pod-2``: nothing holds for them together.
-    `started` says how many pods of each role count already. Minimums that together exceed `min_available` are not
-    looked at, but that they exceed it must stay visible.
+    `started` are pods that count already. Minimums that together exceed `min_available` are not looked at, but that
+    they exceed it must stay visible.
     """
+    counted = Counter(map(role_of, started))
+    succeeded = Counter(role_of(pod) for pod in started if pod.phase == "Succeeded")
     looked_at = sum(minimums.values()) <= min_available
     shapes: dict[str, list[list[Pod]]] = {}
     for pod in pods:
@@ -214,7 +216,7 @@ def _roles(
             alike.append(pod)
     roles = []
     for name, groups in shapes.items():
-        of_shapes = _minimums(minimums.get(name), (started or {}).get(name, 0), [len(alike) for alike in groups])
+        of_shapes = _minimums(minimums.get(name), counted[name], [len(alike) for alike in groups])
         if of_shapes is None and not looked_at:
             of_shapes = [minimums[name], *[None] * (len(groups) - 1)]
         elif of_shapes is None:
@@ -232,11 +234,12 @@ def _roles(
                     annotations=first.metadata.annotations,
                     min_available=of_shapes[number - 1] if of_shapes else None,
                     pod_names=tuple(pod.metadata.name for pod in alike),
+                    succeeded=succeeded[name] if number == 1 else 0,
                 )
             )
     # A role without pending pods still has its minimum: running pods meet it, or nobody does.
     roles += [
-        Role(name, 0, {}, min_available=minimum)
+        Role(name, 0, {}, min_available=minimum, succeeded=succeeded[name])
         for name, minimum in minimums.items()
         if name not in shapes and minimum > 0
     ]

@@ -59,6 +59,7 @@ def make_role(
     min_available: int | None = None,
     first_index: int = 0,
     pod_names: tuple[str, ...] | None = None,
+    succeeded: int = 0,
 ) -> Role:
     """A role of `count` pending pods with this spec."""
     return Role(
@@ -73,6 +74,7 @@ def make_role(
         pod_names=pod_names,
         labels=labels,
         annotations=annotations,
+        succeeded=succeeded,
     )
 
 

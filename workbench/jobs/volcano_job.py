@@ -128,4 +128,5 @@ def _role(
         min_available=task.minimum if own_minimums else None,
         first_index=free[0] if free else 0,
         pod_names=None if contiguous else tuple(f"{prefix}{i}" for i in free),
+        succeeded=sum(pod.phase == "Succeeded" and (role_of(pod) or task.name) == task.name for pod in not_tried),
     )

@@ -76,6 +76,8 @@ class Role:
         Whole GPUs of each container, in container order.
     min_available : int, optional
         Minimum of this role (minAvailable of the task); None: no minimum of its own.
+    succeeded : int
+        Pods that ended well: they hold nothing any more and count towards the minimum.
     filter : NodeFilter
     priority : int
     first_index : int
@@ -99,6 +101,7 @@ class Role:
     pod_names: tuple[str, ...] | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+    succeeded: int = 0
     n_gpus: int = field(init=False, repr=False, compare=False)
     best_effort: bool = field(init=False, repr=False, compare=False)
 

@@ -26,11 +26,11 @@ class Progress:
     total : int
         Every pod of the job: pending and running.
     counted : int
-        Pods that count before anything is placed: running ones and pending best-effort ones.
+        Pods that count before anything is placed: running and succeeded ones, and pending best-effort ones.
     minimums : list of int
         Per role; 0: none. Looked at only while they do not exceed `min_available` together.
     present : list of int
-        Per role pods that count: running, best effort, placed.
+        Per role pods that count: running, succeeded, best effort, placed.
     left : list of int
         Per role pods still to place (best-effort roles have none).
     """
@@ -58,6 +58,7 @@ class Progress:
         # One pass, because every placement begins with it.
         for i, role in enumerate(gang.roles):
             minimums.append(role.min_available or 0)
+            present[i] += role.succeeded
             left.append(0 if role.best_effort else role.count)
             if role.best_effort:
                 present[i] += role.count

@@ -239,6 +239,7 @@ def _key(gang: Gang) -> Hashable:
                 role.count,
                 tuple(role.requests.items()),
                 role.min_available,
+                role.succeeded,
                 role.filter,
                 role.priority,
             )
