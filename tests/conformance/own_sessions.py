@@ -328,6 +328,18 @@ ALLOCATE = {
     "a role's minimum that a pod met which succeeded": allocate(
         BOTH, 2, given(group(3, roles={"master": 1, "worker": 2}), pods(2, "1"), succeeded("m", "a1", role="master"))
     ),
+    "a pod that succeeded still counts in what its job asks of a HyperNode": allocate(
+        NEW,
+        {"p": "b1"},
+        given(
+            group(1, hard(1)),
+            pod("p", "1"),
+            {**pod("d", "4", "a1"), "phase": "Succeeded"},
+            filler("a1", "4"),
+            nodes=[node("a1"), node("a2"), node("b1", "8")],
+            topology=topology({"a": (1, ("a1", "a2")), "b": (1, ("b1",))}),
+        ),
+    ),
     "a role's minimum that a pod met in part which succeeded": allocate(
         BOTH,
         {"p0": "n1"},

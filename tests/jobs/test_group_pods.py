@@ -46,16 +46,16 @@ def test_the_first_policy_that_takes_a_pod_has_it_and_one_without_keys_takes_non
     ]
 
 
-def test_pods_that_succeeded_lower_the_minimum_and_pods_that_failed_do_not():
+def test_pods_that_succeeded_belong_to_their_sub_group_and_pods_that_failed_do_not():
     groups = SubGroups([SubGroupPolicy("a", size=3, match_label_keys=("k",))])
     groups.add_pending(0, {"k": "0"})
     for name, phase in (("r", "Running"), ("s", "Succeeded"), ("f", "Failed")):
         groups.add_started(pod(name, phase), {"k": "0"})
     for name in "tuvw":
         groups.add_started(pod(name, "Succeeded"), {"k": "1"})
-    assert [(g.name, g.pods, g.running, g.min_available) for g in groups.make()] == [
-        ("a-0", (0,), ("r",), 2),
-        ("a-1", (), (), 0),
+    assert [(g.name, g.pods, g.running, g.min_available, len(g.succeeded)) for g in groups.make()] == [
+        ("a-0", (0,), ("r",), 3, 1),
+        ("a-1", (), (), 3, 4),
     ]
 
 
@@ -109,8 +109,8 @@ spec:
     pods += [("d", "x: y", "", "Pending"), ("e", "rack: '0'", "n0", "Running"), ("f", "rack: '0'", "n0", "Succeeded")]
     text = group + "".join("---" + POD.format(name=n, labels=lab, node=node, phase=ph) for n, lab, node, ph in pods)
     (gang,) = load("-", stdin=text).gangs
-    assert [(g.name, [gang.pod(i).name for i in g.pods], g.running, g.min_available) for g in gang.sub_groups] == [
+    assert [(g.name, [gang.pod(i).name for i in g.pods], g.running, len(g.succeeded)) for g in gang.sub_groups] == [
         ("w-0", ["b"], ("e",), 1),
-        ("w-1", ["a", "c"], (), 2),
+        ("w-1", ["a", "c"], (), 0),
     ]
     assert gang.sub_grouped

@@ -74,10 +74,11 @@ class Cluster:
 class SubJob:
     """Pods of a gang that are placed together: one sub-group, or the pods of none (the default sub-job)."""
 
-    def __init__(self, name, pods, running, constraint, limit, minimum, policy, index):
+    def __init__(self, name, pods, running, succeeded, constraint, limit, minimum, policy, index):
         self.name = name
         self.pods = pods
         self.running = running
+        self.succeeded = succeeded
         self.topology = constraint is not None
         self.limit = limit
         self.minimum = minimum
@@ -123,6 +124,7 @@ class Job:
                     group.name,
                     list(group.pods),
                     running,
+                    group.succeeded,
                     group.constraint,
                     limit,
                     group.min_available,
@@ -134,13 +136,16 @@ class Job:
         rest_running = [pod for pod in mine if pod.name not in grouped_running]
         if rest or rest_running or not gang.sub_grouped:
             minimum = 1 if gang.sub_grouped else gang.min_available
-            self.subs.append(SubJob("", rest, rest_running, gang.constraint, self.limit, minimum, None, 0))
+            self.subs.append(
+                SubJob("", rest, rest_running, gang.succeeded, gang.constraint, self.limit, minimum, None, 0)
+            )
         for sub in self.subs:
-            sub.total = len(sub.pods) + len(sub.running)
+            sub.total = len(sub.pods) + len(sub.running) + len(sub.succeeded)
             if not gang.sub_grouped:
                 sub.total = self.total
             sub.running_nodes = [names[pod.node] if pod.node >= 0 else None for pod in sub.running]
-            sub.running_requests = [[pod.requests.get(name, 0) for name in snapshot.resources] for pod in sub.running]
+            started = [*[pod.requests for pod in sub.running], *sub.succeeded]
+            sub.started_requests = [[each.get(name, 0) for name in snapshot.resources] for each in started]
             pending = [i for i in sub.pods if i not in self.best_effort]
             sub.tasks = task_order(gang, pending)
             known = {role.name: role.priority for role in gang.roles}
@@ -152,7 +157,7 @@ class Job:
         """Pods of a sub-job that count for it."""
         if not self.gang.sub_grouped:
             return self.gang.ready + len(self.best_effort) + len(self.placed)
-        return len(sub.running) + sum(i in self.placed or i in self.best_effort for i in sub.pods)
+        return len(sub.running) + len(sub.succeeded) + sum(i in self.placed or i in self.best_effort for i in sub.pods)
 
     def sub_ready(self, sub):
         return self.is_ready() if not self.gang.sub_grouped else self.counted(sub) >= sub.minimum
@@ -392,7 +397,7 @@ def for_sub_job(cluster, job, number, start, w):
             continue
         request = [0] * len(cluster.resources)
         rows = [job.request[job.role_of[i]] for i in sub.pods]
-        for row in [*rows, *sub.running_requests]:
+        for row in [*rows, *sub.started_requests]:
             request = [a + b for a, b in zip(request, row)]
         scores = {d: utilisation(cluster, d, request, w) if w["packing"] else 0.0 for d in solutions}
         best = max(scores.values())

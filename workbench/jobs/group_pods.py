@@ -24,7 +24,7 @@ class _Members:
     values: tuple[str, ...]
     pods: list[int] = field(default_factory=list)
     running: list[str] = field(default_factory=list)
-    succeeded: int = 0
+    succeeded: list[Mapping[str, int]] = field(default_factory=list)
 
 
 class SubGroups:
@@ -34,20 +34,24 @@ class SubGroups:
     ----------
     policies : sequence of SubGroupPolicy
         In the order of the object: a pod belongs to the first that takes it.
+
+    Attributes
+    ----------
+    succeeded : list of mapping of str to int
+        Requests of the pods that succeeded and that no policy takes.
     """
 
     def __init__(self, policies: Sequence[SubGroupPolicy]) -> None:
         self._policies = policies
         self._found: dict[str, _Members] = {}
+        self.succeeded: list[Mapping[str, int]] = []
 
     def add_started(self, pod: Pod, labels: Mapping[str, str]) -> None:
-        """Add a pod that is not pending: one that runs, or one that succeeded, which lowers the minimum."""
+        """Add a pod that is not pending: one that runs, or one that succeeded."""
         members = self._members(labels)
-        if members is None:
-            return
         if pod.phase == "Succeeded":
-            members.succeeded += 1
-        elif pod.holds_resources and not pod.ending:
+            (self.succeeded if members is None else members.succeeded).append(pod.spec.requests)
+        elif members is not None and pod.holds_resources and not pod.ending:
             members.running.append(pod.metadata.name)
 
     def add_pending(self, position: int, labels: Mapping[str, str]) -> None:
@@ -74,10 +78,11 @@ class SubGroups:
                 name=name,
                 pods=tuple(members.pods),
                 constraint=members.policy.constraint,
-                min_available=max(members.policy.size - members.succeeded, 0),
+                min_available=members.policy.size,
                 policy=members.policy.name,
                 match_index=match_index(members.values),
                 running=tuple(sorted(members.running, key=str.encode)),
+                succeeded=tuple(members.succeeded),
             )
             for name, members in self._found.items()
         ]

@@ -18,7 +18,7 @@ from workbench.jobs.roles import (
     notes_about,
     read_gpu_group,
 )
-from workbench.model.gang import Gang, GpuGroup, Role, SubGroup, pod_index
+from workbench.model.gang import Gang, GpuGroup, Role, pod_index
 from workbench.model.whole_number import whole_number
 from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION, GANG_NAME_ANNOTATION
 from workbench.objects.deployment import QUEUE_ANNOTATION
@@ -59,6 +59,7 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
     started = [pod for pod in pods if (pod.holds_resources and not pod.ending) or pod.phase == "Succeeded"]
     min_available = 1 if group is None or group.min_member is None else group.min_member
     roles = _roles(pending, minimums, priorities, notes, started, min_available)
+    groups = _sub_groups(policies, roles, pods)
     gather = first_gather([*([group.metadata.annotations] if group else []), *_annotations(pending)], notes)
     return Gang(
         namespace=namespace,
@@ -73,7 +74,8 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
         gpu_group=_common_gpu_group(pending, notes),
         kind="PodGroup",
         ready=len(started),
-        sub_groups=_sub_groups(policies, roles, pods),
+        succeeded=tuple(groups.succeeded),
+        sub_groups=groups.make(),
         min_subgroups=min_sub_groups(policies),
         sub_grouped=bool(policies),
         min_resources=group.min_resources if group else None,
@@ -275,7 +277,7 @@ def _minimums(minimum: int | None, started: int, counts: Sequence[int]) -> list[
     return None
 
 
-def _sub_groups(policies: Sequence[SubGroupPolicy], roles: Sequence[Role], pods: Sequence[Pod]) -> tuple[SubGroup, ...]:
+def _sub_groups(policies: Sequence[SubGroupPolicy], roles: Sequence[Role], pods: Sequence[Pod]) -> SubGroups:
     found = SubGroups(policies)
     labels = {pod.metadata.name: pod.metadata.labels for pod in pods}
     for pod in pods:
@@ -285,7 +287,7 @@ def _sub_groups(policies: Sequence[SubGroupPolicy], roles: Sequence[Role], pods:
         for name in role.pod_names or ():
             found.add_pending(position, labels[name])
             position += 1
-    return found.make()
+    return found
 
 
 def _job_class(pods: Sequence[Pod]) -> str:

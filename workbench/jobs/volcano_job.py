@@ -18,7 +18,7 @@ from workbench.jobs.roles import (
     read_gpu_group,
 )
 from workbench.jobs.sub_groups import PARTITION_LABEL, partition_id, sub_group_policy
-from workbench.model.gang import Gang, Role, SubGroup
+from workbench.model.gang import Gang, Role
 from workbench.objects.job import Job, Task
 from workbench.objects.partition import SubGroupPolicy
 from workbench.objects.pod import Pod
@@ -58,6 +58,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
     groups = {read_gpu_group(task.template.labels, notes) for task in job.tasks}
     record = group.record if group else ""
     policies = tuple(policy for task in job.tasks if (policy := sub_group_policy(task)) is not None)
+    parts = _sub_groups(job, policies, roles, started)
     gather = first_gather([job.metadata.annotations, *(task.template.annotations for task in job.tasks)], notes)
     labels = [job.metadata.labels, *(task.template.labels for task in job.tasks)]
     return Gang(
@@ -73,7 +74,8 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         gpu_group=groups.pop() if len(groups) == 1 else None,
         kind="Job",
         ready=sum(pod.phase != "Failed" and not pod.ending for pod in started),
-        sub_groups=_sub_groups(job, policies, roles, started),
+        succeeded=tuple(parts.succeeded),
+        sub_groups=parts.make(),
         min_subgroups=min_sub_groups(policies),
         sub_grouped=bool(policies),
         min_resources=group.min_resources if group else min_resources_of_job(job, priorities),
@@ -86,7 +88,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
 
 def _sub_groups(
     job: Job, policies: Sequence[SubGroupPolicy], roles: Sequence[Role], started: Sequence[Pod]
-) -> tuple[SubGroup, ...]:
+) -> SubGroups:
     """Pending pods get the label that the controller will write; started ones have it."""
     found = SubGroups(policies)
     for pod in started:
@@ -100,7 +102,7 @@ def _sub_groups(
             labels = {ROLE_LABEL: task.name, PARTITION_LABEL: partition_id(index, size)}
             found.add_pending(position + offset, labels)
         position += role.count
-    return found.make()
+    return found
 
 
 def _role(

@@ -123,7 +123,7 @@ class SubGroup:
         Positions of its pods in the gang.
     constraint : TopologyConstraint, optional
     min_available : int
-        Counting its running pods; those that succeeded are taken off.
+        Counting its running pods and those that succeeded.
     exclusive_domain : bool
         No other sub-group may use the domain it is placed in.
     policy : str
@@ -132,6 +132,8 @@ class SubGroup:
         Its place among the sub-groups of its gang, before its name.
     running : tuple of str
         Names of its pods that have a node already, in byte order.
+    succeeded : tuple of mapping of str to int
+        What each of its pods that succeeded requested, base units: they hold nothing any more and count as its pods.
     """
 
     name: str
@@ -142,6 +144,7 @@ class SubGroup:
     policy: str = ""
     match_index: int = 0
     running: tuple[str, ...] = ()
+    succeeded: tuple[Mapping[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -252,6 +255,8 @@ class Gang:
         Kind of the object it came from.
     ready : int
         Pods of the gang that are placed already and count towards `min_available`.
+    succeeded : tuple of mapping of str to int
+        Requests of those of them that succeeded, base units, without pods of a sub-group.
     min_resources : mapping of str to int, optional
         minResources of the PodGroup that it has or that the controller makes for it, base units; None: absent.
     inqueue : bool
@@ -286,6 +291,7 @@ class Gang:
     gpu_group: GpuGroup | None = None
     kind: str = "Job"
     ready: int = 0
+    succeeded: tuple[Mapping[str, int], ...] = ()
     min_resources: Mapping[str, int] | None = None
     inqueue: bool = False
     created: str = ""

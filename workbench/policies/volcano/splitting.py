@@ -186,9 +186,11 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
     priority = np.maximum(dealt.priority, 0)
     if runs:
         priority = np.maximum(priority, _priority_of_running(gang, runs[:s]))
-        n_running = np.array([len(mine) for mine in runs[:s]], dtype=np.int64)
-        total, counted = total + n_running, counted + n_running
-        request = _with_running(request, runs[:s], snapshot)
+        done = [*[group.succeeded for group in groups], gang.succeeded]
+        started = np.array([len(mine) + len(theirs) for mine, theirs in zip(runs, done, strict=True)], dtype=np.int64)
+        total, counted = total + started[:s], counted + started[:s]
+        held = [[pod.requests for pod in mine] for mine in runs]
+        request = _with_started(request, [[*a, *b] for a, b in zip(held, done, strict=True)][:s], snapshot)
         running_nodes = tuple(map(_nodes, runs[:s]))
     topology = [group.constraint is not None for group in groups]
     minimum = [group.min_available for group in groups]
@@ -237,12 +239,13 @@ def _priority_of_running(gang: Gang, runs: Sequence[Sequence[RunningPod]]) -> Lo
     return np.array([max([of_role.get(pod.role, 0) for pod in mine], default=0) for mine in runs], dtype=np.int64)
 
 
-def _with_running(pending: Longs, runs: Sequence[Sequence[RunningPod]], snapshot: ClusterSnapshot) -> Longs:
+def _with_started(pending: Longs, started: Sequence[Sequence[Mapping[str, int]]], snapshot: ClusterSnapshot) -> Longs:
+    """What the pods of each sub-job request, those that run and those that succeeded with them."""
     request = pending
-    for i, mine in enumerate(runs):
+    for i, mine in enumerate(started):
         if mine:
             request = pending.copy() if request is pending else request
-            request[i] += np.sum([request_vector(snapshot.resources, pod.requests)[0] for pod in mine], axis=0)
+            request[i] += np.sum([request_vector(snapshot.resources, each)[0] for each in mine], axis=0)
             np.minimum(request[i], MAX_SUM, out=request[i])
     return request
 
