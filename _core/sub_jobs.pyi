@@ -1,6 +1,9 @@
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+def lined_up(groups: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def pods_of_sub_jobs(
     positions: NDArray[np.int64],
     sizes: NDArray[np.int64],

@@ -9,6 +9,27 @@ from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t
 import numpy as np
 
 
+def lined_up(groups):
+    """Numbers of several sequences, one sequence after another, and how many each has."""
+    cdef int64_t i, named = 0
+    cdef tuple pods
+    # Tuples stay as long as they are found to be.
+    cdef list lines = list(map(tuple, groups))
+    sizes_array = np.empty(len(lines), dtype=np.int64)
+    cdef int64_t[::1] sizes = sizes_array
+    for i, pods in enumerate(lines):
+        sizes[i] = len(pods)
+        named += sizes[i]
+    positions_array = np.empty(named, dtype=np.int64)
+    cdef int64_t[::1] positions = positions_array
+    i = 0
+    for pods in lines:
+        for pod in pods:
+            positions[i] = pod
+            i += 1
+    return positions_array, sizes_array
+
+
 def pods_of_sub_jobs(
     const int64_t[::1] positions not None,
     const int64_t[::1] sizes not None,

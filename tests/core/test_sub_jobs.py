@@ -27,8 +27,7 @@ def test_the_same_as_role_by_role(data):
     place = np.empty(m, dtype=np.int32)
     place[np.array(order)] = np.arange(m)
     dealt = deal_pods(
-        np.array([pod for group in groups for pod in group], dtype=np.int64),
-        np.array([len(group) for group in groups], dtype=np.int64),
+        groups,
         np.array(role_of_pod, dtype=np.int32),
         place,
         n_tried,
@@ -43,8 +42,7 @@ def test_the_same_as_role_by_role(data):
 def test_sums_stop_at_the_largest():
     n = 3 * (MAX_SUM // MAX_QUANTITY)
     dealt = deal_pods(
-        np.arange(n, dtype=np.int64),
-        np.array([n - 5, 5], dtype=np.int64),
+        [range(n - 5), range(n - 5, n)],
         np.zeros(n, dtype=np.int32),
         np.zeros(1, dtype=np.int32),
         1,

@@ -9,8 +9,7 @@ from workbench.kernels.sub_jobs import deal_pods, runs_of_queues
 
 def deal(**other):
     given = {
-        "positions": np.array([0, 1]),
-        "sizes": np.array([2]),
+        "groups": [(0, 1)],
         "role_of_pod": np.array([0, 1, 1], dtype=np.int32),
         "place": np.array([1, 0], dtype=np.int32),
         "n_tried": 2,
@@ -23,7 +22,7 @@ def deal(**other):
 
 def test_of_nothing_there_is_nothing_but_the_default():
     none, nobody = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
-    empty = {"positions": none, "sizes": none, "role_of_pod": nobody}
+    empty = {"groups": [], "role_of_pod": nobody}
     assert [column.shape for column in deal(**empty)] == [(0,), (1,), (0,), (0,), (1,), (0,), (0, 2), (0,), (0,)]
     assert deal(**empty, default=True).size.tolist() == [0]
     assert deal(place=nobody, rows=np.zeros((0, 2), dtype=np.int64), priority=none, **empty).size.tolist() == []
@@ -32,10 +31,9 @@ def test_of_nothing_there_is_nothing_but_the_default():
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        pytest.param({"positions": [0, 1]}, "not a numpy array", id="a list"),
-        pytest.param({"positions": np.array([0, 3])}, "positions.*entry 1.*3", id="no such pod"),
-        pytest.param({"sizes": np.array([1])}, "sizes: not the number of pods.*1.*2", id="too few"),
-        pytest.param({"sizes": np.array([3, -1])}, "sizes.*out of range|out of range.*sizes", id="a negative size"),
+        pytest.param({"groups": [(0,), (), (1, 3)]}, "groups.*entry 2.*3", id="no such pod"),
+        pytest.param({"groups": [(-1, 0)]}, "groups.*entry 0.*-1", id="a negative pod"),
+        pytest.param({"priority": [0, 5]}, "not a numpy array", id="a list"),
         pytest.param({"role_of_pod": np.array([0, 1, 2], dtype=np.int32)}, "role_of_pod.*entry 2", id="no such role"),
         pytest.param({"place": np.array([1, 2], dtype=np.int32)}, "place.*entry 1", id="no such place"),
         pytest.param({"place": np.array([0], dtype=np.int32)}, "place: wrong length", id="one place for two roles"),

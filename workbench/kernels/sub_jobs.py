@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,8 +44,7 @@ class Dealt(NamedTuple):
 
 
 def deal_pods(
-    positions: NDArray[np.int64],
-    sizes: NDArray[np.int64],
+    groups: Sequence[Sequence[int]],
     role_of_pod: NDArray[np.int32],
     place: NDArray[np.int32],
     n_tried: int,
@@ -57,10 +57,8 @@ def deal_pods(
 
     Parameters
     ----------
-    positions : ndarray of int64
-        Pods of the sub-groups, one sub-group after another.
-    sizes : ndarray of shape (groups,), int64
-        How many of them each has.
+    groups : sequence of sequence of int
+        Pods of each sub-group.
     role_of_pod : ndarray of shape (n_pods,), int32
     place : ndarray of shape (roles,), int32
         Number of each role in the order in which roles are tried, each once.
@@ -79,14 +77,12 @@ def deal_pods(
     """
     rows = as_array("rows", rows, np.int64, 2)
     m, n = rows.shape[0], as_array("role_of_pod", role_of_pod, np.int32, 1).shape[0]
-    positions = checked("positions", positions, np.int64, None, 0, n - 1)
-    sizes = checked("sizes", sizes, np.int64, None, 0, len(positions))
+    positions, sizes = kernel.lined_up(groups)
+    check_range("groups", positions, 0, n - 1)
     role_of_pod = checked("role_of_pod", role_of_pod, np.int32, n, 0, m - 1)
     place = checked("place", place, np.int32, m, 0, m - 1)
     priority = checked("priority", priority, np.int64, m)
     check_range("rows", rows, 0, MAX_QUANTITY)
-    if int(sizes.sum()) != positions.shape[0]:
-        raise InputError("not the number of pods", source="sizes", got=str(sizes.sum()), expected=str(len(positions)))
     return Dealt(
         *kernel.pods_of_sub_jobs(positions, sizes, role_of_pod, place, n_tried, rows, priority, MAX_SUM, default)
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import overload
 
 import numpy as np
@@ -169,10 +168,8 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
     """The sub-jobs of a gang: its sub-groups in their order, then the default one, if it has any pod."""
     groups = gang.sub_groups
     runs = _running(gang, snapshot) if gang.ready else ()
-    lengths = [len(group.pods) for group in groups]
     dealt = deal_pods(
-        np.fromiter(chain.from_iterable([group.pods for group in groups]), np.int64, sum(lengths)),
-        np.array(lengths, dtype=np.int64),
+        [group.pods for group in groups],
         gang.role_of_pod,
         demand.place,
         len(demand.order),
