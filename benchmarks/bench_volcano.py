@@ -396,12 +396,13 @@ def gang_of(ask: Ask) -> Gang:
         following.append(sum(role.count for role in roles))
         roles.append(Role(f"r{i}", count, amounts(shape.request), (int(shape.request[2]),)))
     groups = []
+    # One for all, as of a policy that was read.
+    limit = TopologyConstraint("hard", ask.sub_limit)
     for i, mine in enumerate(ask.pods):
         pods: list[int] = []
         for shape_number, count in mine:
             pods += range(following[shape_number], following[shape_number] + count)
             following[shape_number] += count
-        limit = TopologyConstraint("hard", ask.sub_limit)
         groups.append(SubGroup(f"g{i:03d}", tuple(pods), limit, len(pods), policy="w", match_index=i))
     total = sum(role.count for role in roles)
     assert ask.job.minimum is not None

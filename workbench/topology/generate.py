@@ -369,12 +369,12 @@ class JobShape:
         )
 
     def _sub_groups(self) -> tuple[SubGroup, ...]:
-        size = self.group_size
+        size, limit = self.group_size, TopologyConstraint("hard", 1)
         return tuple(
             SubGroup(
                 f"{self.task}-{i}",
                 tuple(range(i * size, (i + 1) * size)),
-                TopologyConstraint("hard", 1),
+                limit,
                 size,
                 policy=self.task,
                 match_index=i,

@@ -50,24 +50,24 @@ def limits_of(gang: Gang, topology: Topology, *, gradients: bool = True) -> Limi
         Whether the plugin network-topology-aware says which HyperNodes are tried. Without it only the virtual top is,
         and no tier restricts anything (volcano-topology.md 5.6).
     """
-    # Sub-groups of one policy wish for the same: each wish is looked at once, by its fields, which are hashed faster.
+    # Sub-groups of one policy share their wish, which is looked at once; to hash one takes longer than to look at it.
     wishes = [group.constraint for group in gang.sub_groups]
-    keys = [None if wish is None else (wish.mode, wish.highest_tier, wish.highest_tier_name) for wish in wishes]
+    keys = list(map(id, wishes))
     distinct = dict(zip(keys, wishes, strict=True))
-    numbers = {key: number for number, key in enumerate(distinct)}
-    number_of = [numbers[key] for key in keys]
     constraints = list(distinct.values())
     tiers = tiers_by_name(topology) if _name_a_tier([gang.constraint, *constraints]) else {}
     job, adjusted = adjust_constraints(gang.constraint, constraints, tiers, topology.top_tier)
-    limits = [hard_tier(wish) for wish in adjusted]
+    highest = [hard_tier(wish) for wish in adjusted]
     warnings = {_no_limit(job, "the job"): None}
-    if None in limits:
-        for group, number in zip(gang.sub_groups, number_of, strict=True):
-            warnings[_no_limit(adjusted[number], f"sub-group policy {group.policy or group.name}")] = None
-    if not gradients and any(limit is not None for limit in (hard_tier(job), *limits)):
-        job, limits = None, [None] * len(limits)
+    if None in highest:
+        of_key = dict(zip(distinct, adjusted, strict=True))
+        for group, key in zip(gang.sub_groups, keys, strict=True):
+            warnings[_no_limit(of_key[key], f"sub-group policy {group.policy or group.name}")] = None
+    if not gradients and any(limit is not None for limit in (hard_tier(job), *highest)):
+        job, highest = None, [None] * len(highest)
         warnings["the plugin network-topology-aware gives no gradients: networkTopology restricts nothing"] = None
-    return Limits(hard_tier(job), tuple(limits[number] for number in number_of), tuple(filter(None, warnings)))
+    limits = dict(zip(distinct, highest, strict=True))
+    return Limits(hard_tier(job), tuple([limits[key] for key in keys]), tuple(filter(None, warnings)))
 
 
 def _no_limit(constraint: TopologyConstraint | None, who: str) -> str:
