@@ -45,7 +45,7 @@ def compiled_search(
     gang, snapshot, demand = request.gang, request.snapshot, request.demand
     topology = snapshot.topology
     roles = demand.in_order
-    progress = request.progress()
+    progress = request.start
     numbers: dict[str, int] = {}
     names = [numbers.setdefault(name, len(numbers)) for name in cache_names(gang)]
     policies = list(gang.min_subgroups)
@@ -187,9 +187,10 @@ def _limits(highest: Sequence[int | None]) -> tuple[Longs, npt.NDArray[np.bool_]
 def ranks(key: str, subs: SubJobs, by_priority: bool) -> Ints:
     """Place of each sub-job by higher priority if that is asked for, then MatchIndex, then id."""
     rank = np.arange(len(subs), dtype=np.int32)
-    keys = [subs.match_index, -subs.priority if by_priority else np.zeros_like(subs.priority)]
-    if len(subs) == 1 or ((keys[0][1:] > keys[0][:-1]).all() and (keys[1] == keys[1][0]).all()):
+    index, priority = subs.match_index, subs.priority
+    if (index[1:] > index[:-1]).all() and not (by_priority and (priority[1:] != priority[:-1]).any()):
         return rank
+    keys = [index, -priority if by_priority else np.zeros_like(priority)]
     order = np.lexsort(keys)
     # Most often MatchIndex alone tells them apart.
     if bool(np.logical_and(*(column[order[1:]] == column[order[:-1]] for column in keys)).any()):
