@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -138,7 +139,12 @@ class SchedulerConfig:
 
     def plugin(self, name: str) -> PluginOption | None:
         """The first plugin of that name; None where it is not configured."""
-        return next((option for option in self.plugins if option.name == name), None)
+        return self._first.get(name)
+
+    @cached_property
+    def _first(self) -> dict[str, PluginOption]:
+        """By name; every placement asks several times."""
+        return {option.name: option for tier in reversed(self.tiers) for option in reversed(tier)}
 
 
 @dataclass(frozen=True)
