@@ -14,6 +14,7 @@ import pytest
 import workbench  # noqa: F401 - hands in the drawing code
 from tests.switch_fabric import Switch, fabric, job
 from workbench.errors import InputError, UnknownNameError
+from workbench.formats.load import load
 from workbench.model.gang import Gang, Role
 from workbench.model.placement import Placement
 from workbench.policies.registry import get_policy
@@ -183,3 +184,48 @@ def test_the_picture_shows_states_and_jobs() -> None:
     assert "<big>" not in drawing
     assert "tw-switch-history" in (timeline._repr_html_() or "")
     assert repr(timeline.history) == "SwitchHistory(2 switches, 2 steps by switch-affinity)"
+
+
+SUB_GROUPED = """
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: pg}
+spec:
+  minMember: 4
+  subGroupPolicy:
+  - {name: s, subGroupSize: 2, labelSelector: {matchExpressions: [{key: grp, operator: Exists}]}, matchLabelKeys: [grp]}
+"""
+NODE = """---
+apiVersion: v1
+kind: Node
+metadata: {{name: n{i}}}
+status: {{allocatable: {{cpu: 8, memory: 8Gi, pods: 10}}}}
+"""
+POD = """---
+apiVersion: v1
+kind: Pod
+metadata: {{name: {name}, annotations: {{scheduling.k8s.io/group-name: pg}}, labels: {{grp: "{group}"}}}}
+spec: {{schedulerName: volcano, containers: [{{name: c, resources: {{requests: {{cpu: 8}}}}}}]}}
+status: {{phase: {phase}}}
+"""
+
+
+@pytest.mark.parametrize("policy", ["volcano-1.13", "volcano-1.15"])
+def test_a_pod_that_a_fault_took_returns_to_its_sub_group_and_pods_that_succeeded_still_count(policy: str) -> None:
+    pods = [("a0", "0", "Pending"), ("a1", "0", "Succeeded"), ("b0", "1", "Pending"), ("b1", "1", "Pending")]
+    text = SUB_GROUPED + "".join(NODE.format(i=i) for i in range(4))
+    text += "".join(POD.format(name=name, group=group, phase=phase) for name, group, phase in pods)
+    scenario = load("-", stdin=text)
+    timeline = Timeline(scenario.snapshot, get_policy(policy))
+    timeline.submit(scenario.gangs[0])
+    assert timeline.moments[-1].decisions[0].placed
+    names = timeline.snapshot.topology.node_names
+    (broken,) = (names[pod.node] for pod in timeline.snapshot.running if pod.name == "b1")
+    (again,) = timeline.fault(broken).decisions
+    assert again.placed
+    assert [(g.name, g.pods, g.running) for g in again.gang.sub_groups] == [
+        ("s-0", (), ("a0",)),
+        ("s-1", (0,), ("b0",)),
+    ]
+    assert sorted(pod.name for pod in timeline.snapshot.running) == ["a0", "b0", "b1"]
+    assert broken not in {names[pod.node] for pod in timeline.snapshot.running}

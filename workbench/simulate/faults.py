@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from workbench.model.snapshot import ClusterSnapshot, RunningPod
 from workbench.model.switches import IDLE, IS_HEALTHY, IS_SHARED, RANK_ANNOTATION, SHARED_ADDRESS
 from workbench.model.whole_number import whole_number
 
-__all__ = ["break_gpus", "break_node", "damaged_gang"]
+__all__ = ["break_gpus", "break_node", "damaged_gang", "in_sub_groups"]
 
 _WRITTEN = frozenset({IS_SHARED, IS_HEALTHY, SHARED_ADDRESS, RANK_ANNOTATION})
 
@@ -55,7 +55,7 @@ def break_gpus(snapshot: ClusterSnapshot, node: int, gpus: Sequence[int]) -> Clu
 def damaged_gang(
     gang: Gang | None, pods: Sequence[RunningPod], lost: Sequence[RunningPod], names: Sequence[str]
 ) -> Gang:
-    """The pods of a running job that a fault took, to be placed again.
+    """The pods of a running job that a fault took, to be placed again; in no sub-group yet (`in_sub_groups`).
 
     Parameters
     ----------
@@ -84,7 +84,39 @@ def damaged_gang(
         for pod in lost
         if (rank := whole_number(pod.annotations.get(RANK_ANNOTATION, ""))) is not None and pod.node >= 0
     )
-    return dataclasses.replace(whole, roles=roles, order=(), ready=len(pods) - len(lost), former=former, record="")
+    succeeded = len(whole.succeeded) + sum(len(group.succeeded) for group in whole.sub_groups)
+    ready = len(pods) - len(lost) + succeeded
+    return dataclasses.replace(
+        whole, roles=roles, order=(), ready=ready, former=former, record="", sub_groups=(), sub_grouped=False
+    )
+
+
+def in_sub_groups(gang: Gang, submitted: Gang | None, running: Set[str]) -> Gang:
+    """The gang in the sub-groups in which its pods were submitted.
+
+    Parameters
+    ----------
+    gang : Gang
+        The pods to be placed again.
+    submitted : Gang, optional
+        The job as it was submitted; None: known by its pods only, which are in no sub-group.
+    running : set of str
+        Names of the pods of the job that are left.
+    """
+    if submitted is None or not submitted.sub_grouped:
+        return gang
+    position = {gang.pod(i).name: i for i in range(gang.n_pods)}
+    groups = []
+    for group in submitted.sub_groups:
+        names = [*(submitted.pod(i).name for i in group.pods), *group.running]
+        groups.append(
+            dataclasses.replace(
+                group,
+                pods=tuple(sorted(position[name] for name in names if name in position)),
+                running=tuple(sorted((name for name in names if name in running), key=str.encode)),
+            )
+        )
+    return dataclasses.replace(gang, sub_groups=tuple(groups), sub_grouped=True)
 
 
 def _role(gang: Gang | None, number: int, pods: Sequence[RunningPod]) -> Role:

@@ -17,7 +17,7 @@ from workbench.model.snapshot import ClusterSnapshot, RunningPod
 from workbench.model.switch_history import Moment, SwitchHistory
 from workbench.model.switches import SwitchTable
 from workbench.policies.base import Policy
-from workbench.simulate.faults import break_gpus, break_node, damaged_gang
+from workbench.simulate.faults import break_gpus, break_node, damaged_gang, in_sub_groups
 
 __all__ = ["Timeline"]
 
@@ -122,7 +122,10 @@ class Timeline:
         for key in sorted({pod.gang for pod in lost if pod.gang}, key=str.encode):
             pods = [pod for pod in self.snapshot.running if pod.gang == key]
             taken = [pod for pod in lost if pod.gang == key]
-            damaged.append(self._with_waiting(damaged_gang(self._gangs.get(key), pods, taken, names)))
+            submitted = self._gangs.get(key)
+            again = self._with_waiting(damaged_gang(submitted, pods, taken, names))
+            left = {pod.name for pod in pods} - {pod.name for pod in taken}
+            damaged.append(in_sub_groups(again, submitted, left))
         gone = {id(pod) for pod in lost}
         self.snapshot = self.snapshot.without_pods(lambda pod: id(pod) in gone)
         self.snapshot = break_gpus(self.snapshot, index, gpus) if gpus else break_node(self.snapshot, index)
