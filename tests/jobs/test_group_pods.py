@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from workbench.formats.load import load
 from workbench.jobs.group_pods import SubGroups
 from workbench.objects.partition import SubGroupPolicy
-from workbench.objects.pod import Pod, read_pod
+from workbench.objects.pod import Pod, PodSpec, read_pod
 
 POD = """
 apiVersion: v1
@@ -44,6 +46,13 @@ def test_the_first_policy_that_takes_a_pod_has_it_and_one_without_keys_takes_non
         ("a-10", (0,), ("r",), 2),
         ("b-x", (2,), (), 1),
     ]
+
+
+def test_pods_that_neither_run_nor_succeeded_make_no_sub_group():
+    groups = SubGroups([SubGroupPolicy("a", size=1, match_label_keys=("k",))])
+    groups.add_started(pod("f", "Failed"), {"k": "0"})
+    groups.add_started(dataclasses.replace(pod("g", "Pending"), spec=PodSpec({}), gated=True), {"k": "1"})
+    assert groups.make() == ()
 
 
 def test_pods_that_succeeded_belong_to_their_sub_group_and_pods_that_failed_do_not():

@@ -47,11 +47,14 @@ class SubGroups:
         self.succeeded: list[Mapping[str, int]] = []
 
     def add_started(self, pod: Pod, labels: Mapping[str, str]) -> None:
-        """Add a pod that is not pending: one that runs, or one that succeeded."""
+        """Add a pod that runs or that succeeded; any other makes no sub-group."""
+        runs = pod.holds_resources and not pod.ending
+        if not runs and pod.phase != "Succeeded":
+            return
         members = self._members(labels)
-        if pod.phase == "Succeeded":
+        if not runs:
             (self.succeeded if members is None else members.succeeded).append(pod.spec.requests)
-        elif members is not None and pod.holds_resources and not pod.ending:
+        elif members is not None:
             members.running.append(pod.metadata.name)
 
     def add_pending(self, position: int, labels: Mapping[str, str]) -> None:
