@@ -64,10 +64,11 @@ class TestAdding:
         names = [c.after.name for c in edits.add_nodes(draft, leaf, 8)]
         assert (names[0], names[-1]) == ("node-04", "node-11")
 
-    def test_a_name_with_more_digits_than_numbers_have_does_not_count(self, history):
+    @pytest.mark.parametrize("digits", [18, 19, 5000])
+    def test_a_name_with_more_digits_than_a_next_number_has_does_not_count(self, history, digits):
         draft = history.draft
         leaf, node = ids(draft, "leaf-1", "node-0")
-        history.do("rename", edits.rename(draft, node, "node-" + "9" * 5000))
+        history.do("rename", edits.rename(draft, node, "node-" + "9" * digits))
         [added] = edits.add_nodes(draft, leaf)
         assert added.after.name == "node-4"
 

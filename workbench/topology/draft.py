@@ -151,7 +151,7 @@ class Draft:
         return (name for its, name in self._by_name if its == kind)
 
     def last_number(self, kind: Literal["switch", "node"], prefix: str) -> int:
-        """The largest number that a name of a kind has behind a prefix; -1: no name has one."""
+        """The largest number that a name of a kind has behind a prefix (`largest_number`); -1: no name has one."""
         found = self._last_numbers.get((kind, prefix))
         if found is None:
             found = self._last_numbers[kind, prefix] = largest_number(self.names(kind), prefix)
@@ -269,9 +269,12 @@ class Draft:
 
 
 def largest_number(names: Iterable[str], prefix: str) -> int:
-    """The largest number that any of the names has behind a prefix; -1: none has one."""
+    """The largest number below 10**17 that any of the names has behind a prefix; -1: none has one.
+
+    Larger ones do not count, so that those which follow are numbers, too (`whole_number`).
+    """
     numbers = (whole_number(name[len(prefix) :]) for name in names if name.startswith(prefix))
-    return max((number for number in numbers if number is not None), default=-1)
+    return max((number for number in numbers if number is not None and number < 10**17), default=-1)
 
 
 def changed(item: Item, **fields: Any) -> Change:
