@@ -78,10 +78,11 @@ def place(
 def require_jobs(scenario: Scenario) -> None:
     """Raises InputError where the input holds no job at all; jobs that admission refused are jobs."""
     if not scenario.gangs and not scenario.refused:
+        gated = [gap for gap in scenario.snapshot.gaps if gap.startswith("scheduling gates")]
         raise InputError(
             "no job to place",
             source=", ".join(scenario.inputs),
-            got="no pod that waits for a node",
+            got="; ".join(["no pod that waits for a node", *gated]),
             expected="a Job, Deployment or PodGroup with such pods, or a pending Pod",
         )
 

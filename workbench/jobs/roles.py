@@ -105,7 +105,8 @@ def gates(pods: Iterable[Pod]) -> list[str]:
     names = [pod.metadata.name for pod in pods if pod.waits and pod.gated]
     if not names:
         return []
-    return [f"scheduling gates hold back {', '.join(names)}: not tried"]
+    shown = names if len(names) <= 6 else [*names[:5], f"{len(names) - 5} more"]
+    return [f"scheduling gates hold back {', '.join(shown)}: not tried"]
 
 
 def read_gpu_group(labels: Mapping[str, str], notes: list[str]) -> GpuGroup | None:

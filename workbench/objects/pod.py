@@ -114,7 +114,7 @@ def read_pod(data: Mapping[str, Any]) -> Pod:
         phase=get_text(status, "phase", "status", "Pending"),
         deleted=bool(get_map(data, "metadata", "").get("deletionTimestamp")),
         nominated=get_text(status, "nominatedNodeName", "status"),
-        gated=bool(get_list(get_map(data, "spec", ""), "schedulingGates", "spec")),
+        gated=any(True for _ in get_maps(get_map(data, "spec", ""), "schedulingGates", "spec")),
     )
 
 

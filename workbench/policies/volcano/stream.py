@@ -230,6 +230,7 @@ def _key(gang: Gang) -> Hashable:
         gang.constraint,
         gang.sub_groups,
         gang.sub_grouped,
+        gang.tasks_by_priority,
         gang.task_rank.tobytes() if len(gang.roles) > 1 else b"",
         tuple(gang.min_subgroups.items()),
         None if gang.min_resources is None else tuple(gang.min_resources.items()),
@@ -239,7 +240,6 @@ def _key(gang: Gang) -> Hashable:
                 role.count,
                 tuple(role.requests.items()),
                 role.min_available,
-                role.succeeded,
                 role.filter,
                 role.priority,
             )
