@@ -34,7 +34,7 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
     template = deployment.template
     notes = notes_about([(ROLE, template.spec)])
     # A ReplicaSet replaces finished pods and those that are ending, so only those that hold a node count.
-    ready = sum(pod.holds_resources and not pod.ending for pod in pods)
+    ready = sum(pod.runs for pod in pods)
     notes += gates(pods)
     waiting = [pod.metadata.name for pod in pods if pod.pending]
     count = max(deployment.replicas - ready - sum(pod.waits and pod.gated for pod in pods), 0)

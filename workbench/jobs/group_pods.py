@@ -48,11 +48,10 @@ class SubGroups:
 
     def add_started(self, pod: Pod, labels: Mapping[str, str]) -> None:
         """Add a pod that runs or that succeeded; any other makes no sub-group."""
-        runs = pod.holds_resources and not pod.ending
-        if not runs and pod.phase != "Succeeded":
+        if not pod.counts:
             return
         members = self._members(labels)
-        if not runs:
+        if not pod.runs:
             (self.succeeded if members is None else members.succeeded).append(pod.spec.requests)
         elif members is not None:
             members.running.append(pod.metadata.name)

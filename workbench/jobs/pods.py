@@ -56,7 +56,7 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
         notes.append(f"PodGroup {key} is not in the input: min_available 1, no topology constraint, queue default")
     minimums = group.min_task_member if group else {}
     policies = group.sub_group_policies if group else ()
-    started = [pod for pod in pods if (pod.holds_resources and not pod.ending) or pod.phase == "Succeeded"]
+    started = [pod for pod in pods if pod.counts]
     min_available = 1 if group is None or group.min_member is None else group.min_member
     roles = _roles(pending, minimums, priorities, notes, started, min_available)
     groups = _sub_groups(policies, roles, pods)
@@ -98,7 +98,7 @@ def gangs_of_lone_pods(pods: Iterable[Pod], priorities: Priorities) -> list[Gang
     for pod in pods:
         notes = notes_about([(pod.metadata.name, pod.spec)]) + nominations([pod])
         key = (pod.metadata.namespace, group_of_lone_pod(pod, notes))
-        if key[1] and pod.holds_resources and not pod.ending:
+        if key[1] and pod.runs:
             running[key] = running.get(key, 0) + 1
         if not pod.pending:
             continue

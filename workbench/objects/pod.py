@@ -90,6 +90,16 @@ class Pod:
         return bool(self.spec.node_name) and not self.finished
 
     @property
+    def runs(self) -> bool:
+        """It holds what it holds for as long as it likes."""
+        return self.holds_resources and not self.ending
+
+    @property
+    def counts(self) -> bool:
+        """It counts for its gang without being placed: it runs, or it ended well."""
+        return self.runs or self.phase == "Succeeded"
+
+    @property
     def pending(self) -> bool:
         """It waits for a node, and a scheduler looks at it."""
         return self.waits and not self.gated
