@@ -7,6 +7,9 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+#: What the licences of this package and of the code inside it ask to be passed on.
+NOTICES = frozenset({"LICENSE", "NOTICE", "workbench/widgets/static/THIRD-PARTY-LICENSES.txt"})
+
 SOURCES = frozenset({".pyx", ".pxd", ".pxi", ".pyi", ".py"})
 
 
@@ -15,13 +18,14 @@ def problems_of_sdist(names: set[str], checkout: Path) -> list[str]:
     needed = {f"_core/{p.name}" for p in (checkout / "_core").iterdir() if p.suffix in SOURCES}
     needed |= {name.replace("_core/", "workbench/_core/") for name in needed}
     needed |= {p.relative_to(checkout).as_posix() for p in (checkout / "tests").rglob("*.py")}
-    needed |= {"pyproject.toml", "setup.py", "requirements.lock", "LICENSE", "README.md", "workbench/py.typed"}
+    needed |= {"pyproject.toml", "setup.py", "requirements.lock", "README.md", "workbench/py.typed"}
+    needed |= NOTICES | {"tests/conformance/PROVENANCE.md"}
     found = [f"sdist lacks {name}" for name in sorted(needed - names)]
     return found + [f"sdist holds {name}" for name in sorted(names) if name.endswith((".so", ".c", ".pyd", ".pyc"))]
 
 
 def problems_of_wheel(names: set[str], checkout: Path) -> list[str]:
-    """Modules, stubs and templates that the wheel lacks; anything outside the package."""
+    """Modules, stubs, templates and licences that the wheel lacks; anything outside the package."""
     package = checkout / "workbench"
     needed = {
         p.relative_to(checkout).as_posix()
@@ -33,6 +37,8 @@ def problems_of_wheel(names: set[str], checkout: Path) -> list[str]:
     needed |= {f"workbench/_core/{p.name}" for p in (checkout / "_core").iterdir() if p.suffix in (".pyi", ".py")}
     needed.add("workbench/py.typed")
     found = [f"wheel lacks {name}" for name in sorted(needed - names)]
+    licences = {name.partition(".dist-info/licenses/")[2] for name in names}
+    found += [f"wheel lacks {name} among its licences" for name in sorted(NOTICES - licences)]
     for kernel in [*sorted(p.stem for p in (checkout / "_core").glob("*.pyx")), "_cyutil"]:
         built = [n for n in names if n.startswith(f"workbench/_core/{kernel}.") and n.endswith((".so", ".pyd"))]
         if len(built) != 1:
