@@ -72,6 +72,8 @@ BROKEN = {
     ),
     "another child": (("- cellAddress: n3", "- {cellAddress: n3, cellType: V100-ROW}"), "expected V100-NODE"),
     "no number": (("{childCellType: V100-NODE, childCellNumber: 2}", "{childCellType: V100-NODE}"), "childCellNumber"),
+    "a negative number of GPUs": (("gpu: 1", "gpu: -1"), r"skuTypes\.V100\.gpu: wrong .*expected 0 to 128"),
+    "too many GPUs per leaf cell": (("gpu: 1", "gpu: 129"), r"skuTypes\.V100\.gpu: wrong .*expected 0 to 128"),
     "too many GPUs": (("childCellNumber: 4", "childCellNumber: 4000"), "at most 1024 leaf cells"),
 }
 

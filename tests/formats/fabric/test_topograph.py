@@ -104,3 +104,18 @@ BROKEN = {
 def test_a_broken_model_is_refused(text: str, want: str) -> None:
     with pytest.raises(InputError, match=want):
         read_topograph(text, "m.yaml")
+
+
+@pytest.mark.parametrize("value", ["{a: 1}", "[nvl1]", "[]", "true", "1.5"])
+def test_a_domain_that_is_no_name_is_refused_with_its_place(value: str) -> None:
+    text = MODEL.replace("nvl2", value)
+    with pytest.raises(InputError, match=r"blocks\[1\]\.annotations\['accelerator\.topology\.test/domain'\].*a name"):
+        read_topograph(text, "m.yaml")
+
+
+def test_a_domain_may_be_a_number_or_nothing() -> None:
+    labels = [n.metadata.labels for n in read_topograph(MODEL.replace("nvl2", "7"), "m.yaml").nodes]
+    assert [one.get(DOMAIN_LABEL) for one in labels] == ["nvl1", "nvl1", "7", "7", "nvl1"]
+    for nothing in ("null", "''"):
+        labels = [n.metadata.labels for n in read_topograph(MODEL.replace("nvl2", nothing), "m.yaml").nodes]
+        assert [one.get(DOMAIN_LABEL) for one in labels] == ["nvl1", "nvl1", None, None, "nvl1"]

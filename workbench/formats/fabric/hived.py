@@ -181,6 +181,8 @@ def _add_node(cells: _Cells, address: str, kind: str, path: str) -> None:
     known = {key: sku[key] for key in ("cpu", "memory") if key in sku}
     each = read_resources({leaf: known}, leaf, "physicalCluster.skuTypes")
     per_leaf = get_int(sku, "gpu", where)
+    if per_leaf is not None and not 0 <= per_leaf * gpus <= MAX_GPUS:
+        raise wrong(child(where, "gpu"), per_leaf, f"0 to {MAX_GPUS // gpus}, with {gpus} leaf cells in one node")
     offered = {name: amount * gpus for name, amount in each.items()}
     cells.nodes[address] = make_node(
         address, allocatable={**offered, _GPU: gpus * (1 if per_leaf is None else per_leaf)}

@@ -115,13 +115,10 @@ def _read_block(model: _Model, name: str, path: str, block: Mapping[str, Any]) -
     lowest = switch and switch not in model.children and switch in model.parent
     if switch and switch not in model.children and not lowest:
         raise wrong(f"{path}.switch", switch, "a switch of the section switches")
-    annotations = get_map(block, "annotations", path)
-    domains = {v for k, v in annotations.items() if k.endswith(("/domain", "/accelerator"))}
-    domain = get_text(block, "nvlink", path) or next(iter(sorted(map(str, domains))), "")
+    domain = get_text(block, "nvlink", path) or min(_domains(block, path), default="")
     for i, item in enumerate(get_list(block, "nodes", path)):
         where = f"{path}.nodes[{i}]"
-        # A number is a node's name as well: YAML cannot tell.
-        text = str(item) if type(item) is int else _text(item, where)
+        text = _name(item, where)
         try:
             names = expand_hosts(text)
         except InputError as error:
@@ -133,6 +130,21 @@ def _read_block(model: _Model, name: str, path: str, block: Mapping[str, Any]) -
             model.nodes.setdefault(switch, []).append(node)
             if domain:
                 model.domain_of[node] = domain
+
+
+def _domains(block: Mapping[str, Any], path: str) -> list[str]:
+    """NVLink domains that the annotations of a block name."""
+    where = child(path, "annotations")
+    return [
+        _name(value, f"{where}[{key!r}]")
+        for key, value in get_map(block, "annotations", path).items()
+        if key.endswith(("/domain", "/accelerator")) and value not in (None, "")
+    ]
+
+
+def _name(value: Any, where: str) -> str:
+    """A name; a whole number is one, too, because YAML reads the unquoted name 7 as a number."""
+    return str(value) if type(value) is int else _text(value, where)
 
 
 def _text(value: Any, where: str) -> str:
