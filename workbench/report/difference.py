@@ -10,6 +10,7 @@ from rich.text import Text
 
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.report.html import render
+from workbench.report.inserted import Inserted
 from workbench.report.occupancy import Occupancy
 from workbench.report.tables import new_table, text_row
 from workbench.report.topology_svg import draw_topology
@@ -51,11 +52,8 @@ def difference_page(
     found: TopologyDiff, before: ClusterSnapshot, after: ClusterSnapshot, old_name: str, new_name: str
 ) -> str:
     """One self-contained page: what changed, and both topologies beside each other."""
-    from markupsafe import Markup
-
-    # Our own drawing functions escape every name they draw.
     pictures = [
-        Markup(draw_topology(snapshot.topology, Occupancy(), title))
+        Inserted(draw_topology(snapshot.topology, Occupancy(), title))
         for snapshot, title in ((before, f"before: {old_name}"), (after, f"after: {new_name}"))
     ]
     return render("difference_page.html.j2", summary=_summary(found), sections=_cut(found), pictures=pictures)

@@ -21,6 +21,7 @@ from workbench.model.placement import PlacedPod, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.report.charts import switch_chart
 from workbench.report.heatmap import draw_heatmap
+from workbench.report.inserted import Inserted
 from workbench.report.occupancy import occupancy, occupancy_of_running
 from workbench.report.topology_svg import SHRINK, Plan, draw_topology, drawing_width
 
@@ -111,7 +112,7 @@ def placement_html(placement: Placement) -> str:
     return render(
         "placement.html.j2",
         placement=placement,
-        picture=_safe(draw_topology(placement.topology, occupancy([placement]), placement.policy)),
+        picture=Inserted(draw_topology(placement.topology, occupancy([placement]), placement.policy)),
         pods=pods,
         unplaced=[(placement.gang.pod(u.position).name, u.reasons) for u in placement.unplaced[:_ROWS]],
         more=placement.n_placed - len(pods),
@@ -157,7 +158,7 @@ def best_gpus_html(best: BestGpus) -> str:
         facts=facts,
         ties=facts["ties"][:20],
         more_ties=max(0, len(facts["ties"]) - 20),
-        picture=_safe(draw_heatmap(best.matrix, best.gpus, best.bottleneck_pair)),
+        picture=Inserted(draw_heatmap(best.matrix, best.gpus, best.bottleneck_pair)),
     )
 
 
@@ -168,7 +169,7 @@ def snapshot_html(snapshot: ClusterSnapshot) -> str:
         "snapshot.html.j2",
         snapshot=snapshot,
         summary=repr(snapshot),
-        picture=_safe(draw_topology(snapshot.topology, running)),
+        picture=Inserted(draw_topology(snapshot.topology, running)),
     )
 
 
@@ -177,7 +178,7 @@ def topology_page(snapshot: ClusterSnapshot) -> str:
     return render(
         "topology.html.j2",
         summary=repr(snapshot),
-        picture=_safe(draw_topology(snapshot.topology, occupancy_of_running(snapshot))),
+        picture=Inserted(draw_topology(snapshot.topology, occupancy_of_running(snapshot))),
         topology=snapshot.topology,
         gaps=snapshot.gaps,
     )
@@ -188,18 +189,12 @@ def topology_svg(snapshot: ClusterSnapshot) -> str:
     return draw_topology(snapshot.topology, occupancy_of_running(snapshot))
 
 
-def _safe(svg: str) -> Any:
-    from markupsafe import Markup
-
-    return Markup(svg)  # our own drawing functions escape every name they draw
-
-
 def _comparison_values(comparison: Comparison) -> dict[str, Any]:
     jobs = [gang.key for gang in comparison.gangs]
     snapshot = comparison.snapshot
     plan = Plan(snapshot.topology)
     pictures = [
-        _safe(draw_topology(snapshot.topology, occupancy(row.placements, snapshot, jobs), row.policy, plan))
+        Inserted(draw_topology(snapshot.topology, occupancy(row.placements, snapshot, jobs), row.policy, plan))
         for row in comparison.rows
         if row.error is None
     ]
@@ -209,7 +204,7 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
         "width": round(drawing_width(plan.layout)),
         "least_width": round(drawing_width(plan.layout) * SHRINK),
         "tiers": tiers,
-        "switch_charts": [_safe(chart) for chart in (switch_chart(comparison),) if chart],
+        "switch_charts": [Inserted(chart) for chart in (switch_chart(comparison),) if chart],
         "switches": any(row.metrics is not None and row.metrics.switches is not None for row in comparison.rows),
         "pair_headers": [f"pairs {_tier_text(tier)}" for tier in tiers],
         "ring_headers": [f"ring {_tier_text(tier)}" for tier in tiers],
@@ -286,7 +281,7 @@ def _heatmaps(comparison: Comparison) -> list[Any]:
         node = metrics.nodes[at]
         matrix = comparison.snapshot.matrix_of(comparison.snapshot.topology.node(node))
         if matrix is not None:
-            drawn.append(_safe(draw_heatmap(matrix, metrics.gpus[at], title=row.policy, note=f"{job} on {node}")))
+            drawn.append(Inserted(draw_heatmap(matrix, metrics.gpus[at], title=row.policy, note=f"{job} on {node}")))
     return drawn
 
 

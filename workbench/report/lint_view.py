@@ -9,6 +9,7 @@ from rich.text import Text
 
 from workbench.model.topology import Topology
 from workbench.report.html import render
+from workbench.report.inserted import Inserted
 from workbench.report.tables import new_table, text_row
 from workbench.report.topology_svg import draw_topology
 from workbench.topology.lint import Finding, LintReport, Rule
@@ -81,9 +82,7 @@ def lint_html(report: LintReport) -> str:
 
 def lint_page(report: LintReport, topology: Topology) -> str:
     """One self-contained page: the topology as far as it is a tree, and the findings."""
-    from markupsafe import Markup
-
-    return render("lint_page.html.j2", picture=Markup(draw_topology(topology)), **_values(report))
+    return render("lint_page.html.j2", picture=Inserted(draw_topology(topology)), **_values(report))
 
 
 def _values(report: LintReport) -> dict[str, Any]:

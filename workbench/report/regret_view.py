@@ -10,6 +10,7 @@ from workbench.evaluate.regret import NEAR, Regret, RegretLine
 from workbench.report.colours import heat, ink_on
 from workbench.report.heatmap import draw_heatmap
 from workbench.report.html import render
+from workbench.report.inserted import Inserted
 from workbench.report.svg_text import fit_text
 from workbench.report.tables import new_table, text_row
 
@@ -95,16 +96,12 @@ def regret_html(regret: Regret) -> str:
 
 def regret_page(regret: Regret) -> str:
     """One self-contained page: the regret, and the matrix that it is about."""
-    from markupsafe import Markup
-
-    return render("regret_page.html.j2", matrix=Markup(draw_heatmap(regret.matrix)), **_values(regret))
+    return render("regret_page.html.j2", matrix=Inserted(draw_heatmap(regret.matrix)), **_values(regret))
 
 
 def _values(regret: Regret) -> dict[str, Any]:
-    from markupsafe import Markup
-
     return {
-        "picture": Markup(draw_regret(regret)),
+        "picture": Inserted(draw_regret(regret)),
         "summary": _summary(regret),
         "lines": [(line, _list(line.worst_free), _list(line.worst_gpus)) for line in regret.lines],
         "warnings": [text for row in regret.rows for text in row.warnings],
