@@ -217,6 +217,66 @@ def missing_docstrings(source: str, module: str) -> list[str]:
     return found
 
 
+#: The only module that writes to a terminal; it escapes control characters.
+WRITER = "workbench.cli.output"
+
+_STREAMS = frozenset({"stdout", "stderr", "__stdout__", "__stderr__"})
+#: What else may be done with a stream.
+_HARMLESS = frozenset({"flush", "fileno", "isatty"})
+_PRINTERS = frozenset({"echo", "secho", "echo_via_pager", "confirm", "prompt", "print_exc", "print_exception"})
+
+
+def terminal_writes(source: str, module: str) -> list[str]:
+    """Places other than `WRITER` that print, write to stdout or stderr, hand one of them on, or open a rich console."""
+    if module == WRITER:
+        return []
+    tree = _tree(source)
+    harmless = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in _HARMLESS:
+            harmless.add(node.value)
+        elif isinstance(node, ast.Compare) and all(ast.unparse(other) == "None" for other in node.comparators):
+            harmless.add(node.left)
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            of = ast.unparse(node.value)
+            stream = of == "sys" and node.attr in _STREAMS and isinstance(node.ctx, ast.Load) and node not in harmless
+            if (
+                stream
+                or (of in ("typer", "click", "traceback") and node.attr in _PRINTERS)
+                or (of, node.attr)
+                in (
+                    ("os", "write"),
+                    ("rich", "print"),
+                )
+            ):
+                found.append(f"{module}:{node.lineno}: {of}.{node.attr}")
+        elif isinstance(node, ast.Call) and _called(node) in ("print", "input", "Console"):
+            found.append(f"{module}:{node.lineno}: {_called(node)}")
+        elif isinstance(node, ast.ImportFrom):
+            names = {alias.name for alias in node.names}
+            taken = {
+                "sys": _STREAMS,
+                "typer": _PRINTERS,
+                "click": _PRINTERS,
+                "rich": {"print"},
+            }.get(node.module or "", frozenset())
+            found += [f"{module}:{node.lineno}: {name} from {node.module}" for name in sorted(names & set(taken))]
+    return found
+
+
+def third_party_imports(source: str) -> set[str]:
+    """Top names of the modules that a source imports from outside the standard library and this package."""
+    tops = set()
+    for node in ast.walk(_tree(source)):
+        if isinstance(node, ast.Import):
+            tops |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            tops.add(node.module.split(".")[0])
+    return {top for top in tops if top not in ("workbench", "_core") and not _standard(top)}
+
+
 CLOCKS = frozenset(
     {"time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time", "timeit"}
 )

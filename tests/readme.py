@@ -6,6 +6,7 @@ PYTHONPATH=. python -m tests.readme
 from __future__ import annotations
 
 import os
+import pty
 import re
 import shlex
 import subprocess
@@ -43,17 +44,29 @@ def commands() -> list[tuple[str, str]]:
 
 def run(command: str) -> str:
     """What a command prints to both streams in its order, on a terminal of 120 columns without colours."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb"}
-    done = subprocess.run(
+    terminal = {"COLUMNS": "120", "LINES": "50", "NO_COLOR": "1", "TERM": "dumb"}
+    ours, theirs = pty.openpty()
+    done = subprocess.Popen(
         ["bash", "-c", _PRELUDE + command],
         cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **terminal},
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
     )
-    return done.stdout
+    os.close(theirs)
+    printed = b"".join(iter(lambda: _read(ours), b""))
+    os.close(ours)
+    done.wait(timeout=120)
+    return printed.decode().replace("\r\n", "\n")
+
+
+def _read(terminal: int) -> bytes:
+    """Some of what was printed; empty at the end, which Linux reports as an error."""
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:
+        return b""
 
 
 def written_anew(text: str) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,8 @@ from tests.architecture import (
     machine_text,
     missing_docstrings,
     module_of,
+    terminal_writes,
+    third_party_imports,
     wall_clock_asserts,
 )
 
@@ -66,6 +71,24 @@ class TestTheSources:
             and not (value.__doc__ or "").strip()
         ]
         assert silent == []
+
+    def test_one_module_writes_to_the_terminal(self):
+        found = []
+        for path in SOURCES:
+            found += terminal_writes(path.read_text("utf-8"), module_of(path, ROOT))
+        assert found == []
+
+    def test_what_is_imported_is_declared(self):
+        """A package that only came along with another may be gone with its next release."""
+        declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+        names = {re.split(r"[<>=!~; \[]", text)[0].lower().replace("_", "-") for text in declared}
+        providers = importlib.metadata.packages_distributions()
+        imported = {top for path in SOURCES for top in third_party_imports(path.read_text("utf-8"))}
+        assert imported
+        undeclared = {
+            top for top in imported if not names & {one.lower().replace("_", "-") for one in providers.get(top, [top])}
+        }
+        assert undeclared == set()
 
     def test_no_package_is_empty(self):
         assert empty_packages(PACKAGE) == []
@@ -148,6 +171,36 @@ class TestAPlantedViolationIsCaught:
     )
     def test_a_permitted_import_is_not_accused(self, module, source):
         assert forbidden_imports(source, module) == []
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "print('x')\n",
+            "import sys\nsys.stdout.write('x')\n",
+            "import sys\nprint_to(file=sys.stderr)\n",
+            "import sys\nstream = sys.stdout if ok else None\n",
+            "import sys\nsys.stdout.buffer.write(b'x')\n",
+            "from sys import stderr\n",
+            "import typer\ntyper.echo('x')\n",
+            "from click import echo\n",
+            "def f():\n    from rich.console import Console\n    Console(stderr=True)\n",
+            "import rich.console\nrich.console.Console()\n",
+            "def f(console):\n    console.print('x')\n",
+            "import os\nos.write(1, b'x')\n",
+            "import traceback\ntraceback.print_exc()\n",
+        ],
+    )
+    def test_a_write_to_the_terminal(self, source):
+        assert len(terminal_writes(source, "workbench.cli.x")) == 1
+        assert terminal_writes(source, "workbench.cli.output") == []
+
+    def test_asking_a_stream_is_not_accused(self):
+        source = "import sys\nsys.stdout.flush()\nif sys.stderr is None or sys.stdin.isatty():\n    sys.stderr = x\n"
+        assert terminal_writes(source, "workbench.cli.x") == []
+
+    def test_imports_from_elsewhere(self):
+        source = "import os, numpy.linalg\nfrom rich.text import Text\nfrom workbench import x\nfrom . import y\n"
+        assert third_party_imports(source) == {"numpy", "rich"}
 
     def test_a_relative_import_in_a_package_counts_from_the_package_itself(self):
         assert forbidden_imports("from .gang import place\n", "workbench.policies.volcano", is_package=True) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,6 +104,19 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         captured = capsys.readouterr()
         assert "Traceback" not in captured.err
         return Result(status, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def on_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Call the command line in this process as on a terminal of 80 columns without colours."""
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def call(*arguments: object) -> Result:
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+        return run(*arguments)
 
     return call
 

@@ -20,8 +20,8 @@ def test_policies_stand_in_the_order_given(run: Run, files: Path) -> None:
     assert set(result.json["provenance"]["inputs"]) == {str(files / "cluster.yaml"), str(files / "fits.yaml")}
 
 
-def test_the_table_fits_eighty_columns_and_names_what_is_pending(run: Run, files: Path) -> None:
-    result = run("compare", "-f", files, "--policies", "spread,volcano-1.13+gpu-lowest-index")
+def test_the_table_fits_eighty_columns_and_names_what_is_pending(on_terminal: Run, files: Path) -> None:
+    result = on_terminal("compare", "-f", files, "--policies", "spread,volcano-1.13+gpu-lowest-index")
     assert result.status == 1
     assert max(map(len, result.out.splitlines())) <= 80
     assert "volcano-1.13+gpu-lowest-index: default/stuck is pending" in " ".join(result.out.split())

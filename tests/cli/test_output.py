@@ -3,9 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rich.text import Text
+from rich.tree import Tree
 
 from workbench.cli import output
 from workbench.errors import InputError
+from workbench.report.layout import SOFT_BREAK
+from workbench.report.tables import new_table, text_row
 
 
 def test_a_result_goes_to_a_file(tmp_path: Path) -> None:
@@ -19,6 +23,43 @@ def test_a_result_goes_to_a_file(tmp_path: Path) -> None:
 def test_json_refuses_what_json_cannot_say() -> None:
     with pytest.raises(ValueError, match="Out of range float"):
         output.to_json({"x": float("nan")})
+
+
+LONG = "a-name-that-is-longer-than-the-eighty-columns-that-a-pipe-had-" + "x" * 60
+
+
+class TestAPipe:
+    def test_gets_one_line_per_row_with_names_whole_and_no_blanks_behind(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        table = new_table("name", "place", "what", title=f"{LONG} title")
+        text_row(table, LONG, "file.yaml:7\nspec.members", "words " * 40)
+        text_row(table, "b", LONG, f"c{SOFT_BREAK}+d")
+        tree = Tree(Text("root"))
+        tree.add(Text(f"{LONG} {LONG}", no_wrap=True, overflow="ellipsis"))
+        output.print_tables(table, tree, Text(f"{LONG} is pending: {LONG}"), "[bold]a file's name[/x]")
+        lines = capsys.readouterr().out.splitlines()
+        rows = [" ".join(line.split()) for line in lines if line and "─────" not in line]
+        assert rows == [
+            f"{LONG} title",
+            "name place what",
+            f"{LONG} file.yaml:7 spec.members {' '.join(['words'] * 40)}",
+            f"b {LONG} c+d",
+            "root",
+            f"└── {LONG} {LONG}",
+            f"{LONG} is pending: {LONG}",
+            "[bold]a file's name[/x]",
+        ]
+        assert [line for line in lines if line != line.rstrip()] == []
+
+    @pytest.mark.parametrize("columns", ["20", "80"])
+    def test_has_no_width(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: str
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", columns)
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        output.print_tables(Text(f"{LONG} {LONG}"))
+        assert capsys.readouterr().out == f"{LONG} {LONG}\n"
 
 
 def test_there_is_no_progress_bar_off_a_terminal() -> None:

@@ -1,20 +1,17 @@
 from __future__ import annotations
 
-import pytest
-
 from tests.cli.conftest import Run
 
 
-def test_the_table_names_kinds_parameters_and_sources(run: Run) -> None:
-    result = run("policies")
+def test_the_table_names_kinds_parameters_and_sources(on_terminal: Run) -> None:
+    result = on_terminal("policies")
     assert result.status == 0
     for part in ("volcano-1.13", "max_shared_switches", "gpu-bottleneck", "node", "gpu", "seed", "baseline"):
         assert part in result.out
     assert max(map(len, result.out.splitlines())) <= 80
 
 
-def test_the_table_says_what_each_parameter_takes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+def test_the_table_says_what_each_parameter_takes(run: Run) -> None:
     rows = [line.split("  ") for line in run("policies").out.splitlines()]
     takes = {tuple(cells[:2]): cells[3] for row in rows if len(cells := [cell.strip() for cell in row if cell]) > 3}
     assert takes["switch-affinity", "max_shared_switches"] == "integer from 1 to 2"

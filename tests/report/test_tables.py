@@ -4,6 +4,7 @@ import io
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 
 from tests.hand_made import dgx_like, document_tree, gang_of, placement_of, snapshot_of
 from workbench.evaluate.compare import compare
@@ -12,6 +13,7 @@ from workbench.model.best_gpus import best_gpus
 from workbench.model.explanation import Candidate, Explanation
 from workbench.model.placement import Decision, NearestMiss, Reason, Refusal
 from workbench.report import tables
+from workbench.report.layout import fitted
 from workbench.topology.discovery.reconcile import reconcile
 from workbench.topology.discovery.result import DiscoveryResult, discovered
 
@@ -22,7 +24,7 @@ SNAPSHOT = snapshot_of(TOPOLOGY)
 def shown(parts: list[Any], width: int = 80) -> str:
     console = Console(file=io.StringIO(), width=width, highlight=False)
     for part in parts:
-        console.print(part)
+        console.print(fitted(part, console) if isinstance(part, Table) else part)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert all(len(line) <= width for line in text.splitlines())
     return text

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from workbench.cli.output import tell, tell_lines
 from workbench.errors import ClusterError, InternalError, WorkbenchError
 
 __all__ = ["main"]
@@ -76,7 +77,7 @@ def _run(argv: Sequence[str]) -> int:
     except usage_error as error:
         context = getattr(error, "ctx", None)
         if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help, which keeps its lines
-            sys.stderr.write(error.format_message() + "\n")  # type: ignore[attr-defined]
+            tell_lines(error.format_message())  # type: ignore[attr-defined]
             return BAD_INPUT
         hint = f" (see '{context.command_path} --help')" if context is not None else ""
         return _fail(f"{error.format_message()}{hint}", BAD_INPUT)  # type: ignore[attr-defined]
@@ -86,5 +87,5 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _fail(message: str, status: int) -> int:
-    sys.stderr.write(f"workbench: {' '.join(message.split())}\n")
+    tell(f"workbench: {message}")
     return status

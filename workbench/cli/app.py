@@ -9,6 +9,7 @@ import typer
 
 from workbench.cli.compare import compare
 from workbench.cli.gpus import gpus
+from workbench.cli.output import emit
 from workbench.cli.place import place
 from workbench.cli.policies import policies
 from workbench.cli.topology import topology_app
@@ -49,7 +50,7 @@ def _print_version(wanted: bool) -> None:
     if wanted:
         from workbench.evaluate.provenance import version
 
-        typer.echo(f"workbench {version()}")
+        emit(f"workbench {version()}")
         raise typer.Exit()
 
 

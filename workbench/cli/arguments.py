@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from workbench.cli.output import tell
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.whole_number import whole_number
 
@@ -135,14 +136,14 @@ def tell_ignored(scenario: Scenario) -> None:
     """Kinds that no room reads, by kind and count; objects that admission refuses, with its text."""
     tell_kinds(scenario.ignored)
     for name, message in scenario.refused:
-        sys.stderr.write(f"refused: {name}: {message}\n")
+        tell(f"refused: {name}: {message}")
 
 
 def tell_kinds(ignored: Mapping[str, int]) -> None:
     """Kinds that no room reads, with their counts."""
     if ignored:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(ignored.items()))
-        sys.stderr.write(f"ignored: {kinds}\n")
+        tell(f"ignored: {kinds}")
 
 
 def tell_gaps(scenario: Scenario) -> None:
@@ -153,4 +154,4 @@ def tell_gaps(scenario: Scenario) -> None:
 def tell_notes(notes: Iterable[str]) -> None:
     """What a reader has to say beside its result, a line each."""
     for note in notes:
-        sys.stderr.write(f"note: {note}\n")
+        tell(f"note: {note}")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from workbench.cli.arguments import load_scenario, tell_gaps
 from workbench.cli.options import Files, From, Matrices, Out
-from workbench.cli.output import check_out, emit, print_tables
+from workbench.cli.output import check_out, emit, print_tables, tell
 from workbench.errors import InputError
 
 __all__ = ["convert"]
@@ -57,4 +56,4 @@ def convert(
     if scenario.gangs:
         losses.append(f"not written: {len(scenario.gangs)} jobs")
     for loss in losses:
-        sys.stderr.write(f"{loss}\n")
+        tell(f"{loss}")

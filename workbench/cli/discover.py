@@ -13,7 +13,7 @@ import typer
 
 from workbench.cli.arguments import key_values, standard_input
 from workbench.cli.options import Out
-from workbench.cli.output import check_out, emit, print_tables, to_json
+from workbench.cli.output import check_out, confirm, emit, print_tables, tell, to_json
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def label(
         raise InputError("no topology types", source="label", expected="--type NAME=KEY,… or --config FILE")
     objects, manifests = _read(file)
     if not objects.nodes:
-        sys.stderr.write("note: no Node in the input\n")
+        tell("note: no Node in the input")
     nodes = {name: node.metadata.labels for name, node in objects.nodes.items()}
     result = discover_label(types, nodes, objects.hypernodes.values())
     _finish(result, objects, manifests, output, out, yes)
@@ -208,13 +208,13 @@ def _source(config: Path | None, name: str) -> DiscoverySource | None:
 
     read = load_discovery_config(config)
     for note in read.notes:
-        sys.stderr.write(f"note: {note}\n")
+        tell(f"note: {note}")
     source = read.enabled.get(name) or next((one for one in read.sources if one.source == name), None)
     if source is None:
         known = ", ".join(dict.fromkeys(one.source for one in read.sources)) or "none"
         raise InputError(f"no source {name}", source=str(config), got=known, expected=f"source: {name}")
     if not source.enabled:
-        sys.stderr.write(f"note: source {name} is not enabled in {config}: Volcano would not run it\n")
+        tell(f"note: source {name} is not enabled in {config}: Volcano would not run it")
     return source
 
 
@@ -247,9 +247,9 @@ def _access(
 
 def _warn(place: str, access: Any) -> None:
     if place.lower().startswith("http://") and access.credentials is not None:
-        sys.stderr.write("warning: over http:// the user name and password can be read on the way\n")
+        tell("warning: over http:// the user name and password can be read on the way")
     if not access.verify:
-        sys.stderr.write("warning: the server's certificate is not verified\n")
+        tell("warning: the server's certificate is not verified")
 
 
 def _read(files: list[str]) -> tuple[ClusterObjects, dict[str, dict[str, Any]]]:
@@ -284,15 +284,15 @@ def _finish(
 
     plan = reconcile(result, objects.hypernodes.values())
     for note in result.notes:
-        sys.stderr.write(f"note: {note}\n")
+        tell(f"note: {note}")
     for conflict in plan.conflicts:
         owner = f"source {conflict.owner!r}" if conflict.owner else "someone by hand"
-        sys.stderr.write(f"conflict: {conflict.name} belongs to {owner}: left as it is\n")
+        tell(f"conflict: {conflict.name} belongs to {owner}: left as it is")
     if plan.empties and not yes and not _agreed(plan):
         count = len(plan.delete)
-        sys.stderr.write(
+        tell(
             f"refused: source {plan.source} found nothing, its {count} HyperNode{'s' * (count != 1)} would be deleted; "
-            "nothing is written (--yes agrees)\n"
+            "nothing is written (--yes agrees)"
         )
         raise typer.Exit(1)
     if output is DiscoverOutput.table:
@@ -307,7 +307,7 @@ def _finish(
         # With nothing left an empty list: an empty file could not be read back.
         emit(to_yaml(plan.apply(manifests) or [{"apiVersion": "v1", "kind": "List", "items": []}]), out)
     if output is not DiscoverOutput.table:  # there it is the last line
-        sys.stderr.write(f"{plan.summary}\n")
+        tell(f"{plan.summary}")
     if plan.conflicts:
         raise typer.Exit(1)
 
@@ -315,8 +315,7 @@ def _finish(
 def _agreed(plan: Plan) -> bool:
     if not sys.stdin.isatty():
         return False
-    question = f"source {plan.source} found nothing: delete its {len(plan.delete)} HyperNodes?"
-    return typer.confirm(question, default=False, err=True)
+    return confirm(f"source {plan.source} found nothing: delete its {len(plan.delete)} HyperNodes?")
 
 
 def _facts(plan: Plan, result: DiscoveryResult, manifests: Mapping[str, dict[str, Any]]) -> dict[str, Any]:

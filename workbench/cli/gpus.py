@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +10,7 @@ import typer
 
 from workbench.cli.arguments import gpu_list, standard_input
 from workbench.cli.options import ShowOutput
-from workbench.cli.output import emit, print_tables, to_json
+from workbench.cli.output import emit, print_tables, tell, to_json
 from workbench.cli.regret import refuse_options, show_regret
 from workbench.errors import InputError
 
@@ -132,7 +131,7 @@ def gpus(
 
         print_tables(*(best_gpus_tables(found) if isinstance(found, BestGpus) else pod_gpus_tables(found)))
     if not found.gpus:
-        sys.stderr.write(f"workbench: {sum(sizes)} GPUs asked for, {found.n_free} of {len(found.matrix)} are free\n")
+        tell(f"workbench: {sum(sizes)} GPUs asked for, {found.n_free} of {len(found.matrix)} are free")
         raise typer.Exit(1)
 
 
@@ -155,8 +154,8 @@ def _sizes(k: int | None, pods: str | None, of_one_set: bool) -> list[int]:
 def _tell(reading: MatrixReading, source: str) -> None:
     """What was left aside, and which lines could not be read."""
     for note in reading.notes:
-        sys.stderr.write(f"note: {source}: {note}\n")
+        tell(f"note: {source}: {note}")
     for number, line in reading.unread[:_UNREAD]:
-        sys.stderr.write(f"note: {source}: line {number} could not be read: {line[:60]!r}\n")
+        tell(f"note: {source}: line {number} could not be read: {line[:60]!r}")
     if len(reading.unread) > _UNREAD:
-        sys.stderr.write(f"note: {source}: {len(reading.unread) - _UNREAD} more lines could not be read\n")
+        tell(f"note: {source}: {len(reading.unread) - _UNREAD} more lines could not be read")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 
 from workbench.cli.arguments import standard_input, tell_kinds, tell_notes
 from workbench.cli.options import Files, From, Out
-from workbench.cli.output import check_out, emit, print_tables, to_json
+from workbench.cli.output import check_out, emit, print_tables, tell_lines, to_json
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -73,9 +72,9 @@ def lint(
 
     if fix:
         fixed = fix_files(file, only, without, from_)
-        stream = sys.stdout if output is LintOutput.table else sys.stderr
+        show = emit if output is LintOutput.table else tell_lines
         for change in fixed.changes:
-            stream.write(change.diff)
+            show(change.diff)
         linted = fixed.left
     else:
         linted = lint_files(file, standard_input(file), only, without, from_)

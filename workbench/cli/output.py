@@ -1,17 +1,35 @@
-"""Where results go: stdout or a whole file, tables by rich, progress on stderr."""
+"""Where results go: stdout or a whole file, tables by rich, messages and progress on stderr.
+
+Nothing else in the package writes to stdout or stderr: here names from files lose what a terminal would obey.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from workbench.cli.safe_text import without_controls
 from workbench.errors import InputError
 
-__all__ = ["check_out", "emit", "print_tables", "progress_bar", "to_json", "to_yaml"]
+__all__ = [
+    "check_out",
+    "confirm",
+    "emit",
+    "print_tables",
+    "progress_bar",
+    "tell",
+    "tell_lines",
+    "to_json",
+    "to_yaml",
+]
+
+#: Columns where nothing is wrapped.
+_UNWRAPPED = 1_000_000
 
 
 def check_out(out: Path | None, output: str = "") -> None:
@@ -28,17 +46,37 @@ def check_out(out: Path | None, output: str = "") -> None:
 def emit(text: str, out: Path | None = None) -> None:
     """Write a result to stdout, or to a file as `workbench.formats.whole_file.write_whole` does.
 
+    Control characters are escaped, in a file as well: somebody will show it.
+
     Raises
     ------
     InputError
         The file cannot be written.
     """
+    text = without_controls(text)
     if out is None:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         return
     from workbench.formats.whole_file import write_whole
 
     write_whole(out, text)
+
+
+def tell(message: str) -> None:
+    """One line on stderr, whatever the message holds."""
+    tell_lines(re.sub(r"\s*\n\s*", " ", message.strip()))
+
+
+def tell_lines(text: str) -> None:
+    """Lines on stderr."""
+    sys.stderr.write(without_controls(text if text.endswith("\n") else text + "\n"))
+
+
+def confirm(question: str) -> bool:
+    """Ask on stderr; no is the answer of those who only press Enter."""
+    import typer
+
+    return typer.confirm(without_controls(question), default=False, err=True)
 
 
 def to_json(value: Any) -> str:
@@ -56,20 +94,49 @@ def _plain(value: Any) -> Any:
 
 def to_yaml(value: Any) -> str:
     """Block-style YAML in the order of the value; exactly what `to_json` says."""
-    import yaml
+    from workbench.formats.write_manifests import to_yaml_value
 
-    return yaml.dump(
-        json.loads(to_json(value)), Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=120
-    )
+    return to_yaml_value(json.loads(to_json(value)))
 
 
 def print_tables(*parts: Any) -> None:
-    """Tables and texts to stdout, as wide as the terminal, 80 columns elsewhere."""
-    from rich.console import Console
+    """Tables, trees and texts to stdout.
 
-    console = Console(soft_wrap=False, highlight=False)
-    for part in parts:
-        console.print(part)
+    A terminal gets them fitted to its width. A pipe or a file gets one line per row, tree branch or sentence, as long
+    as the line is, without blanks at its end, so that a name is found whole by grep.
+    """
+    from rich.console import Console
+    from rich.segment import Segment
+    from rich.table import Table
+    from rich.text import Text
+
+    from workbench.report.layout import fitted, one_line
+
+    class Harmless:
+        """A part of the output without control characters of its own; those of rich's colours are added later."""
+
+        def __init__(self, part: Any) -> None:
+            self.part = part
+
+        def __rich_console__(self, console: Console, options: Any) -> Iterator[Segment]:
+            for segment in console.render(self.part, options):
+                yield segment if segment.control else segment._replace(text=without_controls(segment.text))
+
+    terminal = sys.stdout.isatty()
+    console = Console(width=None if terminal else _UNWRAPPED, highlight=False)
+    for given in parts:
+        part = Text(given) if isinstance(given, str) else given
+        if terminal:
+            console.print(Harmless(fitted(part, console) if isinstance(part, Table) else part))
+            continue
+        with console.capture() as captured:
+            if isinstance(part, Table):
+                part = one_line(part)
+                if part.title:  # rich would wrap the title at the table's width
+                    console.print(Harmless(Text(str(part.title), part.title_style or "")))
+                    part.title = None
+            console.print(Harmless(part))
+        sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")[:-1]))
 
 
 @contextmanager
@@ -81,11 +148,11 @@ def progress_bar(verb: str) -> Iterator[Callable[[int, int, str], None] | None]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(verb)
 
         def step(done: int, total: int, name: str) -> None:
-            bar.update(task, completed=done, total=total, description=f"{verb} {name}".rstrip())
+            bar.update(task, completed=done, total=total, description=without_controls(f"{verb} {name}".rstrip()))
 
         yield step

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from workbench.cli.arguments import standard_input
 from workbench.cli.options import Files, TableOutput
-from workbench.cli.output import emit, print_tables, to_json
+from workbench.cli.output import emit, print_tables, tell, to_json
 from workbench.errors import InputError
 from workbench.model.release import Release
 
@@ -40,7 +39,7 @@ def validate(
     review = review_manifests(read_manifests(file, standard_input(file)), release)
     if review.not_reviewed:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in review.not_reviewed.items())
-        sys.stderr.write(f"not reviewed: {kinds}\n")
+        tell(f"not reviewed: {kinds}")
     if output is TableOutput.json:
         objects = [
             {

@@ -19,8 +19,9 @@ __all__ = ["is_plain", "to_yaml", "to_yaml_value"]
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*\Z")
 #: Words that some reader takes for a truth value, for nothing or for a number.
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf"})
-#: What double quotes must escape beyond JSON's rules: not printable in YAML, or a line break to YAML 1.1.
-_ESCAPED = re.compile("[\x7f-\x9f\xa0\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
+#: What double quotes must escape beyond JSON's rules: not printable in YAML, a line break to YAML 1.1, or a character
+#: that turns the direction of writing.
+_ESCAPED = re.compile("[\x7f-\x9f\xa0\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]")
 
 
 def to_yaml(manifests: Iterable[Mapping[str, Any]]) -> str:

@@ -18,6 +18,7 @@ from workbench.model.links import suspicious_links
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.pod_gpus import PodGpus
 from workbench.report.html import number_text
+from workbench.report.layout import SOFT_BREAK
 from workbench.topology.discovery.reconcile import Plan
 from workbench.topology.presets import Preset
 
@@ -71,6 +72,11 @@ def _brief(count: int) -> str:
         if count >= least:
             return f"{count / size:.3g}{unit}"
     return str(count)
+
+
+def _policy(name: str) -> str:
+    """A policy's name that may go on in a second line with its GPU part."""
+    return name.replace("+", f"{SOFT_BREAK}+")
 
 
 def _more(n: int, what: str) -> list[Text]:
@@ -151,7 +157,7 @@ def comparison_tables(comparison: Comparison) -> list[Any]:
         pairs = row.metrics.pod_pairs()
         text_row(
             table,
-            row.policy.replace("+", "\n+"),
+            _policy(row.policy),
             _of(len(row.metrics.placed), len(comparison.gangs)),
             _of(row.metrics.n_pods_placed, row.metrics.n_pods),
             *(_brief(pairs.get(tier, 0)) for tier in shown),
@@ -179,7 +185,7 @@ def _switches(comparison: Comparison) -> list[Any]:
     for policy, run, found in sharing:
         if found is not None:
             counts = (found.cross_jobs, found.shared, found.most_crossing, found.most_shared, found.pairs_across)
-            text_row(table, policy.replace("+", "\n+"), len(run.pending), *counts)
+            text_row(table, _policy(policy), len(run.pending), *counts)
     legend = Text(
         "crossing: placed jobs under more than one switch; shared: switches of two or more such jobs, running ones "
         "included; most jobs: of one switch; per job: most such switches of one; pairs: pairs of pods of a "
@@ -283,7 +289,7 @@ def review_tables(review: Review) -> list[Any]:
             continue
         listed += 1
         if listed <= _ROWS:
-            text_row(table, one.key, "accepted" if verdict.allowed else "refused", "\n".join(texts))
+            text_row(table, one.key, "accepted" if verdict.allowed else "refused", ";\n".join(texts))
     n = len(review.objects)
     summary = f"{n - review.refused:,} of {n:,} objects accepted by Volcano ({review.release.value})"
     parts: list[Any] = [table] if listed else []

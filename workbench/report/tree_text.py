@@ -158,4 +158,8 @@ def _listed(topology: Topology, nodes: Any) -> str:
     """Names in Slurm's short form where they can be written so, cut to fit."""
     names = sorted((topology.node_names[i] for i in nodes.tolist()), key=natural_key)
     text = compress_hosts(names) if all(map(holds, names)) else ", ".join(names)
-    return text if len(text) <= _MAX_NODES else f"{text[: _MAX_NODES - 1]}…"
+    if len(text) <= _MAX_NODES:
+        return text
+    # Cut behind a comma, not inside a name.
+    whole, comma, _ = text[: _MAX_NODES - 1].rpartition(",")
+    return f"{whole}{comma}…" if whole else f"{text[: _MAX_NODES - 1]}…"
