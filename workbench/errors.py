@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 __all__ = [
     "CapacityError",
@@ -22,7 +23,18 @@ __all__ = [
 
 
 class WorkbenchError(Exception):
-    """Root of everything this package raises on purpose."""
+    """Root of everything this package raises on purpose; survives pickle, so that a process pool can hand it back."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By default a copy is made by calling the class with the text alone, which not every class takes.
+        return _read_back, (type(self), self.args, self.__dict__)
+
+
+def _read_back(kind: type[WorkbenchError], args: tuple[Any, ...], state: dict[str, Any]) -> WorkbenchError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class InputError(WorkbenchError, ValueError):

@@ -18,6 +18,7 @@ from workbench.model.display import Displayed
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.value import Value
 from workbench.policies import Policy, get_policy
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class RowError:
 
 
 @dataclass(frozen=True, eq=False)
-class ComparisonRow:
+class ComparisonRow(Value):
     """One policy's session.
 
     Attributes
@@ -84,7 +85,7 @@ class ComparisonRow:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Displayed):
+class Comparison(Value, Displayed):
     """Several policies on one problem.
 
     Attributes

@@ -18,6 +18,7 @@ from workbench.evaluate.switch_sharing import SwitchSharing, measure_switches, s
 from workbench.kernels.bottleneck import indices_of
 from workbench.model.placement import Decision, Placement, words_to_mask
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.value import Value
 
 __all__ = ["NODE", "PlacementMetrics", "RunMetrics", "gpus_free_after", "measure", "measure_run"]
 
@@ -28,7 +29,7 @@ NODE = "node"
 
 
 @dataclass(frozen=True, eq=False)
-class PlacementMetrics:
+class PlacementMetrics(Value):
     """One placed gang in numbers.
 
     Attributes
@@ -109,7 +110,7 @@ class PlacementMetrics:
 
 
 @dataclass(frozen=True, eq=False)
-class RunMetrics:
+class RunMetrics(Value):
     """One session in numbers.
 
     Attributes

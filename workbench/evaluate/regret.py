@@ -20,6 +20,7 @@ from workbench.kernels.states import MAX_TABLE_DEVICES, best_bottlenecks, bottle
 from workbench.kernels.subsets import masks_of_words, words_of_mask
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.display import Displayed
+from workbench.model.value import Value
 from workbench.policies import get_gpu_policy
 from workbench.policies.gpu.base import GpuPolicy, NodeGpus
 
@@ -44,7 +45,7 @@ _LARGE_SIZES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
 @dataclass(frozen=True)
-class PolicyRegret:
+class PolicyRegret(Value):
     """Answers of one policy.
 
     Attributes
@@ -114,7 +115,7 @@ class RegretLine:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Regret(Displayed):
+class Regret(Value, Displayed):
     """A regret table.
 
     Attributes

@@ -18,6 +18,7 @@ from workbench.errors import CapacityError, InputError
 from workbench.kernels.bottleneck import BottleneckSolver
 from workbench.model.display import Displayed
 from workbench.model.links import SuspiciousLinks
+from workbench.model.value import Value
 
 __all__ = ["CLASS_GAP", "MAX_GPUS", "BandwidthMatrix", "Symmetric"]
 
@@ -31,7 +32,7 @@ CLASS_GAP = 0.10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BandwidthMatrix(Displayed):
+class BandwidthMatrix(Value, Displayed):
     """Measured bandwidth between every two GPUs of a machine.
 
     Parameters

@@ -14,12 +14,13 @@ from workbench.kernels.bottleneck import indices_of, mask_of
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.display import Displayed
 from workbench.model.links import suspicious_links
+from workbench.model.value import Value
 
 __all__ = ["BestGpus", "asked_masks", "best_gpus"]
 
 
 @dataclass(frozen=True)
-class BestGpus(Displayed):
+class BestGpus(Value, Displayed):
     """The chosen GPUs with their certificate.
 
     Attributes

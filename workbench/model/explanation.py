@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from workbench.model.display import Displayed
 from workbench.model.placement import Decision
+from workbench.model.value import Value
 
 __all__ = ["Candidate", "Explanation", "Recorder"]
 
@@ -76,7 +77,7 @@ class Recorder:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(Displayed):
+class Explanation(Value, Displayed):
     """The decision on one gang with everything that was considered, in order."""
 
     decision: Decision

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from workbench.errors import InputError
 from workbench.model.labels import NodeFilter
 from workbench.model.resources import is_gpu_resource, request_rows
+from workbench.model.value import Value
 from workbench.model.whole_number import whole_number
 
 #: Labels of Koordinator's GPU topology groups (proposal 20230314, "How to identify pods are in the same group").
@@ -62,7 +63,7 @@ class TopologyConstraint:
 
 
 @dataclass(frozen=True)
-class Role:
+class Role(Value):
     """Pods of one kind: a task of a Volcano Job, the replicas of a Deployment.
 
     Attributes
@@ -219,7 +220,7 @@ class PodRef:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Gang:
+class Gang(Value):
     """Pods that are placed together or not at all.
 
     Attributes

@@ -13,6 +13,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.value import Value
+
 __all__ = ["NodeFilter", "NodeLabels", "NodeTaints", "Requirement", "Taint", "Toleration"]
 
 Operator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
@@ -103,7 +105,7 @@ class NodeFilter:
 
 
 @dataclass(frozen=True, eq=False)
-class NodeLabels:
+class NodeLabels(Value):
     """Labels of all nodes as interned columns.
 
     Parameters
@@ -155,7 +157,7 @@ class NodeLabels:
 
 
 @dataclass(frozen=True, eq=False)
-class NodeTaints:
+class NodeTaints(Value):
     """Taints of all nodes: distinct sets, and per node which set (int32 of shape (n,))."""
 
     sets: tuple[tuple[Taint, ...], ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from workbench.errors import InternalError
 from workbench.kernels.ledger import add_pods
 from workbench.model.switch_book import JobPods, SwitchBook
+from workbench.model.value import Working
 
 if TYPE_CHECKING:
     from workbench.model.snapshot import ClusterSnapshot
@@ -22,11 +23,13 @@ Longs = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int32]
 
+#: Arrays that are the snapshot's own until something is taken or promised.
+_FROM_SNAPSHOT = ("used", "idle", "gpu_free", "releasing")
 #: Steps up to which looking them through is cheaper than comparing, or keeping, every node.
 _SHORT_LOG = 64
 
 
-class Ledger:
+class Ledger(Working):
     """What is free now, with cheap take-backs.
 
     One ledger serves a whole session; a policy tries a gang between `checkpoint` and `rollback`, which cost what
@@ -60,12 +63,27 @@ class Ledger:
         # Whether it holds all that happened since the snapshot.
         self._log_is_whole = True
 
+    def _kept(self) -> dict[str, Any]:
+        kept = super()._kept()
+        kept["_domain_idle"] = None
+        # The copy finds them in its own snapshot: some are derived there, and `is` tells that nothing was taken.
+        for name in _FROM_SNAPSHOT:
+            if getattr(self, name) is getattr(self.snapshot, name):
+                del kept[name]
+        return kept
+
+    def _derive(self) -> None:
+        for name in _FROM_SNAPSHOT:
+            if name not in self.__dict__:
+                setattr(self, name, getattr(self.snapshot, name))
+
     def copy(self) -> Ledger:
         """A ledger of its own that starts as this one is now, with nothing to roll back."""
         other = copy.copy(self)
-        other.used, other.idle, other.gpu_free = self.used.copy(), self.idle.copy(), self.gpu_free.copy()
-        other._domain_idle = None
-        other._switches = None if self._switches is None else self._switches.copy()
+        # The snapshot's own arrays, too: whoever asks for a copy may change its arrays.
+        for name in ("used", "idle", "gpu_free"):
+            if getattr(other, name) is getattr(self, name):
+                setattr(other, name, getattr(self, name).copy())
         other._log = []
         other._log_is_whole = False
         return other

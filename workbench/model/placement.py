@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import chain, repeat
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +19,7 @@ from workbench.model.gang import Gang
 from workbench.model.gpu_environment import DeviceIds, container_environment
 from workbench.model.switches import RANK_ANNOTATION
 from workbench.model.topology import Topology
+from workbench.model.value import Value
 
 __all__ = ["Decision", "NearestMiss", "PlacedPod", "Placement", "Reason", "Refusal", "Unplaced", "Why", "words_to_mask"]
 
@@ -139,7 +140,7 @@ def words_to_mask(words: npt.NDArray[np.uint64]) -> int:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Placement(Displayed):
+class Placement(Value, Displayed):
     """Where the pods of one gang go; arrays inside, objects on demand.
 
     Attributes
@@ -340,7 +341,7 @@ def _deal(gpus: tuple[int, ...], container_gpus: tuple[int, ...]) -> tuple[tuple
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Refusal(Displayed):
+class Refusal(Value, Displayed):
     """Why a gang is not placed: a value, never an exception.
 
     Attributes
@@ -389,16 +390,12 @@ class Refusal(Displayed):
                     return self.__dict__[name]
             raise AttributeError(f"'Refusal' object has no attribute '{name}'")
 
-    def __getstate__(self) -> dict[str, Any]:
-        # What is read back from a file cannot ask any more.
-        return {each.name: getattr(self, each.name) for each in fields(self)}
-
     def __repr__(self) -> str:
         return f"Refusal({self.gang.key} by {self.policy}: {'; '.join(r.message for r in self.reasons)})"
 
 
 @dataclass(frozen=True, eq=False)
-class Decision:
+class Decision(Value):
     """One gang and what became of it in a session."""
 
     gang: Gang

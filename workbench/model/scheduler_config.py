@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from workbench.model.release import Release
+from workbench.model.value import Value
 
 __all__ = ["SWITCHES", "PluginOption", "SchedulerConfig", "TopologyArguments", "switch_of"]
 
@@ -109,7 +110,7 @@ class PluginOption:
 
 
 @dataclass(frozen=True)
-class SchedulerConfig:
+class SchedulerConfig(Value):
     """A ``volcano-scheduler.conf``.
 
     Attributes

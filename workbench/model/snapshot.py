@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +23,7 @@ from workbench.model.resources import is_gpu_resource, request_vector
 from workbench.model.switch_book import RunningPods
 from workbench.model.switches import SwitchTable, switches_of_hypernodes
 from workbench.model.topology import Topology
+from workbench.model.value import Value
 
 __all__ = ["ClusterSnapshot", "Queue", "RunningPod", "Scenario", "capped_by_gpus", "gpu_counts", "gpu_words"]
 
@@ -128,7 +128,7 @@ def capped_by_gpus(idle: Longs, gpu_free: Words, gpu_columns: Sequence[int]) -> 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClusterSnapshot(Displayed):
+class ClusterSnapshot(Value, Displayed):
     """Nodes, topology, GPUs and running pods at one moment; every array is read-only and in `topology`'s node order.
 
     Attributes
@@ -196,15 +196,6 @@ class ClusterSnapshot(Displayed):
             if len(array) != n:
                 raise InputError("one row per node is needed", source=name, got=f"{len(array)} rows", expected=f"{n}")
             array.flags.writeable = False
-
-    def __getstate__(self) -> dict[str, Any]:
-        # What is derived may hold on to these very arrays.
-        return {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        # Neither pickle nor deepcopy keeps arrays read-only.
-        self.__post_init__()
 
     @property
     def n_nodes(self) -> int:
@@ -388,7 +379,7 @@ def gpu_words_row(mask: int, width: int) -> Words:
 
 
 @dataclass(frozen=True, eq=False)
-class Scenario:
+class Scenario(Value):
     """What `workbench.load` returns: a cluster and the gangs that want to run on it.
 
     Attributes

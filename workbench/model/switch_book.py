@@ -24,6 +24,7 @@ from workbench.model.switches import (
     SwitchStates,
     SwitchTable,
 )
+from workbench.model.value import Value, Working
 
 if TYPE_CHECKING:
     from workbench.model.snapshot import RunningPod
@@ -44,7 +45,7 @@ _RUNNING = ("", "Running")
 
 
 @dataclass(frozen=True, eq=False)
-class JobPods:
+class JobPods(Value):
     """Running pods of one job, as far as switches care.
 
     Attributes
@@ -76,7 +77,7 @@ class JobPods:
 
 
 @dataclass(frozen=True, eq=False)
-class RunningPods:
+class RunningPods(Value):
     """The running pods of a snapshot that belong to a job, job by job, as arrays.
 
     Attributes
@@ -149,7 +150,7 @@ def _counts(label: str, phase: str) -> Mask:
     return counts
 
 
-class SwitchBook:
+class SwitchBook(Working):
     """Per switch how many pods and jobs speak for each state; the working copy of one session.
 
     Parameters
@@ -175,13 +176,6 @@ class SwitchBook:
         self.sums[:_VOTES] = table.preset.votes()
         self.holders: Ints = np.zeros(table.n_nodes, dtype=np.int32)
         self._add(1, running.start, running.counts, running)
-
-    def copy(self) -> SwitchBook:
-        """A book of its own that starts as this one is now."""
-        other = object.__new__(SwitchBook)
-        other.table, other._running, other._jobs = self.table, self._running, dict(self._jobs)
-        other.sums, other.holders = self.sums.copy(), self.holders.copy()
-        return other
 
     @property
     def crossing(self) -> Longs:

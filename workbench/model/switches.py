@@ -17,6 +17,7 @@ import numpy.typing as npt
 from workbench.errors import InputError
 from workbench.kernels.switches import UNHEALTHY, join_votes
 from workbench.model.topology import Topology
+from workbench.model.value import Value
 
 __all__ = [
     "EXCLUSIVE",
@@ -87,7 +88,7 @@ def job_kind(label: str, n_pods: int) -> JobKind:
 
 
 @dataclass(frozen=True, eq=False)
-class SwitchStates:
+class SwitchStates(Value):
     """State of every switch, in the order of the table; both arrays read-only.
 
     Attributes
@@ -187,7 +188,7 @@ def state_name(state: int, unhealthy: bool) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class SwitchTable:
+class SwitchTable(Value):
     """The switches of a cluster in configuration order, which breaks every tie.
 
     Attributes

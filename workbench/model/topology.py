@@ -18,6 +18,7 @@ from workbench.errors import UnknownNameError
 from workbench.kernels.tiers import Forest
 from workbench.kernels.two_level import DomainTree
 from workbench.model.display import Displayed
+from workbench.model.value import Value
 
 __all__ = ["VIRTUAL_TOP", "DomainSpec", "Problem", "Topology", "name_ranks"]
 
@@ -88,7 +89,7 @@ def name_ranks(names: Sequence[str]) -> Ints:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Topology(Displayed):
+class Topology(Value, Displayed):
     """HyperNodes and nodes by dense index.
 
     Attributes

@@ -10,6 +10,7 @@ from typing import Any
 from workbench.model.bandwidth import MAX_GPUS
 from workbench.model.labels import Taint
 from workbench.model.resources import is_gpu_resource
+from workbench.model.value import Value
 from workbench.objects.fields import get_bool, get_map, get_maps, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.quantity import check_amounts, read_resources
@@ -18,7 +19,7 @@ __all__ = ["Node", "read_node"]
 
 
 @dataclass(frozen=True)
-class Node:
+class Node(Value):
     """A node.
 
     Attributes

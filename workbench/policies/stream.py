@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.value import Working
 
 if TYPE_CHECKING:
     from workbench.policies.base import Policy
@@ -22,7 +23,7 @@ __all__ = ["Stream", "Taken"]
 Taken = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint64] | None]
 
 
-class Stream:
+class Stream(Working):
     """One policy on one ledger; made by `Policy.stream`.
 
     `place` answers exactly as ``policy.place(gang, ledger)`` would, one call after another; a policy may have a faster
@@ -41,14 +42,26 @@ class Stream:
         # The placement is kept beside what it took, so that its id is not given to another one.
         self._held: dict[int, tuple[Placement, list[Taken]]] = {}
 
+    def _kept(self) -> dict[str, Any]:
+        # The ids of its placements are those of this process.
+        return {**super()._kept(), "_held": list(self._held.values())}
+
+    def _derive(self) -> None:
+        self._held = {id(placement): (placement, taken) for placement, taken in self.__dict__["_held"]}
+
     @property
     def ledger(self) -> Ledger:
         """The cluster as it is now; to be read, and true until the next call."""
         return self._ledger
 
     @property
+    def held(self) -> tuple[Placement, ...]:
+        """Placements that were not given back, oldest first."""
+        return tuple(placement for placement, _ in self._held.values())
+
+    @property
     def n_held(self) -> int:
-        """Placements that were not given back."""
+        """Number of placements that were not given back."""
         return len(self._held)
 
     def place(self, gang: Gang) -> Placement | Refusal:

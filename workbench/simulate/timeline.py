@@ -16,13 +16,14 @@ from workbench.model.placement import Decision
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
 from workbench.model.switch_history import Moment, SwitchHistory
 from workbench.model.switches import SwitchTable
+from workbench.model.value import Working
 from workbench.policies.base import Policy
 from workbench.simulate.faults import break_gpus, break_node, damaged_gang, in_sub_groups
 
 __all__ = ["Timeline"]
 
 
-class Timeline:
+class Timeline(Working):
     """Plays steps against a snapshot.
 
     Parameters

@@ -108,7 +108,7 @@ def test_searches_that_were_dropped_or_left_behind_are_true_again(monkeypatch):
     """With room for two searches and eight changes, every step forgets something."""
     cluster = document_tree()
     sides = SideBySide(get_policy("volcano-1.15"), cluster)
-    monkeypatch.setattr(sides.stream, "_kept", 2)
+    monkeypatch.setattr(sides.stream, "_most_forms", 2)
     sides.stream._nodes, sides.stream._rows = sides.stream._nodes[:8], sides.stream._rows[:8]
     gangs = [gang(f"g{i}", 1 + 3 * i, 1000 * (1 + i), (RACK, SOFT)[i % 2]) for i in range(4)]
     placed, _ = come_and_go(random.Random(4), sides, gangs, 60)

@@ -6,6 +6,7 @@ nodes, ranks and annotations.
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -317,7 +318,7 @@ class SwitchAffinity10(_Affinity):
     def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _Found | NoPlan:
         if switches.table.level == "single_layer":
             return _find_single_layer(switches, job)
-        others = book.copy()
+        others = copy.copy(book)
         others.set_job(request.gang.key, None)
         who = OpenSwitches(others.crossing > 0, others.uncommon == 0)
         back = _going_back(switches, job)

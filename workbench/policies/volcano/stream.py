@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -88,9 +89,14 @@ class SearchStream(Stream):
         super().__init__(whole, snapshot)
         self._whole = whole
         self._prepare = prepare
+        self._start()
+
+    def _start(self) -> None:
+        """No search is kept yet, and the ledger is up to date."""
+        snapshot = self._ledger.snapshot
         self._forms: dict[Hashable, _Form | None] = {}
         size = max(snapshot.n_nodes + snapshot.topology.n_domains, 1)
-        self._kept = min(max(_KEPT // size, _FEWEST), _MOST)
+        self._most_forms = min(max(_KEPT // size, _FEWEST), _MOST)
         # What pods took and gave back, in order: each search and the ledger read on from where they stopped.
         capacity = max(4 * snapshot.n_nodes, 4096)
         self._nodes: Ints = np.empty(capacity, dtype=np.int32)
@@ -98,14 +104,27 @@ class SearchStream(Stream):
         self._n = 0
         self._ledger_seen = 0
 
+    def _kept(self) -> dict[str, Any]:
+        self._read_on()
+        kept = super()._kept()
+        return {name: kept[name] for name in ("_policy", "_ledger", "_held", "_whole", "_prepare")}
+
+    def _derive(self) -> None:
+        super()._derive()
+        self._start()
+
     @property
     def ledger(self) -> Ledger:
+        self._read_on()
+        return self._ledger
+
+    def _read_on(self) -> None:
+        """Let the ledger take what happened since it was last asked for."""
         if self._ledger_seen < self._n:
             news = slice(self._ledger_seen, self._n)
             self._ledger.take(self._nodes[news], self._rows[news])
             self._ledger.commit()
             self._ledger_seen = self._n
-        return self._ledger
 
     def place(self, gang: Gang) -> Placement | Refusal:
         form = None if gang.ready else self._form(gang)
@@ -127,7 +146,7 @@ class SearchStream(Stream):
             form = self._forms.pop(key)
         except KeyError:
             form = self._new_form(gang)
-            if len(self._forms) >= self._kept:
+            if len(self._forms) >= self._most_forms:
                 del self._forms[next(iter(self._forms))]
         self._forms[key] = form
         return form

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Problem, Topology
+from workbench.model.value import Value
 from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
@@ -29,7 +30,7 @@ _LISTED = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class Subject(Value):
     """One input of the linter.
 
     Attributes

@@ -1,0 +1,169 @@
+"""Every exported value survives pickle, copy, deepcopy and a process boundary, before and after any policy used it."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import multiprocessing
+import pickle
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench
+from tests.survival import (
+    COPIES,
+    POLICIES,
+    again,
+    answers,
+    differences,
+    exported_values,
+    load_demo,
+    objects_in,
+    parts_to_derive,
+    there_and_back,
+    unused_values,
+    used_values,
+)
+from workbench.errors import CapacityError, InputError, UnknownNameError, WorkbenchError
+from workbench.model.value import Value, Working
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ProcessPoolExecutor]:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as executor:
+        yield executor
+
+
+def examples() -> list[Any]:
+    names = ("volcano", "switch-affinity", "koordinator-gpu")
+    return objects_in([used_values(load_demo(), name) for name in names])
+
+
+def same(a: object, b: object) -> None:
+    assert list(differences(a, b)) == []
+
+
+def test_every_exported_value_is_among_the_examples() -> None:
+    covered = {kind for each in examples() for kind in type(each).__mro__}
+    missing = sorted(name for name, kind in exported_values().items() if kind not in covered)
+    assert missing == [], "give tests/survival.py an example of each"
+
+
+def test_whatever_has_derived_parts_or_arrays_says_what_a_copy_keeps() -> None:
+    # A policy is no value: it may remember what it worked out, and nobody else has its arrays.
+    values = [
+        each for each in examples() if not type(each).__module__.startswith(("workbench.policies", "workbench.kernels"))
+    ]
+    without = {type(each).__qualname__ for each in values if not isinstance(each, Value) and parts_to_derive(each)}
+    assert without == set(), "derive them from workbench.model.value.Value"
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_unused_values_survive(way: str) -> None:
+    values = unused_values(load_demo())
+    copied = {name: COPIES[way](value) for name, value in values.items()}
+    same(values, copied)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_used_values_survive_every_way_to_copy_them_and_answer_alike(name: str) -> None:
+    values = used_values(load_demo(), name)
+    copies = {way: COPIES[way](values) for way in COPIES if way != "copy"}
+    copies["copy"] = {key: copy.copy(value) for key, value in values.items()}
+    for copied in copies.values():
+        same(values, copied)
+    want = again(values)
+    for copied in copies.values():
+        same(want, again(copied))
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_used_values_go_to_another_process_and_come_back(pool: ProcessPoolExecutor, name: str) -> None:
+    values = used_values(load_demo(), name)
+    arrived, there = pool.submit(there_and_back, values).result()
+    same(values, arrived)
+    same(again(values), there)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_scenario_read_anew_survives_where_an_equal_one_was_used(name: str) -> None:
+    used_values(load_demo(), name)
+    fresh = load_demo()
+    copied = pickle.loads(pickle.dumps(fresh))
+    same(fresh, copied)
+    policy = workbench.get_policy(name)
+    same(answers(policy, fresh), answers(policy, copied))
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_arrays_of_values_stay_read_only(way: str) -> None:
+    snapshot = COPIES[way](used_values(load_demo(), "volcano")["scenario"].snapshot)
+    topology, matrix = snapshot.topology, snapshot.matrices[0]
+    arrays = [topology.parent, topology.member_nodes, topology.domain_rank, matrix.gb_s, snapshot.used]
+    arrays += [snapshot.taints.codes, *(column for column, _ in snapshot.labels.columns.values())]
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+
+
+def test_a_copied_ledger_takes_from_itself_alone() -> None:
+    for way in COPIES.values():
+        ledger = load_demo().snapshot.ledger()
+        row = np.ones(ledger.used.shape[1], dtype=np.int64)
+        ledger.take(np.array([0], dtype=np.int32), row)
+        other = way(ledger)
+        other.take(np.array([0], dtype=np.int32), row)
+        ledger.check(), other.check()
+        assert (other.used[0] - ledger.used[0] == 1).all()
+        other.rollback(0)
+        assert np.array_equal(other.used, other.snapshot.used)
+        assert (ledger.used[0] - ledger.snapshot.used[0] == 1).all()
+
+
+def test_a_copied_stream_gives_back_its_own_placements() -> None:
+    scenario = load_demo()
+    for name in POLICIES:
+        stream = workbench.get_policy(name).stream(scenario.snapshot)
+        for gang in scenario.gangs:
+            stream.place(gang)
+        other = copy.deepcopy(stream)
+        for placement in other.held:
+            other.give_back(placement)
+        assert np.array_equal(other.ledger.used, other.ledger.snapshot.used)
+        assert stream.n_held == len(stream.held) and other.n_held == 0
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InputError("no number", source="f.txt", where="line 3", got="x", expected="1 to 9"),
+        UnknownNameError("policy", "volcanoo", ["volcano", "gang"]),
+        CapacityError("too many"),
+        WorkbenchError(),
+    ],
+)
+@pytest.mark.parametrize("way", COPIES)
+def test_errors_survive(error: WorkbenchError, way: str) -> None:
+    other = COPIES[way](error)
+    assert (type(other), str(other), other.args, vars(other)) == (type(error), str(error), error.args, vars(error))
+
+
+def _refuse() -> Any:
+    raise UnknownNameError("policy", "volcanoo", ["volcano"])
+
+
+def test_an_error_comes_back_from_another_process(pool: ProcessPoolExecutor) -> None:
+    with pytest.raises(UnknownNameError, match="did you mean volcano"):
+        pool.submit(_refuse).result()
+
+
+def test_values_are_frozen_and_what_changes_is_a_working_object() -> None:
+    for each in examples():
+        if isinstance(each, Value):
+            kind = type(each)
+            frozen = dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
+            assert frozen != isinstance(each, Working), kind
