@@ -203,13 +203,15 @@ def exported_values() -> dict[str, type]:
     }
 
 
-def objects_in(value: object, seen: dict[int, Any] | None = None) -> list[Any]:
+def objects_in(value: object) -> list[Any]:
     """A value and its parts, as far as their classes are those of this package; each once."""
-    seen = {} if seen is None else seen
-    if id(value) not in seen:
-        seen[id(value)] = value
-        for part in _inner(value):
-            objects_in(part, seen)
+    seen: dict[int, Any] = {}
+    waiting: list[object] = [value]
+    while waiting:
+        each = waiting.pop()
+        if id(each) not in seen:
+            seen[id(each)] = each
+            waiting += _inner(each)
     return [each for each in seen.values() if _has_parts(each)]
 
 

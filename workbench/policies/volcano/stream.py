@@ -26,6 +26,7 @@ from workbench.policies.base import Assignment, Composed, Request
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.progress import invalid_gang, invalid_sub_groups
 from workbench.policies.stream import Stream
+from workbench.policies.volcano.form import form_of
 from workbench.policies.volcano.memory import records_to_keep
 from workbench.policies.volcano.splitting import SubJobs
 
@@ -140,7 +141,7 @@ class SearchStream(Stream):
         return result
 
     def _form(self, gang: Gang) -> _Form | None:
-        key = _key(gang)
+        key = form_of(gang)
         try:
             # Out, and below in again at the end: the form that was asked for longest ago comes first.
             form = self._forms.pop(key)
@@ -240,28 +241,3 @@ class SearchStream(Stream):
         if at_least > len(self._nodes):
             self._nodes = np.empty(at_least, dtype=np.int32)
             self._rows = np.empty((at_least, ledger.used.shape[1]), dtype=np.int64)
-
-
-def _key(gang: Gang) -> Hashable:
-    """All that a search and its answer read of a gang without running pods."""
-    return (
-        gang.min_available,
-        gang.constraint,
-        gang.sub_groups,
-        gang.sub_grouped,
-        gang.tasks_by_priority,
-        gang.task_rank.tobytes() if len(gang.roles) > 1 else b"",
-        tuple(gang.min_subgroups.items()),
-        None if gang.min_resources is None else tuple(gang.min_resources.items()),
-        *(
-            (
-                role.name,
-                role.count,
-                tuple(role.requests.items()),
-                role.min_available,
-                role.filter,
-                role.priority,
-            )
-            for role in gang.roles
-        ),
-    )
