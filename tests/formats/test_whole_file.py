@@ -1,12 +1,27 @@
 from __future__ import annotations
 
+import errno
 import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from workbench.errors import InputError
+from workbench.formats import whole_file
 from workbench.formats.whole_file import check_writable, write_whole
+
+
+@pytest.fixture(params=["unnamed drafts", "named drafts"], autouse=True)
+def drafts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Both kinds of draft; a system that has no unnamed ones tries the named ones twice."""
+    if request.param == "named drafts":
+        monkeypatch.setattr(whole_file, "_unnamed", lambda folder: None)
+    yield request.param
 
 
 def test_a_file_keeps_its_old_content_when_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,3 +101,81 @@ def test_a_folder_without_permission_is_refused_beforehand(tmp_path: Path) -> No
     tmp_path.chmod(0o500)
     with pytest.raises(InputError, match="Permission denied"):
         check_writable(tmp_path / "r.html")
+
+
+def test_threads_that_write_one_file_all_succeed_and_leave_one_of_their_contents(tmp_path: Path) -> None:
+    target = tmp_path / "s.json"
+    contents = [str(number) * 100_000 for number in range(8)]
+    target.write_text(contents[0], encoding="utf-8")
+    seen = set()
+
+    def read(_: int) -> None:
+        seen.add(target.read_text(encoding="utf-8"))
+
+    with ThreadPoolExecutor(8) as pool:
+        writing = [pool.submit(write_whole, target, content) for content in contents * 5]
+        list(pool.map(read, range(40)))
+        assert [each.result() for each in writing] == [None] * len(writing)
+    assert seen <= set(contents)
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("size", [1, 240, 245, 250, 255])
+def test_a_file_may_have_the_longest_name_there_is(tmp_path: Path, size: int) -> None:
+    target = tmp_path / ("n" * size)
+    check_writable(target)
+    write_whole(target, "new")
+    write_whole(target, "newer")
+    assert target.read_text(encoding="utf-8") == "newer"
+    with pytest.raises(InputError, match="cannot be written"):
+        write_whole(tmp_path / ("n" * 256), "new")
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_what_a_killed_process_left_is_in_nobodys_way(tmp_path: Path) -> None:
+    target = tmp_path / "o.json"
+    (tmp_path / f".o.json.{os.getpid()}.part").write_text("half", encoding="utf-8")
+    write_whole(target, "new")
+    assert target.read_text(encoding="utf-8") == "new"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a draft has a name")
+def test_a_process_that_is_killed_while_it_writes_leaves_nothing(tmp_path: Path, drafts: str) -> None:
+    if drafts == "named drafts":
+        pytest.skip("a named draft stays when its process is killed")
+    target = tmp_path / "o.json"
+    target.write_text("old", encoding="utf-8")
+    code = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from workbench.formats.whole_file import write_whole\n"
+        "os.fsync = lambda file: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "write_whole(Path(sys.argv[1]), 'new')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(target)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert list(tmp_path.iterdir()) == [target]
+    assert target.read_text(encoding="utf-8") == "old"
+
+
+def test_a_new_file_has_the_permissions_that_the_mask_leaves(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "new", "x")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_full_disk_leaves_the_old_content_and_no_draft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "o.json"
+    target.write_text("old", encoding="utf-8")
+
+    def full(file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match="No space left"):
+        write_whole(target, "new")
+    assert target.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [target]

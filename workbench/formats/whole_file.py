@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
-import shutil
+import secrets
+import stat
+import sys
 from pathlib import Path
+from typing import IO
 
 from workbench.errors import InputError
 
@@ -35,6 +39,8 @@ def check_writable(path: str | Path) -> None:
 
 def write_whole(path: str | Path, content: bytes | str) -> None:
     """Write a file at once: nobody sees half of it, and what was there stays when something fails.
+
+    Of several threads or processes that write one file, the last to finish wins; each of them succeeds.
 
     A link is followed, and a file that is replaced keeps its permissions. A device or a pipe (``/dev/stdout``,
     ``/dev/null``) is written to, never replaced. Text is written in UTF-8.
@@ -87,15 +93,55 @@ def _target(path: Path) -> Path:
 
 
 def _replace(target: Path, data: bytes) -> None:
-    # In the same folder, so that the rename stays on one file system; the name is ours alone.
-    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
+    # In the same folder, so that the rename stays on one file system. The name is this call's alone, whatever other
+    # threads, processes and machines write there, and short, whatever the target is called.
+    draft = target.with_name(f".workbench-{secrets.token_hex(8)}.part")
     try:
-        with draft.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, draft)
+        unnamed = _unnamed(target.parent)
+        if unnamed is None:
+            with draft.open("xb") as file:
+                _fill(file, data, target)
+        else:
+            with os.fdopen(unnamed, "wb") as file:
+                _fill(file, data, target)
+                _name(unnamed, draft)
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _fill(file: IO[bytes], data: bytes, target: Path) -> None:
+    """Write everything to the disk, with the permissions of the file that will be replaced."""
+    file.write(data)
+    file.flush()
+    with contextlib.suppress(FileNotFoundError):
+        os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
+    os.fsync(file.fileno())
+
+
+def _unnamed(folder: Path) -> int | None:
+    """An open file without a name, which is gone when its process is killed; None where there are no such files."""
+    if sys.platform != "linux":
+        return None
+    try:
+        found = os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666)
+    except OSError:  # the file system has none, or the folder takes no file, which the named draft then says
+        return None
+    if Path(_by_number(found)).exists():
+        return found
+    os.close(found)
+    return None
+
+
+def _by_number(file: int) -> str:
+    return f"/proc/self/fd/{file}"
+
+
+def _name(file: int, draft: Path) -> None:
+    """Give a file without a name one."""
+    folder = os.open(draft.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        # Only with a folder's number does Python follow the link in /proc to the file.
+        os.link(_by_number(file), draft.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=True)
+    finally:
+        os.close(folder)
