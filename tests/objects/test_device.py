@@ -7,6 +7,7 @@ import pytest
 
 from workbench.errors import InputError
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.objects import device as device_module
 from workbench.objects.device import device_manifest, read_device
 
 
@@ -76,3 +77,23 @@ def test_what_is_written_is_read_back() -> None:
     assert (found.name, found.healthy_gpus, found.all_gpus) == ("host04", (0,), (0, 1))
     assert found.bandwidth == matrix
     assert read_device(device_manifest("host05", range(3))).bandwidth is None
+
+
+def test_equal_matrices_are_one_object_and_few_characters_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(number: float) -> BandwidthMatrix:
+        found = read_device(device([[0, number], [number, 0]])).bandwidth
+        assert found is not None
+        return found
+
+    monkeypatch.setattr(device_module, "_recent", {})
+    assert read(1.5) is read(1.5)
+    for number in range(300):
+        read(number)
+    assert len(device_module._recent) == 256
+    length = len(next(iter(device_module._recent)))
+    monkeypatch.setattr(device_module, "_MOST_CHARACTERS", 10 * length)
+    for number in range(300, 400):
+        read(number)
+    assert sum(map(len, device_module._recent)) <= 10 * length
+    assert read(399) is read(399)
+    assert read(300) == read(300)

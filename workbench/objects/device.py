@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 from workbench.errors import InputError
@@ -114,7 +114,7 @@ def _bandwidth(spec: Mapping[str, Any], n_gpus: int) -> BandwidthMatrix | None:
     if len(found) > 1:
         raise InputError("two bandwidth topologies", where=found[1][0], expected="one entry named bandwidth")
     try:
-        matrix = _parse_bandwidth(text)
+        matrix = _shared_bandwidth(text)
     except InputError as error:
         where = f"{where}, {error.where}" if error.where else where
         raise InputError(error.message, where=where, got=error.got, expected=error.expected) from None
@@ -128,7 +128,26 @@ def _bandwidth(spec: Mapping[str, Any], n_gpus: int) -> BandwidthMatrix | None:
     return matrix
 
 
-@lru_cache(maxsize=256)
+#: Matrices that were read last, by their text, the oldest first: nodes of one kind carry equal ones.
+_recent: dict[str, BandwidthMatrix] = {}
+_recent_lock = Lock()
+#: How many of them are kept, and how many characters their texts may have together.
+_MOST_RECENT, _MOST_CHARACTERS = 256, 4 << 20
+
+
+def _shared_bandwidth(text: str) -> BandwidthMatrix:
+    """`_parse_bandwidth`; the same object for a text that was read a moment ago."""
+    with _recent_lock:
+        found = _recent.pop(text, None)
+    if found is None:
+        found = _parse_bandwidth(text)
+    with _recent_lock:
+        _recent[text] = found
+        while len(_recent) > _MOST_RECENT or sum(map(len, _recent)) > _MOST_CHARACTERS:
+            del _recent[next(iter(_recent))]
+    return found
+
+
 def _parse_bandwidth(text: str) -> BandwidthMatrix:
     """The matrix of a Device: a JSON list of rows in GB/s.
 
