@@ -136,7 +136,13 @@ def place(
 def schedule(
     gangs: Sequence[Gang], snapshot: ClusterSnapshot, policy: str | Policy = "volcano", **params: Any
 ) -> list[Decision]:
-    """Place several gangs in one session, in the policy's own order; parameters as in `place`."""
+    """Place several gangs in one session, in the policy's own order; parameters as in `place`.
+
+    Returns
+    -------
+    list of Decision
+        In the order of `gangs`; `Decision.turn` tells in which order the policy took them.
+    """
     _check_values(gangs, snapshot)
     return _policy_of(policy, params).schedule(gangs, snapshot)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -46,6 +47,17 @@ def test_rows_stand_in_input_order_and_keep_their_decisions() -> None:
     assert comparison.rows[0].decision("default/b").result.reasons[0].code == "insufficient"
     assert len(comparison.rows[0].placements) == len(comparison.rows[0].refusals) == 1
     assert not comparison.all_placed
+
+
+def test_decisions_come_in_input_order_and_tell_the_order_in_which_they_were_taken() -> None:
+    gangs = [gang_of("late", 1), dataclasses.replace(gang_of("first", 1), priority=1)]
+    for policy in ("gang", "volcano", "koordinator-gpu"):
+        comparison = compare(gangs, SNAPSHOT, [policy])
+        (row,) = comparison.rows
+        assert [d.gang.name for d in row.decisions] == ["late", "first"]
+        assert [d.gang.name for d in row.in_turn] == ["first", "late"]
+        assert [job["turn"] for job in comparison.to_dict()["policies"][0]["jobs"]] == [1, 0]
+        assert comparison.to_dataframe()["turn"].tolist() == [1, 0]
 
 
 @pytest.mark.parametrize("error", [InputError("bad answer", source="mine"), ZeroDivisionError("division by zero")])

@@ -113,6 +113,26 @@ def test_explaining_a_session_decides_as_the_session_does(name, seed):
     explained = [explanation.decision for explanation in policy.explain_session(gangs, cluster)]
     assert [d.gang.name for d in explained] == [gang.name for gang in gangs]
     assert [content(d.result) for d in explained] == [content(d.result) for d in decisions]
+    assert [d.turn for d in explained] == [d.turn for d in decisions]
+
+
+@pytest.mark.parametrize("name", EVERY)
+@max_examples(20)
+@given(seed=seeds)
+def test_turns_tell_the_order_in_which_a_session_decides(name, seed):
+    rng, cluster, gang = case(seed)
+    gangs = [dataclasses.replace(gang, name=f"j{i}", order=(), priority=rng.randint(0, 2)) for i in range(4)]
+    policy = get_policy(name)
+    decisions = policy.schedule(gangs, cluster)
+    assert sorted(d.turn for d in decisions) == list(range(len(gangs)))
+    in_turn = sorted(decisions, key=lambda d: d.turn)
+    for order, of_session in ((gangs[::-1], decisions[::-1]), (gangs[2:] + gangs[:2], decisions[2:] + decisions[:2])):
+        assert [d.turn for d in policy.schedule(order, cluster)] == [d.turn for d in of_session]
+    if not isinstance(policy, Composed) or not hasattr(policy.node, "turns"):
+        # No queues and no second turns: what one gang after another gets on one ledger, in this order.
+        ledger = cluster.ledger()
+        again = [policy.place(d.gang, ledger) for d in in_turn] if name != "koordinator-gpu" else None
+        assert again is None or [content(result) for result in again] == [content(d.result) for d in in_turn]
 
 
 @pytest.mark.parametrize("name", [n for n in NODE if get_policy(n).node.monotone])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import threading
 
@@ -12,7 +13,7 @@ from tests.widgets.page import ask
 from workbench.policies import registry
 from workbench.widgets import progress
 from workbench.widgets.comparer import PlacementComparer
-from workbench.widgets.comparison_view import picture_after
+from workbench.widgets.comparison_view import comparison_view, picture_after
 
 
 @pytest.fixture(autouse=True)
@@ -73,6 +74,16 @@ def test_a_step_shows_fewer_jobs(comparer):
     none = svg(ask(comparer, "step", policy=0, steps=0)["picture"])
     all_ = svg(ask(comparer, "step", policy=0, steps=99)["picture"])
     assert "data-jobs='0'" not in none and "data-jobs='0'" in all_
+
+
+def test_steps_follow_the_order_in_which_the_decisions_were_taken():
+    scenario = workbench.load("datasets/demo")
+    late, first = scenario.gangs[0], dataclasses.replace(scenario.gangs[1], priority=1000)
+    comparison = workbench.compare([late, first], scenario.snapshot, ["gang"])
+    assert comparison_view(comparison)["policies"][0]["steps"] == [first.key, late.key]
+    one = str(picture_after(comparison, 0, 1))
+    assert "data-jobs='1'" in one and "data-jobs='0'" not in one
+    assert "data-jobs='0'" in str(picture_after(comparison, 0, 2))
 
 
 def test_a_decision_is_explained(comparer):

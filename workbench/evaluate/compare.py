@@ -56,7 +56,7 @@ class ComparisonRow(Value):
         The name as given, node and GPU part.
     parameters : mapping of str to Any
     decisions : tuple of Decision
-        In the order in which the policy took them; empty where it raised.
+        In the order of `Comparison.gangs`; empty where the policy raised. `in_turn` has them as they were taken.
     metrics : RunMetrics, optional
         None where it raised.
     decision_s : float
@@ -70,6 +70,11 @@ class ComparisonRow(Value):
     metrics: RunMetrics | None
     decision_s: float
     error: RowError | None = None
+
+    @property
+    def in_turn(self) -> tuple[Decision, ...]:
+        """The decisions in the order in which the policy took them."""
+        return tuple(sorted(self.decisions, key=lambda decision: decision.turn))
 
     @property
     def placements(self) -> tuple[Placement, ...]:
@@ -128,10 +133,11 @@ class Comparison(Value, Displayed):
         Returns
         -------
         pandas.DataFrame
-            Columns: policy, job, outcome (``placed``, ``pending``, ``error``), pods, hypernode, tier, nodes, leaves,
-            lca_tier, ``pairs_<tier>`` and ``ring_<tier>`` per tier (``node``: the same node), bottleneck_gb_s,
-            gpus_stranded, reasons, decision_s (of the whole session). What a line has not is missing (NaN). Where
-            switches are measured also switches, shared_switches and pairs_across (of the job, see `JobSwitches`).
+            Columns: policy, job, outcome (``placed``, ``pending``, ``error``), turn (`Decision.turn`), pods,
+            hypernode, tier, nodes, leaves, lca_tier, ``pairs_<tier>`` and ``ring_<tier>`` per tier (``node``: the same
+            node), bottleneck_gb_s, gpus_stranded, reasons, decision_s (of the whole session). What a line has not is
+            missing (NaN). Where switches are measured also switches, shared_switches and pairs_across (of the job, see
+            `JobSwitches`).
         """
         import pandas
 
@@ -239,11 +245,19 @@ def _line(row: ComparisonRow, gang: Gang) -> dict[str, Any]:
     result = decision.result
     if isinstance(result, Refusal):
         reasons = "; ".join(reason.message for reason in result.reasons)
-        return {**line, "outcome": "pending", "pods": 0, "reasons": reasons, "decision_s": row.decision_s}
+        return {
+            **line,
+            "outcome": "pending",
+            "turn": decision.turn,
+            "pods": 0,
+            "reasons": reasons,
+            "decision_s": row.decision_s,
+        }
     metrics, sharing = row.metrics.jobs[gang.key], row.metrics.switches
     return {
         **line,
         "outcome": "placed",
+        "turn": decision.turn,
         "pods": metrics.n_pods,
         "hypernode": result.hypernode or None,
         "tier": result.tier,

@@ -116,7 +116,7 @@ class RunMetrics(Value):
     Attributes
     ----------
     placed, pending : tuple of str
-        Gangs by ``namespace/name``, in the order of the decisions.
+        Gangs by ``namespace/name``, in the order of the gangs.
     jobs : mapping of str to PlacementMetrics
         Of the placed gangs.
     n_pods_placed, n_pods : int

@@ -14,7 +14,7 @@ __all__ = ["decision_record", "session_record"]
 def session_record(
     policy: str, parameters: Mapping[str, Any], decisions: Sequence[Decision], metrics: RunMetrics | None
 ) -> dict[str, Any]:
-    """Policy, jobs in the order of the decisions, metrics (None where the policy raised)."""
+    """Policy, jobs in the order of the gangs, metrics (None where the policy raised)."""
     return {
         "policy": policy,
         "parameters": dict(parameters),
@@ -24,12 +24,13 @@ def session_record(
 
 
 def decision_record(decision: Decision) -> dict[str, Any]:
-    """One job: ``placed`` means that min_available is met."""
+    """One job: ``placed`` means that min_available is met, ``turn`` is its place in the order of the decisions."""
     result = decision.result
     record: dict[str, Any] = {
         "namespace": decision.gang.namespace,
         "name": decision.gang.name,
         "outcome": "placed" if decision.placed else "pending",
+        "turn": decision.turn,
         "hypernode": None,
         "tier": None,
         "pods": [],

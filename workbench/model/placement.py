@@ -396,11 +396,22 @@ class Refusal(Value, Displayed):
 
 @dataclass(frozen=True, eq=False)
 class Decision(Value):
-    """One gang and what became of it in a session."""
+    """One gang and what became of it in a session.
+
+    Attributes
+    ----------
+    gang : Gang
+    result : Placement or Refusal
+    extra : mapping of str to Any
+        What else the policy decided, such as the GPU plan of `koordinator-gpu`.
+    turn : int
+        Place of this decision among those of its session, in the order in which they were taken; the first is 0.
+    """
 
     gang: Gang
     result: Placement | Refusal
     extra: Mapping[str, Any] = field(default_factory=dict)
+    turn: int = 0
 
     @property
     def placed(self) -> bool:

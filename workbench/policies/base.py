@@ -95,12 +95,12 @@ class Policy(ABC):
         Returns
         -------
         list of Decision
-            In the order of `gangs`.
+            In the order of `gangs`; `Decision.turn` tells the order in which they were taken.
         """
         ledger = snapshot.ledger()
         decisions: dict[int, Decision] = {}
-        for i in session_order(gangs):
-            decisions[i] = Decision(gangs[i], self.place(gangs[i], ledger))
+        for turn, i in enumerate(session_order(gangs)):
+            decisions[i] = Decision(gangs[i], self.place(gangs[i], ledger), turn=turn)
         return [decisions[i] for i in range(len(gangs))]
 
     def stream(self, snapshot: ClusterSnapshot) -> Stream:
@@ -117,18 +117,18 @@ class Policy(ABC):
         """
         ledger = snapshot.ledger()
         found: dict[int, Explanation] = {}
-        for i in session_order(gangs):
-            found[i] = self._explained(gangs[i], ledger)
+        for turn, i in enumerate(session_order(gangs)):
+            found[i] = self._explained(gangs[i], ledger, turn)
         return [found[i] for i in range(len(gangs))]
 
     def explain(self, gang: Gang, snapshot: ClusterSnapshot) -> Explanation:
         """The decision on one gang alone, with everything that was considered; the same code as `place`."""
         return self._explained(gang, snapshot.ledger())
 
-    def _explained(self, gang: Gang, ledger: Ledger) -> Explanation:
+    def _explained(self, gang: Gang, ledger: Ledger, turn: int = 0) -> Explanation:
         recorder = Recorder()
         result = self.decide(gang, ledger, recorder)
-        return Explanation(Decision(gang, result), tuple(recorder.candidates), tuple(recorder.notes))
+        return Explanation(Decision(gang, result, turn=turn), tuple(recorder.candidates), tuple(recorder.notes))
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())

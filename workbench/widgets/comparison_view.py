@@ -47,9 +47,9 @@ def pictures(comparison: Comparison, plan: Plan | None = None) -> list[Drawing |
 
 
 def picture_after(comparison: Comparison, policy: int, steps: int, plan: Plan | None = None) -> Drawing:
-    """The topology after a policy's first decisions; jobs have the colours of the whole run."""
+    """The topology after the decisions that a policy took first; jobs have the colours of the whole run."""
     row = comparison.rows[policy]
-    placed = [d.result for d in row.decisions[:steps] if isinstance(d.result, Placement)]
+    placed = [d.result for d in row.in_turn[:steps] if isinstance(d.result, Placement)]
     jobs = [gang.key for gang in comparison.gangs]
     snapshot = comparison.snapshot
     title = row.policy if steps >= len(row.decisions) else f"{row.policy}, after {steps} of {len(row.decisions)}"
@@ -62,7 +62,7 @@ def _row_view(row: ComparisonRow) -> dict[str, Any]:
         "name": row.policy,
         "parameters": {name: str(value) for name, value in row.parameters.items()},
         "error": None if row.error is None else {"message": row.error.message, "traceback": row.error.traceback},
-        "steps": [decision.gang.key for decision in row.decisions],
+        "steps": [decision.gang.key for decision in row.in_turn],
         "milliseconds": row.decision_s * 1e3,
         "placed": None if metrics is None else len(metrics.placed),
         "pending": None if metrics is None else len(metrics.pending),

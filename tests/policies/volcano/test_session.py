@@ -159,6 +159,49 @@ def test_answers_come_in_the_order_of_the_gangs():
     assert [result.gang for result in run(gangs, nodes(2), "gang")] == gangs
 
 
+def turns(gangs, cluster, *plugins, actions=("allocate", "backfill"), queues=()):
+    """The names of the gangs in the order in which the session decided."""
+    cluster = dataclasses.replace(cluster, queues={queue.name: queue for queue in queues})
+    decisions = get_policy("allocate", config=config(*plugins, actions=actions)).schedule(gangs, cluster)
+    assert [d.gang for d in decisions] == gangs
+    assert sorted(d.turn for d in decisions) == list(range(len(gangs)))
+    return "".join(d.gang.name for d in sorted(decisions, key=lambda d: d.turn))
+
+
+DECIDED = {
+    "the higher priority first, whoever got nothing in its turn": (
+        [job("a", 1), job("b", 9, priority=1), job("c", 1, priority=2)],
+        ("priority", "gang"),
+        ("allocate",),
+        "cba",
+    ),
+    "a job that starts and takes further pods in later turns where it started": (
+        [job("a", 3, minimum=1), job("b", 1), job("c", 1)],
+        ("gang",),
+        ("allocate",),
+        "abc",
+    ),
+    "a job that enqueue does not admit before all that are tried": (
+        [job("a", 2, min_resources={"cpu": 2000}), job("b", 9, min_resources={"cpu": 9000})],
+        ("gang", "overcommit"),
+        ("enqueue", "allocate"),
+        "ba",
+    ),
+    "a job whose pods ask for nothing in backfill": (
+        [job("a", 1, cpu=0), job("b", 1)],
+        ("gang",),
+        ("allocate", "backfill"),
+        "ba",
+    ),
+    "jobs on which no action decides by name": ([job("b", 1), job("a", 1)], ("gang",), ("enqueue",), "ab"),
+}
+
+
+@pytest.mark.parametrize(("gangs", "plugins", "actions", "want"), DECIDED.values(), ids=DECIDED.keys())
+def test_the_order_of_the_decisions(gangs, plugins, actions, want):
+    assert turns(gangs, nodes(2), *plugins, actions=actions) == want
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Reasons
 # ---------------------------------------------------------------------------------------------------------------------

@@ -176,13 +176,15 @@ class KoordinatorGpu(Composed):
     def decide(self, gang: Gang, ledger: Ledger, recorder: Recorder | None) -> Placement | Refusal:
         return self._decide(gang, ledger, recorder, PlanCache.of(ledger.snapshot, self._ttl_s)).result
 
-    def _decide(self, gang: Gang, ledger: Ledger, recorder: Recorder | None, cache: PlanCache) -> Decision:
+    def _decide(
+        self, gang: Gang, ledger: Ledger, recorder: Recorder | None, cache: PlanCache, turn: int = 0
+    ) -> Decision:
         gpus = _GroupGpus(self, ledger, cache, gang)
         result = self.decide_with(gpus, gang, ledger, recorder)
         extra: dict[str, Any] = {}
         if isinstance(result, Placement) and gang.gpu_group is not None and gpus.turn is not None:
             extra["gpu_plan"] = _plan(gang, gang.gpu_group, gpus.turn, ledger.snapshot)
-        return Decision(gang, result, extra)
+        return Decision(gang, result, extra, turn)
 
     def schedule(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
         return [explanation.decision for explanation in self._session(gangs, snapshot, explained=False)]
@@ -193,9 +195,9 @@ class KoordinatorGpu(Composed):
     def _session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, explained: bool) -> list[Explanation]:
         ledger, cache = snapshot.ledger(), PlanCache.of(snapshot, self._ttl_s)
         found: dict[int, Explanation] = {}
-        for i in session_order(gangs):
+        for turn, i in enumerate(session_order(gangs)):
             recorder = Recorder() if explained else None
-            decision = self._decide(gangs[i], ledger, recorder, cache)
+            decision = self._decide(gangs[i], ledger, recorder, cache, turn)
             group = gangs[i].gpu_group
             if decision.placed and group is not None:
                 # Its pods are bound now, by the old plan or another: what they use is in the ledger.

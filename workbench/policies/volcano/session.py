@@ -69,6 +69,8 @@ class _Job:
         Turns in which it was given GPUs.
     left_out : tuple of Reason
         Why its queue gets no further turn.
+    decided : int
+        Place of its verdict, may start or may not, among all verdicts of the session; -1: none yet.
     """
 
     def __init__(self, gang: Gang, resources: tuple[str, ...]) -> None:
@@ -83,6 +85,7 @@ class _Job:
         self.words: Words | None = None
         self.deals = 0
         self.left_out: tuple[Reason, ...] = ()
+        self.decided = -1
         self.warnings: tuple[str, ...] = ()
 
     @property
@@ -120,6 +123,7 @@ class Session:
         # The pre-filter of the newest release counts what pods that are ending hold as idle.
         self._ledger = snapshot.ledger() if snapshot.releasing is None else snapshot.ledger().ahead(gone=False)
         self._jobs = [_Job(gang, snapshot.resources) for gang in gangs]
+        self._n_verdicts = 0
         if recorded:
             for job in self._jobs:
                 job.recorder = Recorder()
@@ -135,7 +139,7 @@ class Session:
         Returns
         -------
         list of Decision
-            In the order of the gangs.
+            In the order of the gangs. A job's turn is that in which it became ready or was declined for good.
         """
         admitted = set(range(len(self._jobs)))
         if "enqueue" in self._config.actions:
@@ -149,7 +153,24 @@ class Session:
                 self._backfill()
         if "backfill" not in self._config.actions:
             self._leave_out_best_effort()
-        return [Decision(job.gang, self._result(job)) for job in self._jobs]
+        for job in self._by_name():
+            # No action decided on it.
+            if job.decided < 0:
+                self._verdict(job)
+        turn = {decided: place for place, decided in enumerate(sorted(job.decided for job in self._jobs))}
+        return [Decision(job.gang, self._result(job), turn=turn[job.decided]) for job in self._jobs]
+
+    def _by_name(self) -> list[_Job]:
+        return sorted(self._jobs, key=lambda job: (job.gang.namespace.encode(), job.gang.name.encode()))
+
+    def _verdict(self, job: _Job) -> None:
+        """Note that the verdict on a job is known now: it may start, or it is declined."""
+        job.decided = self._n_verdicts
+        self._n_verdicts += 1
+
+    def _decline(self, job: _Job, why: Declined) -> None:
+        job.declined = why
+        self._verdict(job)
 
     def _count_running(self) -> None:
         by_gang = {job.gang.key: job for job in self._jobs}
@@ -199,7 +220,7 @@ class Session:
                 admission.count(job.gang, asked)
         refused = admission.run(waiting, [job.gang for job in self._jobs], minimum, self._key)
         for i, why in refused.items():
-            self._jobs[i].declined = Declined((Reason("not-admitted", f"not admitted by enqueue: {why}"),))
+            self._decline(self._jobs[i], Declined((Reason("not-admitted", f"not admitted by enqueue: {why}"),)))
         return set(waiting) - refused.keys()
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -216,7 +237,7 @@ class Session:
             job.ready = progress.counted >= progress.min_available
             groups = invalid_sub_groups(request.gang) if self._policy.sub_groups else ""
             if text := invalid_gang(progress) or groups:
-                job.declined = Declined((not_enough_pods(text, progress),))
+                self._decline(job, Declined((not_enough_pods(text, progress),)))
                 continue
             if not request.demand.order:
                 job.answer = Assignment(np.full(job.gang.n_pods, -1, dtype=np.int32))
@@ -237,6 +258,8 @@ class Session:
             job = self._jobs[i]
             assert job.turns is not None
             self._turn(job, job.turns, every=n_waiting == 0)
+            if job.decided < 0 and (job.turns.over or job.turns.progress.ready):
+                self._verdict(job)
             if job.turns.blocks_queue:
                 text = f"queue {name} waits: {job.gang.key} came first and the network topology is not ready"
                 n_waiting -= self._drop(waiting.pop(name), Reason("queue-waits", text))
@@ -246,7 +269,7 @@ class Session:
                 n_waiting += 1
             if not waiting[name]:
                 del waiting[name]
-        for job in sorted(self._jobs, key=lambda job: (job.gang.namespace.encode(), job.gang.name.encode())):
+        for job in self._by_name():
             if job.turns is not None and job.declined is None:
                 self._settle(job, job.turns)
 
@@ -258,7 +281,7 @@ class Session:
             job.turns.over = True
             job.left_out = (why,)
             if not job.turns.progress.ready:
-                job.declined = Declined((why,))
+                self._decline(job, Declined((why,)))
         return len(jobs)
 
     def _turn(self, job: _Job, turns: Turns, *, every: bool) -> None:
@@ -280,7 +303,8 @@ class Session:
         if turns.declined is not None:
             answer = turns.answer(request, None)
             short = self._too_large(job, room)
-            job.declined = Declined((*short, *turns.declined.reasons), turns.declined.nearest_misses, answer.warnings)
+            reasons = (*short, *turns.declined.reasons)
+            self._decline(job, Declined(reasons, turns.declined.nearest_misses, answer.warnings))
             return
         new = np.flatnonzero((turns.node >= 0) & ~before)
         if len(new) == 0:
@@ -292,7 +316,7 @@ class Session:
             turns.forget(new)
             if not before.any():
                 reason = gpus_unserved(request, self._whole.gpu.name, dealt.unserved)
-                job.declined = Declined((reason,), warnings=turns.answer(request, None).warnings)
+                self._decline(job, Declined((reason,), warnings=turns.answer(request, None).warnings))
             return
         self._take(job, request, turns.node, new, dealt.words)
         job.warnings = dealt.warnings
@@ -303,7 +327,8 @@ class Session:
     def _hold(self, job: _Job, request: Request, found: Waiting) -> None:
         """Keep for a job that waits what it would get: nobody else has it in this session."""
         assert job.turns is not None
-        job.declined, job.turns.over = found.declined, True
+        self._decline(job, found.declined)
+        job.turns.over = True
         pods = np.flatnonzero(found.node >= 0)
         rows = request.demand.rows[job.gang.role_of_pod]
         now, later = pods[~found.later[pods]], pods[found.later[pods]]
@@ -395,8 +420,11 @@ class Session:
             answer = place_best_effort(request, job.answer, self._ledger.idle.copy())
             if isinstance(answer, Declined):
                 self._give_back(job, request, held)
-                job.declined, job.answer = answer, None
+                self._decline(job, answer)
+                job.answer = None
                 continue
+            if job.decided < 0:
+                self._verdict(job)
             new = np.setdiff1d(np.flatnonzero(answer.node >= 0), held)
             if len(new):
                 self._take(job, request, answer.node, new, None)
@@ -412,7 +440,8 @@ class Session:
             if held + job.gang.ready >= self._request(job).gang.min_available:
                 continue
             if not held:
-                job.declined, job.answer = Declined(why), None
+                self._decline(job, Declined(why))
+                job.answer = None
             else:
                 # Volcano binds the others, because pending pods without a request count as ready.
                 pods = sum(job.gang.roles[i].count for i in roles)
