@@ -177,9 +177,20 @@ def test_text_findings_flags_folding_and_the_clipboard(chromium, lab: Server):
     notebook.settle(panel)
     assert {"s7", "node8", "node9"} <= set(names(notebook))
 
-    # Renaming by F2; the copy is unfolded and selected.
+    # A name that is taken is refused, and the form has the old one again; then renaming by F2.
     click(panel, "s7")
     wait_selected(panel, "s7")
+    name = panel.get_by_label("name", exact=True)
+    name.fill("s3")
+    name.press("Enter")
+    panel.locator(".wb-message").get_by_text("the name is taken").wait_for(timeout=PATIENCE_MS)
+    assert name.input_value() == "s7"
+    tier = panel.get_by_label("tier", exact=True)
+    tier.fill("-1")
+    tier.press("Enter")
+    panel.locator(".wb-message").get_by_text("a whole number >= 0").wait_for(timeout=PATIENCE_MS)
+    assert tier.input_value() == "1"
+    panel.locator(".wb-canvas").focus()
     page.keyboard.press("F2")
     page.keyboard.type("spare")
     page.keyboard.press("Enter")
@@ -194,6 +205,149 @@ def test_text_findings_flags_folding_and_the_clipboard(chromium, lab: Server):
     assert not panel.get_by_role("dialog", name="help").is_visible()
     notebook.screenshot(panel, "editor-dark")
     assert page.locator(".jp-Cell").count() == 1, "a key reached the notebook"
+    assert notebook.outside == [] and notebook.complaints == []
+
+
+def test_the_most_recent_copy_is_pasted(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "editor-clipboard", [DEMO, DEMO])
+    notebook.run(0)
+    panel, page = notebook.panel("editor"), notebook.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+
+    def press(name, key):
+        click(panel, name)
+        wait_selected(panel, name)
+        page.keyboard.press(key)
+        notebook.settle(panel)
+
+    press("s0", "Control+c")
+    assert page.evaluate("navigator.clipboard.readText()") == "s0"
+    press("s4", "Control+v")
+    assert {"s7", "node8", "node9"} <= set(names(notebook))
+
+    # Copied elsewhere since: that is what is pasted, as often as one likes.
+    page.evaluate("text => navigator.clipboard.writeText(text)", "SwitchName=a Nodes=n[1-3]")
+    panel.locator(".wb-canvas").focus()
+    page.keyboard.press("Control+v")
+    panel.locator(".wb-message").get_by_text("pasted text").wait_for(timeout=PATIENCE_MS)
+    assert names(notebook) == ["a", "n1", "n2", "n3"]
+
+    # And what is cut here after that: it goes, and comes back elsewhere.
+    press("n2", "Control+x")
+    assert names(notebook) == ["a", "n1", "n3"]
+    page.keyboard.press("Control+v")
+    notebook.settle(panel)
+    assert names(notebook) == ["a", "n1", "n3", "n4"]
+
+    # Another drawing does not have it.
+    notebook.run(1)
+    panel = notebook.panel("editor", 1)
+    panel.locator(".wb-canvas").focus()
+    page.keyboard.press("Control+v")
+    panel.locator(".wb-message").get_by_text("nothing to paste").wait_for(timeout=PATIENCE_MS)
+    assert notebook.outside == [] and notebook.complaints == []
+
+
+LARGE = """
+from workbench.topology.generate import Fabric
+from workbench.widgets.editor import TopologyEditor
+editor = TopologyEditor(Fabric((25, 20, 40)).snapshot())
+editor
+"""
+
+
+def test_every_hit_of_a_search_is_selected_and_edited(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "editor-search", [LARGE])
+    notebook.run(0)
+    panel, page = notebook.panel("editor"), notebook.page
+    drawn = panel.get_attribute("data-drawn")
+    search = panel.get_by_label("search")
+    search.fill("^node")
+    search.press("Enter")
+    panel.locator(".wb-inspector h4").get_by_text("20000 nodes").wait_for(timeout=PATIENCE_MS)
+    hidden = panel.locator(".wb-side > p")
+    assert hidden.inner_text() == "20,000 selected, 20,000 of them in folded switches; edits change all of them."
+    assert panel.get_attribute("data-drawn") == drawn
+    notebook.screenshot(panel, "editor-20000-hits")
+    gpus = panel.get_by_label("GPUs", exact=True)
+    gpus.fill("4")
+    gpus.press("Enter")
+    notebook.settle(panel)
+    assert notebook.kernel("sorted({i.gpus for i in editor.draft if i.kind == 'node'})") == [4]
+    assert notebook.kernel("len(editor.selection)") == 20_000
+
+    # Some are shown, and stay selected together with one that is added by Shift.
+    search.fill("^node00001$|^node00002$")
+    search.press("Enter")
+    panel.locator(".wb-inspector h4").get_by_text("2 nodes").wait_for(timeout=PATIENCE_MS)
+    assert not hidden.is_visible() and int(panel.get_attribute("data-drawn")) > int(drawn)
+    panel.get_by_role("button", name="Fold", exact=True).click()
+    assert hidden.inner_text().startswith("2 selected, 2 of them in folded switches")
+    page.keyboard.down("Shift")
+    click(panel, "s840")
+    page.keyboard.up("Shift")
+    panel.locator(".wb-inspector h4").get_by_text("3 items").wait_for(timeout=PATIENCE_MS)
+    click(panel, "s840")
+    wait_selected(panel, "s840")
+    notebook.settle(panel)
+    assert notebook.kernel("editor.selection") == ["s840"]
+
+    # A click on an empty place leaves nothing selected, of what is hidden either.
+    search.fill("^node")
+    search.press("Enter")
+    panel.locator(".wb-inspector h4").get_by_text("20000 nodes").wait_for(timeout=PATIENCE_MS)
+    box = panel.locator(".wb-canvas").bounding_box()
+    page.mouse.click(box["x"] + box["width"] - 9, box["y"] + box["height"] - 9)
+    panel.locator(".wb-inspector").get_by_text("Nothing is selected").wait_for(timeout=PATIENCE_MS)
+    notebook.settle(panel)
+    assert notebook.kernel("editor.selection") == []
+
+    panel.locator(".wb-canvas").focus()
+    page.keyboard.press("Control+a")
+    panel.locator(".wb-inspector h4").get_by_text("20841 items").wait_for(timeout=PATIENCE_MS)
+    page.keyboard.press("Delete")
+    notebook.settle(panel)
+    assert names(notebook) == []
+    assert notebook.outside == [] and notebook.complaints == []
+
+
+def test_a_drawing_too_large_for_a_text_says_so_and_takes_no_typing(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "editor-large-text", [LARGE])
+    notebook.run(0)
+    panel, page = notebook.panel("editor"), notebook.page
+    panel.get_by_role("button", name="YAML").click()
+    notebook.settle(panel)
+    reason, content = panel.locator(".wb-no-text"), panel.locator(".wb-yaml .cm-content")
+    assert reason.inner_text().startswith("20,841 HyperNodes and nodes are too many to edit as text")
+    assert not content.is_visible()
+    notebook.screenshot(panel, "editor-20000-text")
+
+    # A part that is small enough can be edited, however often it is renamed meanwhile.
+    search = panel.get_by_label("search")
+    search.fill("^s000$")
+    search.press("Enter")
+    wait_selected(panel, "s000")
+    notebook.settle(panel)
+    assert not reason.is_visible() and "name: s000" in content.inner_text()
+    content.click()
+    for text in ("# mine\n", "# and mine\n"):
+        page.keyboard.press("Control+Home")
+        page.keyboard.insert_text(text)
+        page.wait_for_timeout(600)
+        notebook.settle(panel)
+    written = "editor.receive({'id': 1, 'type': 'text', 'body': {'ids': [editor.draft.find('switch', 's000').id]}})"
+    assert notebook.kernel(f"{written}['body']['text']").startswith("# and mine\n# mine\n")
+
+    # Typed last and left at once: it stays with its own part.
+    page.keyboard.press("Control+Home")
+    page.keyboard.insert_text("# last\n")
+    panel.locator(".wb-canvas").focus()
+    page.keyboard.press("ArrowRight")
+    wait_selected(panel, "s001")
+    notebook.settle(panel)
+    page.wait_for_function("e => e.innerText.includes('name: s001')", arg=content.element_handle(), timeout=PATIENCE_MS)
+    assert "# last" not in content.inner_text()
+    assert notebook.kernel(f"{written}['body']['text']").startswith("# last\n")
     assert notebook.outside == [] and notebook.complaints == []
 
 

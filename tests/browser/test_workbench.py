@@ -78,3 +78,42 @@ def test_a_matrix_goes_to_what_is_selected_and_an_edit_is_placed_on(chromium, la
     assert comparer.locator("table").inner_text() == placed
     assert [notebook.page.locator(f".wb-{name}").count() for name in ("editor", "matrix", "comparer")] == [1, 1, 1]
     assert notebook.outside == [] and notebook.complaints == []
+
+
+def test_nodes_without_gpus_are_given_some_by_a_button_and_by_undo_none(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "workbench-gpus", [CELL])
+    notebook.page.set_viewport_size({"width": 1500, "height": 2600})
+    notebook.run(0)
+    editor, comparer = notebook.panel("editor"), notebook.panel("comparer")
+    results = compared_again(comparer, 0)
+    question = editor.get_by_role("group", name="nodes without GPUs")
+    assert not question.is_visible()
+
+    with notebook.page.expect_file_chooser() as chooser:
+        editor.get_by_role("button", name="Import …").click()
+    chooser.value.set_files(ROOT / "datasets" / "one-fabric" / "topology.conf")
+    question.get_by_text("Jobs ask for GPUs, and 12 nodes have none.").wait_for(timeout=PATIENCE_MS)
+    results = compared_again(comparer, results)
+    notebook.screenshot(editor, "editor-no-gpus")
+    placed = "sum(row.metrics.n_pods_placed for row in bench.comparer.comparison.rows)"
+    assert notebook.kernel(placed) == 0
+
+    question.get_by_label("GPUs of each node without").fill("4")
+    question.get_by_role("button", name="Set").click()
+    results = compared_again(comparer, results)
+    assert not question.is_visible()
+    gpus = "sorted({item.gpus for item in bench.editor.draft if item.kind == 'node'})"
+    assert notebook.kernel(gpus) == [4] and notebook.kernel(placed) > 0
+    editor.locator(".wb-canvas").focus()
+    notebook.page.keyboard.press("Control+z")
+    results = compared_again(comparer, results)
+    assert notebook.kernel(gpus) == [0]
+
+    # Asked again when the jobs are others, and told to leave them.
+    comparer.get_by_role("button", name="Jobs …").click()
+    comparer.get_by_label("job name").fill("more-1")
+    comparer.get_by_role("button", name="Add job").click()
+    question.wait_for(timeout=PATIENCE_MS)
+    question.get_by_role("button", name="Leave them").click()
+    assert not question.is_visible() and notebook.kernel(gpus) == [0]
+    assert notebook.outside == [] and notebook.complaints == []

@@ -87,7 +87,7 @@ def test_the_report_runs_no_script_and_points_nowhere_outside() -> None:
 
 def test_the_report_has_a_picture_per_policy_that_answered_and_their_heat_maps() -> None:
     kinds = [attributes.get("class") for tag, attributes in Page(REPORT).tags if tag == "svg"]
-    assert kinds == ["tw-topology", "tw-topology", "tw-heatmap", "tw-heatmap"]
+    assert kinds == ["tw-topology"] * 2 + ["tw-chart"] * 2 + ["tw-heatmap"] * 2
 
 
 def test_the_report_has_reasons_table_errors_and_provenance() -> None:

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from workbench.errors import InputError, WorkbenchError
 from workbench.objects.kinds import ClusterObjects
+from workbench.objects.metadata import Metadata
+from workbench.objects.node import Node
 from workbench.topology import edits
-from workbench.topology.draft import ROOT, Draft, differences
+from workbench.topology.draft import ROOT, Draft, Item, differences
 from workbench.topology.draft_objects import draft_of, hypernodes_after, hypernodes_of, nodes_of
 from workbench.topology.generate import Fabric
 from workbench.topology.history import History
@@ -276,3 +278,21 @@ def test_what_a_step_may_have_changed_is_all_that_it_changed(steps):
             if hypernode is not None:
                 fresh[hypernode.name] = hypernode
         assert after | fresh == {h.name: h for h in hypernodes_of(history.draft)}
+
+
+def test_nodes_lack_gpus_where_nothing_is_known_of_them_or_none_has_any() -> None:
+    def node(item_id: int, gpus: int, allocatable: dict[str, int] | None) -> Item:
+        read = None if allocatable is None else Node(Metadata(f"n{item_id}"), allocatable)
+        return Item(item_id, "node", f"n{item_id}", gpus=gpus, node=read)
+
+    without = [node(1, 0, {}), node(2, 0, {"cpu": 4000}), node(3, 0, None)]
+    assert edits.without_gpus(Draft(without)) == [1, 2, 3]
+    assert edits.without_gpus(Draft([*without, node(4, 8, None)])) == [1]
+    assert edits.without_gpus(Draft([node(1, 8, {})])) == []
+
+
+def test_a_node_of_which_nothing_is_known_gets_cores_with_its_gpus() -> None:
+    read = Node(Metadata("n"), {})
+    drawn = Draft([Item(1, "node", "n", gpus=8, node=read)])
+    assert nodes_of(drawn)[0].allocatable == nodes_of(Draft([Item(1, "node", "n", gpus=8)]))[0].allocatable
+    assert nodes_of(Draft([Item(1, "node", "n", node=read)])) == [read]

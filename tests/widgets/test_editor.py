@@ -10,6 +10,7 @@ import workbench
 from tests.widgets.page import ask, refused
 from workbench.formats.fabric.registry import writable_formats
 from workbench.topology.edits import GPU_MODEL
+from workbench.topology.generate import Fabric
 from workbench.widgets.editor import TopologyEditor
 
 #: What these say of nodes is a pattern, or only how switches are shared.
@@ -77,7 +78,7 @@ def test_the_text_follows_the_drawing_and_the_drawing_the_text(editor):
     changed = ask(editor, "text")["text"]
     assert "rack-a" in changed and changed != text
     answer = ask(editor, "apply_text", text=changed.replace("rack-a", "rack-b"))
-    assert answer == {"line": 0, "message": ""} and item(editor, "rack-b") is not None
+    assert answer == {"line": 0, "message": "", "names": None} and item(editor, "rack-b") is not None
     ask(editor, "undo")
     assert item(editor, "rack-a") is not None and "rack-b" not in ask(editor, "text")["text"]
 
@@ -185,3 +186,60 @@ def test_paste_copies_a_sub_tree(editor):
     ask(editor, "copy", ids=[item(editor, "s0").id])
     made = ask(editor, "edit", op="paste", parent=item(editor, "s4").id)["made"]
     assert len(made) == 3
+
+
+def test_only_what_was_copied_last_is_pasted(editor):
+    parent = item(editor, "s4").id
+    ask(editor, "copy", ids=[item(editor, "s0").id], mark="first")
+    ask(editor, "copy", ids=[item(editor, "node7").id], mark="second")
+    assert "another drawing" in refused(editor, "edit", op="paste", parent=parent, mark="first")
+    assert len(ask(editor, "edit", op="paste", parent=parent, mark="second")["made"]) == 1
+    assert "mark" in refused(editor, "copy", ids=[], mark=3)
+
+
+@pytest.fixture
+def large(said):
+    panel = TopologyEditor(Fabric((25, 20, 4)).snapshot())
+    yield panel
+    panel.close()
+
+
+def test_a_search_finds_and_an_edit_changes_all_hits(said):
+    panel = TopologyEditor(Fabric((25, 20, 40)).snapshot())
+    ids = ask(panel, "find", pattern="node")["ids"]
+    assert len(ids) == 20_000
+    ask(panel, "select", ids=ids)
+    ask(panel, "edit", op="set", ids=ids, fields={"gpus": 4})
+    assert len(panel.selection) == 20_000
+    assert {i.gpus for i in panel.draft if i.kind == "node"} == {4}
+    ask(panel, "undo")
+    assert {i.gpus for i in panel.draft if i.kind == "node"} == {8}
+    panel.close()
+
+
+def test_a_drawing_too_large_for_a_text_says_so_and_shows_what_is_selected(large):
+    nothing = ask(large, "text", ids=[])
+    assert nothing["text"] == "" and nothing["names"] == []
+    assert nothing["why"].startswith("2,085 HyperNodes and nodes are too many to edit as text")
+    everything = ask(large, "text", ids=[item(large, "s84").id])
+    assert everything["text"] == "" and "smaller part" in everything["why"]
+    assert "too many" in refused(large, "apply_text", text="")
+
+    node = next(i for i in large.draft if i.kind == "node")
+    leaf, pod = large.draft[node.parent], item(large, "s80")
+    of_node = ask(large, "text", ids=[node.id])
+    assert of_node["names"] == [leaf.name] and of_node["why"] == "" and node.name in of_node["text"]
+    of_pod = ask(large, "text", ids=[pod.id])
+    assert len(of_pod["names"]) == 21 and of_pod["text"].count("kind: HyperNode") == 21
+
+
+def test_a_text_replaces_the_part_that_it_was_shown_for(large):
+    shown = ask(large, "text", ids=[item(large, "s00").id])
+    # Whatever is selected by now, and under a name that the text itself has changed.
+    answer = ask(large, "apply_text", text=shown["text"].replace("name: s00", "name: rack-a"), names=shown["names"])
+    assert answer == {"line": 0, "message": "", "names": ["rack-a"]}
+    again = ask(large, "apply_text", text=shown["text"].replace("name: s00", "name: rack-b"), names=answer["names"])
+    assert again["names"] == ["rack-b"]
+    assert item(large, "rack-b") is not None and item(large, "rack-a") is None and item(large, "s00") is None
+    assert sum(i.kind == "switch" for i in large.draft) == 85
+    assert "names" in refused(large, "apply_text", text="", names=[1])

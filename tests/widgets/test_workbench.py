@@ -131,3 +131,29 @@ def test_a_scenario_without_a_cluster_is_read_back(tmp_path):
     empty = ScenarioFile(None, "# nothing\n", (("gang", {}),))
     (tmp_path / "s.json").write_text(scenario_text(empty))
     assert read_scenario(tmp_path / "s.json") == empty
+
+
+def pods_on_gpus(comparer):
+    comparer.wait()
+    return sum(row.metrics.n_pods_placed for row in comparer.comparison.rows)
+
+
+def test_nodes_without_gpus_are_asked_about_where_jobs_want_some(bench, said):
+    text = Path("datasets/one-fabric/topology.conf").read_text()
+    assert ask(bench.editor, "state")["without_gpus"] == []
+    ask(bench.editor, "import", text=text, name="topology.conf")
+    ids = ask(bench.editor, "without_gpus")["ids"]
+    assert sorted(bench.editor.draft[i].name for i in ids) == [f"gpu-{i:02d}" for i in range(1, 13)]
+    assert pods_on_gpus(bench.comparer) == 0
+    ask(bench.editor, "edit", op="set", ids=ids, fields={"gpus": 8})
+    assert ask(bench.editor, "without_gpus")["ids"] == [] and pods_on_gpus(bench.comparer) > 0
+    ask(bench.editor, "undo")
+    assert ask(bench.editor, "state")["without_gpus"] == ids
+
+    # Nothing to ask where no job wants any.
+    said.clear()
+    bench.comparer.use(bench.snapshot, [])
+    bench.comparer.take_jobs("")
+    bench.comparer.wait()
+    assert [m["body"] for m in said if m["type"] == "without_gpus"][-1] == {"ids": []}
+    assert ask(bench.editor, "without_gpus")["ids"] == []

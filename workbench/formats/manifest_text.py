@@ -70,8 +70,13 @@ class HyperNodeText:
         """The documents of some HyperNodes; None: the whole text."""
         return "".join(piece.text for piece in self._pieces if _is_in(piece, names))
 
-    def read(self, text: str, names: Collection[str] | None = None) -> None:
+    def read(self, text: str, names: Collection[str] | None = None) -> list[str]:
         """Take another text, of everything or in place of `part` of the same names.
+
+        Returns
+        -------
+        list of str
+            Names of the HyperNodes in it.
 
         Raises
         ------
@@ -93,6 +98,7 @@ class HyperNodeText:
             line += part.count("\n")
         at = next((i for i, piece in enumerate(self._pieces) if _is_in(piece, names)), len(kept))
         self._pieces = [*kept[:at], *pieces, *kept[at:]]
+        return [piece.hypernode.name for piece in pieces if piece.hypernode is not None]
 
     def write(self, changed: Mapping[str, HyperNode | None]) -> None:
         """Change the text until it says what is given.

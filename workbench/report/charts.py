@@ -1,124 +1,207 @@
-"""Small bar charts of a comparison: how far apart the pods are, how fast their links are, how they share switches."""
+"""Small bar charts of a comparison: how far apart the pods are, how fast their links are, how they share switches.
+
+Amounts are absolute, and what is pending is hatched: of two policies one that leaves jobs pending must not look better
+because its bar is as long as that of the other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Sequence
 from html import escape
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from workbench.evaluate.compare import Comparison
+from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.evaluate.metrics import NODE
 from workbench.report.colours import job_colours
 from workbench.report.svg_text import fit_text
 
-__all__ = ["bottleneck_chart", "draw_bars", "switch_chart", "tier_chart"]
+__all__ = ["Bar", "bottleneck_chart", "comparison_charts", "draw_bars", "switch_chart", "tier_chart"]
 
 _BAR = 15.0
 _LEFT = 130.0
-_WIDTH = 460.0
+_WIDTH = 500.0
+#: Width of a character behind a bar; on the generous side.
+_CHARACTER = 6.4
 #: Switches with as many cross-switch jobs or more are one part of a bar.
 _MANY_JOBS = 4
 
 
+class Bar(NamedTuple):
+    """One policy in a chart.
+
+    Attributes
+    ----------
+    label : str
+    amounts : sequence of float
+        One per part.
+    pending : float
+        In the same unit; hatched behind the parts.
+    said : str
+        Stands behind the bar.
+    """
+
+    label: str
+    amounts: Sequence[float]
+    pending: float = 0.0
+    said: str = ""
+
+
+def comparison_charts(comparison: Comparison) -> list[str]:
+    """Every chart that says something of a comparison."""
+    return [chart for draw in (tier_chart, bottleneck_chart, switch_chart) if (chart := draw(comparison))]
+
+
 def tier_chart(comparison: Comparison) -> str:
-    """Pairs of pods by the tier where their nodes meet, in per cent of the policy's pairs, one bar per policy."""
+    """Pairs of pods of a job by the tier where their nodes meet, one bar per policy; pairs of pending pods hatched."""
     topology = comparison.snapshot.topology
     tiers = [NODE, *(str(tier) for tier in topology.tiers), str(topology.top_tier)]
     names = ["same node", *(f"tier {tier}" for tier in topology.tiers), "across all"]
-    rows: dict[str, list[float]] = {}
+    bars = []
     for row in comparison.rows:
-        pairs = row.metrics.pod_pairs() if row.metrics is not None else {}
-        rows[row.policy] = [float(pairs.get(tier, 0)) for tier in tiers]
-    return draw_bars("Pairs of pods by the tier where they meet", names, rows, "pairs")
+        if row.metrics is None:
+            bars.append(_failed(row, names))
+            continue
+        pairs = row.metrics.pod_pairs()
+        total = sum(gang.n_pods * (gang.n_pods - 1) // 2 for gang in comparison.gangs)
+        bars.append(_counted(row, [float(pairs.get(tier, 0)) for tier in tiers], total))
+    return draw_bars("Pairs of pods of a job by the tier where they meet", names, bars, "pairs")
 
 
 def bottleneck_chart(comparison: Comparison) -> str:
-    """Nodes by the bottleneck bandwidth of a job's GPUs there, one bar per policy, a part per distinct value."""
-    values: dict[str, list[float]] = {}
-    for row in comparison.rows:
-        found = [m.bottleneck_gb_s for m in row.metrics.jobs.values()] if row.metrics is not None else []
-        known = np.concatenate(found) if found else np.empty(0)
-        values[row.policy] = known[~np.isnan(known)].tolist()
-    distinct = sorted({round(value, 2) for of_one in values.values() for value in of_one})
+    """Pods with GPUs by the bottleneck bandwidth of their job's GPUs on their node, one bar per policy.
+
+    A part per distinct value; pending pods are hatched. Empty where no bottleneck is known.
+    """
+    found = [_bottlenecks(row) for row in comparison.rows]
+    distinct = sorted({round(value, 2) for of_one in found for value in of_one[~np.isnan(of_one)].tolist()})
     if not distinct:
         return ""
     # Eight parts can be told apart; more values are put into as many equal ranges.
     edges = np.array(distinct) if len(distinct) <= 8 else np.quantile(distinct, np.linspace(0, 1, 9)[:-1])
     names = [f"{edge:.4g} GB/s" if len(distinct) <= 8 else f"from {edge:.4g} GB/s" for edge in edges]
-    rows = {
-        policy: np.bincount(
-            np.searchsorted(edges, np.round(of_one, 2), side="right") - 1, minlength=len(edges)
-        ).astype(float).tolist() if of_one else [0.0] * len(edges)
-        for policy, of_one in values.items()
-    }  # fmt: skip
-    return draw_bars("Nodes by bottleneck bandwidth of a job's GPUs", names, rows, "nodes")
+    names.append("one GPU of the job there, or no matrix")
+    total = sum(role.count for gang in comparison.gangs for role in gang.roles if role.n_gpus)
+    bars = []
+    for row, of_one in zip(comparison.rows, found, strict=True):
+        if row.metrics is None:
+            bars.append(_failed(row, names))
+            continue
+        unknown = np.isnan(of_one)
+        part = np.where(unknown, len(edges), np.searchsorted(edges, np.round(of_one, 2), side="right") - 1)
+        amounts = np.bincount(part, minlength=len(names)).astype(float).tolist()
+        bars.append(_counted(row, amounts, total))
+    return draw_bars("Pods by the bottleneck bandwidth of their job's GPUs on the node", names, bars, "pods")
+
+
+def _bottlenecks(row: ComparisonRow) -> npt.NDArray[np.float64]:
+    """The bottleneck of the job's GPUs on its node, of each placed pod with GPUs; NaN where none is known."""
+    found = [np.empty(0)]
+    for placement in row.placements:
+        assert row.metrics is not None
+        with_gpus = np.array([role.n_gpus > 0 for role in placement.gang.roles])[placement.gang.role_of_pod]
+        # Metrics are in the order of the nodes.
+        nodes = np.unique(placement.node[placement.node >= 0])
+        of_node = row.metrics.jobs[placement.gang.key].bottleneck_gb_s
+        found.append(of_node[np.searchsorted(nodes, placement.node[with_gpus & (placement.node >= 0)])])
+    return np.concatenate(found)
+
+
+def _counted(row: ComparisonRow, amounts: Sequence[float], total: int) -> Bar:
+    placed = int(sum(amounts))
+    said = f"{placed:,}" if placed == total else f"{placed:,} of {total:,}"
+    return Bar(row.policy, amounts, total - placed, said)
+
+
+def _failed(row: ComparisonRow, names: Sequence[str]) -> Bar:
+    return Bar(row.policy, [0.0] * len(names), said="failed")
 
 
 def switch_chart(comparison: Comparison) -> str:
     """Switches by the number of cross-switch jobs that use them, one bar per policy; empty where none were measured."""
-    found = {row.policy: row.metrics.switches for row in comparison.rows if row.metrics is not None}
-    counts = {
-        policy: np.minimum(list(sharing.crossing.values()), _MANY_JOBS)
-        for policy, sharing in found.items()
-        if sharing is not None
-    }
-    if not counts:
-        return ""
     names = ["no cross-switch job", "1", *(str(n) for n in range(2, _MANY_JOBS)), f"{_MANY_JOBS} or more"]
-    rows = {
-        policy: np.bincount(of_one, minlength=len(names)).astype(float).tolist() for policy, of_one in counts.items()
-    }
-    return draw_bars("Switches by the number of cross-switch jobs", names, rows, "switches")
+    bars = []
+    for row in comparison.rows:
+        if row.metrics is None or row.metrics.switches is None:
+            continue
+        counts = np.minimum(list(row.metrics.switches.crossing.values()), _MANY_JOBS)
+        amounts = np.bincount(counts, minlength=len(names)).astype(float).tolist()
+        # A job that is pending uses no switch.
+        n, jobs = len(row.metrics.pending), len(comparison.gangs)
+        bars.append(Bar(row.policy, amounts, said=f"{n} of {jobs} jobs pending" if n else ""))
+    return draw_bars("Switches by the number of cross-switch jobs", names, bars, "switches") if bars else ""
 
 
-def draw_bars(title: str, names: Sequence[str], rows: Mapping[str, Sequence[float]], unit: str) -> str:
-    """Stacked bars, one per row, each as long as the whole: parts in per cent, numbers in tool tips.
+def draw_bars(title: str, names: Sequence[str], bars: Sequence[Bar], unit: str) -> str:
+    """Stacked bars of one scale, with the numbers in tool tips.
 
     Parameters
     ----------
     title : str
     names : sequence of str
         Of the parts, in order.
-    rows : mapping of str to sequence of float
-        Per bar one amount per part.
+    bars : sequence of Bar
     unit : str
         What the amounts count.
     """
     colours = [look.colour for look in job_colours(len(names))]
-    shown = [i for i in range(len(names)) if any(row[i] for row in rows.values())]
-    parts = [f"<text x='0' y='13' font-size='13' font-weight='600'>{escape(title)}</text>"]
+    key = "tb" + hashlib.sha256(repr((title, names, bars)).encode()).hexdigest()[:10]
+    shown = [i for i in range(len(names)) if any(bar.amounts[i] for bar in bars)]
+    pending = any(bar.pending for bar in bars)
+    room = _WIDTH - _LEFT - _CHARACTER * max((len(bar.said) for bar in bars), default=0) - 8.0
+    longest = max((sum(bar.amounts) + bar.pending for bar in bars), default=0.0)
+    scale = room / longest if longest else 0.0
+    parts = [_hatching(key)] if pending else []
+    parts.append(f"<text x='0' y='13' font-size='13' font-weight='600'>{escape(title)}</text>")
     y = 24.0
-    for label, row in rows.items():
-        parts.append(f"<text x='0' y='{y + 11:.0f}'>{escape(fit_text(label, _LEFT - 6, 11))}</text>")
-        total = sum(row)
+    for bar in bars:
+        parts.append(f"<text x='0' y='{y + 11:.0f}'>{escape(fit_text(bar.label, _LEFT - 6, 11))}</text>")
+        total = sum(bar.amounts) + bar.pending
+        pieces = [(bar.amounts[i], names[i], f"fill='{colours[i]}'") for i in shown]
+        pieces.append((bar.pending, "pending", _hatched(key)))
         x = _LEFT
-        for i in shown:
-            if not row[i]:
+        for amount, name, paint in pieces:
+            if not amount:
                 continue
-            width = row[i] / total * (_WIDTH - _LEFT)
-            tip = f"{label}: {row[i]:g} of {total:g} {unit}, {names[i]} ({row[i] / total:.0%})"
+            tip = f"{bar.label}: {amount:,.0f} of {total:,.0f} {unit}, {name} ({amount / total:.0%})"
             parts.append(
-                f"<rect x='{x:.1f}' y='{y:.0f}' width='{width:.1f}' height='{_BAR:.0f}' fill='{colours[i]}'>"
+                f"<rect x='{x:.1f}' y='{y:.0f}' width='{amount * scale:.1f}' height='{_BAR:.0f}' {paint}>"
                 f"<title>{escape(tip)}</title></rect>"
             )
-            x += width
-        if not total:
-            parts.append(f"<text x='{_LEFT:.0f}' y='{y + 11:.0f}' fill-opacity='.6'>none</text>")
+            x += amount * scale
+        said = bar.said or ("" if total else "none")
+        parts.append(f"<text x='{x + 6:.1f}' y='{y + 11:.0f}' fill-opacity='.75'>{escape(said)}</text>")
         y += _BAR + 5
     x, y = 0.0, y + 6
-    for i in shown:
-        room = 22.0 + 6.6 * len(names[i])
-        if x and x + room > _WIDTH:
+    entries = [(names[i], f"fill='{colours[i]}'") for i in shown]
+    for name, paint in [*entries, *([("pending", _hatched(key))] if pending else [])]:
+        span = 22.0 + 6.6 * len(name)
+        if x and x + span > _WIDTH:
             x, y = 0.0, y + 16
         parts.append(
-            f"<rect x='{x:.0f}' y='{y:.0f}' width='10' height='10' fill='{colours[i]}'/>"
-            f"<text x='{x + 14:.0f}' y='{y + 9:.0f}'>{escape(names[i])}</text>"
+            f"<rect x='{x:.0f}' y='{y:.0f}' width='10' height='10' {paint}/>"
+            f"<text x='{x + 14:.0f}' y='{y + 9:.0f}'>{escape(name)}</text>"
         )
-        x += room
+        x += span
     height = y + 16
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-chart' role='img' width='{_WIDTH:.0f}' "
         f"height='{height:.0f}' viewBox='0 0 {_WIDTH:.0f} {height:.0f}' font-family='system-ui, sans-serif' "
         f"font-size='11' fill='currentColor'><title>{escape(title)}</title>{''.join(parts)}</svg>"
     )
+
+
+def _hatching(key: str) -> str:
+    """The pattern of what is pending; the id is derived from the chart, because several share a page."""
+    return (
+        f"<defs><pattern id='{key}' width='6' height='6' patternUnits='userSpaceOnUse' "
+        "patternTransform='rotate(45)'><rect width='2' height='6' fill='currentColor' fill-opacity='.55'/>"
+        "</pattern></defs>"
+    )
+
+
+def _hatched(key: str) -> str:
+    return f"fill='url(#{key})' stroke='currentColor' stroke-opacity='.55' stroke-width='.8'"

@@ -19,7 +19,7 @@ from workbench.model.best_gpus import BestGpus
 from workbench.model.explanation import Candidate, Explanation
 from workbench.model.placement import PlacedPod, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.report.charts import switch_chart
+from workbench.report.charts import comparison_charts
 from workbench.report.heatmap import draw_heatmap
 from workbench.report.inserted import Inserted
 from workbench.report.occupancy import occupancy, occupancy_of_running
@@ -204,7 +204,7 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
         "width": round(drawing_width(plan.layout)),
         "least_width": round(drawing_width(plan.layout) * SHRINK),
         "tiers": tiers,
-        "switch_charts": [Inserted(chart) for chart in (switch_chart(comparison),) if chart],
+        "charts": [Inserted(chart) for chart in comparison_charts(comparison)],
         "switches": any(row.metrics is not None and row.metrics.switches is not None for row in comparison.rows),
         "pair_headers": [f"pairs {_tier_text(tier)}" for tier in tiers],
         "ring_headers": [f"ring {_tier_text(tier)}" for tier in tiers],

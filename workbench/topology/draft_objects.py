@@ -244,6 +244,9 @@ def _allocatable(read: Node, gpus: int) -> Mapping[str, int]:
     given = read.allocatable
     if read.n_gpus == gpus:
         return given
+    if not given:
+        # GPUs that were set where nothing was known: without cores and memory no pod could use them.
+        return {**_NEW_NODE, _GPU: gpus}
     counted = [name for name in given if is_gpu_resource(name)]
     # Another number of GPUs than was read: the first kind of GPU takes the change.
     kept = {name: amount for name, amount in given.items() if name not in counted}

@@ -26,6 +26,7 @@ __all__ = [
     "select",
     "set_fields",
     "sub_tree",
+    "without_gpus",
 ]
 
 #: Largest drawing; above, a fabric is generated or loaded rather than drawn.
@@ -230,6 +231,21 @@ def select(draft: Draft, pattern: str = "", label: str = "", kind: Literal["", "
 def sub_tree(draft: Draft, ids: Iterable[int]) -> list[Item]:
     """Items with everything under them, parents first: what the clipboard holds."""
     return [item for top in _topmost(draft, ids) for item in [top, *draft.beneath(top.id)]]
+
+
+def without_gpus(draft: Draft) -> list[int]:
+    """Ids of the nodes that lack GPUs as far as anybody knows.
+
+    These are nodes without GPUs that were read from a file which says nothing of what nodes offer, such as Slurm's
+    topology.conf; and every node where none has GPUs.
+    """
+    nodes = [item for item in draft if item.kind == "node"]
+    none_has = not any(item.gpus for item in nodes)
+    return [
+        item.id
+        for item in nodes
+        if not item.gpus and (none_has or (item.node is not None and not item.node.allocatable))
+    ]
 
 
 def paste(draft: Draft, items: Sequence[Item], parent: int) -> list[Change]:

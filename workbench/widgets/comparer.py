@@ -42,6 +42,8 @@ class PlacementComparer(Panel):
         Given ones, then those of the job text.
     comparison : Comparison, optional
         The last one that ran to its end.
+    jobs_changed : list of callable
+        Called without arguments after the jobs are others.
     """
 
     _esm = STATIC / "comparer.js"
@@ -71,6 +73,7 @@ class PlacementComparer(Panel):
         self._given: tuple[Gang, ...] = tuple(scenario.gangs) if scenario is not None else ()
         self._typed: tuple[Gang, ...] = ()
         self._text = ""
+        self.jobs_changed: list[Callable[[], None]] = []
         self._chosen = [(name, {}) for name in policies]
         for name, parameters in self._chosen:
             make_policy(name, parameters)
@@ -131,6 +134,7 @@ class PlacementComparer(Panel):
         if twice is not None:
             return 1, f"{twice}: a job of this name is there already"
         self._typed = gangs
+        self._tell_jobs()
         self.run()
         return 0, ""
 
@@ -144,7 +148,12 @@ class PlacementComparer(Panel):
         self._cluster = cache(snapshot) if callable(snapshot) else lambda: snapshot
         if gangs is not None:
             self._given = tuple(gangs)
+            self._tell_jobs()
         self.run()
+
+    def _tell_jobs(self) -> None:
+        for told in self.jobs_changed:
+            told()
 
     def run(self) -> None:
         """Compare anew in the background; what ran before is given up."""

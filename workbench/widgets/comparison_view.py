@@ -6,7 +6,7 @@ from typing import Any
 
 from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.model.placement import Placement, Refusal
-from workbench.report.charts import bottleneck_chart, switch_chart, tier_chart
+from workbench.report.charts import comparison_charts
 from workbench.report.colours import job_colours
 from workbench.report.occupancy import occupancy
 from workbench.report.topology_svg import Drawing, Plan, draw_parts
@@ -32,7 +32,7 @@ def comparison_view(comparison: Comparison) -> dict[str, Any]:
             }
             for gang, look in zip(comparison.gangs, job_colours(len(comparison.gangs)))
         ],
-        "charts": [chart for draw in (tier_chart, bottleneck_chart, switch_chart) if (chart := draw(comparison))],
+        "charts": comparison_charts(comparison),
         "gaps": list(comparison.snapshot.gaps),
     }
 

@@ -23,20 +23,20 @@ from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
 from workbench.objects.selectors import compile_pattern
 from workbench.topology import edits
-from workbench.topology.draft import Change, Draft, Item, differences
+from workbench.topology.draft import ROOT, Change, Draft, differences
 from workbench.topology.draft_objects import draft_of, hypernodes_after, hypernodes_of, nodes_of
 from workbench.topology.history import History
 from workbench.topology.lint import lint
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 from workbench.topology.redraw import carry_over
-from workbench.widgets.editor_ops import changes_of
+from workbench.widgets.editor_ops import NOTHING, Copied, changes_of
 from workbench.widgets.panel import STATIC, Panel
 from workbench.widgets.worker import Worker
 
 __all__ = ["TopologyEditor"]
 
-#: HyperNodes and nodes up to which the YAML of the whole drawing is shown; above, that of what is selected.
-WHOLE_TEXT = 1_500
+#: HyperNodes and nodes up to which they are shown as YAML: those of the whole drawing, or else what is selected.
+MOST_TEXT = 1_500
 
 #: Findings of the linter that the page lists; the others are counted.
 MOST_FINDINGS = 200
@@ -61,6 +61,8 @@ class TopologyEditor(Panel):
         Names of what is selected on the page.
     changed : list of callable
         Called without arguments after every change of the drawing.
+    wants_gpus : callable
+        Whether jobs ask for GPUs; then the page asks what to do about nodes without any. By default no job is known.
     """
 
     _esm = STATIC / "editor.js"
@@ -72,6 +74,7 @@ class TopologyEditor(Panel):
         "copy": "_copy",
         "select": "_select",
         "find": "_find",
+        "without_gpus": "_without_gpus",
         "text": "_text",
         "apply_text": "_apply_text",
         "lint": "_lint",
@@ -86,7 +89,8 @@ class TopologyEditor(Panel):
         self.history = History(Draft())
         self.selection: list[str] = []
         self.changed: list[Callable[[], None]] = []
-        self._clipboard: list[Item] = []
+        self.wants_gpus: Callable[[], bool] = lambda: False
+        self._copied = NOTHING
         self._yaml = HyperNodeText()
         #: Changes that the text does not have yet, by id.
         self._unwritten: dict[int, Change] = {}
@@ -178,6 +182,10 @@ class TopologyEditor(Panel):
         """Do what the page would ask for: ``editor.edit(op="add_switches", count=32, nodes_each=16)``."""
         self._edit(op)
 
+    def ask_for_gpus(self) -> None:
+        """Have the page ask about nodes without GPUs, where jobs ask for some; or no longer."""
+        self.tell("without_gpus", self._without_gpus({}))
+
     def undo(self) -> bool:
         """Take the last step back; False when there is none."""
         return self._spread(self.history.undo())
@@ -192,11 +200,12 @@ class TopologyEditor(Panel):
         return {
             "items": [item.to_dict() for item in self.draft],
             "formats": list(writable_formats()),
+            "without_gpus": self._without_gpus({})["ids"],
             **self._marks(),
         }
 
     def _edit(self, op: dict[str, Any]) -> dict[str, Any]:
-        label, changes = changes_of(self.draft, op, self._clipboard)
+        label, changes = changes_of(self.draft, op, self._copied)
         made = self.history.do(label, changes)
         new = [change.id for change in made if change.before is None]
         told: dict[str, Any] = {}
@@ -214,8 +223,11 @@ class TopologyEditor(Panel):
         return {"done": self.redo()}
 
     def _copy(self, body: dict[str, Any]) -> dict[str, Any]:
-        self._clipboard = edits.sub_tree(self.draft, self._known(body))
-        return {"copied": len(self._clipboard)}
+        mark = body.get("mark", "")
+        if not isinstance(mark, str):
+            raise InputError("no mark of a copy", source="editor", where="mark", got=shown(mark), expected="a text")
+        self._copied = Copied(mark, edits.sub_tree(self.draft, self._known(body)))
+        return {"copied": len(self._copied.items)}
 
     def _select(self, body: dict[str, Any]) -> dict[str, Any]:
         self.selection = [self.draft[i].name for i in self._known(body)]
@@ -225,21 +237,28 @@ class TopologyEditor(Panel):
         label = str(body.get("label", ""))
         return {"ids": edits.select(self.draft, str(body.get("pattern", "")), label, body.get("kind") or "")}
 
+    def _without_gpus(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {"ids": edits.without_gpus(self.draft) if self.wants_gpus() else []}
+
     def _text(self, body: dict[str, Any]) -> dict[str, Any]:
-        names = self._shown_in_text(body)
+        names, why = self._to_show_as_text(self._known(body))
         self._write()
-        return {"text": self._yaml.part(names), "whole": names is None}
+        listed = None if names is None else sorted(names)
+        return {"text": "" if why else self._yaml.part(names), "names": listed, "why": why}
 
     def _apply_text(self, body: dict[str, Any]) -> dict[str, Any]:
+        names = _names_in_text(body)
+        if names is None and len(self.draft) > MOST_TEXT:
+            raise InputError(_too_many(len(self.draft)), source="text", expected="the text of a part")
         self._write()
         try:
-            self._yaml.read(str(body.get("text", "")), self._shown_in_text(body))
+            written = self._yaml.read(str(body.get("text", "")), names)
         except TextError as error:
             return {"line": error.line, "message": str(error)}
         wanted = draft_of(self._yaml.hypernodes, nodes_of(self.draft))
         made = self.history.do("edit YAML", differences(self.draft, wanted))
         self._spread(made, but_text=True)
-        return {"line": 0, "message": ""}
+        return {"line": 0, "message": "", "names": None if names is None else written}
 
     def _lint(self, body: dict[str, Any]) -> dict[str, Any]:
         # 37 rules on 20,000 nodes take longer than an edit may wait.
@@ -281,10 +300,18 @@ class TopologyEditor(Panel):
         # The page may name what another view has deleted in the meantime.
         return [i for i in ids if type(i) is int and i in self.draft] if isinstance(ids, list) else []
 
-    def _shown_in_text(self, body: dict[str, Any]) -> set[str] | None:
-        if len(self.draft) <= WHOLE_TEXT:
-            return None
-        return {item.name for item in edits.sub_tree(self.draft, self._known(body)) if item.kind == "switch"}
+    def _to_show_as_text(self, ids: Sequence[int]) -> tuple[set[str] | None, str]:
+        """Names of the HyperNodes whose text is shown, None for all; or why there is none to show."""
+        if len(self.draft) <= MOST_TEXT:
+            return None, ""
+        # A node is a line in the text of the HyperNode that holds it.
+        tops = {item.id if item.kind == "switch" else item.parent for item in map(self.draft.__getitem__, ids)} - {ROOT}
+        part = edits.sub_tree(self.draft, tops)
+        if not part:
+            return set(), f"{_too_many(len(self.draft))}. Select a switch or a node to see its part."
+        if len(part) > MOST_TEXT:
+            return set(), f"{_too_many(len(part))}. Select a smaller part."
+        return {item.name for item in part if item.kind == "switch"}, ""
 
     def _marks(self) -> dict[str, Any]:
         return {
@@ -358,6 +385,20 @@ def _findings(draft: Draft) -> dict[str, Any]:
             }
         )
     return {"findings": found[:MOST_FINDINGS], "more": max(len(found) - MOST_FINDINGS, 0)}
+
+
+def _too_many(count: int) -> str:
+    return f"{count:,} HyperNodes and nodes are too many to edit as text (at most {MOST_TEXT:,})"
+
+
+def _names_in_text(body: dict[str, Any]) -> list[str] | None:
+    """Names of the HyperNodes that a text stands for; None: all."""
+    names = body.get("names")
+    if names is None:
+        return None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError("no list of names", source="text", where="names", got=shown(names), expected="texts")
+    return names
 
 
 def _renames(change: Change) -> bool:

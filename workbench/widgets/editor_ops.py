@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.errors import InputError
 from workbench.objects.fields import shown
 from workbench.topology import edits
 from workbench.topology.draft import ROOT, Change, Draft, Item
 
-__all__ = ["changes_of"]
+__all__ = ["NOTHING", "Copied", "changes_of"]
 
 
-def changes_of(draft: Draft, op: dict[str, Any], clipboard: Sequence[Item] = ()) -> tuple[str, list[Change]]:
+class Copied(NamedTuple):
+    """What was copied last.
+
+    Attributes
+    ----------
+    mark : str
+        The page puts it on the system's clipboard, too, and hands it back with ``paste``.
+    items : sequence of Item
+        Parents first.
+    """
+
+    mark: str = ""
+    items: Sequence[Item] = ()
+
+
+NOTHING = Copied()
+
+
+def changes_of(draft: Draft, op: dict[str, Any], copied: Copied = NOTHING) -> tuple[str, list[Change]]:
     """What an operation means for a drawing, and what it is called in the history.
 
     Parameters
@@ -22,7 +40,7 @@ def changes_of(draft: Draft, op: dict[str, Any], clipboard: Sequence[Item] = ())
         Not changed.
     op : dict
         ``op`` names the operation (see `_OPERATIONS`), the rest are its arguments.
-    clipboard : sequence of Item
+    copied : Copied
         For ``paste``.
 
     Raises
@@ -33,10 +51,10 @@ def changes_of(draft: Draft, op: dict[str, Any], clipboard: Sequence[Item] = ())
     name = op.get("op")
     if not isinstance(name, str) or name not in _OPERATIONS:
         raise InputError("unknown operation", source="editor", got=shown(name), expected=", ".join(sorted(_OPERATIONS)))
-    return _OPERATIONS[name](draft, op, clipboard)
+    return _OPERATIONS[name](draft, op, copied)
 
 
-def _add_switches(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str, list[Change]]:
+def _add_switches(draft: Draft, op: dict[str, Any], _: Copied) -> tuple[str, list[Change]]:
     changes = edits.add_switches(
         draft,
         _id(op, "parent", ROOT),
@@ -52,7 +70,7 @@ def _add_switches(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[
     return _added(changes), changes
 
 
-def _add_nodes(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str, list[Change]]:
+def _add_nodes(draft: Draft, op: dict[str, Any], _: Copied) -> tuple[str, list[Change]]:
     changes = edits.add_nodes(
         draft,
         _id(op, "parent", ROOT),
@@ -65,37 +83,41 @@ def _add_nodes(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str
     return _added(changes), changes
 
 
-def _move(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str, list[Change]]:
+def _move(draft: Draft, op: dict[str, Any], _: Copied) -> tuple[str, list[Change]]:
     return f"move {_named(draft, op)}", edits.move(draft, _ids(op), _id(op, "parent", ROOT))
 
 
-def _group(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str, list[Change]]:
+def _group(draft: Draft, op: dict[str, Any], _: Copied) -> tuple[str, list[Change]]:
     return f"group {_named(draft, op)}", edits.group(draft, _ids(op), _get(op, "name", str, ""))
 
 
-def _rename(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str, list[Change]]:
+def _rename(draft: Draft, op: dict[str, Any], _: Copied) -> tuple[str, list[Change]]:
     ids, name = _ids(op), _get(op, "name", str, "")
     changes = edits.rename(draft, ids[0], name) if len(ids) == 1 else edits.rename_all(draft, ids, name)
     return f"rename {_named(draft, op)}", changes
 
 
-def _delete(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str, list[Change]]:
+def _delete(draft: Draft, op: dict[str, Any], _: Copied) -> tuple[str, list[Change]]:
     return f"delete {_named(draft, op)}", edits.delete(draft, _ids(op), _get(op, "keep_children", bool, False))
 
 
-def _set(draft: Draft, op: dict[str, Any], _: Sequence[Item]) -> tuple[str, list[Change]]:
+def _set(draft: Draft, op: dict[str, Any], _: Copied) -> tuple[str, list[Change]]:
     fields = _get(op, "fields", dict, {})
     return f"set {', '.join(sorted(fields))} of {_named(draft, op)}", edits.set_fields(draft, _ids(op), fields)
 
 
-def _paste(draft: Draft, op: dict[str, Any], clipboard: Sequence[Item]) -> tuple[str, list[Change]]:
-    if not clipboard:
-        raise InputError("nothing to paste", source="editor", expected="something copied before")
-    changes = edits.paste(draft, clipboard, _id(op, "parent", ROOT))
-    return f"paste {len(clipboard)} items", changes
+def _paste(draft: Draft, op: dict[str, Any], copied: Copied) -> tuple[str, list[Change]]:
+    if not copied.items:
+        raise InputError("nothing to paste", source="editor", expected="something copied before in this drawing")
+    if _get(op, "mark", str, "") != copied.mark:
+        raise InputError(
+            "copied from another drawing, or before it was reopened", source="editor", expected="a new copy"
+        )
+    changes = edits.paste(draft, copied.items, _id(op, "parent", ROOT))
+    return f"paste {len(copied.items)} items", changes
 
 
-_OPERATIONS: dict[str, Callable[[Draft, dict[str, Any], Sequence[Item]], tuple[str, list[Change]]]] = {
+_OPERATIONS: dict[str, Callable[[Draft, dict[str, Any], Copied], tuple[str, list[Change]]]] = {
     "add_switches": _add_switches,
     "add_nodes": _add_nodes,
     "move": _move,

@@ -119,6 +119,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         self.editor, self.comparer = editor, comparer
         self.matrices = MatrixLoader(assign=editor.assign)
         editor.changed.append(self._drawn)
+        editor.wants_gpus = lambda: any(role.n_gpus for gang in comparer.gangs for role in gang.roles)
+        comparer.jobs_changed.append(editor.ask_for_gpus)
         panels = {"Topology": editor, "GPU bandwidth": self.matrices, "Placements": comparer}
         # Everything is seen at once, and each part can be closed.
         self._parts = [

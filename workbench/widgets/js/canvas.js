@@ -40,6 +40,7 @@ function stylesheet(c) {
     { selector: "node[finding = 'warning']", style: { "border-color": c.warn, "border-width": 3, "border-style": "solid" } },
     { selector: "node[finding = 'error']", style: { "border-color": c.bad, "border-width": 4, "border-style": "solid" } },
     { selector: "node:selected", style: { "overlay-color": c.accent, "overlay-opacity": 0.35, "overlay-padding": 4 } },
+    { selector: "node.holding", style: { "overlay-color": c.accent, "overlay-opacity": 0.15, "overlay-padding": 4 } },
     { selector: "node.target", style: { "underlay-color": c.accent, "underlay-opacity": 0.4, "underlay-padding": 10 } },
   ];
 }
@@ -53,7 +54,8 @@ function set(element, data) {
 
 export class Canvas {
   /**
-   * @param handlers select(ids), move(ids, parent), fold(id), drop(kind, parent): called upon what a person does.
+   * @param handlers select(ids, more), move(id, parent), fold(id): called upon what a person does. `more`: with a key
+   *   that adds to what was selected before.
    */
   constructor(element, root, items, handlers) {
     this.items = items;
@@ -64,6 +66,8 @@ export class Canvas {
     this.nodes = new Map();
     // Which of them are selected: Cytoscape would look at each.
     this.selected = new Set();
+    // All that is selected, also what folded switches hide.
+    this.chosen = [];
     this.madeFrom = new Map();
     // A notebook is scrolled past the drawing; the wheel is for zooming once the drawing was clicked, or with Ctrl.
     // Registered before Cytoscape's own listener, which captures, too.
@@ -109,13 +113,22 @@ export class Canvas {
       quiet = false;
     };
     let waiting = 0;
-    cy.on("select unselect", ({ type, target }) => {
-      this.selected[type === "select" ? "add" : "delete"](Number(target.id()));
-      if (quiet) return;
+    let more = false;
+    // The keys with which Cytoscape adds to a selection.
+    for (const kind of ["pointerdown", "pointerup"]) {
+      cy.container().addEventListener(kind, (event) => (more = event.shiftKey || event.ctrlKey || event.metaKey), true);
+    }
+    const tell = () => {
       // One message for a box of many items.
       clearTimeout(waiting);
-      waiting = setTimeout(() => handlers.select(this.selection()), 0);
+      waiting = setTimeout(() => handlers.select([...this.selected], more), 0);
+    };
+    cy.on("select unselect", ({ type, target }) => {
+      this.selected[type === "select" ? "add" : "delete"](Number(target.id()));
+      if (!quiet) tell();
     });
+    // A click that leaves what is drawn as it was may still leave less selected of what is hidden.
+    cy.on("tap", () => this.chosen.every((id) => this.nodes.has(id)) || tell());
     // Cytoscape's own double tap does not ask whether both were on the same item.
     let last = { id: "", at: 0 };
     cy.on("tap", "node[kind = 'switch']", ({ target, timeStamp }) => {
@@ -128,8 +141,7 @@ export class Canvas {
       const parent = this.targetOf(event.target);
       this.mark(null);
       const dragged = Number(event.target.id());
-      const ids = event.target.selected() ? this.selection() : [dragged];
-      if (parent !== null && parent !== this.items.get(dragged).parent) handlers.move(ids, parent);
+      if (parent !== null && parent !== this.items.get(dragged).parent) handlers.move(dragged, parent);
       else this.draw();
     });
   }
@@ -158,8 +170,23 @@ export class Canvas {
     if (id !== null && id !== ROOT) this.cy.$id(String(id)).addClass("target");
   }
 
-  selection() {
-    return [...this.selected];
+  isDrawn(id) {
+    return this.nodes.has(id);
+  }
+
+  /** Mark the folded switches that hide some of what is selected. */
+  markHolding(chosen) {
+    this.chosen = chosen;
+    const holding = new Set();
+    for (const id of chosen) {
+      let up = id;
+      while (up !== undefined && up !== ROOT && !this.nodes.has(up)) up = this.items.get(up)?.parent;
+      if (up !== id && this.nodes.has(up)) holding.add(up);
+    }
+    this.cy.batch(() => {
+      this.cy.$(".holding").forEach((node) => holding.has(Number(node.id())) || node.removeClass("holding"));
+      for (const id of holding) this.nodes.get(id).addClass("holding");
+    });
   }
 
   /** Select exactly these of the drawn items, without telling anybody. */
@@ -221,6 +248,7 @@ export class Canvas {
       });
     }));
     this.links.set(this.fans(wanted));
+    this.markHolding(this.chosen);
   }
 
   /** Does an item differ from what its node was last made from? Remembers it as it is now. */

@@ -1,5 +1,7 @@
 // The topology editor: sends operations, draws patches.
 import { Canvas } from "./canvas.js";
+import { listenToClipboard } from "./clipboard.js";
+import { gpuQuestion } from "./gpu_question.js";
 import { helpOverlay } from "./help.js";
 import { inspect } from "./inspector.js";
 import { Items, ROOT } from "./items.js";
@@ -20,6 +22,8 @@ function render(context) {
   let revision = -1;
   let selected = [];
   let pane = null;
+  // Names of the HyperNodes in the text beside the drawing; null: all of them.
+  let inText = null;
 
   const button = (text, title, run, more = {}) => h("button", { title, onclick: run, ...more }, text);
   const undo = button("↶ Undo", "Ctrl+Z", () => attempt("undo"));
@@ -36,9 +40,11 @@ function render(context) {
   };
   const drawing = h("div", { class: "wb-canvas", tabindex: "0", role: "application", "aria-label": "drawing of the topology" });
   const form = h("div", { class: "wb-inspector" });
+  const hidden = h("p", { class: "wb-quiet", hidden: true });
   const text = h("div", { class: "wb-yaml", hidden: true });
   const findings = h("div", { class: "wb-findings" });
-  const side = h("div", { class: "wb-side" }, form, findings);
+  const side = h("div", { class: "wb-side" }, hidden, form, findings);
+  const question = gpuQuestion((ids, gpus) => edit({ op: "set", ids, fields: { gpus } }));
   const format = h("select", { "aria-label": "format" });
   const yamlButton = button("YAML", "HyperNodes as YAML beside the drawing", toggleText, { "aria-pressed": "false" });
 
@@ -59,27 +65,30 @@ function render(context) {
       button("Export", "in the format beside it", exportText), format,
       button("?", "keys and gestures (?)", () => help.toggle(drawing)), count),
     panel.message, panel.busy,
-    h("div", { class: "wb-editor-body" }, drawing, side, text));
+    h("div", { class: "wb-editor-body" }, drawing, question.element, side, text));
   const help = helpOverlay(root);
   const hint = h("div", { class: "wb-empty", hidden: true }, h("p", {}, "Drag “+ switch” onto this place, or click here and press S."),
     h("p", {}, "Or set the numbers beside “Add” and click it: a tier of switches with their nodes."),
     h("p", {}, "Or drop a file here: HyperNodes, Slurm’s topology.conf, GraphML, ibnetdiscover … “?” lists the keys."));
   drawing.append(hint);
   const files = acceptFiles(drawing, importText);
-  drawing.addEventListener("paste", (event) => {
-    const pasted = event.clipboardData.getData("text/plain");
-    if (pasted.trim()) importText(pasted, "pasted text");
+  listenToClipboard(drawing, {
+    copy,
+    paste: (mark) => addAndSelect({ op: "paste", mark, parent: parentForNew("node") }),
+    pasteText: (pasted) => importText(pasted, "pasted text"),
   });
 
   const canvas = new Canvas(drawing, root, items, {
-    select: (ids) => select(ids),
-    move: async (ids, parent) => (await edit({ op: "move", ids, parent })) ?? canvas.draw(),
+    select: (drawn, more) => select(more ? [...drawn, ...selected.filter((id) => !canvas.isDrawn(id))] : drawn),
+    move: async (id, parent) => (await edit({ op: "move", ids: selected.includes(id) ? selected : [id], parent })) ?? canvas.draw(),
     fold: toggleFold,
   });
 
   function edit(op) {
     return attempt("edit", op);
   }
+
+  const number = (value) => value.toLocaleString("en");
 
   /** An edit that adds; this view selects the first new item, in the same picture that shows it first. */
   const addAndSelect = (op) => edit({ ...op, select_in: view });
@@ -88,13 +97,22 @@ function render(context) {
     const before = selected.join();
     selected = ids.filter((id) => items.get(id) !== undefined);
     inspect(form, selected.map((id) => items.get(id)), edit);
+    canvas.markHolding(selected);
+    countHidden();
     if (selected.join() !== before) attempt("select", { ids: selected });
     if (pane !== null) refreshText();
   }
 
-  /** Select and show items that may be hidden by folding. */
+  /** Say how much of what is selected is not drawn. */
+  function countHidden() {
+    const count = selected.filter((id) => !canvas.isDrawn(id)).length;
+    hidden.hidden = count === 0;
+    hidden.textContent = `${number(selected.length)} selected, ${number(count)} of them in folded switches; edits change all of them.`;
+  }
+
+  /** Select items, and show them where they are hidden by folding and not too many. */
   function show(ids, zoom = false) {
-    if (items.reveal(ids)) {
+    if (items.reveal(ids, DRAWN_AT_MOST)) {
       canvas.draw();
       drawnTo();
     }
@@ -103,8 +121,8 @@ function render(context) {
     if (zoom) canvas.fit(ids);
   }
 
-  function marks({ revision: number, undo: back, redo: forth }) {
-    revision = number;
+  function marks({ revision: now, undo: back, redo: forth }) {
+    revision = now;
     undo.disabled = !back;
     undo.title = back ? `undo ${back} (Ctrl+Z)` : "nothing to undo";
     redo.disabled = !forth;
@@ -122,6 +140,7 @@ function render(context) {
     canvas.fit();
     select([]);
     drawnTo();
+    question.ask(state.without_gpus);
   }
 
   /** Tell tests and benchmarks what the picture shows by now. */
@@ -129,6 +148,7 @@ function render(context) {
     root.dataset.revision = String(revision);
     root.dataset.drawn = String(canvas.size);
     hint.hidden = items.byId.size > 0;
+    countHidden();
   }
 
   panel.on("patch", async (patch) => {
@@ -140,8 +160,10 @@ function render(context) {
     }
     if (patch.revision <= revision) return undefined;
     const first = items.byId.size === 0;
+    const added = patch.set.filter(({ id }) => items.get(id) === undefined).length;
     items.apply(patch);
-    if (patch.set.length > DRAWN_AT_FIRST) items.foldToFit(DRAWN_AT_FIRST);
+    question.keep((id) => items.get(id) !== undefined && !items.get(id).gpus);
+    if (added > DRAWN_AT_FIRST) items.foldToFit(DRAWN_AT_FIRST);
     marks(patch);
     if (selects) {
       selected = patch.selected;
@@ -155,6 +177,8 @@ function render(context) {
     lintSoon();
     return undefined;
   });
+
+  panel.on("without_gpus", ({ ids }) => question.ask(ids));
 
   // ---- what the linter says, where it says it ----
 
@@ -187,6 +211,8 @@ function render(context) {
     const made = await attempt("import", { text: content, name });
     if (made === undefined) return;
     canvas.fit();
+    const without = await attempt("without_gpus");
+    if (without !== undefined) question.ask(without.ids);
     say(`${name}: ${made.made} changes; Ctrl+Z takes them back`, "note");
   }
 
@@ -250,17 +276,12 @@ function render(context) {
     return element;
   }
 
-  let copied = false;
-  async function copy() {
-    copied = selected.length > 0;
-    return copied && attempt("copy", { ids: selected });
-  }
-
-  /** What was copied here; where nothing was, the browser's own paste event brings the text of a file. */
-  async function pasteItems(event) {
-    if (!copied) return;
-    event.preventDefault();
-    await addAndSelect({ op: "paste", parent: parentForNew("node") });
+  /** Have the kernel copy what is selected; other programs get its names. */
+  function copy(mark, cut) {
+    if (selected.length === 0) return null;
+    const ids = selected;
+    attempt("copy", { ids, mark }).then((done) => done !== undefined && cut && edit({ op: "delete", ids }));
+    return ids.map((id) => items.get(id).name).join("\n");
   }
 
   async function group() {
@@ -281,10 +302,14 @@ function render(context) {
     const found = await attempt("find", body);
     if (found === undefined) return undefined;
     if (found.ids.length === 0) return say(`nothing matches ${what}`, "note");
-    if (found.ids.length > 3000) {
-      say(`${found.ids.length} items match; the first 3000 are shown`, "note");
-    }
-    return show(found.ids.slice(0, 3000), true);
+    return show(found.ids, true);
+  }
+
+  /** Everything, what folded switches hide too. */
+  function selectAll() {
+    const ids = [...items.byId.keys()];
+    canvas.choose(ids);
+    select(ids);
   }
 
   function toggleFold(id) {
@@ -303,6 +328,7 @@ function render(context) {
     }
     canvas.draw();
     canvas.fit();
+    drawnTo();
   }
 
   function unfold() {
@@ -344,14 +370,22 @@ function render(context) {
 
   async function refreshText() {
     // What somebody types is not taken from under their hands, least of all when it has an error.
-    if (pane.view.hasFocus || text.dataset.line > 0) return;
+    const busy = () => pane === null || pane.view.hasFocus || text.dataset.line > 0;
+    if (busy()) return;
+    // What was typed last belongs to the text that is there now.
+    await pane.flush();
+    if (busy()) return;
     const answer = await attempt("text", { ids: selected });
-    if (answer !== undefined && pane !== null) pane.set(answer.text);
+    if (answer === undefined || busy()) return;
+    inText = answer.names;
+    pane.set(answer.text);
+    pane.explain(answer.why);
   }
 
   async function applyText(content) {
-    const answer = await attempt("apply_text", { text: content, ids: selected });
+    const answer = await attempt("apply_text", { text: content, names: inText });
     if (answer === undefined || pane === null) return;
+    if (answer.line === 0) inText = answer.names;
     pane.mark(answer.line, answer.message);
     text.dataset.line = String(answer.line);
     say(answer.message);
@@ -371,9 +405,7 @@ function render(context) {
   };
   const WITH_CTRL = {
     z: () => attempt("undo"), y: () => attempt("redo"), Z: () => attempt("redo"),
-    c: copy, v: pasteItems,
-    x: async () => (await copy()) && remove(),
-    a: () => show(items.visible()), f: () => search.focus(),
+    a: selectAll, f: () => search.focus(),
   };
 
   function step(next) {
@@ -394,8 +426,8 @@ function render(context) {
   drawing.addEventListener("keydown", (event) => {
     const run = event.ctrlKey || event.metaKey ? WITH_CTRL[event.key] : KEYS[event.key];
     if (run === undefined) return;
-    if (run !== pasteItems) event.preventDefault();
-    run(event);
+    event.preventDefault();
+    run();
   });
 
   attempt("state").then((state) => {

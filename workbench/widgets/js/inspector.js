@@ -20,7 +20,7 @@ export function readLabels(text) {
   return Object.fromEntries(lines.map((line) => [line.split("=")[0].trim(), line.includes("=") ? line.slice(line.indexOf("=") + 1).trim() : ""]));
 }
 
-/** Show the fields of some items; `edit(op)` is called with what is changed. */
+/** Show the fields of some items; `edit(op)` is called with what is changed, and resolves with undefined where it is refused. */
 export function inspect(element, selected, edit) {
   const ids = selected.map((item) => item.id);
   if (selected.length === 0) {
@@ -29,34 +29,45 @@ export function inspect(element, selected, edit) {
   }
   const kinds = [...new Set(selected.map((item) => item.kind))];
   const rows = [];
-  // Several get the text with numbers behind it, in the order of their names.
   const one = selected.length === 1;
-  const inOrder = [...selected].sort((a, b) => compareNames(a.name, b.name)).map((item) => item.id);
-  rows.push(row("name", h("input", { value: one ? selected[0].name : "", "aria-label": "name", placeholder: one ? "" : "gpu- → gpu-0, gpu-1 …",
-    onchange: (event) => (one || event.target.value) && edit({ op: "rename", ids: inOrder, name: event.target.value }) })));
+  const name = h("input", { "aria-label": "name", placeholder: one ? "" : "gpu- → gpu-0, gpu-1 …" });
+  onEdit(name, one ? selected[0].name : "", async () => {
+    if (!one && name.value === "") return undefined;
+    // Several get the text with numbers behind it, in the order of their names.
+    const inOrder = one ? ids : [...selected].sort((a, b) => compareNames(a.name, b.name)).map((item) => item.id);
+    return edit({ op: "rename", ids: inOrder, name: name.value });
+  });
+  rows.push(row("name", name));
   const shared = kinds.length === 1 ? FIELDS[kinds[0]] : FIELDS.switch.filter(([field]) => FIELDS.node.some(([f]) => f === field));
   for (const [field, label, type] of shared) {
     const values = new Set(selected.map((item) => item[field] ?? (type === "checkbox" ? false : type === "number" ? 0 : "")));
     const same = values.size === 1 ? [...values][0] : undefined;
     const input = h("input", { type, "aria-label": label, min: 0, step: "any", placeholder: same === undefined ? "various" : "" });
-    if (type === "checkbox") {
-      input.checked = same === true;
-      input.indeterminate = same === undefined;
-    } else if (same !== undefined) input.value = same;
-    input.addEventListener("change", () => {
+    onEdit(input, same, () => {
       const value = type === "checkbox" ? input.checked : type === "number" ? Number(input.value) : input.value;
-      edit({ op: "set", ids, fields: { [field]: value } });
+      return edit({ op: "set", ids, fields: { [field]: value } });
     });
     rows.push(row(label, input));
   }
   const labels = h("textarea", { rows: 3, "aria-label": "labels", placeholder: "key=value" });
   const texts = new Set(selected.map((item) => labelsText(item.labels)));
-  labels.value = texts.size === 1 ? [...texts][0] : "";
   if (texts.size > 1) labels.placeholder = "various";
-  labels.addEventListener("change", () => edit({ op: "set", ids, fields: { labels: readLabels(labels.value) } }));
+  onEdit(labels, texts.size === 1 ? [...texts][0] : undefined, () => edit({ op: "set", ids, fields: { labels: readLabels(labels.value) } }));
   rows.push(row("labels", labels));
   const what = one ? selected[0].kind : `${selected.length} ${kinds.length === 1 ? `${kinds[0]}${kinds[0] === "switch" ? "es" : "s"}` : "items"}`;
   element.replaceChildren(h("h4", {}, what), ...rows);
+}
+
+/** Show a value in a field, undefined where several differ, and show it again where what was entered is refused. */
+function onEdit(input, value, send) {
+  const show = () => {
+    if (input.type === "checkbox") {
+      input.checked = value === true;
+      input.indeterminate = value === undefined;
+    } else input.value = value ?? "";
+  };
+  show();
+  input.addEventListener("change", async () => (await send()) === undefined && show());
 }
 
 function row(label, input) {

@@ -183,15 +183,17 @@ export class Items {
     }
   }
 
-  /** Unfold whatever hides these items; true where something was. */
-  reveal(ids) {
-    let unfolded = false;
+  /** Unfold whatever hides these items, unless more than `most` items would be drawn then; true where something was. */
+  reveal(ids, most = Infinity) {
+    const unfolded = new Set();
     for (const id of ids) {
       for (let up = this.byId.get(id)?.parent; up !== undefined && up !== ROOT; up = this.byId.get(up)?.parent) {
-        unfolded = (this.folded.has(up) && this.unfold(up)) || unfolded;
+        if (this.folded.has(up) && this.unfold(up)) unfolded.add(up);
       }
     }
-    return unfolded;
+    if (unfolded.size === 0 || this.visible().length <= most) return unfolded.size > 0;
+    for (const id of unfolded) this.fold(id);
+    return false;
   }
 }
 

@@ -4,6 +4,7 @@ import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { tags } from "@lezer/highlight";
 import { lintGutter, setDiagnostics } from "@codemirror/lint";
 import { EditorView, basicSetup } from "codemirror";
+import { h } from "./panel.js";
 
 const theme = EditorView.theme({
   "&": { height: "100%", fontSize: "12px", backgroundColor: "var(--wb-ground)", color: "var(--wb-ink)" },
@@ -28,6 +29,7 @@ const colours = HighlightStyle.define([
  *
  * `changed(text)` is called 400 ms after the last key; `set(text)` replaces the text unless it is the same;
  * `mark(line, message)` shows an error, line 0 takes it away. The text itself is never touched by an error.
+ * `flush()` calls `changed` at once where it is due. `explain(why)` says in place of the text why there is none to edit; with an empty text the editor is back.
  */
 export function yamlPane(element, changed) {
   let timer = 0;
@@ -39,12 +41,21 @@ export function yamlPane(element, changed) {
       EditorView.updateListener.of((update) => {
         if (!update.docChanged || ours) return;
         clearTimeout(timer);
-        timer = setTimeout(() => changed(view.state.doc.toString()), 400);
+        timer = setTimeout(flush, 400);
       }),
     ],
   });
+  async function flush() {
+    if (timer === 0) return;
+    clearTimeout(timer);
+    timer = 0;
+    await changed(view.state.doc.toString());
+  }
+  const reason = h("p", { class: "wb-quiet wb-no-text", hidden: true });
+  element.append(reason);
   return {
     view,
+    flush,
     text: () => view.state.doc.toString(),
     set(text) {
       if (text === view.state.doc.toString()) return;
@@ -60,8 +71,15 @@ export function yamlPane(element, changed) {
       }
       view.dispatch(setDiagnostics(view.state, diagnostics));
     },
+    explain(why) {
+      reason.textContent = why;
+      reason.hidden = why === "";
+      view.dom.hidden = why !== "";
+      if (why === "") view.requestMeasure();
+    },
     destroy() {
       clearTimeout(timer);
+      reason.remove();
       view.destroy();
     },
   };
