@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.hand_made import document_tree, gang_of, placement_of, snapshot_of, tree
-from workbench.model.placement import Decision, Reason, Refusal
+from workbench.model.placement import Decision, Placement, Reason, Refusal
+from workbench.policies import get_policy
 from workbench.report.occupancy import Held, occupancy, occupancy_of_running, placements_in
 
 TOPOLOGY = document_tree()
@@ -47,3 +50,22 @@ def test_placements_are_found_in_decisions_and_lists_and_refusals_left_out() -> 
     given = [Decision(gang, placement), Decision(gang, refusal), placement]
     assert placements_in(given) == [placement, placement]
     assert placements_in(None) == []
+
+
+@pytest.mark.parametrize("policy", ["volcano-1.15+gpu-bottleneck", "binpack+gpu-lowest-index"])
+def test_a_placement_knows_which_gpus_the_nodes_have_and_which_were_in_use(policy) -> None:
+    snapshot = snapshot_of(TOPOLOGY, busy={0: 0xFF, 2: 0x0F})
+    placement = get_policy(policy).schedule([gang_of("a", 2, 4)], snapshot)[0].result
+    assert isinstance(placement, Placement)
+    alone, given = occupancy([placement]), occupancy([placement], snapshot)
+    assert alone == given and alone.n_busy == {0: 8, 2: 4} and len(alone.gpus) == 8
+
+
+def test_placements_of_one_session_share_what_they_know_and_others_do_not() -> None:
+    snapshot = snapshot_of(TOPOLOGY, busy={0: 0xFF})
+    policy = get_policy("binpack+gpu-lowest-index")
+    first, second = (d.result for d in policy.schedule([gang_of("a", 1), gang_of("b", 1)], snapshot))
+    assert occupancy([first, second]) == occupancy([first, second], snapshot)
+    later = policy.schedule([gang_of("c", 1)], snapshot.with_placement(first))[0].result
+    assert occupancy([first, later]).n_gpus == {}
+    assert occupancy([]).n_gpus == {}

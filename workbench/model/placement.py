@@ -174,6 +174,9 @@ class Placement(Value, Displayed):
         Which of `annotations` each pod gets, -1: none; None: no pod gets any.
     job_class : str
         Label tor-affinity that the job was placed under; empty: its own.
+    gpu_total, gpu_free : ndarray of shape (n_nodes, w), uint64, optional
+        GPUs of every node when the session began, and those that no running pod held, as in `ClusterSnapshot`; for the
+        picture. None: unknown.
     """
 
     gang: Gang
@@ -193,6 +196,8 @@ class Placement(Value, Displayed):
     annotation_group: npt.NDArray[np.int32] | None = None
     job_class: str = ""
     visible_words: npt.NDArray[np.uint64] | None = None
+    gpu_total: npt.NDArray[np.uint64] | None = None
+    gpu_free: npt.NDArray[np.uint64] | None = None
 
     @property
     def n_placed(self) -> int:

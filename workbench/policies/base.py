@@ -22,7 +22,6 @@ from workbench.model.ledger import Ledger
 from workbench.model.placement import Decision, NearestMiss, Placement, Reason, Refusal, Unplaced, Why
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switch_book import JobPods
-from workbench.model.topology import Topology
 from workbench.policies.demand import Demand, node_reasons
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
 from workbench.policies.progress import Progress, invalid_gang, invalid_sub_groups
@@ -308,7 +307,7 @@ class Composed(Policy):
         self._take(gang, ledger, answer.node, request.demand.rows, dealt.words)
         if answer.running is not None:
             ledger.set_job(gang.key, answer.running)
-        return self.placement(gang, ledger.topology, answer, dealt.words, dealt.warnings, dealt.visible)
+        return self.placement(gang, ledger.snapshot, answer, dealt.words, dealt.warnings, dealt.visible)
 
     @staticmethod
     def _take(gang: Gang, ledger: Ledger, node: Ints, rows: Longs, words: Words | None) -> None:
@@ -332,7 +331,7 @@ class Composed(Policy):
     def placement(
         self,
         gang: Gang,
-        topology: Topology,
+        snapshot: ClusterSnapshot,
         answer: Assignment,
         gpu_words: npt.NDArray[np.uint64] | None,
         warnings: tuple[str, ...],
@@ -342,7 +341,7 @@ class Composed(Policy):
         unplaced = (answer.node < 0).nonzero()[0]
         return Placement(
             gang,
-            topology,
+            snapshot.topology,
             self.name,
             self.parameters,
             node=answer.node,
@@ -357,6 +356,8 @@ class Composed(Policy):
             annotations=answer.annotations,
             annotation_group=answer.annotation_group,
             job_class=answer.job_class,
+            gpu_total=snapshot.gpu_total,
+            gpu_free=snapshot.gpu_free,
             warnings=(*gang.notes, *self.node.warnings, *answer.warnings, *self._notices(gang), *warnings),
         )
 

@@ -22,9 +22,10 @@ from workbench.report.svg_text import fit_text
 __all__ = ["Bar", "bottleneck_chart", "comparison_charts", "draw_bars", "switch_chart", "tier_chart"]
 
 _BAR = 15.0
-_LEFT = 130.0
-_WIDTH = 500.0
-#: Width of a character behind a bar; on the generous side.
+#: Room for the names of policies, at most.
+_LEFT = 190.0
+_WIDTH = 520.0
+#: Width of a character beside a bar; on the generous side.
 _CHARACTER = 6.4
 #: Switches with as many cross-switch jobs or more are one part of a bar.
 _MANY_JOBS = 4
@@ -151,18 +152,19 @@ def draw_bars(title: str, names: Sequence[str], bars: Sequence[Bar], unit: str) 
     key = "tb" + hashlib.sha256(repr((title, names, bars)).encode()).hexdigest()[:10]
     shown = [i for i in range(len(names)) if any(bar.amounts[i] for bar in bars)]
     pending = any(bar.pending for bar in bars)
-    room = _WIDTH - _LEFT - _CHARACTER * max((len(bar.said) for bar in bars), default=0) - 8.0
+    left = min(_LEFT, _CHARACTER * max((len(bar.label) for bar in bars), default=0) + 10.0)
+    room = _WIDTH - left - _CHARACTER * max((len(bar.said) for bar in bars), default=0) - 8.0
     longest = max((sum(bar.amounts) + bar.pending for bar in bars), default=0.0)
     scale = room / longest if longest else 0.0
     parts = [_hatching(key)] if pending else []
     parts.append(f"<text x='0' y='13' font-size='13' font-weight='600'>{escape(title)}</text>")
     y = 24.0
     for bar in bars:
-        parts.append(f"<text x='0' y='{y + 11:.0f}'>{escape(fit_text(bar.label, _LEFT - 6, 11))}</text>")
+        parts.append(f"<text x='0' y='{y + 11:.0f}'>{escape(fit_text(bar.label, _LEFT - 6.0, 11))}</text>")
         total = sum(bar.amounts) + bar.pending
         pieces = [(bar.amounts[i], names[i], f"fill='{colours[i]}'") for i in shown]
         pieces.append((bar.pending, "pending", _hatched(key)))
-        x = _LEFT
+        x = left
         for amount, name, paint in pieces:
             if not amount:
                 continue

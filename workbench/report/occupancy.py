@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.model.placement import Decision, Placement
 from workbench.model.snapshot import ClusterSnapshot
@@ -79,7 +80,7 @@ def occupancy(
     ----------
     placements : sequence of Placement
     snapshot : ClusterSnapshot, optional
-        Gives the GPUs of each node and those in use before.
+        Gives the GPUs of each node and those in use before; by default what placements of one session say themselves.
     jobs : sequence of str
         ``namespace/name`` in the order of the colours, so that several pictures agree; jobs that are placed and not
         named here follow.
@@ -90,7 +91,8 @@ def occupancy(
     for placement in sorted(placements, key=lambda p: number[p.gang.key]):
         for node, entry in _held_by(placement, number[placement.gang.key]):
             held.setdefault(node, []).append(entry)
-    return Occupancy(tuple(names), held, *_gpus_of(snapshot))
+    known = _known_by(placements) if snapshot is None else _counted(snapshot.gpu_total, snapshot.gpu_free)
+    return Occupancy(tuple(names), held, *known)
 
 
 def occupancy_of_running(snapshot: ClusterSnapshot) -> Occupancy:
@@ -107,7 +109,7 @@ def occupancy_of_running(snapshot: ClusterSnapshot) -> Occupancy:
     for (node, job), (n, mask) in sorted(pods.items()):
         shown = _bits(mask) if snapshot.n_nodes <= GPUS_SHOWN_UP_TO_NODES else ()
         held.setdefault(node, []).append(Held(job, n, mask.bit_count(), shown))
-    n_gpus, n_busy, gpus, busy = _gpus_of(snapshot)
+    n_gpus, n_busy, gpus, busy = _counted(snapshot.gpu_total, snapshot.gpu_free)
     for node, entries in held.items():
         own = {g for entry in entries for g in entry.gpus}
         n_busy[node] = n_busy.get(node, 0) - sum(entry.n_gpus for entry in entries)
@@ -132,22 +134,30 @@ def _held_by(placement: Placement, job: int) -> list[tuple[int, Held]]:
     ]
 
 
-def _gpus_of(
-    snapshot: ClusterSnapshot | None,
-) -> tuple[dict[int, int], dict[int, int], dict[int, tuple[int, ...]], dict[int, tuple[int, ...]]]:
-    if snapshot is None:
+#: GPUs of nodes and those in use: how many, then which.
+_Gpus = tuple[dict[int, int], dict[int, int], dict[int, tuple[int, ...]], dict[int, tuple[int, ...]]]
+
+
+def _known_by(placements: Sequence[Placement]) -> _Gpus:
+    """What placements say of the nodes' GPUs; nothing where they were made at different moments."""
+    moments = {(id(placement.gpu_total), id(placement.gpu_free)) for placement in placements}
+    if len(moments) != 1 or placements[0].gpu_total is None or placements[0].gpu_free is None:
         return {}, {}, {}, {}
-    n_total = np.bitwise_count(snapshot.gpu_total).sum(axis=1)
-    busy = snapshot.gpu_total & ~snapshot.gpu_free
+    return _counted(placements[0].gpu_total, placements[0].gpu_free)
+
+
+def _counted(total: npt.NDArray[np.uint64], free: npt.NDArray[np.uint64]) -> _Gpus:
+    n_total = np.bitwise_count(total).sum(axis=1)
+    busy = total & ~free
     n_busy = np.bitwise_count(busy).sum(axis=1)
     totals = {i: n for i, n in enumerate(n_total.tolist()) if n}
     in_use = {i: n for i, n in enumerate(n_busy.tolist()) if n}
-    if snapshot.n_nodes > GPUS_SHOWN_UP_TO_NODES:
+    if len(total) > GPUS_SHOWN_UP_TO_NODES:
         return totals, in_use, {}, {}
     return (
         totals,
         in_use,
-        {i: _bits(_mask(snapshot.gpu_total[i])) for i in totals},
+        {i: _bits(_mask(total[i])) for i in totals},
         {i: _bits(_mask(busy[i])) for i in in_use},
     )
 

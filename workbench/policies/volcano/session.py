@@ -456,4 +456,4 @@ class Session:
         if job.answer is None:
             reason = Reason("not-configured", "the scheduler configuration has no action allocate after its admission")
             return self._whole.refusal(job.gang, Declined((reason,)))
-        return self._whole.placement(job.gang, self._snapshot.topology, job.answer, job.words, job.warnings)
+        return self._whole.placement(job.gang, self._snapshot, job.answer, job.words, job.warnings)

@@ -201,7 +201,7 @@ class SearchStream(Stream):
             answer.record, answer.has_record = form.run.record, True
             kept = form.prepared.search.records().tolist()
             answer.records = records_to_keep(gang.key, form.prepared.subs.names, kept, form.run.record, topology)
-        placement = self._whole.placement(gang, topology, answer, words, warnings)
+        placement = self._whole.placement(gang, self._ledger.snapshot, answer, words, warnings)
         self._note(node, form.rows, 1)
         # The user may change the array of a placement.
         self._hold(placement, [(node.copy(), form.rows, words)])
