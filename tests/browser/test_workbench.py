@@ -98,7 +98,7 @@ def test_nodes_without_gpus_are_given_some_by_a_button_and_by_undo_none(chromium
     placed = "sum(row.metrics.n_pods_placed for row in bench.comparer.comparison.rows)"
     assert notebook.kernel(placed) == 0
 
-    question.get_by_label("GPUs of each node without").fill("4")
+    question.get_by_label("GPUs to set").fill("4")
     question.get_by_role("button", name="Set").click()
     results = compared_again(comparer, results)
     assert not question.is_visible()

@@ -5,7 +5,7 @@ import { h } from "./panel.js";
 export function gpuQuestion(set) {
   let ids = [];
   const what = h("span", {});
-  const gpus = h("input", { type: "number", min: 1, value: 8, class: "wb-small", "aria-label": "GPUs of each node without" });
+  const gpus = h("input", { type: "number", min: 1, value: 8, class: "wb-small", "aria-label": "GPUs to set" });
   const element = h("div", { class: "wb-question wb-bar", role: "group", "aria-label": "nodes without GPUs", hidden: true },
     what, h("button", { onclick: () => set(ids, Number(gpus.value)) }, "Set"), gpus, "GPUs each",
     h("button", { onclick: () => ask([]) }, "Leave them"));
