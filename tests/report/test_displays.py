@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-import workbench  # noqa: F401 - hands in the drawing code
+import workbench  # hands in the drawing code
 from tests.hand_made import dgx_like, document_tree, gang_of, placement_of, snapshot_of
 from workbench.errors import InputError
 from workbench.evaluate.compare import compare
@@ -46,6 +46,13 @@ def test_a_topology_is_coloured_by_what_is_given() -> None:
     assert "default/train" not in plain
     assert "7 of 8 GPUs free" not in TOPOLOGY.view(color_by=PLACEMENT).html
     assert "0 of 8 GPUs free" in TOPOLOGY.view(color_by=PLACEMENT, snapshot=snapshot_of(TOPOLOGY)).html
+
+
+def test_a_placement_shows_gpus_one_by_one_and_those_that_were_in_use() -> None:
+    placed = workbench.place(gang_of("train", 1, 4), snapshot_of(TOPOLOGY, busy={0: 0xFF}), "binpack+gpu-lowest-index")
+    picture = placed._repr_html_() or ""
+    assert picture.count("class='tw-gpu'") == 64 and ">in use before</text>" in picture
+    assert "node0: 0 of 8 GPUs free" in picture and "node1: default/train 1 pod on GPU 0, 1, 2, 3; 4 of 8" in picture
 
 
 def test_a_matrix_view_marks_a_set() -> None:

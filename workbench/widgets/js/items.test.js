@@ -40,6 +40,16 @@ test("a large drawing is folded from the nodes upwards", () => {
   assert.equal(items.sizeBeneath(1), 3100);
 });
 
+test("nothing is unfolded where too much would be drawn", () => {
+  const items = fabric(100, 30);
+  items.foldToFit(500);
+  const nodes = [...items.byId.values()].filter((item) => item.kind === "node").map((item) => item.id);
+  assert.equal(items.reveal(nodes, 3000), false);
+  assert.equal(items.visible().length, 101);
+  assert.equal(items.reveal(nodes.slice(0, 40), 3000), true);
+  assert.equal(items.visible().length, 161);
+});
+
 test("no two symbols share a place, and the drawing is no line", () => {
   for (const [leaves, nodes] of [[1, 0], [4, 2], [32, 16], [100, 30]]) {
     const items = fabric(leaves, nodes);
