@@ -104,6 +104,44 @@ cdef int count_devices(const uint64_t[::1] mask) noexcept nogil:
     return total
 
 
+def device_lists(const uint64_t[:, ::1] rows):
+    """Ascending devices of each row, all of which hold as many devices as the first.
+
+    Returns
+    -------
+    ndarray of shape (m, k), int64
+
+    Raises
+    ------
+    ValueError
+        More than 16 words, or a row of another size.
+    """
+    cdef Py_ssize_t w = rows.shape[1], m = rows.shape[0], row, i, at
+    cdef Py_ssize_t k = count_devices(rows[0]) if m else 0
+    cdef uint64_t word
+    cdef bint alike = True
+    if w > MAX_WORDS:
+        raise ValueError("device_lists: at most 16 words expected")
+    result = np.empty((m, k), dtype=np.int64)
+    cdef int64_t[:, ::1] out = result
+    with nogil:
+        for row in range(m):
+            at = 0
+            for i in range(w):
+                word = rows[row, i]
+                while word:
+                    if at < k:
+                        out[row, at] = (i << 6) + ctz(word)
+                    at += 1
+                    word &= word - 1
+            if at != k:
+                alike = False
+                break
+    if not alike:
+        raise ValueError(f"device_lists: rows of {k} devices expected, row {row} has {at}")
+    return result
+
+
 def count(const uint64_t[::1] mask, int k):
     """Number of k-subsets; -1 when it is 2^62 or more (the face counts with Python's integers then)."""
     cdef uint64_t value = binomial(count_devices(mask), k)

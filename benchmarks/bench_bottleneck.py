@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from workbench.kernels.bottleneck import BottleneckSolver, indices_of, mask_of
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.policies.gpu.best_effort import MAX_DEVICES, best_effort_set
+from workbench.policies.gpu.best_effort import MAX_DEVICES, best_effort_sets
 from workbench.policies.gpu.link_scores import pair_scores
 
 # devices, devices per node, devices per rack, goal in us, queries
@@ -137,8 +137,8 @@ def baselines(weight: NDArray[np.float64], n: int) -> list[tuple[str, float]]:
         found.append((f"itertools, k={k}", best_of(lambda: by_itertools(weight, everything, k), 2)))
         found.append((f"numpy, k={k}", best_of(lambda: by_numpy(weight, everything, k), 2)))
     if n <= MAX_DEVICES:
-        points = pair_scores(BandwidthMatrix(weight))
-        found.append((f"best-effort, k={k}", best_of(lambda: best_effort_set(points, (1 << n) - 1, 0, k), 2)))
+        points, everyone = pair_scores(BandwidthMatrix(weight)), np.array([(1 << n) - 1])
+        found.append((f"best-effort, k={k}", best_of(lambda: best_effort_sets(points, everyone, 0, k), 2)))
     if n <= 384:
         found.append((f"networkx, k={k}", best_of(lambda: by_networkx(weight, everything, k), 2 if n < 100 else 1)))
     return found

@@ -7,6 +7,7 @@ issue D, 5 ms, is for the table of 8 GPUs; what a policy written in Python needs
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,8 @@ from workbench.formats.matrix import load_matrix
 from workbench.kernels.bottleneck import BottleneckSolver, indices_of
 from workbench.kernels.states import best_bottlenecks
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.policies import get_gpu_policy
+from workbench.policies.gpu.base import NodeGpus
 
 MATRIX = Path(__file__).parents[1] / "datasets" / "koordinator-matrices" / "matrix-a.txt"
 POLICIES = ("gpu-bottleneck", "gpu-lowest-index", "gpu-static-dgx", "gpu-best-effort", "gpu-mapa")
@@ -51,8 +54,22 @@ def rows() -> Iterator[dict[str, object]]:
         regret(matrix, [policy])  # imports and caches of the first call
         # A new matrix each time: a solver that is kept would hide its making.
         times = microseconds(lambda: regret(BandwidthMatrix(matrix.gb_s), [policy]), 100 if goal else 3)  # noqa: B023
-        note = f"{len(asked)} answers of the policy included" + (", from the kernel in bulk" if goal else ", in Python")
+        note = f"{len(asked)} answers of the policy included" + (", from the kernel in bulk" if goal else "")
         yield row(f"regret table: {policy}", "n=8", times, "none", None, goal, note)
+    yield from policy_rows()
+
+
+def policy_rows() -> Iterator[dict[str, object]]:
+    """Policies that weigh every set: one question about a whole machine, beside listing its sets by itertools."""
+    for n, k in ((8, 4), (16, 4), (16, 6)):
+        weights, _ = machine(n, 8, 16, noise=0.0)
+        gpus = NodeGpus((1 << n) - 1, BandwidthMatrix(weights))
+        listing = best_of(lambda: np.array(list(combinations(range(n), k))), 3)  # noqa: B023
+        for name in ("gpu-best-effort", "gpu-mapa"):
+            policy = get_gpu_policy(name)
+            policy.choose(gpus, (k,))
+            times = microseconds(lambda: policy.choose(gpus, (k,)), 15)  # noqa: B023
+            yield row(f"one answer: {name}", f"{k} of {n}", times, "itertools (lists the sets)", listing, None, "")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import workbench
 from tests.cli.conftest import Run
 from tests.machines import koordinator_matrix_a, koordinator_matrix_b
+from tests.reach import Reach, sources_of
+from workbench.kernels import subsets
+from workbench.policies.gpu import best_effort
 
 
 @pytest.fixture
@@ -196,3 +201,21 @@ def test_regret_of_a_size_that_the_machine_has_not_names_the_machine(run: Run, m
     assert result.err == (
         f"workbench: {matrices / 'a.csv'}: k does not fit the machine (found k={k}, expected 1 to 8 GPUs)\n"
     )
+
+
+def test_the_enumeration_of_subsets_serves_the_command(run: Run, matrices: Path, monkeypatch) -> None:
+    """By the names that the sources follow from `workbench gpus`, and by the calls of one run."""
+    reach = Reach(sources_of(Path(workbench.__file__).parents[1], "workbench"))
+    assert "workbench.kernels.subsets:enumerate_masks" in reach.reached(["workbench.cli.gpus:gpus"])
+
+    listed = []
+    enumerate_masks = subsets.kernel.enumerate_masks
+    spied = SimpleNamespace(**vars(subsets.kernel))
+    spied.enumerate_masks = lambda words, k, *window: listed.append(k) or enumerate_masks(words, k, *window)
+    monkeypatch.setattr(subsets, "kernel", spied)
+    # Positions are kept from one call to the next.
+    best_effort._first_positions.cache_clear()
+    for policy, want in (("gpu-best-effort", {4}), ("gpu-mapa", {5})):
+        listed.clear()
+        result = run("gpus", matrices / "a.csv", "--regret", "-k", 5, "--policies", policy, "-o", "json")
+        assert result.status == 0 and want <= set(listed)

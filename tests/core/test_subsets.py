@@ -33,6 +33,19 @@ def test_enumeration_equals_itertools(mask, k):
     assert subsets.count(mask, k) == len(want)
 
 
+@given(masks, st.integers(0, 10))
+def test_device_lists_name_the_devices_of_each_set(mask, k):
+    want = [reference.devices(chosen) for chosen in reference.subsets(mask, k)]
+    assert subsets.device_lists(subsets.enumerate_masks(mask, k)).tolist() == want
+
+
+@given(st.lists(masks), st.integers(1, 4))
+def test_masks_of_words_undoes_words_of_masks(given_masks, least):
+    rows = subsets.words_of_masks(given_masks, least)
+    assert rows.shape == (len(given_masks), max(least, -(-max(given_masks, default=0).bit_length() // 64)))
+    assert subsets.masks_of_words(rows) == given_masks
+
+
 @given(masks, st.integers(0, 9), st.data())
 def test_any_window_is_a_slice_of_the_whole(mask, k, data):
     want = reference.subsets(mask, k)

@@ -37,6 +37,20 @@ def test_a_row_is_as_wide_as_asked():
         subsets.enumerate_masks(1 << 64, 1, n_words=1)
 
 
+def test_device_lists_are_of_masks_of_one_size():
+    with pytest.raises(InputError, match="1 to 2 devices"):
+        subsets.device_lists(np.array([[3], [4]], np.uint64))
+    with pytest.raises(InputError, match="rows"):
+        subsets.device_lists(np.array([3], np.uint64))
+    for rows in ([[3], [4]], [[4], [3]]):
+        with pytest.raises(ValueError, match="row 1"):
+            kernel.device_lists(np.array(rows, np.uint64))
+    with pytest.raises(ValueError, match="16 words"):
+        kernel.device_lists(np.zeros((1, 17), np.uint64))
+    assert subsets.device_lists(np.zeros((0, 2), np.uint64)).shape == (0, 0)
+    assert subsets.device_lists(np.zeros((3, 2), np.uint64)).shape == (3, 0)
+
+
 def test_rank_of_a_stranger_is_refused():
     with pytest.raises(InputError, match=r"\[1\]"):
         subsets.rank(0b0111, [0b011, 0b1001])

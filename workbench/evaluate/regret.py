@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from workbench.errors import InputError, InternalError
 from workbench.evaluate.provenance import version
-from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.kernels.bottleneck import mask_of
 from workbench.kernels.states import MAX_TABLE_DEVICES, best_bottlenecks, bottlenecks
-from workbench.kernels.subsets import masks_of_words, words_of_mask
+from workbench.kernels.subsets import device_lists, words_of_masks
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.display import Displayed
 from workbench.model.value import Value
@@ -275,7 +275,7 @@ def regret(
     if not asked:
         raise InputError("no policy given", source="policies", expected="names of GPU policies")
     weights = bandwidth.pair_weights_gb_s(symmetric)
-    words = np.array([words_of_mask(mask, (n + 63) // 64) for mask in masks])
+    words = words_of_masks(masks, (n + 63) // 64)
     optimum = _optimum(bandwidth, symmetric, masks, words, wanted)
     rows = []
     for done, policy in enumerate(asked):
@@ -325,7 +325,8 @@ def _optimum(
         table = best_bottlenecks(weights)
         return np.ascontiguousarray(table[words[:, 0].astype(np.intp)][:, list(sizes)])
     choose = bandwidth.solver(symmetric).choose
-    best = np.array([[words_of_mask(choose(mask, k), words.shape[1]) for k in sizes] for mask in masks])
+    best = words_of_masks([choose(mask, k) for mask in masks for k in sizes], words.shape[1])
+    best = best.reshape(len(masks), len(sizes), words.shape[1])
     return _values(weights, best, words, sizes, refused=False)
 
 
@@ -354,7 +355,7 @@ def _ask(
             gpus = NodeGpus(masks[i], bandwidth)
             answer = policy.choose(gpus, (k,)) if policy.fits(gpus, (k,)) else None
             if answer is not None:
-                chosen[i, s] = words_of_mask(answer[0], words.shape[1])
+                chosen[i, s] = words_of_masks(answer, words.shape[1])[0]
             questions.append((gpus, (k,), 1))
     count = np.bitwise_count(chosen).sum(axis=2)
     if (chosen & ~words[:, None, :]).any() or ((count != 0) & (count != np.array(sizes))).any():
@@ -375,4 +376,4 @@ def _values(weights: Floats, chosen: Words, words: Words, sizes: tuple[int, ...]
 
 
 def _gpus(words: Words) -> tuple[int, ...]:
-    return indices_of(masks_of_words(words.reshape(1, -1))[0])
+    return tuple(device_lists(words.reshape(1, -1))[0].tolist())

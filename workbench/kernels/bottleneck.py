@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from workbench._core import bottleneck as kernel
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.checks import as_array, check_number
+from workbench.kernels.subsets import masks_of_words
 
 __all__ = [
     "MAX_DEVICES",
@@ -285,7 +286,7 @@ class BottleneckSolver:
             mask=_mask_of_words(words),
             bottleneck_gb_s=bottleneck,
             pair=None if i < 0 else (i, j),
-            ties=tuple(_mask_of_words(row) for row in ties),
+            ties=tuple(masks_of_words(ties)),
             optimal_sets=count,
             optimal_sets_complete=complete,
             upper_bound_gb_s=upper,

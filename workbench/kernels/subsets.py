@@ -16,11 +16,13 @@ __all__ = [
     "DEFAULT_LIMIT",
     "MAX_DEVICES",
     "count",
+    "device_lists",
     "enumerate_masks",
     "masks_of_words",
     "rank",
     "unrank",
     "words_of_mask",
+    "words_of_masks",
 ]
 
 MAX_DEVICES = 1024
@@ -56,10 +58,46 @@ def words_of_mask(mask: int, n_words: int | None = None) -> NDArray[np.uint64]:
     return np.frombuffer(mask.to_bytes(8 * length, "little"), dtype="<u8").astype(np.uint64)
 
 
+def words_of_masks(masks: Sequence[int], least: int = 1) -> NDArray[np.uint64]:
+    """Masks as rows of little-endian uint64 words, as wide as the widest mask needs and at least `least` words."""
+    width = max(least, (max(masks, default=0).bit_length() + 63) // 64)
+    if width == 1:
+        return np.array(masks, dtype=np.uint64).reshape(len(masks), 1)
+    packed = b"".join(mask.to_bytes(8 * width, "little") for mask in masks)
+    return np.frombuffer(packed, dtype="<u8").reshape(len(masks), width).astype(np.uint64)
+
+
 def masks_of_words(rows: NDArray[np.uint64]) -> list[int]:
     """Rows of words, shape (m, words), as Python ints."""
     words: NDArray[np.uint64] = as_array("rows", rows, np.uint64, 2)
+    if words.shape[1] == 1:
+        single: list[int] = words[:, 0].tolist()
+        return single
     return [int.from_bytes(row.astype("<u8").tobytes(), "little") for row in words]
+
+
+def device_lists(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Ascending device numbers of masks that hold equally many devices.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (m, words), uint64
+        Masks, as `enumerate_masks` returns them.
+
+    Returns
+    -------
+    ndarray of shape (m, k), int64
+
+    Raises
+    ------
+    InputError
+        Masks that hold different numbers of devices.
+    """
+    words: NDArray[np.uint64] = as_array("rows", rows, np.uint64, 2)
+    sizes = np.bitwise_count(words).sum(axis=1)
+    if len(sizes) and sizes.min() != sizes.max():
+        raise InputError("masks of different sizes", source="rows", got=f"{sizes.min()} to {sizes.max()} devices")
+    return kernel.device_lists(words)
 
 
 def count(mask: int, k: int) -> int:
@@ -133,8 +171,7 @@ def rank(mask: int, subsets: Sequence[int] | NDArray[np.uint64]) -> NDArray[np.i
         stranger = int(np.argmax(strangers)) if strangers.any() else None
     else:
         stranger = next((i for i, subset in enumerate(subsets) if subset < 0 or subset & ~mask), None)
-        packed = b"" if stranger is not None else b"".join(s.to_bytes(8 * len(words), "little") for s in subsets)
-        rows = np.frombuffer(packed, dtype="<u8").astype(np.uint64).reshape(-1, len(words))
+        rows = words_of_masks(() if stranger is not None else subsets, len(words))
     if stranger is not None:
         raise InputError("not a subset of the mask", source="subsets", where=f"[{stranger}]")
     ranks = kernel.rank(words, rows)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.kernels.subsets import device_lists, words_of_masks
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.display import Displayed
 from workbench.model.links import suspicious_links
@@ -133,7 +134,7 @@ def best_gpus(
         gpus=indices_of(found.mask),
         bottleneck_gb_s=found.bottleneck_gb_s,
         objective=objective,
-        ties=tuple(indices_of(tie) for tie in found.ties),
+        ties=tuple(map(tuple, device_lists(words_of_masks(found.ties)).tolist())),
         optimal_sets=found.optimal_sets,
         optimal_sets_complete=found.optimal_sets_complete,
         upper_bound_gb_s=found.upper_bound_gb_s,

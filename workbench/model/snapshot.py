@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError, UnknownNameError
 from workbench.kernels.node_states import NodeStates
+from workbench.kernels.subsets import words_of_masks as gpu_words
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
@@ -97,15 +98,6 @@ class RunningPod:
     ending: bool = False
     job_class: str = ""
     group_phase: str = ""
-
-
-def gpu_words(masks: Sequence[int], least: int = 1) -> Words:
-    """GPU masks as rows of little-endian 64-bit words, as wide as the widest needs (at least `least` words)."""
-    width = max(least, (max(masks, default=0).bit_length() + 63) // 64)
-    if width == 1:
-        return np.array(masks, dtype=np.uint64).reshape(len(masks), 1)
-    raw = b"".join(m.to_bytes(8 * width, "little") for m in masks)
-    return np.frombuffer(raw, dtype="<u8").reshape(len(masks), width).astype(np.uint64)
 
 
 def gpu_counts(words: Words) -> Longs:

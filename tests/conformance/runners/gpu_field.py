@@ -14,7 +14,7 @@ from tests.conformance.registry import Runners
 from workbench.kernels.bottleneck import indices_of, mask_of
 from workbench.kernels.subsets import enumerate_masks, masks_of_words
 from workbench.policies.gpu.ascend910 import RING_ORDER, node_priority, valid_size
-from workbench.policies.gpu.best_effort import best_effort_set, first_sets
+from workbench.policies.gpu.best_effort import best_effort_sets, first_sets
 from workbench.policies.gpu.link_scores import link_score
 from workbench.policies.gpu.simple import simple_set
 from workbench.policies.gpu.static_dgx import static_set
@@ -50,7 +50,7 @@ def scores(topology: str) -> Any:
 
 def answer(policy: str, topology: str, available: int, required: int, size: int) -> int:
     if policy == "best-effort":
-        return best_effort_set(scores(topology), available, required, size)
+        return int(best_effort_sets(scores(topology), np.array([available]), required, size)[0])
     if policy == "simple":
         return simple_set(available, required, size)
     return static_set(policy.removeprefix("static-"), available, required, size)
@@ -96,7 +96,8 @@ def enumerate_partitions(given: dict[str, Any], want: list[list[list[Any]]]) -> 
 def splits(devices: int, size: int) -> list[list[int]]:
     if not devices:
         return [[]]
-    return [[first, *rest] for first in first_sets(devices, size) for rest in splits(devices & ~first, size)]
+    (firsts,) = first_sets(np.array([devices]), size).tolist()
+    return [[first, *rest] for first in firsts for rest in splits(devices & ~first, size)]
 
 
 def _padded(split: Sequence[int], size: int, pad: str) -> list[list[str]]:

@@ -11,7 +11,7 @@ from workbench.kernels.bottleneck import indices_of, mask_of
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.policies import get_gpu_policy
 from workbench.policies.gpu.base import NodeGpus
-from workbench.policies.gpu.best_effort import best_effort_set, first_sets
+from workbench.policies.gpu.best_effort import best_effort_sets, first_sets
 from workbench.topology.machines import dgx1_v100
 
 
@@ -31,8 +31,25 @@ def machines(draw):
 @given(machines())
 def test_the_answer_is_that_of_the_walk_through_all_splits(machine):
     scores, available, required, size = machine
-    got = best_effort_set(scores, mask_of(available), mask_of(required), size)
+    (got,) = best_effort_sets(scores, np.array([mask_of(available)]), mask_of(required), size).tolist()
     assert indices_of(got) == best_effort(scores, available, required, size)
+
+
+@given(machines())
+def test_every_state_asked_about_at_once_is_answered_as_if_asked_alone(machine):
+    scores, _, required, size = machine
+    states = np.arange(1 << len(scores))
+    together = best_effort_sets(scores, states, mask_of(required), size).tolist()
+    alone = [best_effort_sets(scores, states[i : i + 1], mask_of(required), size)[0] for i in range(len(states))]
+    assert together == alone
+
+
+def test_nodes_with_one_pod_each_are_answered_together_as_one_by_one():
+    policy, matrix = get_gpu_policy("gpu-best-effort"), dgx1_v100()
+    asked = [(free, k) for free in range(1, 256, 3) for k in range(1, free.bit_count() + 1)]
+    free, k = np.array([f for f, _ in asked], np.uint64), np.array([k for _, k in asked], np.int32)
+    one_by_one = [policy.choose(NodeGpus(f, matrix), (count,))[0] for f, count in asked]
+    assert policy.choose_singles(matrix, free, k).tolist() == one_by_one
 
 
 @pytest.mark.parametrize(
@@ -45,23 +62,16 @@ def test_the_answer_is_that_of_the_walk_through_all_splits(machine):
     ],
 )
 def test_refused(available, required, size):
-    assert best_effort_set(np.ones((4, 4), dtype=np.int64), available, required, size) == 0
+    assert best_effort_sets(np.ones((4, 4), dtype=np.int64), np.array([available]), required, size).tolist() == [0]
 
 
 def test_splits_of_five_by_three_have_one_incomplete_set():
     # 0 is in the full set (six ways) or in the smaller one (four ways); lexicographic, padding last.
-    assert [indices_of(mask) for mask in first_sets(0b11111, 3)] == [
-        (0, 1, 2),
-        (0, 1, 3),
-        (0, 1, 4),
-        (0, 1),
-        (0, 2, 3),
-        (0, 2, 4),
-        (0, 2),
-        (0, 3, 4),
-        (0, 3),
-        (0, 4),
-    ]
+    positions = [(0, 1, 2), (0, 1, 3), (0, 1, 4), (0, 1), (0, 2, 3), (0, 2, 4), (0, 2), (0, 3, 4), (0, 3), (0, 4)]
+    lowest, scattered = first_sets(np.array([0b11111, 0b1101011]), 3).tolist()
+    assert [indices_of(mask) for mask in lowest] == positions
+    devices = (0, 1, 3, 5, 6)
+    assert [indices_of(mask) for mask in scattered] == [tuple(devices[i] for i in chosen) for chosen in positions]
 
 
 def test_it_keeps_the_halves_of_a_cube_mesh_whole():

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.kernels.subsets import device_lists, enumerate_masks, rank
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.policies.gpu.base import NodeGpus, lowest_indices
-from workbench.policies.gpu.link_scores import pair_scores
+from workbench.policies.gpu.link_scores import LastPairScores
 from workbench.policies.gpu.per_pod import PerPodGpuPolicy
 from workbench.policies.parameters import NoParameters
 
-__all__ = ["MAX_DEVICES", "GpuBestEffort", "best_effort_set", "first_sets"]
+__all__ = ["MAX_DEVICES", "GpuBestEffort", "best_effort_sets", "first_sets"]
+
+Masks = npt.NDArray[np.int64]
+
+#: Less than the points of any split, and left negative by adding points to it.
+_NO_SPLIT = -(1 << 40)
 
 #: Above, upstream's enumeration of all splits does not end within the life of a pod (22 million splits at 16).
 MAX_DEVICES = 16
@@ -31,13 +35,13 @@ class GpuBestEffort(PerPodGpuPolicy):
 
     Notes
     -----
-    Source: NVIDIA go-gpuallocator, besteffort_policy.go. See `best_effort_set` for what is not ported.
+    Source: NVIDIA go-gpuallocator, besteffort_policy.go. See `best_effort_sets` for what is not ported.
     """
 
     name = "gpu-best-effort"
 
     def __init__(self, _: NoParameters) -> None:
-        self._scored: tuple[BandwidthMatrix, npt.NDArray[np.int64]] | None = None
+        self._scores = LastPairScores()
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -46,15 +50,18 @@ class GpuBestEffort(PerPodGpuPolicy):
     def choose_one(self, gpus: NodeGpus, count: int) -> int:
         if gpus.matrix is None or len(gpus.matrix) > MAX_DEVICES:
             return lowest_indices(gpus.free, count)
-        return best_effort_set(self._scores(gpus.matrix), gpus.free, 0, count)
+        return int(best_effort_sets(self._scores(gpus.matrix), np.array([gpus.free]), 0, count)[0])
 
-    def _scores(self, matrix: BandwidthMatrix) -> npt.NDArray[np.int64]:
-        """Of the matrix that was asked about last they are known: they cost far more than the choice itself."""
-        scored = self._scored
-        # By identity: equal matrices may have other link types.
-        if scored is None or scored[0] is not matrix:
-            self._scored = scored = matrix, pair_scores(matrix)
-        return scored[1]
+    def choose_singles(
+        self, matrix: BandwidthMatrix, free: npt.NDArray[np.uint64], n_gpus: npt.NDArray[np.int32]
+    ) -> npt.NDArray[np.uint64] | None:
+        if len(matrix) > MAX_DEVICES:
+            return None
+        chosen = np.zeros_like(free)
+        for size in np.unique(n_gpus):
+            here = n_gpus == size
+            chosen[here] = best_effort_sets(self._scores(matrix), free[here].astype(np.int64), 0, int(size))
+        return chosen
 
     def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[str]:
         blind = sum(nodes for gpus, _, nodes in questions if gpus.matrix is None)
@@ -68,20 +75,22 @@ class GpuBestEffort(PerPodGpuPolicy):
         return found
 
 
-def best_effort_set(scores: npt.NDArray[np.int64], available: int, required: int, size: int) -> int:
-    """One answer of the best-effort policy.
+def best_effort_sets(scores: npt.NDArray[np.int64], available: Masks, required: int, size: int) -> Masks:
+    """Answers of the best-effort policy in many states of one machine.
 
     Parameters
     ----------
     scores : ndarray of shape (n, n), int64
         Points for the links of each pair, the same both ways; n <= 16.
-    available, required : int
-        Masks of the GPUs that are free, and of those that must be in the set.
+    available : ndarray of shape (m,), int64
+        Masks of the GPUs that are free.
+    required : int
+        Mask of the GPUs that must be in the set.
     size : int
 
     Returns
     -------
-    int
+    ndarray of shape (m,), int64
         Mask of the set; 0: refused (size below 1 or above what is free, more GPUs required than asked for, one of
         them not free).
 
@@ -95,52 +104,105 @@ def best_effort_set(scores: npt.NDArray[np.int64], available: int, required: int
     Not ported: with seven or more sets upstream overwrites the split that it stored; and it may answer with the
     incomplete set when that has the most points.
     """
-    if size < 1 or size > available.bit_count() or required & ~available or required.bit_count() > size:
-        return 0
+    answers = np.zeros(len(available), dtype=np.int64)
+    if size < 1 or required.bit_count() > size:
+        return answers
+    served = (np.bitwise_count(available) >= size) & (required & ~available == 0)
+    asked = available[served]
     if size == 1:
-        return required or available & -available
+        answers[served] = required or asked & -asked
+        return answers
     points = _set_scores(np.ascontiguousarray(scores, dtype=np.int64).tobytes(), len(scores))
-    best: dict[int, tuple[int, int]] = {0: (0, 0)}
-
-    def solve(rest: int) -> int:
-        """Most points of a split of `rest`; the first set of the first such split is remembered."""
-        if rest not in best:
-            most, first = -1, 0
-            for chosen in first_sets(rest, size):
-                inside = chosen & required
-                if inside and (inside != required or chosen.bit_count() < size):
-                    continue
-                below = solve(rest & ~chosen)
-                if below >= 0 and int(points[chosen]) + below > most:
-                    most, first = int(points[chosen]) + below, chosen
-            best[rest] = (most, first)
-        return best[rest][0]
-
-    solve(available)
-    split, rest = [], available
-    while rest:
-        split.append(best[rest][1])
-        rest &= ~split[-1]
-    full = [chosen for chosen in split if chosen.bit_count() == size and not required & ~chosen]
-    return max(full, key=lambda chosen: int(points[chosen]))
+    first = _first_of_best_split(points, asked, required, size)
+    chosen, most, rest = np.zeros_like(asked), np.full_like(asked, -1), asked
+    while rest.any():
+        part = first[rest]
+        better = (np.bitwise_count(part) == size) & (required & ~part == 0) & (points[part] > most)
+        chosen, most, rest = np.where(better, part, chosen), np.where(better, points[part], most), rest & ~part
+    answers[served] = chosen
+    return answers
 
 
-@lru_cache(maxsize=1 << 12)
-def first_sets(devices: int, size: int) -> tuple[int, ...]:
+def _first_of_best_split(points: npt.NDArray[np.int64], asked: Masks, required: int, size: int) -> Masks:
+    """The first set of the best split of each mask, by mask; known of `asked` and of what their splits leave."""
+    most = np.full(len(points), _NO_SPLIT)
+    most[0] = 0
+    first = np.zeros(len(points), dtype=np.int64)
+    for remainders, sets in reversed(_remainders(asked, size, len(points))):
+        totals = points[sets] + most[remainders[:, None] & ~sets]
+        if required:
+            inside = sets & required
+            totals[(inside != 0) & ((inside != required) | (np.bitwise_count(sets) < size))] = _NO_SPLIT
+        # argmax takes the first of equal ones, as upstream keeps the first of equal splits.
+        best = totals.argmax(axis=1)
+        row = np.arange(len(best))
+        first[remainders], most[remainders] = sets[row, best], totals[row, best]
+    return first
+
+
+def _remainders(asked: Masks, size: int, n_masks: int) -> list[tuple[Masks, Masks]]:
+    """What splits can leave of the masks asked about, (m,), and the first sets of each, (m, s), most GPUs first.
+
+    Remainders with equally many GPUs stand together, so that numpy looks at all of them at once.
+    """
+    reached: dict[int, npt.NDArray[np.bool_]] = {}
+
+    def reach(count: int, masks: Masks) -> None:
+        if count not in reached:
+            reached[count] = np.zeros(n_masks, dtype=np.bool_)
+        reached[count][masks] = True
+
+    counts = np.bitwise_count(asked)
+    for count in set(counts.tolist()):
+        reach(count, asked[counts == count])
+    found = []
+    while reached:
+        count = max(reached)
+        remainders = np.flatnonzero(reached.pop(count))
+        sets = first_sets(remainders, size)
+        found.append((remainders, sets))
+        sizes = np.bitwise_count(sets[0])
+        for taken in {min(size, count), size - -count % size} - {count}:
+            reach(count - taken, remainders[:, None] & ~sets[:, sizes == taken])
+    return found
+
+
+def first_sets(remainders: Masks, size: int) -> Masks:
     """Every set that can come first when devices are split into sets of `size`, in upstream's order.
 
     The first set holds the lowest device. Where the number of devices is no multiple of `size`, upstream pads it, and
     one set takes all the padding: then a set that is so much smaller is possible too. Order: lexicographic by position,
     padding behind every device.
+
+    Parameters
+    ----------
+    remainders : ndarray of shape (m,), int64
+        Masks of the devices to split, each of as many devices, at least one.
+    size : int
+
+    Returns
+    -------
+    ndarray of shape (m, s), int64
+        Masks.
     """
-    lowest, *rest = indices_of(devices)
-    padding = -devices.bit_count() % size
-    beyond = devices.bit_length()
-    found = list(combinations(rest, size - 1))
+    devices = device_lists(remainders.astype(np.uint64)[:, None])
+    return (1 << devices) @ _first_positions(devices.shape[1], size)
+
+
+@lru_cache(maxsize=1 << 8)
+def _first_positions(count: int, size: int) -> Masks:
+    """`first_sets` of the devices 0 to count - 1, as 0 and 1 of shape (count, s)."""
+    behind = (1 << count) - 2
+    padding = -count % size
+    sets = enumerate_masks(behind, size - 1, n_words=1)
     if padding:
-        found += [chosen + (beyond,) * padding for chosen in combinations(rest, size - 1 - padding)]
-        found.sort()
-    return tuple(mask_of((lowest, *(i for i in chosen if i < beyond))) for chosen in found)
+        # Devices beyond the last one stand for the padding: a set has all of them or none.
+        pads = ((1 << padding) - 1) << count
+        short = enumerate_masks(behind, size - 1 - padding, n_words=1) | np.uint64(pads)
+        sets = np.concatenate([sets, short])
+        sets = sets[np.argsort(rank(behind | pads, sets))]
+    positions = np.arange(count, dtype=np.uint64)
+    return ((sets.T | np.uint64(1)) >> positions[:, None] & np.uint64(1)).astype(np.int64)
 
 
 @lru_cache(maxsize=8)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from workbench.model.bandwidth import BandwidthMatrix
 
-__all__ = ["NVLINK_SCORE", "PCIE_SCORES", "link_score", "pair_scores"]
+__all__ = ["NVLINK_SCORE", "PCIE_SCORES", "LastPairScores", "link_score", "pair_scores"]
 
 #: Points for the nearest thing on the way that two GPUs share, by the names of `nvidia-smi topo -m`.
 PCIE_SCORES = {"SYS": 10, "NODE": 20, "PHB": 30, "PXB": 40, "PIX": 50, "PSB": 60}
@@ -64,6 +64,19 @@ def pair_scores(matrix: BandwidthMatrix) -> npt.NDArray[np.int64]:
         np.fill_diagonal(scores, 0)
         scores = np.maximum(scores, scores.T)
     return scores if scores.any() else _guessed(matrix)
+
+
+class LastPairScores:
+    """`pair_scores`, remembered for the matrix that was asked about last: reading them costs more than many choices."""
+
+    def __init__(self) -> None:
+        self._last: tuple[BandwidthMatrix, npt.NDArray[np.int64]] | None = None
+
+    def __call__(self, matrix: BandwidthMatrix) -> npt.NDArray[np.int64]:
+        # By identity: equal matrices may have other link types.
+        if self._last is None or self._last[0] is not matrix:
+            self._last = matrix, pair_scores(matrix)
+        return self._last[1]
 
 
 def _guessed(matrix: BandwidthMatrix) -> npt.NDArray[np.int64]:

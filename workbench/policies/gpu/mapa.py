@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.bottleneck import indices_of, mask_of
+from workbench.kernels.subsets import DEFAULT_LIMIT, device_lists, enumerate_masks
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.policies.gpu.base import NodeGpus, lowest_indices
-from workbench.policies.gpu.link_scores import NVLINK_SCORE, pair_scores
+from workbench.policies.gpu.link_scores import NVLINK_SCORE, LastPairScores
 from workbench.policies.gpu.per_pod import PerPodGpuPolicy
 from workbench.policies.parameters import parameter
 
@@ -60,6 +61,7 @@ class GpuMapa(PerPodGpuPolicy):
 
     def __init__(self, parameters: MapaParameters) -> None:
         self._parameters = parameters
+        self._scores = LastPairScores()
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -69,12 +71,11 @@ class GpuMapa(PerPodGpuPolicy):
         if gpus.matrix is None or _n_rings(gpus.free.bit_count(), count) > _MOST_RINGS:
             return lowest_indices(gpus.free, count)
         free = np.array(indices_of(gpus.free), dtype=np.intp)
-        sets = free[np.array(list(combinations(range(len(free)), count)), dtype=np.intp)]
-        nvlinks = np.minimum(pair_scores(gpus.matrix) // NVLINK_SCORE, 2)
+        sets = _sets(gpus.free, count)
+        nvlinks = np.minimum(self._scores(gpus.matrix) // NVLINK_SCORE, 2)
         edges = _edges(count, self._parameters.pattern) if count > 1 else None
         if edges is not None and self._parameters.bandwidth_sensitive:
-            kind = [_along(sets, edges, nvlinks == links) for links in (2, 1, 0)]
-            best = int(np.argmax(predicted_bandwidth_gb_s(*kind).max(axis=1)))
+            best = int(np.argmax(_predicted_of_orders(sets, edges, nvlinks).max(axis=1)))
         else:
             best = self._preserving(gpus.matrix, nvlinks, free, sets, edges)
         return mask_of(sets[best].tolist())
@@ -140,9 +141,28 @@ def _n_rings(n_free: int, count: int) -> int:
     return comb(n_free, count) * (factorial(count - 1) // 2 if count > 2 else 1)
 
 
-def _along(sets: Ints, edges: Ints, values: npt.NDArray[Any]) -> Floats:
-    """Sum of a value over the edges of each set (s) in each order (r), float64 (s, r)."""
-    total: Floats = np.zeros((len(sets), len(edges)))
+def _sets(free: int, count: int) -> Ints:
+    """GPUs of every set of `count` free GPUs, intp (sets, count), lexicographic; in as many calls as its limit asks."""
+    starts = range(0, comb(free.bit_count(), count), DEFAULT_LIMIT)
+    return np.concatenate([device_lists(enumerate_masks(free, count, start=start)) for start in starts])
+
+
+def _predicted_of_orders(sets: Ints, edges: Ints, nvlinks: npt.NDArray[np.int64]) -> Floats:
+    """`predicted_bandwidth_gb_s` of each set (s) in each order (r), float64 (s, r); `nvlinks` of each pair are 0 to 2.
+
+    The model knows nothing but the counts, and few different counts occur: it is asked once for each.
+    """
+    n_edges = edges.shape[1]
+    double, single = np.indices((n_edges + 1, n_edges + 1))
+    table = predicted_bandwidth_gb_s(double, single, np.maximum(n_edges - double - single, 0)).ravel()
+    # A double NVLink counts n_edges + 1, so that one sum tells both counts.
+    found: Floats = table[_along(sets, edges, np.array([0, 1, n_edges + 1])[nvlinks])]
+    return found
+
+
+def _along(sets: Ints, edges: Ints, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Sum of a value over the edges of each set (s) in each order (r), in the values' dtype (s, r)."""
+    total = np.zeros((len(sets), len(edges)), dtype=values.dtype)
     for edge in range(edges.shape[1]):
         total += values[sets[:, edges[:, edge, 0]], sets[:, edges[:, edge, 1]]]
     return total

@@ -1,0 +1,199 @@
+"""Which definitions of the package a user can reach, read from the sources by `ast`.
+
+A definition is a function, a class or a variable at the top of a module, named ``module:name``. Those that a user
+calls are the roots; a definition reaches every definition its text names. A class is one definition: which of its
+methods are called is not looked at.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+from tests.architecture import module_of
+
+__all__ = ["Reach", "names_imported", "sources_of"]
+
+#: Statements that run when a module is imported, as one definition.
+BODY = "<body>"
+
+
+def sources_of(root: Path, package: str) -> dict[str, str]:
+    """Source of every module below ``root / package``, by dotted name; a package stands as ``package.__init__``."""
+    found = {}
+    for path in sorted((root / package).rglob("*.py")):
+        name = module_of(path, root)
+        if not name.startswith("workbench._core"):
+            found[f"{name}.__init__" if path.name == "__init__.py" else name] = path.read_text("utf-8")
+    return found
+
+
+def names_imported(source: str, module: str = "") -> Iterator[tuple[str, int]]:
+    """What a file imports from the package, as ``module:name`` with its line; ``module:`` for a whole module."""
+    for node in ast.walk(ast.parse(source)):
+        for _, target in _imported(node, module):
+            yield target, node.lineno  # type: ignore[attr-defined]
+
+
+def _imported(node: ast.AST, module: str) -> Iterator[tuple[str, str]]:
+    """(name that an import statement binds, what it stands for), of the package's own modules."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            if alias.name.split(".")[0] == "workbench":
+                yield (alias.asname, f"{alias.name}:") if alias.asname else ("workbench", "workbench:")
+    elif isinstance(node, ast.ImportFrom):
+        base = node.module or ""
+        if node.level:
+            package = module.split(".")[: -node.level]
+            base = ".".join([*package, base] if base else package)
+        if base.split(".")[0] == "workbench":
+            for alias in node.names:
+                yield alias.asname or alias.name, f"{base}:{alias.name}"
+
+
+class Reach:
+    """The definitions of a package and what each one names.
+
+    Parameters
+    ----------
+    sources : mapping of str to str
+        As `sources_of` returns them.
+    """
+
+    def __init__(self, sources: dict[str, str]) -> None:
+        self._sources = sources
+        self._targets: dict[str, set[str]] = {}
+        self.definitions: set[str] = set()
+        for name, source in sources.items():
+            self._read(name.removesuffix(".__init__"), name, ast.parse(source))
+
+    def _read(self, module: str, path: str, tree: ast.Module) -> None:
+        bound: dict[str, str] = {}
+        body: list[ast.stmt] = []
+        own: dict[str, list[ast.AST]] = {}
+        registered: set[str] = set()
+        for node in _flat(tree.body):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                bound.update(_imported(node, path))
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                own.setdefault(node.name, []).append(node)
+                if node.decorator_list:
+                    registered.add(node.name)
+            elif isinstance(node, ast.Assign | ast.AnnAssign) and all(map(_is_plain, _targets(node))):
+                for target in _targets(node):
+                    for name in ast.walk(target):
+                        if isinstance(name, ast.Name):
+                            own.setdefault(name.id, []).append(node)
+            else:
+                body.append(node)
+        for name, target in bound.items():
+            self._targets[f"{module}:{name}"] = {target, f"{module}:{BODY}"}
+        for name in own:
+            bound[name] = f"{module}:{name}"
+        self.definitions |= {bound[name] for name in own}
+        for name, nodes in own.items():
+            self._targets[f"{module}:{name}"] = {f"{module}:{BODY}"}.union(
+                *(_named(node, bound, path) for node in nodes)
+            )
+        run = set().union(*(_named(node, bound, path) for node in body))
+        for name in registered:
+            # A decorator of ours may enter what it decorates in a table.
+            for node in own[name]:
+                for decorator in getattr(node, "decorator_list", ()):
+                    if any(not target.endswith(":") for target in _named(decorator, bound, path)):
+                        run.add(f"{module}:{name}")
+        eager = {target for name, target in bound.items() if name not in own}
+        # Importing a module runs the modules that it imports, and the package that holds it.
+        run |= {f"{target.partition(':')[0]}:{BODY}" for target in eager}
+        parent = module.rpartition(".")[0]
+        self._targets[f"{module}:{BODY}"] = run | ({f"{parent}:{BODY}"} if parent else set())
+
+    def reached(self, roots: Iterable[str]) -> set[str]:
+        """Every definition that the roots reach, the roots included; ``module:`` is everything in a module."""
+        left, seen = list(roots), set[str]()
+        while left:
+            key = self._resolved(left.pop())
+            if key in seen:
+                continue
+            seen.add(key)
+            module, _, name = key.partition(":")
+            left += [each for each in self._targets if each.startswith(f"{module}:")] if not name else ()
+            left += self._targets.get(key, ())
+        return seen
+
+    def _resolved(self, key: str) -> str:
+        """``package:module`` is a whole module."""
+        module, _, name = key.partition(":")
+        whole = f"{module}.{name}" if name else module
+        return f"{whole}:" if name and (whole in self._sources or f"{whole}.__init__" in self._sources) else key
+
+    def everything_in(self, module: str) -> set[str]:
+        """The definitions of a module, or of a package and all below it."""
+        return {key for key in self.definitions if key.startswith((f"{module}:", f"{module}."))}
+
+
+def _flat(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements of a module, those under ``if TYPE_CHECKING`` and ``try`` among them."""
+    for node in statements:
+        if isinstance(node, ast.If):
+            yield from _flat([*node.body, *node.orelse])
+        elif isinstance(node, ast.Try):
+            yield from _flat([*node.body, *node.orelse, *node.finalbody, *(s for h in node.handlers for s in h.body)])
+        else:
+            yield node
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
+
+
+def _is_plain(target: ast.expr) -> bool:
+    return isinstance(target, ast.Name) or (isinstance(target, ast.Tuple) and all(map(_is_plain, target.elts)))
+
+
+def _named(node: ast.AST, bound: dict[str, str], path: str) -> set[str]:
+    """What a definition names: its own imports, names of its module, attributes of modules."""
+    local = dict(bound)
+    for each in ast.walk(node):
+        if isinstance(each, ast.Import | ast.ImportFrom):
+            local.update(_imported(each, path))
+    found = set()
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name) and each.id in local and not local[each.id].endswith(":"):
+            found.add(local[each.id])
+        elif isinstance(each, ast.Attribute):
+            dotted = _dotted(each)
+            if dotted and dotted[0] in local:
+                found.add(_attribute(local[dotted[0]], dotted[1:]))
+        elif isinstance(each, ast.Constant) and isinstance(each.value, str) and each.value in bound:
+            found.add(bound[each.value])  # a quoted annotation
+    return found
+
+
+def _dotted(node: ast.expr) -> list[str]:
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else []
+
+
+@cache
+def _is_module(name: str) -> bool:
+    folder = Path(__file__).resolve().parents[1].joinpath(*name.split("."))
+    return folder.is_dir() or folder.with_suffix(".py").is_file()
+
+
+def _attribute(start: str, attributes: list[str]) -> str:
+    """What ``module.attribute.attribute`` names: the first attribute that is no module."""
+    module, _, name = start.partition(":")
+    if name and not _is_module(f"{module}.{name}"):
+        return start
+    module = f"{module}.{name}" if name else module
+    for attribute in attributes:
+        if not _is_module(f"{module}.{attribute}"):
+            return f"{module}:{attribute}"
+        module = f"{module}.{attribute}"
+    return f"{module}:"
