@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from functools import cache
 from pathlib import Path
 
+import workbench
 from tests.architecture import module_of
 
-__all__ = ["Reach", "names_imported", "sources_of"]
+__all__ = ["Reach", "modules_imported", "names_imported", "sources_of", "user_roots"]
 
 #: Statements that run when a module is imported, as one definition.
 BODY = "<body>"
@@ -30,11 +30,30 @@ def sources_of(root: Path, package: str) -> dict[str, str]:
     return found
 
 
+def user_roots() -> list[str]:
+    """What users name: the notebook's surface, the command line, and the registry with its policies."""
+    surface = [f"{home}:{name}" for name, home in workbench._HOME.items()]
+    return ["workbench:", "workbench.__main__:", "workbench.policies.registry:", *surface]
+
+
 def names_imported(source: str, module: str = "") -> Iterator[tuple[str, int]]:
     """What a file imports from the package, as ``module:name`` with its line; ``module:`` for a whole module."""
     for node in ast.walk(ast.parse(source)):
         for _, target in _imported(node, module):
             yield target, node.lineno  # type: ignore[attr-defined]
+
+
+def modules_imported(source: str, package: str, root: Path) -> list[Path]:
+    """Files of the modules of another package below `root` that a file imports absolutely."""
+    names = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    inside = [root.joinpath(*name.split(".")) for name in names if name.split(".")[0] == package]
+    files = [path for each in inside for path in (each.with_suffix(".py"), each / "__init__.py")]
+    return [path for path in files if path.is_file()]
 
 
 def _imported(node: ast.AST, module: str) -> Iterator[tuple[str, str]]:
@@ -65,6 +84,7 @@ class Reach:
     def __init__(self, sources: dict[str, str]) -> None:
         self._sources = sources
         self._targets: dict[str, set[str]] = {}
+        self._handed_on: dict[str, str] = {}
         self.definitions: set[str] = set()
         for name, source in sources.items():
             self._read(name.removesuffix(".__init__"), name, ast.parse(source))
@@ -90,25 +110,57 @@ class Reach:
                 body.append(node)
         for name, target in bound.items():
             self._targets[f"{module}:{name}"] = {target, f"{module}:{BODY}"}
+            self._handed_on[f"{module}:{name}"] = target
         for name in own:
             bound[name] = f"{module}:{name}"
         self.definitions |= {bound[name] for name in own}
         for name, nodes in own.items():
             self._targets[f"{module}:{name}"] = {f"{module}:{BODY}"}.union(
-                *(_named(node, bound, path) for node in nodes)
+                *(self._named(node, bound, path) for node in nodes)
             )
-        run = set().union(*(_named(node, bound, path) for node in body))
+        run = set().union(*(self._named(node, bound, path) for node in body))
         for name in registered:
             # A decorator of ours may enter what it decorates in a table.
             for node in own[name]:
                 for decorator in getattr(node, "decorator_list", ()):
-                    if any(not target.endswith(":") for target in _named(decorator, bound, path)):
+                    if any(not target.endswith(":") for target in self._named(decorator, bound, path)):
                         run.add(f"{module}:{name}")
         eager = {target for name, target in bound.items() if name not in own}
         # Importing a module runs the modules that it imports, and the package that holds it.
-        run |= {f"{target.partition(':')[0]}:{BODY}" for target in eager}
+        run |= {f"{self._resolved(target).partition(':')[0]}:{BODY}" for target in eager}
         parent = module.rpartition(".")[0]
         self._targets[f"{module}:{BODY}"] = run | ({f"{parent}:{BODY}"} if parent else set())
+
+    def _named(self, node: ast.AST, bound: dict[str, str], path: str) -> set[str]:
+        """What a definition names: its own imports, names of its module, attributes of modules."""
+        local = dict(bound)
+        for each in ast.walk(node):
+            if isinstance(each, ast.Import | ast.ImportFrom):
+                local.update(_imported(each, path))
+        found: set[str] = set()
+        inner: set[ast.AST] = set()
+        for each in ast.walk(node):  # the longest chain of attributes comes before what it holds
+            if isinstance(each, ast.Attribute) and each not in inner:
+                dotted = _dotted(each)
+                if dotted and self._is_module(local.get(dotted[0], "")):
+                    inner.update(ast.walk(each))
+                    found.add(self._attribute(local[dotted[0]], dotted[1:]))
+            elif isinstance(each, ast.Name) and each.id in local and each not in inner:
+                found.add(local[each.id])
+            elif isinstance(each, ast.Constant) and isinstance(each.value, str) and each.value in bound:
+                found.add(bound[each.value])  # a quoted annotation
+        return found
+
+    def _is_module(self, key: str) -> bool:
+        return self._resolved(key).endswith(":")
+
+    def _attribute(self, key: str, attributes: list[str]) -> str:
+        """What ``module.attribute.attribute`` names: the first attribute that is no module."""
+        for attribute in attributes:
+            key = f"{self._resolved(key)}{attribute}"
+            if not self._is_module(key):
+                break
+        return key
 
     def reached(self, roots: Iterable[str]) -> set[str]:
         """Every definition that the roots reach, the roots included; ``module:`` is everything in a module."""
@@ -128,6 +180,13 @@ class Reach:
         module, _, name = key.partition(":")
         whole = f"{module}.{name}" if name else module
         return f"{whole}:" if name and (whole in self._sources or f"{whole}.__init__" in self._sources) else key
+
+    def defined(self, key: str) -> str:
+        """The definition behind a name that a module imports and hands on; another name as it is."""
+        key = self._resolved(key)
+        while key not in self.definitions and key in self._handed_on:
+            key = self._resolved(self._handed_on[key])
+        return key
 
     def everything_in(self, module: str) -> set[str]:
         """The definitions of a module, or of a package and all below it."""
@@ -153,47 +212,9 @@ def _is_plain(target: ast.expr) -> bool:
     return isinstance(target, ast.Name) or (isinstance(target, ast.Tuple) and all(map(_is_plain, target.elts)))
 
 
-def _named(node: ast.AST, bound: dict[str, str], path: str) -> set[str]:
-    """What a definition names: its own imports, names of its module, attributes of modules."""
-    local = dict(bound)
-    for each in ast.walk(node):
-        if isinstance(each, ast.Import | ast.ImportFrom):
-            local.update(_imported(each, path))
-    found = set()
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name) and each.id in local and not local[each.id].endswith(":"):
-            found.add(local[each.id])
-        elif isinstance(each, ast.Attribute):
-            dotted = _dotted(each)
-            if dotted and dotted[0] in local:
-                found.add(_attribute(local[dotted[0]], dotted[1:]))
-        elif isinstance(each, ast.Constant) and isinstance(each.value, str) and each.value in bound:
-            found.add(bound[each.value])  # a quoted annotation
-    return found
-
-
 def _dotted(node: ast.expr) -> list[str]:
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
         node = node.value
     return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else []
-
-
-@cache
-def _is_module(name: str) -> bool:
-    folder = Path(__file__).resolve().parents[1].joinpath(*name.split("."))
-    return folder.is_dir() or folder.with_suffix(".py").is_file()
-
-
-def _attribute(start: str, attributes: list[str]) -> str:
-    """What ``module.attribute.attribute`` names: the first attribute that is no module."""
-    module, _, name = start.partition(":")
-    if name and not _is_module(f"{module}.{name}"):
-        return start
-    module = f"{module}.{name}" if name else module
-    for attribute in attributes:
-        if not _is_module(f"{module}.{attribute}"):
-            return f"{module}:{attribute}"
-        module = f"{module}.{attribute}"
-    return f"{module}:"

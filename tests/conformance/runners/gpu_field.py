@@ -13,7 +13,9 @@ import numpy as np
 from tests.conformance.registry import Runners
 from workbench.kernels.bottleneck import indices_of, mask_of
 from workbench.kernels.subsets import enumerate_masks, masks_of_words
-from workbench.policies.gpu.ascend910 import RING_ORDER, node_priority, valid_size
+from workbench.policies import get_gpu_policy
+from workbench.policies.gpu.ascend910 import RING_ORDER, node_priority
+from workbench.policies.gpu.base import NodeGpus
 from workbench.policies.gpu.best_effort import best_effort_sets, first_sets
 from workbench.policies.gpu.link_scores import link_score
 from workbench.policies.gpu.simple import simple_set
@@ -119,7 +121,8 @@ def ring_order(given: dict[str, Any], want: dict[str, Any]) -> None:
 
 
 def size_valid(given: dict[str, Any], want: dict[str, Any]) -> None:
-    assert valid_size(given["request"]) is want["valid"]
+    empty = NodeGpus(0xFF, None)
+    assert get_gpu_policy("gpu-ascend910").fits(empty, (given["request"],)) is want["valid"]
 
 
 def register(runners: Runners) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.policies import get_gpu_policy
-from workbench.policies.gpu.ascend910 import node_priority, valid_size
+from workbench.policies.gpu.ascend910 import node_priority
 from workbench.policies.gpu.base import NodeGpus
 
 
@@ -43,4 +43,5 @@ def test_the_score_falls_with_the_priority():
     policy = get_gpu_policy("gpu-ascend910")
     assert [policy.score(NodeGpus(mask(n, 0), None), (1,)) for n in (1, 3, 2, 4)] == [100.0, 75.0, 50.0, 25.0]
     assert policy.score(NodeGpus(mask(1, 1), None), (2,)) == 0.0
-    assert [n for n in range(10) if valid_size(n)] == [1, 2, 4, 8]
+    empty = NodeGpus(mask(4, 4), None)
+    assert [n for n in range(10) if policy.fits(empty, (n,))] == [1, 2, 4, 8]

@@ -9,7 +9,7 @@ from workbench.policies.gpu.base import NodeGpus, lowest_indices
 from workbench.policies.gpu.per_pod import PerPodGpuPolicy
 from workbench.policies.parameters import NoParameters
 
-__all__ = ["RINGS", "RING_ORDER", "WHOLE_NODE", "GpuAscend910", "node_priority", "valid_size"]
+__all__ = ["RINGS", "RING_ORDER", "WHOLE_NODE", "GpuAscend910", "node_priority"]
 
 #: NPUs of the two rings.
 RINGS = (0b0000_1111, 0b1111_0000)
@@ -54,11 +54,6 @@ class GpuAscend910(PerPodGpuPolicy):
         left, right = ((gpus.free & ring).bit_count() for ring in RINGS)
         priority = node_priority(requests[0], left, right)
         return 0.0 if priority is None else 100.0 - 25.0 * priority
-
-
-def valid_size(request: int) -> bool:
-    """Whether one pod may ask for so many NPUs."""
-    return request in RING_ORDER or request == WHOLE_NODE
 
 
 def node_priority(request: int, left: int, right: int) -> int | None:
