@@ -36,6 +36,7 @@ def pods_per_node(
     int64_t cap,
     int64_t[::1] out not None,
 ):
+    """Write into ``out`` how many pods that each take ``request`` fit on every node, at most ``cap``."""
     cdef int64_t n = idle.shape[0], r = idle.shape[1], i, k, fit, count
     cdef bint masked = feasible is not None
     with nogil:
@@ -63,6 +64,7 @@ def domain_counts(
     const int32_t[::1] members not None,
     int64_t[::1] out not None,
 ):
+    """Write into ``out`` the sum of ``per_node`` over the ``members`` of every domain."""
     cdef int64_t d = out.shape[0], i, k, total
     with nogil:
         for i in range(d):

@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 
 # DESIGN section 2. A room may import itself, `errors`, and what stands here; None: every room.
 ARROWS: dict[str, frozenset[str] | None] = {
@@ -275,6 +276,79 @@ def third_party_imports(source: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
             tops.add(node.module.split(".")[0])
     return {top for top in tops if top not in ("workbench", "_core") and not _standard(top)}
+
+
+def silent_names(module: ModuleType) -> list[str]:
+    """Public functions, classes and methods of a compiled module that say nothing beside their own signature."""
+    prefix = f"{module.__name__}."
+    found = [(name, value) for name, value in vars(module).items() if _is_public(name) and _is_of(module, value)]
+    for name, value in list(found):
+        if isinstance(value, type):
+            methods = vars(value).items()
+            found += [(f"{name}.{method}", it) for method, it in methods if _is_public(method) and callable(it)]
+    return [prefix + name for name, value in found if not _without_signature(name, value.__doc__ or "")]
+
+
+def _is_public(name: str) -> bool:
+    return not name.startswith("_")
+
+
+def _is_of(module: ModuleType, value: object) -> bool:
+    return callable(value) and getattr(value, "__module__", None) == module.__name__
+
+
+def _without_signature(name: str, text: str) -> str:
+    """Cython writes the signature as the first line of a docstring, and makes one of it where there is none."""
+    first, _, rest = text.partition("\n")
+    return (rest if first.startswith((f"{name}(", f"{name.rpartition('.')[2]}(")) else text).strip()
+
+
+CHECKS = frozenset({"raises", "warns", "fail", "expect"})
+
+
+def checks_nothing(sources: Mapping[str, str]) -> list[str]:
+    """Tests without an assertion, an expected error or a call of a function of the tests that has one.
+
+    Parameters
+    ----------
+    sources : mapping of str to str
+        Source of each file, by name: helpers are found by name in all of them.
+
+    Returns
+    -------
+    list of str
+        ``file:line: test``.
+    """
+    functions = [
+        (name, node)
+        for name, source in sources.items()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    facts = [(name, node, _asserts(node), _calls(node)) for name, node in functions]
+    checking: set[str] = set()
+    while (
+        more := {node.name for _, node, asserts, calls in facts if asserts or not calls.isdisjoint(checking | CHECKS)}
+        - checking
+    ):
+        checking |= more
+    return [
+        f"{name}:{node.lineno}: {node.name} asserts nothing"
+        for name, node, asserts, calls in facts
+        if node.name.startswith("test") and not asserts and calls.isdisjoint(checking | CHECKS)
+    ]
+
+
+def _asserts(function: ast.AST) -> bool:
+    """Whether a function asserts something that is no constant."""
+    return any(
+        isinstance(n, ast.Assert) and not isinstance(n.test, ast.Constant | ast.Tuple) for n in ast.walk(function)
+    )
+
+
+def _calls(function: ast.AST) -> set[str]:
+    names = {_called(node) for node in ast.walk(function) if isinstance(node, ast.Call)}
+    return {"raises" if name.startswith("assert_") else name for name in names}
 
 
 CLOCKS = frozenset(

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import FunctionType, ModuleType
 
 import pytest
 
 from tests.architecture import (
     ARROWS,
+    checks_nothing,
     empty_packages,
     forbidden_imports,
     machine_text,
     missing_docstrings,
     module_of,
+    silent_names,
     terminal_writes,
     third_party_imports,
     wall_clock_asserts,
 )
+from workbench import _core
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "workbench"
@@ -59,18 +64,12 @@ class TestTheSources:
         assert {module_of(p, ROOT).split(".")[1] for p in SOURCES if p.parent != PACKAGE} >= {"model", "kernels"}
 
     def test_every_compiled_function_says_what_it_does(self):
-        from workbench._core import bottleneck, domains, subsets, tiers
+        kernels = [importlib.import_module(f"workbench._core.{name}") for name in _core.__all__]
+        assert [name for kernel in kernels for name in silent_names(kernel)] == []
 
-        silent = [
-            f"{module.__name__}.{name}"
-            for module in (bottleneck, domains, subsets, tiers)
-            for name, value in vars(module).items()
-            if not name.startswith("_")
-            and getattr(value, "__module__", None) == module.__name__
-            and callable(value)
-            and not (value.__doc__ or "").strip()
-        ]
-        assert silent == []
+    def test_every_test_can_fail(self):
+        files = sorted((ROOT / "tests").rglob("*.py"))
+        assert checks_nothing({p.relative_to(ROOT).as_posix(): p.read_text("utf-8") for p in files}) == []
 
     def test_one_module_writes_to_the_terminal(self):
         found = []
@@ -217,6 +216,38 @@ class TestAPlantedViolationIsCaught:
             "m:1: place has no docstring",
         ]
         assert missing_docstrings('"""Owns x."""\ndef _helper():\n    return 1\n', "m") == []
+
+    def test_a_silent_compiled_function(self):
+        module = ModuleType("workbench._core.x")
+        for name, text in (
+            ("said", "said(a: int)\n\nAdd one."),
+            ("plain", "Add one."),
+            ("signature", "signature(a: int)\n\n"),
+            ("nothing", None),
+            ("_hidden", None),
+        ):
+            function = FunctionType((lambda: None).__code__, {}, name)
+            function.__doc__, function.__module__ = text, module.__name__
+            setattr(module, name, function)
+        module.Kind = type("Kind", (), {"__doc__": "A kind.", "__module__": module.__name__, "method": module.nothing})
+        assert silent_names(module) == [f"workbench._core.x.{name}" for name in ("signature", "nothing", "Kind.method")]
+
+    @pytest.mark.parametrize(
+        ("source", "accused"),
+        [
+            ("def test_x():\n    place()\n", True),
+            ("def test_x():\n    assert True\n", True),
+            ("def test_x():\n    assert (1, 'always true')\n", True),
+            ("def helper():\n    place()\ndef test_x():\n    helper()\n", True),
+            ("def test_x():\n    assert place()\n", False),
+            ("def test_x():\n    with pytest.raises(E):\n        place()\n", False),
+            ("def test_x():\n    np.testing.assert_equal(a, b)\n", False),
+            ("def test_x():\n    middle()\ndef middle():\n    inner()\ndef inner():\n    assert place()\n", False),
+        ],
+    )
+    def test_a_test_that_cannot_fail(self, source, accused):
+        found = checks_nothing({"t.py": source})
+        assert [text.partition(": ")[2] for text in found] == (["test_x asserts nothing"] if accused else [])
 
     @pytest.mark.parametrize(
         "source",

@@ -1,21 +1,44 @@
-"""Which kernels these tests load: the checked builds must not be shadowed by the release build in the tree."""
+"""Which kernels these tests load: the checked builds must not be shadowed by the release build in the tree.
+
+The expected folder is compared exactly: the checked builds lie below the checkout, so that "somewhere in the checkout"
+would hold for every build.
+"""
 
 from __future__ import annotations
 
+import importlib
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import workbench
-from workbench._core import bottleneck, domains, subsets, tiers
+from workbench import _core
 
 ROOT = Path(__file__).resolve().parents[2]
+THIS = f"{Path(__file__).relative_to(ROOT).as_posix()}::test_the_package_comes_from_the_build_that_is_tested"
 
 
-@pytest.mark.parametrize("kernel", [bottleneck, domains, subsets, tiers], ids=lambda module: module.__name__)
-def test_the_kernels_come_from_the_build_that_is_tested(kernel):
+def expected() -> Path:
     """WORKBENCH_EXPECT_CORE names the folder that holds the package; the checkout without it."""
-    expected = (ROOT / os.environ.get("WORKBENCH_EXPECT_CORE", ".")).resolve()
-    assert Path(workbench.__file__).resolve().is_relative_to(expected)
-    assert Path(kernel.__file__).resolve().is_relative_to(expected)
+    return (ROOT / os.environ.get("WORKBENCH_EXPECT_CORE", ".") / "workbench").resolve()
+
+
+def test_the_package_comes_from_the_build_that_is_tested():
+    assert Path(workbench.__file__).resolve() == expected() / "__init__.py"
+
+
+@pytest.mark.parametrize("name", _core.__all__)
+def test_a_kernel_comes_from_the_build_that_is_tested(name):
+    kernel = importlib.import_module(f"workbench._core.{name}")
+    assert Path(kernel.__file__).resolve().parent == (expected() / "_core").resolve()
+
+
+def test_another_build_than_the_expected_one_fails(tmp_path):
+    environment = os.environ | {"WORKBENCH_EXPECT_CORE": str(tmp_path)}
+    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", THIS]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "1 failed" in done.stdout

@@ -18,16 +18,18 @@ def add(**other):
         "gpu_free": np.zeros((2, 1), dtype=np.uint64),
     } | other
     add_pods(**given)
+    return given
 
 
 def test_read_only_rows_are_taken():
     rows = np.ones((1, 3), dtype=np.int64)
     rows.flags.writeable = False
-    add(rows=rows)
+    assert add(rows=rows)["used"].tolist() == [[1, 1, 1], [1, 1, 1]]
 
 
 def test_no_pods():
-    add(nodes=np.zeros(0, dtype=np.int32), rows=np.zeros((0, 3), dtype=np.int64))
+    changed = add(nodes=np.zeros(0, dtype=np.int32), rows=np.zeros((0, 3), dtype=np.int64))
+    assert not changed["used"].any() and not changed["idle"].any() and not changed["gpu_free"].any()
 
 
 @pytest.mark.parametrize(

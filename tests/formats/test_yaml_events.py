@@ -105,7 +105,12 @@ def test_what_is_refused_is_named_with_its_line(text: str, line: int, what: str)
 
 
 def test_the_deepest_accepted_document() -> None:
-    read("[" * MAX_DEPTH + "]" * MAX_DEPTH)
+    (data,) = read("[" * MAX_DEPTH + "]" * MAX_DEPTH)
+    depth = 0
+    while data != []:
+        (data,) = data
+        depth += 1
+    assert depth == MAX_DEPTH - 1
 
 
 @pytest.mark.parametrize("content", [b"a: \xff\xfe\n", b"\x00\x01\x02", b'a: "\\ud800"\n', b"a: \x07\n"])

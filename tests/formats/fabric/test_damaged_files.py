@@ -72,4 +72,4 @@ def test_damage_gives_records_or_one_error(read: Reader, text: str, damage: list
 
 def test_the_files_themselves_are_sound() -> None:
     for read, text in FILES.values():
-        read(text, "f")
+        assert read(text, "f")
