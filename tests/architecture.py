@@ -322,10 +322,10 @@ def checks_nothing(sources: Mapping[str, str]) -> list[str]:
     functions = [
         (name, node)
         for name, source in sources.items()
-        for node in ast.walk(ast.parse(source))
+        for node, _ in _walked(ast.parse(source))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
-    facts = [(name, node, _asserts(node), _calls(node)) for name, node in functions]
+    facts = [(name, node, *_asserts_and_calls(node)) for name, node in functions]
     checking: set[str] = set()
     while (
         more := {node.name for _, node, asserts, calls in facts if asserts or not calls.isdisjoint(checking | CHECKS)}
@@ -339,16 +339,16 @@ def checks_nothing(sources: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _asserts(function: ast.AST) -> bool:
-    """Whether a function asserts something that is no constant."""
-    return any(
-        isinstance(n, ast.Assert) and not isinstance(n.test, ast.Constant | ast.Tuple) for n in ast.walk(function)
-    )
-
-
-def _calls(function: ast.AST) -> set[str]:
-    names = {_called(node) for node in ast.walk(function) if isinstance(node, ast.Call)}
-    return {"raises" if name.startswith("assert_") else name for name in names}
+def _asserts_and_calls(function: ast.AST) -> tuple[bool, set[str]]:
+    """Whether a function asserts something that is no constant, and the names of what it calls."""
+    asserts, calls = False, set[str]()
+    for node, _ in _walked(function):
+        if isinstance(node, ast.Assert):
+            asserts |= not isinstance(node.test, ast.Constant | ast.Tuple)
+        elif isinstance(node, ast.Call):
+            name = _called(node)
+            calls.add("raises" if name.startswith("assert_") else name)
+    return asserts, calls
 
 
 CLOCKS = frozenset(
