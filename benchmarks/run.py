@@ -1,6 +1,10 @@
-"""Run the benchmarks and print one table: ``python benchmarks/run.py [--only NAME] [--json FILE]``.
+"""Run the benchmarks and print one table: ``python benchmarks/run.py [--only NAME] [--full] [--json FILE]``.
 
-Each ``benchmarks/bench_*.py`` has a function ``rows()`` that yields one dict per measurement:
+A row is printed, and written to the JSON file, as soon as it is measured. ``interrupted`` in that file is true until
+the last row stands in it.
+
+Each ``benchmarks/bench_*.py`` has a function ``rows()`` that yields one dict per measurement, and may have
+``slow_rows()`` with those that only ``--full`` asks for:
 
 - ``benchmark``, ``size``: what was measured, on what;
 - ``ours_us_p50``, ``ours_us_p99``: microseconds per call (of batch means where one call takes less than 10);
@@ -20,14 +24,14 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from workbench.formats.whole_file import write_whole
 
 HERE = Path(__file__).resolve().parent
 KEYS = frozenset({"benchmark", "size", "ours_us_p50", "ours_us_p99", "baseline", "baseline_us", "goal_us", "note"})
@@ -40,7 +44,7 @@ def main(arguments: list[str] | None = None, folder: Path = HERE) -> int:
     """Run what was asked for of a folder; 0, or 2 when no benchmark has that name, 130 after Ctrl-C."""
     options = _parser().parse_args(arguments)
     files = sorted(folder.glob("bench_*.py"))
-    names = [path.stem.removeprefix("bench_") for path in files]
+    names = [name_of(path) for path in files]
     chosen = [path for path, name in zip(files, names, strict=True) if not options.only or name in options.only]
     unknown = sorted(set(options.only or ()) - set(names))
     if unknown:
@@ -48,74 +52,90 @@ def main(arguments: list[str] | None = None, folder: Path = HERE) -> int:
         return 2
     # The modules share helpers that lie beside them, and the oracles of the tests are the plain-Python baselines.
     sys.path[:0] = [str(folder), str(HERE.parent)]
-    pinned = pin_to_one_core()
+    machine = provenance(pin_to_one_core())
     found: list[Row] = []
-    # Redirected output has no width to fit into; a table cut to 80 columns would lose its numbers.
-    console = Console() if sys.stdout.isatty() else Console(width=200)
+    seconds: dict[str, float] = {}
+    begin = time.monotonic()
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+
+    def keep(interrupted: bool) -> None:
+        """Write what was measured so far: a run that is killed loses one row at most."""
+        result = {**machine, "interrupted": interrupted, "seconds": seconds, "rows": [dict(row) for row in found]}
+        write_whole(options.json, json.dumps(result, indent=1) + "\n")
+
+    print(line(HEADINGS), flush=True)
     interrupted = False
     try:
         for path in chosen:
-            name = path.stem.removeprefix("bench_")
-            with console.status(name) as status:
-                for row in rows_of(path):
-                    found.append(row)
-                    status.update(f"{name}: {row['benchmark']} {row['size']}")
+            started = time.monotonic()
+            for row in rows_of(path, options.full):
+                found.append(row)
+                print(line(cells(row)), flush=True)
+                seconds[name_of(path)] = round(time.monotonic() - started, 1)
+                keep(interrupted=True)
     except KeyboardInterrupt:
         interrupted = True
-    console.print(table(found))
-    machine = provenance(pinned, interrupted)
-    console.print(f"{machine['cpu']}, {machine['pinned']}, load {machine['load']}; {machine['date']}", style="dim")
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps({**machine, "rows": [dict(row) for row in found]}, indent=1) + "\n", "utf-8")
-    console.print(f"wrote {options.json}", style="dim")
+    keep(interrupted)
+    print(f"{machine['cpu']}, {machine['pinned']}, load {machine['load']}; {machine['date']}")
+    print(f"{time.monotonic() - begin:.0f} s; wrote {options.json}")
     if interrupted:
-        console.print("interrupted: what was measured until then stands above")
+        print("interrupted: what was measured until then stands above")
     return 130 if interrupted else 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Benchmarks beside their baselines, in one table.")
     parser.add_argument("--only", action="append", metavar="NAME", help="bench_NAME.py alone; may be given again")
+    parser.add_argument("--full", action="store_true", help="the slow measurements, too: the rest takes ten minutes")
     parser.add_argument("--json", type=Path, default=HERE.parent / "build" / "bench.json", metavar="FILE")
     return parser
 
 
-def rows_of(path: Path) -> Iterator[Row]:
-    """The rows of one benchmark file; ValueError for a row with a key too few or too many."""
+def name_of(path: Path) -> str:
+    """``bench_NAME.py`` -> ``NAME``."""
+    return path.stem.removeprefix("bench_")
+
+
+def rows_of(path: Path, full: bool = False) -> Iterator[Row]:
+    """The rows of one benchmark file, and with `full` its slow ones; ValueError for a row with other keys."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module  # dataclasses look their module up by name
     spec.loader.exec_module(module)
-    for row in module.rows():
+    slow = getattr(module, "slow_rows", tuple) if full else tuple
+    for row in chain(module.rows(), slow()):
         if row.keys() != KEYS:
             raise ValueError(f"{path.name}: a row differs in {', '.join(sorted(row.keys() ^ KEYS))}")
         yield row
 
 
-def table(rows: list[Row]) -> Table:
-    """The rows as people read them; times in the unit that suits them."""
-    shown = Table(title="ours beside the baselines, one core", title_justify="left")
-    for heading in ("benchmark", "size"):
-        shown.add_column(heading, overflow="fold")
-    for heading in ("p50", "p99", "baseline", "speed-up", "goal"):
-        shown.add_column(heading, justify="right", no_wrap=True)
-    shown.add_column("met", no_wrap=True)
-    shown.add_column("compared with; note", overflow="fold")
-    for row in rows:
-        goal = row["goal_us"]
-        shown.add_row(
-            row["benchmark"],
-            str(row["size"]),
-            duration(row["ours_us_p50"]),
-            duration(row["ours_us_p99"]),
-            duration(row["baseline_us"]),
-            speed_up(row),
-            duration(goal),
-            Text("") if goal is None else Text("yes", "green") if row["ours_us_p99"] <= goal else Text("no", "red"),
-            "; ".join(part for part in (row["baseline"], row["note"]) if part),
-        )
-    return shown
+HEADINGS = ("benchmark", "size", "p50", "p99", "baseline", "speed-up", "goal", "met", "compared with; note")
+_WIDTHS = (44, 26, -8, -8, -8, -8, -8, 3, 0)
+
+
+def line(texts: Sequence[str]) -> str:
+    """One line of the table; the columns have fixed widths, because a row is printed before the next is measured."""
+    padded = [
+        text.rjust(-width) if width < 0 else text.ljust(width) for text, width in zip(texts, _WIDTHS, strict=True)
+    ]
+    return "  ".join(padded).rstrip()
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row as people read it; times in the unit that suits them."""
+    goal = row["goal_us"]
+    return (
+        row["benchmark"],
+        str(row["size"]),
+        duration(row["ours_us_p50"]),
+        duration(row["ours_us_p99"]),
+        duration(row["baseline_us"]),
+        speed_up(row),
+        duration(goal),
+        "" if goal is None else "yes" if row["ours_us_p99"] <= goal else "no",
+        "; ".join(part for part in (row["baseline"], row["note"]) if part),
+    )
 
 
 def duration(microseconds: float | None) -> str:
@@ -145,7 +165,7 @@ def pin_to_one_core() -> str:
     return f"pinned to core {core} of {os.cpu_count()}"
 
 
-def provenance(pinned: str, interrupted: bool) -> dict[str, Any]:
+def provenance(pinned: str) -> dict[str, Any]:
     """What a number needs beside it: machine, interpreter, versions, date."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -156,7 +176,6 @@ def provenance(pinned: str, interrupted: bool) -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": {name: installed(name) for name in PACKAGES},
         "native_build": os.environ.get("WORKBENCH_NATIVE") == "1",
-        "interrupted": interrupted,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import os
@@ -75,6 +76,43 @@ def test_ctrl_c_keeps_what_was_measured(run, tmp_path, capsys):
     assert "choose" in shown
     assert "never" not in shown
     assert json.loads((tmp_path / "bench.json").read_text())["interrupted"] is True
+
+
+def test_a_row_is_printed_and_written_before_the_next_one_is_measured(run, tmp_path, capsys):
+    out = tmp_path / "bench.json"
+    look = f"import json, sys; seen = json.load(open({str(out)!r})); sys.stderr.write(str(seen))"
+    bench(tmp_path, "a", f"    yield ROW\n    exec({look!r})\n    yield ROW | {{'benchmark': 'later'}}\n")
+    assert run.main(["--json", str(out)], tmp_path) == 0
+    seen = ast.literal_eval(capsys.readouterr().err)
+    assert [row["benchmark"] for row in seen["rows"]] == ["choose"]
+    assert seen["interrupted"] is True and list(seen["seconds"]) == ["a"]
+    assert json.loads(out.read_text())["interrupted"] is False
+    assert [path.name for path in tmp_path.iterdir() if "bench.json" in path.name] == ["bench.json"]
+
+
+def test_lines_come_out_one_by_one(tmp_path):
+    """The first row is read from a pipe while the benchmark still waits for the reader."""
+    bench(tmp_path, "a", "    yield ROW\n    input()\n    yield ROW | {'benchmark': 'later'}\n")
+    code = f"import run, pathlib; run.main(['--json', 'bench.json'], pathlib.Path({str(tmp_path)!r}))"
+    command = [sys.executable, "-c", code]
+    environment = os.environ | {"PYTHONPATH": str(SCRIPT.parent)}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout.readline().startswith("benchmark ")
+        assert running.stdout.readline().startswith("choose ")
+        rest, _ = running.communicate("\n")
+    assert rest.startswith("later ")
+    assert running.returncode == 0
+
+
+def test_slow_rows_are_measured_when_all_is_asked_for(run, tmp_path, capsys):
+    bench(tmp_path, "a", "    yield ROW\n\n\ndef slow_rows():\n    yield ROW | {'benchmark': 'slow'}\n")
+    bench(tmp_path, "b", "    yield ROW\n")
+    out = tmp_path / "bench.json"
+    for options, want in (([], ["choose", "choose"]), (["--full"], ["choose", "slow", "choose"])):
+        assert run.main([*options, "--json", str(out)], tmp_path) == 0
+        assert [row["benchmark"] for row in json.loads(out.read_text())["rows"]] == want
 
 
 @pytest.mark.parametrize("change", ["{**ROW, 'more': 1}", "{'benchmark': 'x'}"])
