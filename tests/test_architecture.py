@@ -14,7 +14,6 @@ from types import FunctionType, ModuleType
 import pytest
 
 from tests.architecture import (
-    ARROWS,
     checks_nothing,
     empty_packages,
     forbidden_imports,
@@ -53,7 +52,7 @@ def is_package(path: Path) -> bool:
 
 
 class TestTheSources:
-    def test_a_module_imports_only_what_its_room_may_and_its_public_names_say_what_they_do(self):
+    def test_a_module_uses_only_what_its_room_may_and_its_public_names_say_what_they_do(self):
         found = []
         for path in SOURCES:
             source, module = path.read_text("utf-8"), module_of(path, ROOT)
@@ -121,27 +120,11 @@ class TestAPlantedViolationIsCaught:
     @pytest.mark.parametrize(
         ("module", "source", "want"),
         [
-            ("workbench.model.x", "import workbench.policies.base\n", "model may not import policies"),
-            ("workbench.model.x", "from workbench.objects import node\n", "model may not import objects"),
-            ("workbench.model.x", "from workbench import topology\n", "model may not import topology"),
-            ("workbench.model.x", "from workbench import best_gpus\n", "from the package's surface"),
-            ("workbench.model.x", "from ..policies import base\n", "model may not import policies"),
-            ("workbench.policies.volcano.x", "from ...objects import node\n", "policies may not import objects"),
-            ("workbench.model.x", "def f():\n    import workbench.report\n", "model may not import report"),
-            (
-                "workbench.model.x",
-                "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from workbench.policies import Policy\n",
-                "model may not import policies",
-            ),
             (
                 "workbench.model.x",
                 "import importlib\nimportlib.import_module('workbench.cli')\n",
-                "model may not import cli",
+                "by a call, which hides the arrow",
             ),
-            ("workbench.report.x", "import workbench.kernels.tiers\n", "report may not import kernels"),
-            ("workbench.policies.x", "from workbench._core import tiers\n", "only kernels may"),
-            ("workbench.cli", "from workbench import _core\n", "only kernels may"),
-            ("workbench.kernels.x", "import workbench.model\n", "kernels may not import model"),
             ("workbench.kernels.x", "import _core.tiers\n", "a second copy"),
             ("workbench.policies.x", "import time\n", "a clock"),
             ("workbench.policies.x", "import pandas\n", "the library pandas"),
@@ -150,7 +133,6 @@ class TestAPlantedViolationIsCaught:
             ("workbench.formats.x", "import urllib.request\n", "opens sockets"),
             ("workbench.widgets.x", "from kubernetes import client\n", "opens sockets"),
             ("workbench.cli", "import pandas as pd\n", "not when it is used"),
-            ("workbench.hidden.x", "", "is no room"),
         ],
     )
     def test_a_forbidden_import(self, module, source, want):
@@ -165,7 +147,6 @@ class TestAPlantedViolationIsCaught:
             ("workbench.kernels.x", "from workbench._core import tiers\n"),
             ("workbench.formats.x", "from pathlib import Path\nfrom urllib.parse import quote\n"),
             ("workbench.cli", "def f():\n    import pandas\n    from workbench import live\n"),
-            ("workbench.policies.volcano.gang", "from .domain import search\nfrom ..base import Policy\n"),
         ],
     )
     def test_a_permitted_import_is_not_accused(self, module, source):
@@ -200,15 +181,6 @@ class TestAPlantedViolationIsCaught:
     def test_imports_from_elsewhere(self):
         source = "import os, numpy.linalg\nfrom rich.text import Text\nfrom workbench import x\nfrom . import y\n"
         assert third_party_imports(source) == {"numpy", "rich"}
-
-    def test_a_relative_import_in_a_package_counts_from_the_package_itself(self):
-        assert forbidden_imports("from .gang import place\n", "workbench.policies.volcano", is_package=True) == []
-        assert forbidden_imports("from ..model import gang\n", "workbench.policies", is_package=True) == []
-        assert forbidden_imports("from ..report import html\n", "workbench.policies", is_package=True) != []
-
-    def test_every_room_points_at_rooms(self):
-        targets = {room for allowed in ARROWS.values() if allowed for room in allowed}
-        assert targets <= {*ARROWS, "_core"}
 
     def test_a_silent_public_function(self):
         assert missing_docstrings("def place():\n    return 1\n", "m") == [
