@@ -5,10 +5,10 @@ PYTHONPATH=. python -m tests.lint_rules
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from workbench.report.lint_view import rules_markdown
-from workbench.topology.lint import RULES
+from workbench.topology.lint import RULES, Rule
 
 __all__ = ["PAGE", "page"]
 
@@ -30,6 +30,21 @@ fabric which is odd throughout is not accused; every rule finds nothing in a sou
 def page() -> str:
     """The page as it should be."""
     return _HEAD + rules_markdown(RULES)
+
+
+def rules_markdown(rules: Sequence[Rule]) -> str:
+    """All rules as a page of documentation."""
+    lines = ["| code | rule | severity | finds | `--fix` |", "| --- | --- | --- | --- | --- |"]
+    lines += [
+        f"| {r.code} | [`{r.id}`](#{r.id}) | {r.severity.value} | {r.title} | {'some' if r.fixable else ''} |"
+        for r in rules
+    ]
+    for rule in rules:
+        needs = ["a Node in the input"] * rule.needs_nodes + ["the manifests as written"] * rule.needs_manifests
+        lines += ["", f"## {rule.id}", "", f"{rule.code}, {rule.severity.value}: {rule.title}.", "", rule.why, ""]
+        lines += [f"*What to do:* {rule.todo}"]
+        lines += ["", f"Judged only with {' and '.join(needs)}."] if needs else []
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

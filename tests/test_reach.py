@@ -1,10 +1,15 @@
-"""What `tests.reach` says of small packages: each rule by a name that is reached and one that is not."""
+"""What `tests.reach` says of small packages, each rule by a name that is reached and one that is not; and of ours."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.reach import Reach, names_imported
+from tests.conformance.test_shipped_code import NOT_SHIPPED_YET
+from tests.reach import Reach, names_imported, sources_of, user_roots
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.mark.parametrize(
@@ -62,3 +67,25 @@ def test_the_names_a_file_imports_come_with_their_lines():
         ("workbench.e:", 6),
         ("workbench:", 3),
     ]
+
+
+#: Reached by nothing that is shipped, and kept: what it is for. The rules that conformance cases ask for stand in
+#: `tests.conformance.test_shipped_code`.
+KEPT = {
+    "workbench.objects.discovery:reload": "a controller's configuration that is followed",
+    "workbench.report.blocks:MIN_CELL": "a promise of `pack` to which tests hold it",
+    "workbench.topology.mapa_machines:MAPA_MACHINES": "the machines of a publication, for notebooks",
+}
+
+
+def test_every_definition_of_the_package_is_reached() -> None:
+    """What only tests call is dead; a name that a notebook of ours or `_core`'s faces hand out is not."""
+    package = Reach(sources_of(ROOT, "workbench"))
+    reached = package.reached([*user_roots(), *package.everything_in("workbench.kernels"), *KEPT, *NOT_SHIPPED_YET])
+    assert sorted(name for name in package.definitions - reached if not name.endswith(":__all__")) == []
+
+
+def test_what_is_reached_by_now_is_off_the_list_of_what_is_kept() -> None:
+    package = Reach(sources_of(ROOT, "workbench"))
+    assert KEPT.keys() <= package.definitions
+    assert sorted(KEPT.keys() & package.reached([*user_roots(), *package.everything_in("workbench.kernels")])) == []

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import workbench
-from workbench.formats.fabric.tor_node import tor_config_map, tor_table_for
+from workbench.formats.fabric.tor_node import TOR_NODE
 from workbench.model.topology import Topology
 from workbench.topology.diff import diff_topologies
 from workbench.topology.generate import Fabric, NodeShape
@@ -257,7 +257,7 @@ def test_the_switch_dataset_is_what_the_generator_and_the_converter_make():
     fabric = Fabric((4, 3, 2), prefixes=("leaf", "spine", "top"), shape=NodeShape(devices={"huawei.com/Ascend910": 8}))
     assert manifests("switch-affinity/cluster.yaml") == fabric.manifests()
     cluster = workbench.load(SWITCHES / "cluster.yaml").snapshot
-    text = tor_config_map(tor_table_for(cluster))
+    text = TOR_NODE.write(cluster).text
     assert (SWITCHES / "tor-node.yaml").read_text(encoding="utf-8").strip("-\n") == text.strip("-\n")
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from workbench.errors import InputError
-from workbench.formats.matrix import format_matrix, load_matrix, parse_matrix
+from workbench.formats.matrix import load_matrix, parse_matrix
 from workbench.model.bandwidth import BandwidthMatrix
 
 ROWS = [[750.48, 48.39, 5.0], [48.38, 753.38, 96.46], [4.64, 96.25, 751.92]]
@@ -141,9 +141,11 @@ def test_npy_and_binary_that_is_no_matrix_is_refused(content: bytes) -> None:
 @given(
     st.integers(1, 5).flatmap(lambda n: arrays(np.float64, (n, n), elements=st.floats(0, 1e9, allow_subnormal=False)))
 )
-def test_our_own_print_reads_back(numbers: np.ndarray) -> None:
+def test_a_printed_table_reads_back(numbers: np.ndarray) -> None:
     matrix = BandwidthMatrix(numbers)
-    assert parse_matrix(format_matrix(matrix).encode(), "x") == matrix
+    rows = [["", *matrix.labels], *([label, *map(repr, row)] for label, row in zip(matrix.labels, numbers.tolist()))]
+    printed = "\n".join(["Bandwidth Matrix:", *("  ".join(cell.ljust(24) for cell in row) for row in rows), ""])
+    assert parse_matrix(printed.encode(), "x") == matrix
 
 
 @given(st.binary(max_size=40) | st.text(alphabet="0123456789.,- \nae[]{}\"':#", max_size=40).map(str.encode))

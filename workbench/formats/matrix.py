@@ -18,12 +18,11 @@ from workbench.formats.manifests import read_bytes, read_text
 from workbench.formats.matrices.base import MatrixReading
 from workbench.formats.matrices.link_speeds import default_link_speeds, read_link_speeds
 from workbench.formats.matrices.registry import read_matrix_text
-from workbench.formats.matrices.table import format_matrix
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.objects.device import check_rows, read_device
 from workbench.objects.fields import shown
 
-__all__ = ["format_matrix", "load_matrix", "parse_matrix", "read_matrix", "read_matrix_content"]
+__all__ = ["load_matrix", "parse_matrix", "read_matrix", "read_matrix_content"]
 
 _NPY_MAGIC = b"\x93NUMPY"
 _MANIFEST = re.compile(rb"^\s*(?:\{|---|apiVersion:|kind:)", re.MULTILINE)

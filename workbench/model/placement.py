@@ -23,7 +23,6 @@ from workbench.model.value import Value
 
 __all__ = ["Decision", "NearestMiss", "PlacedPod", "Placement", "Reason", "Refusal", "Unplaced", "Why", "words_to_mask"]
 
-Words = npt.NDArray[np.uint64]
 
 #: Written on each pod by the Koordinator proposal's Reserve step.
 GPU_ANNOTATION = "topology.scheduling.koordinator.sh/gpu"

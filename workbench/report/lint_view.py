@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from rich.text import Text
@@ -14,7 +14,7 @@ from workbench.report.tables import new_table, text_row
 from workbench.report.topology_svg import draw_topology
 from workbench.topology.lint import Finding, LintReport, Rule
 
-__all__ = ["lint_html", "lint_page", "lint_tables", "rule_tables", "rules_markdown"]
+__all__ = ["lint_html", "lint_page", "lint_tables", "rule_tables"]
 
 #: Findings listed before the rest is counted; -o json has everything.
 _ROWS = 40
@@ -92,18 +92,3 @@ def _values(report: LintReport) -> dict[str, Any]:
         "more": max(0, len(report.findings) - 5 * _ROWS),
         "rules": broken_rules(report),
     }
-
-
-def rules_markdown(rules: Sequence[Rule]) -> str:
-    """All rules as a page of documentation."""
-    lines = ["| code | rule | severity | finds | `--fix` |", "| --- | --- | --- | --- | --- |"]
-    lines += [
-        f"| {r.code} | [`{r.id}`](#{r.id}) | {r.severity.value} | {r.title} | {'some' if r.fixable else ''} |"
-        for r in rules
-    ]
-    for rule in rules:
-        needs = ["a Node in the input"] * rule.needs_nodes + ["the manifests as written"] * rule.needs_manifests
-        lines += ["", f"## {rule.id}", "", f"{rule.code}, {rule.severity.value}: {rule.title}.", "", rule.why, ""]
-        lines += [f"*What to do:* {rule.todo}"]
-        lines += ["", f"Judged only with {' and '.join(needs)}."] if needs else []
-    return "\n".join(lines) + "\n"

@@ -10,7 +10,8 @@ from tests.formats.fabric.forests import converted, forest, read_back, snapshots
 from tests.formats.fabric.test_intake import node, write
 from tests.objects.test_tor_node import config_map, payload
 from workbench.errors import InputError
-from workbench.formats.fabric.tor_node import parse_tor_node, tor_table_for
+from workbench.formats.fabric.tor_node import parse_tor_node
+from workbench.formats.fabric.tor_tables import tor_nodes_of
 from workbench.formats.load import load
 
 
@@ -80,7 +81,7 @@ def test_a_table_is_written_as_it_was_read(tmp_path):
         tor["tor_id"] = 10 + i
         tor["tor_ip"] = f"tor-{10 + i}"
     snapshot = load(write(tmp_path, "cm.yaml", config_map(data)), write(tmp_path, "nodes.yaml", *nodes)).snapshot
-    assert tor_table_for(snapshot) == parse_tor_node(data)
+    assert tor_nodes_of(snapshot, snapshot.switches) == parse_tor_node(data)
 
 
 def test_names_of_switches_and_unknown_addresses_are_told():

@@ -3,7 +3,7 @@ from __future__ import annotations
 import copy
 
 from tests.topology.lint.good import Cluster, member
-from workbench.topology.lint import Edit, apply_edits, edits_by_hypernode, fixed_manifests
+from workbench.topology.lint import Edit, apply_edits, edits_by_hypernode
 
 
 def cluster() -> Cluster:
@@ -19,7 +19,7 @@ def cluster() -> Cluster:
 def test_the_changed_hypernodes_and_only_those() -> None:
     made = cluster()
     before = copy.deepcopy(made.hypernodes)
-    fixed = fixed_manifests(made.lint())
+    fixed = {name: apply_edits(before[name], edits) for name, edits in edits_by_hypernode(made.lint()).items()}
     assert fixed.keys() == {"a", "c"}
     assert fixed["a"]["spec"]["members"] == [member("n0"), member("n1")]
     assert fixed["c"]["spec"]["members"] == [member("a", "HyperNode"), member("b", "HyperNode")]

@@ -29,7 +29,6 @@ __all__ = [
     "parse_tor_node",
     "tor_config_map",
     "tor_records",
-    "tor_table_for",
     "tor_table_of",
 ]
 
@@ -113,7 +112,7 @@ def _detect(sample: Sample) -> bool:
     return "server_list" in sample.keys or (sample.json is None and _PAYLOAD.match(sample.text[:4096]) is not None)
 
 
-def tor_table_for(snapshot: ClusterSnapshot) -> TorNodeTable:
+def _table_of(snapshot: ClusterSnapshot, shape: Shape) -> TorNodeTable:
     """The switch table of any topology: a switch is a HyperNode with nodes of its own.
 
     Switches in the order of a walk over the tree, which breaks ties; ``tor-7`` keeps the number 7 where all are called
@@ -121,10 +120,6 @@ def tor_table_for(snapshot: ClusterSnapshot) -> TorNodeTable:
     Addresses are the nodes' InternalIPs, or else their names; a switch's address is its name. A snapshot with a switch
     table of its own: that one.
     """
-    return _table_of(snapshot, shape_of(snapshot.topology))
-
-
-def _table_of(snapshot: ClusterSnapshot, shape: Shape) -> TorNodeTable:
     return tor_nodes_of(snapshot, _switches_of(snapshot, shape))
 
 

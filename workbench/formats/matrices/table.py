@@ -12,21 +12,9 @@ from workbench.formats.matrices.link_speeds import LinkSpeeds
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.objects.fields import shown
 
-__all__ = ["TABLE", "format_matrix", "is_number", "read_table"]
+__all__ = ["TABLE", "is_number", "read_table"]
 
 _EXPECTED = "a finite number >= 0, in GB/s"
-
-
-def format_matrix(matrix: BandwidthMatrix) -> str:
-    """The matrix as a table with names of rows and columns, as the Koordinator document prints it.
-
-    Reading it again gives an equal matrix.
-    """
-    rows = [["", *matrix.labels]]
-    rows += [[label, *map(repr, row)] for label, row in zip(matrix.labels, matrix.gb_s.tolist(), strict=True)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows))]
-    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join(["Bandwidth Matrix:", *lines, ""])
 
 
 def read_table(text: str, source: str) -> BandwidthMatrix:

@@ -14,7 +14,6 @@ A4, A6, B1 to B5, B7, B8, C1). The orders of choice: `workbench.kernels.switch_r
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.kernels.switch_rules import COMMON, FALL_BACK, FOUNDATION, ONE, PADDING, WHOLE, place_new
 from workbench.kernels.switches import SAYS_UNHEALTHY
@@ -24,7 +23,6 @@ from workbench.policies.switch_affinity.table import NoPlan, Plan, Switches
 
 __all__ = ["place_new_job"]
 
-Longs = npt.NDArray[np.int64]
 
 _KIND = {"padding": PADDING, "foundation": FOUNDATION, "common": COMMON}
 #: What the pods say of a switch, by the rule it was taken by: one switch, whole, closest, opened, fall-back.

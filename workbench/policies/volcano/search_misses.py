@@ -24,7 +24,6 @@ from workbench.policies.volcano.splitting import SubJobs
 
 __all__ = ["Asked", "Missed", "missed"]
 
-Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
 

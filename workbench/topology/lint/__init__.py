@@ -1,13 +1,13 @@
 """The linter: rules on what is wrong, or looks wrong, with a topology.
 
-`lint` runs them, `fixed_manifests` applies what has only one remedy. Reading files, lines and SARIF are in
+`lint` runs them, `edits_by_hypernode` lists what has only one remedy. Reading files, lines and SARIF are in
 `workbench.formats`; docs/lint-rules.md lists the rules.
 """
 
 from __future__ import annotations
 
 from workbench.topology.lint.base import Edit, Finding, Fix, Place, Rule, Severity
-from workbench.topology.lint.fix import apply_edits, edits_by_hypernode, fixed_manifests
+from workbench.topology.lint.fix import apply_edits, edits_by_hypernode
 from workbench.topology.lint.registry import RULES, choose_rules
 from workbench.topology.lint.report import LintReport, lint
 from workbench.topology.lint.subject import Subject
@@ -25,6 +25,5 @@ __all__ = [
     "apply_edits",
     "choose_rules",
     "edits_by_hypernode",
-    "fixed_manifests",
     "lint",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 from workbench.topology.lint.base import Edit, Path
 from workbench.topology.lint.report import LintReport
 
-__all__ = ["apply_edits", "edits_by_hypernode", "fixed_manifests"]
+__all__ = ["apply_edits", "edits_by_hypernode"]
 
 
 def edits_by_hypernode(report: LintReport) -> dict[str, tuple[Edit, ...]]:
@@ -45,9 +45,3 @@ def apply_edits(manifest: Mapping[str, Any], edits: Iterable[Edit]) -> dict[str,
         else:
             holder[last] = edit.value
     return result
-
-
-def fixed_manifests(report: LintReport) -> dict[str, dict[str, Any]]:
-    """The HyperNodes that the fixes change, by name, as they are afterwards."""
-    manifests = report.subject.manifests
-    return {name: apply_edits(manifests[name], edits) for name, edits in edits_by_hypernode(report).items()}
