@@ -500,6 +500,11 @@ def rows() -> Iterator[dict[str, object]]:
     leaves = cluster("1,000 nodes, 100 leaves", 1_000, [100], rng)
     for kind in ("identical", "roles", "distinct"):
         yield from cell(leaves, 100, kind, 3e3, pods=10)
+
+
+def slow_rows() -> Iterator[dict[str, object]]:
+    """The rows of a cluster of 100,000 nodes."""
+    rng = random.Random(3)
     large = cluster("100,000 nodes", 100_000, [100_000, 50_000, 9_333, 667], rng, singles=100_000)
     for kind, goal in (("identical", 25e3), ("roles", 80e3), ("distinct", 150e3)):
         for groups in (1, 10, 100) if kind != "distinct" else (100,):
