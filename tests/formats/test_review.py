@@ -23,8 +23,8 @@ metadata: {name: j}
 
 def test_queues_of_the_input_are_known_wherever_they_stand() -> None:
     review = review_manifests(read_manifests(["-"], stdin=GROUP))
-    (group,) = review.objects
-    assert (group.key, group.source, review.refused) == ("PodGroup ns/g", "stdin", 1)
+    group, queue = review.objects
+    assert (group.key, group.source, queue.key, review.refused) == ("PodGroup ns/g", "stdin", "Queue q", 1)
     assert "queue `q` status is `Closed`" in group.verdict.refusal
 
 
@@ -34,4 +34,4 @@ def test_a_queue_without_a_state_is_open() -> None:
 
 
 def test_other_kinds_are_counted_also_a_job_of_another_group() -> None:
-    assert review_manifests(read_manifests(["-"], stdin=GROUP)).not_reviewed == {"Job": 1, "Queue": 1}
+    assert review_manifests(read_manifests(["-"], stdin=GROUP)).not_reviewed == {"Job": 1}

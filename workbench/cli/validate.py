@@ -23,7 +23,8 @@ def validate(
     """Say what a cluster would make of new HyperNodes, PodGroups and Volcano Jobs: accept, fill in or refuse.
 
     Covers schema, admission policy and webhook; of a Job what concerns counts, names, partitions and the network
-    topology. Exit status 1 when an object is refused.
+    topology; of Pods, Deployments, Queues and HyperJobs the names of fields. Unknown fields, and unknown labels and
+    annotations in Volcano's domain, are refused. Exit status 1 when an object is refused, 2 when there is none to review.
 
     Examples:
 
@@ -33,13 +34,21 @@ def validate(
     """
     from workbench.formats.manifests import read_manifests
     from workbench.formats.review import review_manifests
+    from workbench.objects.admission import REVIEWED_KINDS
 
     if not file:
         raise InputError("no input given", source="-f", expected="a file, a folder or -")
     review = review_manifests(read_manifests(file, standard_input(file)), release)
-    if review.not_reviewed:
-        kinds = ", ".join(f"{kind} ({count})" for kind, count in review.not_reviewed.items())
+    kinds = ", ".join(f"{kind} ({count})" for kind, count in review.not_reviewed.items())
+    if kinds:
         tell(f"not reviewed: {kinds}")
+    if not review.objects:
+        raise InputError(
+            "nothing to review",
+            source=", ".join(map(str, file)),
+            got=kinds or "no object",
+            expected=f"one of {', '.join(sorted(kind for _, kind in REVIEWED_KINDS))}",
+        )
     if output is TableOutput.json:
         objects = [
             {

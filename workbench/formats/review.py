@@ -17,6 +17,8 @@ from workbench.objects.metadata import read_metadata
 
 __all__ = ["Review", "Reviewed", "review_manifests"]
 
+_CLUSTER_SCOPED = ("HyperNode", "Queue")
+
 
 @dataclass(frozen=True)
 class Reviewed:
@@ -59,7 +61,7 @@ class Review:
 
 
 def review_manifests(manifests: Manifests, release: Release = Release.NEWEST) -> Review:
-    """The verdict on every HyperNode, PodGroup and Volcano Job, as if it were created in a cluster of a release.
+    """The verdict on every object of `REVIEWED_KINDS`, as if it were created in a cluster of a release.
 
     Queues and tier names are those of the input.
 
@@ -95,7 +97,7 @@ def review_manifests(manifests: Manifests, release: Release = Release.NEWEST) ->
         with _at(document):
             verdict = review(document.data, release, queue_states, known_names)
             kind = str(document.data["kind"])
-            metadata = read_metadata(document.data, namespaced=kind != "HyperNode")
+            metadata = read_metadata(document.data, namespaced=kind not in _CLUSTER_SCOPED)
             place = (document.source, document.where)
             objects.append(Reviewed(kind, metadata.namespace, metadata.name, *place, verdict))
     return Review(release, tuple(objects), dict(sorted(not_reviewed.items())))

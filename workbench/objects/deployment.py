@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from workbench.objects.fields import get_count, get_map
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.pod import PodTemplate, read_template
 
-__all__ = ["MIN_MEMBER_ANNOTATION", "QUEUE_ANNOTATION", "Deployment", "read_deployment"]
+__all__ = ["MIN_MEMBER_ANNOTATION", "QUEUE_ANNOTATION", "Deployment", "min_member_notes", "read_deployment"]
 
 #: On the Deployment itself: how many pods must be placed together.
 MIN_MEMBER_ANNOTATION = "scheduling.volcano.sh/group-min-member"
@@ -18,6 +19,8 @@ MIN_MEMBER_ANNOTATION = "scheduling.volcano.sh/group-min-member"
 QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
 
 _INT32_MAX = 2**31 - 1
+# As Go reads an integer: a sign, no blanks, no underscores. More digits than these are out of range, or leading zeros.
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -34,11 +37,22 @@ class Deployment:
 
         Source: reference/volcano-jobs.md section 6 (the template's annotation is not looked at).
         """
-        try:
-            number = int(self.metadata.annotations.get(MIN_MEMBER_ANNOTATION, "1"))
-        except ValueError:
-            return 1
-        return number if 0 <= number <= _INT32_MAX else 1
+        number = _min_member(self.metadata.annotations)
+        return 1 if number is None else number
+
+
+def min_member_notes(annotations: Mapping[str, str]) -> list[str]:
+    """What becomes of a group-min-member that is no number of pods: at most one sentence."""
+    if MIN_MEMBER_ANNOTATION not in annotations or _min_member(annotations) is not None:
+        return []
+    text = annotations[MIN_MEMBER_ANNOTATION]
+    return [f"annotation {MIN_MEMBER_ANNOTATION} is {text!r}, no whole number from 0 to {_INT32_MAX}: 1 is taken"]
+
+
+def _min_member(annotations: Mapping[str, str]) -> int | None:
+    text = annotations.get(MIN_MEMBER_ANNOTATION, "")
+    number = int(text) if _INTEGER.fullmatch(text) else -1
+    return number if 0 <= number <= _INT32_MAX else None
 
 
 def read_deployment(data: Mapping[str, Any]) -> Deployment:

@@ -46,6 +46,8 @@ class Job:
         ``default`` where absent.
     plugins : tuple of str
         Names of its job plugins, in byte order.
+    scheduler : str
+        Of tasks whose template names none; ``volcano`` where absent.
     """
 
     metadata: Metadata
@@ -55,6 +57,7 @@ class Job:
     priority_class: str = ""
     constraint: TopologyConstraint | None = None
     plugins: tuple[str, ...] = ()
+    scheduler: str = "volcano"
 
 
 def read_job(data: Mapping[str, Any]) -> Job:
@@ -69,24 +72,27 @@ def read_job(data: Mapping[str, Any]) -> Job:
         A field of the wrong type. What a webhook would refuse is in `workbench.objects.admission`.
     """
     spec = get_map(data, "spec", "")
-    tasks = tuple(_task(item, path, i) for i, (path, item) in enumerate(get_maps(spec, "tasks", "spec")))
+    metadata = read_metadata(data, namespaced=True)
+    submitted = not metadata.stored
+    tasks = tuple(_task(item, path, i, submitted) for i, (path, item) in enumerate(get_maps(spec, "tasks", "spec")))
     floor = sum(task.minimum for task in tasks)
     return Job(
-        metadata=read_metadata(data, namespaced=True),
+        metadata=metadata,
         tasks=tasks,
         min_available=get_int(spec, "minAvailable", "spec") or floor,
         queue=get_text(spec, "queue", "spec") or "default",
         priority_class=get_text(spec, "priorityClassName", "spec"),
-        constraint=read_constraint(spec, "spec"),
+        constraint=read_constraint(spec, "spec", submitted=submitted),
         plugins=tuple(sorted(get_map(spec, "plugins", "spec"))),
+        scheduler=get_text(spec, "schedulerName", "spec") or "volcano",
     )
 
 
-def _task(item: Mapping[str, Any], path: str, position: int) -> Task:
+def _task(item: Mapping[str, Any], path: str, position: int, submitted: bool) -> Task:
     return Task(
         name=get_text(item, "name", path) or f"default{position}",
         replicas=get_count(item, "replicas", path, default=1),
         min_available=get_int(item, "minAvailable", path),
         template=read_template(item, path),
-        partition=read_partition_policy(item, path),
+        partition=read_partition_policy(item, path, submitted=submitted),
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.model.snapshot import Queue
-from workbench.objects.admission import refusal_of
+from workbench.objects.admission import notes_of, refusal_of
 from workbench.objects.deployment import Deployment, read_deployment
 from workbench.objects.device import Device, read_device
 from workbench.objects.fields import wrong
@@ -37,6 +37,8 @@ class ClusterObjects:
 
     `ignored` counts objects of other kinds; a kind we know in another API group is named with its apiVersion.
     `refused` holds what admission says of the objects that it refuses, by ``Kind namespace/name``; they are kept.
+    `notes` holds, by the same names, what is to be said of objects that do not say what they seem to
+    (`workbench.objects.admission.notes_of`).
     """
 
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -53,6 +55,7 @@ class ClusterObjects:
     level_topologies: dict[str, LevelTopology] = field(default_factory=dict)
     ignored: Counter[str] = field(default_factory=Counter)
     refused: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, hypernodes: Iterable[HyperNode], nodes: Iterable[Node]) -> ClusterObjects:
@@ -91,6 +94,8 @@ class ClusterObjects:
         objects[key] = value
         if message := refusal_of(data):
             self.refused[f"{kind} {key}"] = message
+        if notes := notes_of(data):
+            self.notes[f"{kind} {key}"] = tuple(notes)
 
 
 _READERS: dict[tuple[str, str], tuple[str, Callable[[Mapping[str, Any]], Any]]] = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.objects.fields import get_bool, get_map, get_maps, get_text, get_texts, wrong
 
-__all__ = ["Metadata", "Owner", "read_metadata"]
+__all__ = ["Metadata", "Owner", "is_stored", "read_metadata"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Owner:
 class Metadata:
     """Name, namespace and what is attached to an object.
 
-    `namespace` is empty for cluster-scoped kinds, `created` (creationTimestamp) for what does not exist yet.
+    `namespace` is empty for cluster-scoped kinds, `created` (creationTimestamp) for what does not exist yet. `stored` tells
+    an object that was read from a cluster from a manifest to be submitted.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Metadata:
     annotations: Mapping[str, str] = field(default_factory=dict)
     owners: tuple[Owner, ...] = ()
     created: str = ""
+    stored: bool = False
 
     @property
     def key(self) -> str:
@@ -44,6 +46,15 @@ class Metadata:
     def controller(self) -> Owner | None:
         """The owner that controls this object."""
         return next((owner for owner in self.owners if owner.controller), None)
+
+
+def is_stored(data: Mapping[str, Any]) -> bool:
+    """Whether an object was read from a cluster: it has metadata.uid or metadata.resourceVersion.
+
+    Only the API server writes the two, and it writes both; a status may as well stand in a manifest written by hand.
+    """
+    metadata = get_map(data, "metadata", "")
+    return bool(metadata.get("uid") or metadata.get("resourceVersion"))
 
 
 def read_metadata(data: Mapping[str, Any], namespaced: bool) -> Metadata:
@@ -70,6 +81,7 @@ def read_metadata(data: Mapping[str, Any], namespaced: bool) -> Metadata:
         annotations=get_texts(metadata, "annotations", "metadata"),
         owners=_owners(metadata) if metadata.get("ownerReferences") else (),
         created=get_text(metadata, "creationTimestamp", "metadata"),
+        stored=is_stored(data),
     )
 
 

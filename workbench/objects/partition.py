@@ -70,8 +70,8 @@ class SubGroupPolicy:
     match_label_keys: tuple[str, ...] = ()
 
 
-def read_partition_policy(data: Mapping[str, Any], where: str) -> PartitionPolicy | None:
-    """The field partitionPolicy of a task; None where absent."""
+def read_partition_policy(data: Mapping[str, Any], where: str, *, submitted: bool = False) -> PartitionPolicy | None:
+    """The field partitionPolicy of a task; None where absent. `submitted` as for `read_constraint`."""
     if data.get("partitionPolicy") is None:
         return None
     policy = get_map(data, "partitionPolicy", where)
@@ -80,16 +80,18 @@ def read_partition_policy(data: Mapping[str, Any], where: str) -> PartitionPolic
         total_partitions=get_int(policy, "totalPartitions", where) or 0,
         partition_size=get_int(policy, "partitionSize", where) or 0,
         min_partitions=get_int(policy, "minPartitions", where) or 0,
-        constraint=read_constraint(policy, where),
+        constraint=read_constraint(policy, where, submitted=submitted),
     )
 
 
-def read_sub_group_policies(data: Mapping[str, Any], where: str) -> tuple[SubGroupPolicy, ...]:
-    """The field subGroupPolicy of a PodGroup, in order."""
-    return tuple(_sub_group_policy(item, path) for path, item in get_maps(data, "subGroupPolicy", where))
+def read_sub_group_policies(
+    data: Mapping[str, Any], where: str, *, submitted: bool = False
+) -> tuple[SubGroupPolicy, ...]:
+    """The field subGroupPolicy of a PodGroup, in order. `submitted` as for `read_constraint`."""
+    return tuple(_sub_group_policy(item, path, submitted) for path, item in get_maps(data, "subGroupPolicy", where))
 
 
-def _sub_group_policy(item: Mapping[str, Any], where: str) -> SubGroupPolicy:
+def _sub_group_policy(item: Mapping[str, Any], where: str, submitted: bool) -> SubGroupPolicy:
     size = get_int(item, "subGroupSize", where)
     labels = None
     if item.get("labelSelector") is not None:
@@ -103,7 +105,7 @@ def _sub_group_policy(item: Mapping[str, Any], where: str) -> SubGroupPolicy:
         raise wrong(child(where, "matchLabelKeys"), keys, "a list of text")
     return SubGroupPolicy(
         name=get_text(item, "name", where),
-        constraint=read_constraint(item, where),
+        constraint=read_constraint(item, where, submitted=submitted),
         size=1 if size is None else size,
         min_sub_groups=get_int(item, "minSubGroups", where) or 0,
         labels=labels,

@@ -49,14 +49,16 @@ class PodGroup:
 def read_pod_group(data: Mapping[str, Any]) -> PodGroup:
     """A PodGroup from a parsed manifest; InputError for a field of the wrong type."""
     spec = get_map(data, "spec", "")
+    metadata = read_metadata(data, namespaced=True)
+    submitted = not metadata.stored
     return PodGroup(
-        metadata=read_metadata(data, namespaced=True),
+        metadata=metadata,
         min_member=get_int(spec, "minMember", "spec"),
         min_task_member=read_counts(spec, "minTaskMember", "spec"),
         queue=get_text(spec, "queue", "spec") or "default",
         priority_class=get_text(spec, "priorityClassName", "spec"),
-        constraint=read_constraint(spec, "spec"),
-        sub_group_policies=read_sub_group_policies(spec, "spec"),
+        constraint=read_constraint(spec, "spec", submitted=submitted),
+        sub_group_policies=read_sub_group_policies(spec, "spec", submitted=submitted),
         min_resources=read_resources(spec, "minResources", "spec") or None,
         phase=get_text(get_map(data, "status", ""), "phase", "status"),
     )

@@ -9,21 +9,35 @@ from typing import Any
 from workbench.model.gang import TopologyConstraint
 from workbench.objects.fields import child, get_int, get_map, get_text, wrong
 
-__all__ = ["HIGHEST_TIER_ANNOTATION", "MODE_ANNOTATION", "constraint_from_annotations", "read_constraint"]
+__all__ = [
+    "DEFAULT_MODE",
+    "HIGHEST_TIER_ANNOTATION",
+    "MODE_ANNOTATION",
+    "constraint_annotation_notes",
+    "constraint_from_annotations",
+    "read_constraint",
+]
 
 MODE_ANNOTATION = "volcano.sh/network-topology-mode"
 HIGHEST_TIER_ANNOTATION = "volcano.sh/network-topology-highest-tier"
 
+#: What the schema of every release fills in for an absent mode.
+DEFAULT_MODE = "hard"
+
 _INTEGER = re.compile(r"[+-]?[0-9]{1,9}", re.ASCII)
 
 
-def read_constraint(data: Mapping[str, Any], where: str) -> TopologyConstraint | None:
-    """The field networkTopology of a spec; None where absent. Nothing is defaulted (DESIGN decision 10)."""
+def read_constraint(data: Mapping[str, Any], where: str, *, submitted: bool = False) -> TopologyConstraint | None:
+    """The field networkTopology of a spec; None where absent.
+
+    Where the object is `submitted`, an absent mode is hard: the default of every release's schema. Other defaults differ
+    by release and are a policy's to fill in; an object read from a cluster stays as stored (DESIGN decision 10).
+    """
     if data.get("networkTopology") is None:
         return None
     topology = get_map(data, "networkTopology", where)
     where = child(where, "networkTopology")
-    mode = get_text(topology, "mode", where)
+    mode = get_text(topology, "mode", where, DEFAULT_MODE if submitted else "")
     if mode not in ("hard", "soft", ""):
         raise wrong(child(where, "mode"), mode, "hard or soft")
     return TopologyConstraint(
@@ -44,3 +58,14 @@ def constraint_from_annotations(annotations: Mapping[str, str]) -> TopologyConst
         return None
     highest = int(tier) if tier is not None and _INTEGER.fullmatch(tier) else None
     return TopologyConstraint(mode="soft" if (mode or "").lower() == "soft" else "hard", highest_tier=highest)
+
+
+def constraint_annotation_notes(annotations: Mapping[str, str]) -> list[str]:
+    """What becomes of values of the two annotations that are none, a sentence each."""
+    notes = []
+    mode, tier = annotations.get(MODE_ANNOTATION), annotations.get(HIGHEST_TIER_ANNOTATION)
+    if mode is not None and mode.lower() not in ("hard", "soft"):
+        notes.append(f"annotation {MODE_ANNOTATION} is {mode!r}, neither hard nor soft: hard is taken")
+    if tier is not None and not _INTEGER.fullmatch(tier):
+        notes.append(f"annotation {HIGHEST_TIER_ANNOTATION} is {tier!r}, no whole number: no highest tier is taken")
+    return notes

@@ -61,19 +61,21 @@ def test_a_tier_name_that_no_hypernode_has(names: list[str] | None, warned: bool
     assert any("no HyperNode has the tier name rack" in text for text in found) == warned
 
 
-def test_1_13_drops_what_it_does_not_know() -> None:
+def test_1_13_refuses_what_only_newer_releases_know() -> None:
     both = {"mode": "hard", "highestTierAllowed": 1, "highestTierName": "rack"}
     parted = {"name": "t", "replicas": 3, "partitionPolicy": {"totalPartitions": 2, "partitionSize": 2}}
     verdict = review(job(parted, networkTopology=both), V1_13)
-    assert verdict.allowed
-    assert verdict.defaults["spec.tasks[0].minAvailable"] == 3
-    assert len(verdict.warnings) == 2
+    fields = '"spec.tasks[0].partitionPolicy", unknown field "spec.networkTopology.highestTierName"'
+    assert verdict == Verdict(f"strict decoding error: unknown field {fields}")
     refused = review(job(parted, networkTopology=both), NEWEST)
     assert "simultaneously" in refused.refusal
     assert "'Replicas' are not equal" in refused.refusal
     assert refused.defaults == {}
     group = pod_group(subGroupPolicy=[{"name": "a", "networkTopology": both, "matchLabelKeys": ["k"]}])
-    assert review(group, V1_13).warnings == ("spec.subGroupPolicy is unknown to 1.13 and dropped",)
+    assert review(group, V1_13).refusal == 'strict decoding error: unknown field "spec.subGroupPolicy"'
+    named = {**HYPERNODE, "spec": {"tier": 1, "tierName": "rack", "members": [_member({"exactMatch": {"name": "n"}})]}}
+    assert review(named, V1_13).refusal == 'strict decoding error: unknown field "spec.tierName"'
+    assert review(named, NEWEST).allowed
     assert "in subGroupPolicy 'a'" in review(group, NEWEST).refusal
 
 

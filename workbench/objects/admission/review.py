@@ -12,23 +12,21 @@ from workbench.objects.admission.hypernode import refuse_hypernode
 from workbench.objects.admission.job import refuse_job
 from workbench.objects.admission.pod_group import refuse_pod_group
 from workbench.objects.admission.topology_spec import constraint_defaults, constraint_errors, constraint_warnings
+from workbench.objects.deployment import min_member_notes, read_deployment
 from workbench.objects.fields import child, get_map, get_maps, get_text, get_texts
 from workbench.objects.job import read_job
-from workbench.objects.metadata import read_metadata
-from workbench.objects.pod import read_template
-from workbench.objects.pod_group import read_pod_group
+from workbench.objects.metadata import is_stored, read_metadata
+from workbench.objects.pod import read_pod, read_template
+from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, read_pod_group
+from workbench.objects.queue import read_queue
+from workbench.objects.schemas import DESCRIBED_KINDS, strict_text, unknown_in
+from workbench.objects.topology_spec import constraint_annotation_notes
 
-__all__ = ["REVIEWED_KINDS", "Verdict", "refusal_of", "review"]
+__all__ = ["REVIEWED_KINDS", "Verdict", "notes_of", "refusal_of", "review"]
 
-#: (API group, kind) of the objects that `review` knows.
-REVIEWED_KINDS = frozenset(
-    {
-        ("topology.volcano.sh", "HyperNode"),
-        ("scheduling.volcano.sh", "PodGroup"),
-        ("batch.volcano.sh", "Job"),
-        ("", "Pod"),
-    }
-)
+#: (API group, kind) of the objects that `review` knows. Of Queues, Deployments and HyperJobs it checks the names of
+#: fields and keys, and the types of the fields that are read.
+REVIEWED_KINDS = DESCRIBED_KINDS
 
 
 @dataclass(frozen=True)
@@ -84,12 +82,46 @@ def review(
             verdict = _hypernode(data, release)
         case "PodGroup":
             verdict = _pod_group(data, release, queue_states or {})
-        case "Pod":
-            return Verdict(_refuse_pod(data))
-        case _:
+        case "Job":
             verdict = _job(data, release)
+        case "Pod":
+            read_pod(data)
+            verdict = Verdict(_refuse_pod(data))
+        case "Queue":
+            read_queue(data)
+            verdict = Verdict()
+        case "Deployment":
+            read_deployment(data)
+            verdict = Verdict()
+        case _:
+            read_metadata(data, namespaced=True)
+            verdict = Verdict(_no_such_kind(data, release))
+    # The API server decodes an object before anybody else sees it.
+    refusal = strict_text(unknown_in(data, release)) or verdict.refusal
     unknown = _unknown_tier_names(data, release, tier_names)
-    return Verdict(verdict.refusal, {} if verdict.refusal else verdict.defaults, (*verdict.warnings, *unknown))
+    warnings = (*verdict.warnings, *unknown, *_annotation_notes(data))
+    return Verdict(refusal, {} if refusal else verdict.defaults, warnings)
+
+
+def notes_of(data: Mapping[str, Any]) -> list[str]:
+    """What is to be said of an object of an input that is used as far as it can be read, one sentence each.
+
+    Fields and keys that its kind does not have, what the schema fills into networkTopology in every release, and values
+    of annotations that are none. An object read from a cluster passed its API server: of such a one only the last. A Pod
+    with a node counts as one.
+    """
+    if (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) not in REVIEWED_KINDS:
+        return []
+    notes = _annotation_notes(data)
+    if is_stored(data) or (data["kind"] == "Pod" and get_map(data, "spec", "").get("nodeName")):
+        return notes
+    holders = _holders(data, Release.NEWEST) if data["kind"] in ("Job", "PodGroup") else []
+    filled = {path: value for holder in holders for path, value in constraint_defaults(*holder, Release.NEWEST).items()}
+    return [
+        *(unknown.note for unknown in unknown_in(data)),
+        *(f"{path}: {value} is filled in, as the API server does" for path, value in filled.items()),
+        *notes,
+    ]
 
 
 def refusal_of(data: Mapping[str, Any]) -> str:
@@ -124,12 +156,29 @@ def _refuse_pod(data: Mapping[str, Any]) -> str:
     return refuse_gpu_group(get_texts(metadata, "labels", "metadata"), get_texts(metadata, "annotations", "metadata"))
 
 
+def _annotation_notes(data: Mapping[str, Any]) -> list[str]:
+    """What becomes of values of annotations that are none; those of a Job's pods are not looked at by anybody."""
+    metadata = get_map(data, "metadata", "")
+    if data["kind"] == "Deployment":
+        template = read_template(get_map(data, "spec", ""), "spec")
+        own = get_texts(metadata, "annotations", "metadata")
+        return [*min_member_notes(own), *constraint_annotation_notes(template.annotations)]
+    if data["kind"] == "Pod" and metadata.get("annotations"):
+        annotations = get_texts(metadata, "annotations", "metadata")
+        return [] if GROUP_NAME_ANNOTATION in annotations else constraint_annotation_notes(annotations)
+    return []
+
+
+def _no_such_kind(data: Mapping[str, Any], release: Release) -> str:
+    """What is said of a HyperJob, the only kind that came after 1.13; empty: the release has it."""
+    if release is Release.V1_13 and data.get("kind") == "HyperJob":
+        return f'no matches for kind "HyperJob" in version "{data.get("apiVersion")}"'
+    return ""
+
+
 def _hypernode(data: Mapping[str, Any], release: Release) -> Verdict:
     read_metadata(data, namespaced=False)
-    spec = get_map(data, "spec", "")
-    dropped = release is Release.V1_13 and spec.get("tierName")
-    warnings = ("spec.tierName is unknown to 1.13 and dropped",) if dropped else ()
-    return Verdict(refuse_hypernode(data, release), {}, warnings)
+    return Verdict(refuse_hypernode(data, release))
 
 
 def _pod_group(data: Mapping[str, Any], release: Release, queue_states: Mapping[str, str]) -> Verdict:
@@ -145,9 +194,7 @@ def _pod_group(data: Mapping[str, Any], release: Release, queue_states: Mapping[
     warnings = []
     if queue and queue not in queue_states and queue != "default":
         warnings.append(f"queue {queue} is not in the input: taken as open")
-    if release is Release.V1_13 and spec.get("subGroupPolicy"):
-        warnings.append("spec.subGroupPolicy is unknown to 1.13 and dropped")
-    elif release is Release.NEWEST:
+    if release is Release.NEWEST:
         for path, policy in get_maps(spec, "subGroupPolicy", "spec"):
             if not policy.get("matchLabelKeys"):
                 warnings.append(f"{path} has no matchLabelKeys: it captures no pod")
@@ -161,7 +208,7 @@ def _job(data: Mapping[str, Any], release: Release) -> Verdict:
     defaults: dict[str, Any] = {}
     warnings = []
     if not refusal:
-        job = read_job(_without_partitions(data) if release is Release.V1_13 else data)
+        job = read_job(data)
         refusal = refuse_job(job, release)
         for (path, item), task in zip(get_maps(spec, "tasks", "spec"), job.tasks, strict=True):
             if not item.get("name"):
@@ -176,8 +223,6 @@ def _job(data: Mapping[str, Any], release: Release) -> Verdict:
         if not spec.get(key):
             defaults[f"spec.{key}"] = value
     for path, item in get_maps(spec, "tasks", "spec"):
-        if release is Release.V1_13 and item.get("partitionPolicy") is not None:
-            warnings.append(f"{path}.partitionPolicy is unknown to 1.13 and dropped")
         template = read_template(item, path)
         contradiction = refuse_gpu_group(template.labels, template.annotations)
         if contradiction:
@@ -188,8 +233,12 @@ def _job(data: Mapping[str, Any], release: Release) -> Verdict:
 def _with_topology(
     refusal: str, defaults: dict[str, Any], warnings: list[str], data: Mapping[str, Any], release: Release
 ) -> Verdict:
+    stored = is_stored(data)
     for holder, path in _holders(data, release):
-        defaults |= constraint_defaults(holder, path, release)
+        if not stored:
+            defaults |= constraint_defaults(holder, path, release)
+        elif missing := constraint_defaults(holder, path, release):
+            warnings.append(f"{path}.networkTopology was read from a cluster: {', '.join(missing)} stays absent")
         warnings += constraint_warnings(holder, path, release)
     return Verdict(refusal, defaults, tuple(warnings))
 
@@ -206,13 +255,6 @@ def _holders(data: Mapping[str, Any], release: Release) -> list[tuple[Mapping[st
         for path, item in get_maps(spec, "tasks", "spec"):
             found.append((get_map(item, "partitionPolicy", path), child(path, "partitionPolicy")))
     return found
-
-
-def _without_partitions(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A Job as 1.13 stores it: fields that its schema does not know are dropped."""
-    spec = get_map(data, "spec", "")
-    tasks = [{k: v for k, v in item.items() if k != "partitionPolicy"} for _, item in get_maps(spec, "tasks", "spec")]
-    return {**data, "spec": {**spec, "tasks": tasks}}
 
 
 def _unknown_tier_names(data: Mapping[str, Any], release: Release, tier_names: Collection[str] | None) -> list[str]:

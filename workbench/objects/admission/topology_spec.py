@@ -13,6 +13,7 @@ from workbench.model.release import Release
 from workbench.objects.admission import schema
 from workbench.objects.fields import child, get_int, get_map, get_text
 from workbench.objects.job import Task
+from workbench.objects.topology_spec import DEFAULT_MODE
 
 __all__ = [
     "BOTH_TIERS",
@@ -69,7 +70,7 @@ def constraint_defaults(data: Mapping[str, Any], where: str, release: Release) -
     topology, where = get_map(data, "networkTopology", where), child(where, "networkTopology")
     defaults: dict[str, Any] = {}
     if topology.get("mode") is None:
-        defaults[f"{where}.mode"] = "hard"
+        defaults[f"{where}.mode"] = DEFAULT_MODE
     if release is Release.V1_13 and topology.get("highestTierAllowed") is None:
         defaults[f"{where}.highestTierAllowed"] = 1
     return defaults
@@ -80,9 +81,9 @@ def constraint_warnings(data: Mapping[str, Any], where: str, release: Release) -
     if data.get("networkTopology") is None:
         return []
     topology, where = get_map(data, "networkTopology", where), child(where, "networkTopology")
-    name = get_text(topology, "highestTierName", where)
     if release is Release.V1_13:
-        return [f"{where}.highestTierName is unknown to 1.13 and dropped"] if name else []
+        return []
+    name = get_text(topology, "highestTierName", where)
     if topology.get("mode") in (None, "hard") and topology.get("highestTierAllowed") is None and not name:
         return [f"{where} is hard without a highest tier: it restricts nothing"]
     return []

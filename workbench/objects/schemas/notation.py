@@ -1,0 +1,65 @@
+"""The notation in which kinds are described, and what it means.
+
+One type per entry, ``Name: field=type field=type …``; a line that is indented goes on with the entry above. A type is the
+name of another entry or one of the scalars ``text``, ``int``, ``number``, ``bool``, ``quantity``, ``any`` (nothing is said
+about it) and ``keys`` (labels or annotations); ``[type]`` is a list, ``{type}`` a mapping by any names. ``@newest`` marks a
+field that 1.13 lacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["SCALARS", "Field", "read_types"]
+
+SCALARS = frozenset({"text", "int", "number", "bool", "quantity", "any", "keys"})
+
+
+@dataclass(frozen=True)
+class Field:
+    """The type of a field.
+
+    Attributes
+    ----------
+    form : str
+        ``one``, ``list`` or ``map``.
+    of : str or Field
+        Name of a type or scalar; of a list or mapping the type of its items.
+    newest : bool
+        1.13 lacks it.
+    """
+
+    form: Literal["one", "list", "map"]
+    of: str | Field
+    newest: bool = False
+
+    @property
+    def base(self) -> str:
+        """The type inside all lists and mappings."""
+        return self.of if isinstance(self.of, str) else self.of.base
+
+
+def read_types(*texts: str) -> dict[str, Mapping[str, Field]]:
+    """The types of several texts by name, each a mapping of field name to `Field`."""
+    types = {}
+    for entry in (entry for text in texts for entry in _entries(text)):
+        name, _, fields = entry.partition(":")
+        types[name] = {key: _field(written) for key, _, written in (item.partition("=") for item in fields.split())}
+    return types
+
+
+def _entries(text: str) -> Iterable[str]:
+    """Entries of a text, each on one line."""
+    return (line for line in text.replace("\n    ", " ").splitlines() if line)
+
+
+def _field(written: str) -> Field:
+    name, at, _ = written.partition("@")
+    newest = bool(at)
+    if name.startswith("["):
+        return Field("list", _field(name[1:-1]), newest)
+    if name.startswith("{"):
+        return Field("map", _field(name[1:-1]), newest)
+    return Field("one", name, newest)

@@ -1,0 +1,68 @@
+"""Fields of Volcano's kinds, in the notation of `notation`.
+
+A field marked ``@newest`` is unknown to 1.13. The pod template inside a custom resource has a smaller metadata than a Pod.
+
+Source: the CustomResourceDefinitions and API types of Volcano after 1.15 (names and types only); what 1.13 lacks:
+reference/volcano-topology.md sections 1, 3 and 10, reference/volcano-jobs.md.
+"""
+
+from __future__ import annotations
+
+__all__ = ["MEANT", "TYPES"]
+
+TYPES = """
+HyperJob: apiVersion=text kind=text metadata=ObjectMeta spec=HyperJobSpec status=any
+HyperJobSpec: maxDomains=int minAvailable=int plugins={[text]} replicatedJobs=[ReplicatedJob]
+HyperNode: apiVersion=text kind=text metadata=ObjectMeta spec=HyperNodeSpec status=any
+HyperNodeSpec: members=[Member] tier=int tierName=text@newest
+Job: apiVersion=text kind=text metadata=ObjectMeta spec=JobSpec status=any
+JobSpec: maxRetry=int minAvailable=int minSuccess=int networkTopology=NetworkTopology plugins={[text]}
+    policies=[LifecyclePolicy] priorityClassName=text queue=text runningEstimate=text schedulerName=text tasks=[Task]
+    ttlSecondsAfterFinished=int volumes=[JobVolume]
+PodGroup: apiVersion=text kind=text metadata=ObjectMeta spec=PodGroupSpec status=any
+PodGroupSpec: minMember=int minResources={quantity} minTaskMember={int} networkTopology=NetworkTopology
+    priorityClassName=text queue=text subGroupPolicy=[SubGroupPolicy]@newest
+Queue: apiVersion=text kind=text metadata=ObjectMeta spec=QueueSpec status=any
+QueueSpec: affinity=QueueAffinity capability={quantity} dequeueStrategy=text deserved={quantity} dra=QueueDevices
+    extendClusters=[QueueCluster] guarantee=QueueGuarantee parent=text priority=int reclaimable=bool type=text weight=int
+
+DependsOn: iteration=text name=[text]
+DeviceQuota: capacity={quantity} count=int
+ExactMatch: name=text
+JobTemplate: metadata=TemplateMeta spec=PodSpec
+JobVolume: mountPath=text volumeClaim=PersistentVolumeClaimSpec volumeClaimName=text
+LifecyclePolicy: action=text event=text events=[text] exitCode=int timeout=text
+Member: selector=MemberSelector type=text
+MemberSelector: exactMatch=ExactMatch labelMatch=LabelSelector regexMatch=RegexMatch
+NetworkTopology: highestTierAllowed=int highestTierName=text@newest mode=text
+NodeGroups: preferredDuringSchedulingIgnoredDuringExecution=[text] requiredDuringSchedulingIgnoredDuringExecution=[text]
+PartitionPolicy: minPartitions=int networkTopology=NetworkTopology partitionSize=int totalPartitions=int
+QueueAffinity: nodeGroupAffinity=NodeGroups nodeGroupAntiAffinity=NodeGroups
+QueueCluster: capacity={quantity} name=text weight=int
+QueueDevices: capability={DeviceQuota} deserved={DeviceQuota} guarantee={DeviceQuota}
+QueueGuarantee: resource={quantity}
+RegexMatch: pattern=text
+ReplicatedJob: clusterNames=[text] name=text replicas=int splitPolicy=SplitPolicy templateSpec=JobSpec
+SplitPolicy: acceleratorType=text accelerators=int mode=text
+SubGroupPolicy: labelSelector=LabelSelector matchLabelKeys=[text] minSubGroups=int name=text
+    networkTopology=NetworkTopology subGroupSize=int
+Task: dependsOn=DependsOn maxRetry=int minAvailable=int name=text partitionPolicy=PartitionPolicy@newest
+    policies=[LifecyclePolicy] replicas=int template=JobTemplate topologyPolicy=text
+TemplateMeta: annotations=keys finalizers=[text] labels=keys name=text namespace=text
+"""
+
+#: What is meant by a field at the wrong place, by type and field, where no name is close.
+MEANT = {
+    ("Member", "name"): "selector: {exactMatch: {name: …}}",
+    ("Member", "exactMatch"): "selector: {exactMatch: …}",
+    ("Member", "regexMatch"): "selector: {regexMatch: …}",
+    ("Member", "labelMatch"): "selector: {labelMatch: …}",
+    ("Member", "pattern"): "selector: {regexMatch: {pattern: …}}",
+    ("MemberSelector", "name"): "exactMatch: {name: …}",
+    ("MemberSelector", "pattern"): "regexMatch: {pattern: …}",
+    ("MemberSelector", "matchLabels"): "labelMatch: {matchLabels: …}",
+    ("MemberSelector", "matchExpressions"): "labelMatch: {matchExpressions: …}",
+    ("Task", "networkTopology"): "networkTopology of the spec, or of partitionPolicy",
+    ("JobTemplate", "containers"): "spec: {containers: …}",
+    ("Task", "containers"): "template: {spec: {containers: …}}",
+}
