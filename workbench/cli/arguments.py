@@ -116,7 +116,9 @@ def standard_input(files: Sequence[str]) -> bytes | None:
     return sys.stdin.buffer.read()
 
 
-def load_scenario(files: Sequence[str], matrices: Sequence[str] = (), format: str | None = None) -> Scenario:
+def load_scenario(
+    files: Sequence[str], matrices: Sequence[str] = (), format: str | None = None, any_scheduler: bool = False
+) -> Scenario:
     """Read the inputs, in the format of ``--from`` if there is one, and say on stderr what was not used."""
     from workbench.formats.load import load
 
@@ -127,7 +129,7 @@ def load_scenario(files: Sequence[str], matrices: Sequence[str] = (), format: st
     for pattern, path in given.items():
         if not path:
             raise InputError("no file", source="--matrix", got=repr(f"{pattern}="), expected="PATTERN=FILE")
-    scenario = load(*files, matrices=given, stdin=stdin, format=format)
+    scenario = load(*files, matrices=given, stdin=stdin, format=format, any_scheduler=any_scheduler)
     tell_ignored(scenario)
     return scenario
 

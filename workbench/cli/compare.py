@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.arguments import load_scenario, policies_with, tell_gaps
-from workbench.cli.options import Files, From, Matrices, Out, ShowOutput
+from workbench.cli.options import AnyScheduler, Files, From, Matrices, Out, ShowOutput
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, to_json
 from workbench.cli.place import require_jobs
 from workbench.errors import InputError
@@ -31,6 +31,7 @@ def compare(
     ] = [],  # noqa: B006
     matrix: Matrices = [],  # noqa: B006 - typer reads the default, nobody changes it
     from_: From = None,
+    any_scheduler: AnyScheduler = False,
     output: Annotated[ShowOutput, typer.Option("-o", "--output", help="Form of the result.")] = ShowOutput.table,
     out: Out = None,
 ) -> None:
@@ -52,7 +53,7 @@ def compare(
         raise InputError("no policy given", source="--policies", expected="names separated by commas")
     check_out(out, output)
     chosen = policies_with(names, set_)
-    scenario = load_scenario(file, matrix, from_)
+    scenario = load_scenario(file, matrix, from_, any_scheduler)
     require_jobs(scenario)
     with progress_bar("comparing") as step:
         comparison = run(scenario.gangs, scenario.snapshot, chosen, progress=step, inputs=scenario.inputs)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Files", "From", "Matrices", "Out", "PlaceOutput", "ShowOutput", "TableOutput"]
+__all__ = ["AnyScheduler", "Files", "From", "Matrices", "Out", "PlaceOutput", "ShowOutput", "TableOutput"]
 
 
 class TableOutput(StrEnum):
@@ -42,6 +42,10 @@ Files = Annotated[
         metavar="PATH",
         help="File, folder or - for stdin: Kubernetes manifests, or a fabric in another format. Repeatable.",
     ),
+]
+AnyScheduler = Annotated[
+    bool,
+    typer.Option("--any-scheduler", help="Also place what names another scheduler than volcano or koord-scheduler."),
 ]
 From = Annotated[
     str | None,

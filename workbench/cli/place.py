@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import load_scenario, policy_with, tell_gaps
-from workbench.cli.options import Files, From, Matrices, PlaceOutput
+from workbench.cli.options import AnyScheduler, Files, From, Matrices, PlaceOutput
 from workbench.cli.output import emit, print_tables, to_json, to_yaml
 from workbench.errors import InputError
 
@@ -33,6 +33,7 @@ def place(
     ] = [],  # noqa: B006 - typer reads the default, nobody changes it
     matrix: Matrices = [],  # noqa: B006
     from_: From = None,
+    any_scheduler: AnyScheduler = False,
     output: Annotated[PlaceOutput, typer.Option("-o", "--output", help="Form of the result.")] = PlaceOutput.table,
     explain: Annotated[bool, typer.Option("--explain", help="Say what was considered and why it was dropped.")] = False,
 ) -> None:
@@ -52,7 +53,7 @@ def place(
     from workbench.evaluate.records import session_record
 
     chosen = policy_with(policy, set_)
-    scenario = load_scenario(file, matrix, from_)
+    scenario = load_scenario(file, matrix, from_, any_scheduler)
     require_jobs(scenario)
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot)
     metrics = measure_run(decisions, scenario.snapshot)
@@ -78,11 +79,12 @@ def place(
 def require_jobs(scenario: Scenario) -> None:
     """Raises InputError where the input holds no job at all; jobs that admission refused are jobs."""
     if not scenario.gangs and not scenario.refused:
-        gated = [gap for gap in scenario.snapshot.gaps if gap.startswith("scheduling gates")]
+        said = [gap for gap in scenario.snapshot.gaps if gap.startswith("scheduling gates")]
+        said += scenario.notes
         raise InputError(
             "no job to place",
             source=", ".join(scenario.inputs),
-            got="; ".join(["no pod that waits for a node", *gated]),
+            got="; ".join(["no pod that waits for a node", *said]),
             expected="a Job, Deployment or PodGroup with such pods, or a pending Pod",
         )
 

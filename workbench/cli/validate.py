@@ -24,7 +24,9 @@ def validate(
 
     Covers schema, admission policy and webhook; of a Job what concerns counts, names, partitions and the network
     topology; of Pods, Deployments, Queues and HyperJobs the names of fields. Unknown fields, and unknown labels and
-    annotations in Volcano's domain, are refused. Exit status 1 when an object is refused, 2 when there is none to review.
+    annotations in Volcano's domain, are refused.
+
+    Exit status 1 when an object is refused, 2 when there is none to review.
 
     Examples:
 

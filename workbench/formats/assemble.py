@@ -32,6 +32,8 @@ def assemble(
     matrices: Sequence[tuple[str, BandwidthMatrix]] = (),
     source: str = "",
     taken_at: str = "",
+    *,
+    any_scheduler: bool = False,
 ) -> tuple[ClusterSnapshot, Workload]:
     """Join the objects of one cluster.
 
@@ -42,6 +44,8 @@ def assemble(
         For nodes whose names match (RE2, unanchored); the last match wins, also over the Device's matrix.
     source, taken_at : str
         As in `ClusterSnapshot`.
+    any_scheduler : bool
+        As in `workbench.jobs.gangs.read_workload`.
 
     Returns
     -------
@@ -62,7 +66,7 @@ def assemble(
         cluster.hypernodes.values(), list(nodes), [node.metadata.labels for node in nodes.values()]
     )
     ordered = [nodes[name] for name in topology.node_names]
-    workload = read_workload(cluster)
+    workload = read_workload(cluster, any_scheduler=any_scheduler)
     columns = resource_columns(set().union(*(node.allocatable for node in ordered)))
     allocatable = _allocatable(ordered, columns, gaps)
     gpu_columns = [i for i, name in enumerate(columns) if is_gpu_resource(name)]
@@ -76,6 +80,7 @@ def assemble(
         gaps.append(f"no bandwidth matrix for {without} nodes with several GPUs")
     if workload.gated:
         gaps.append(f"scheduling gates hold back {workload.gated} pods: not tried")
+    gaps += workload.notes
     gaps += _other_gaps(cluster, nodes, workload.gangs)
     words = gpu_words([*total, *free])
     snapshot = ClusterSnapshot(

@@ -33,6 +33,7 @@ def load(
     matrices: Mapping[str, str | Path] | None = None,
     stdin: bytes | str | None = None,
     format: str | None = None,
+    any_scheduler: bool = False,
 ) -> Scenario:
     """Read a cluster and the jobs that want to run on it.
 
@@ -48,6 +49,10 @@ def load(
     format : str, optional
         The format of what holds no Kubernetes objects, or of what HyperNodes are derived from, whatever the content
         seems to be.
+    any_scheduler : bool
+        Place jobs of every scheduler. By default Jobs, Deployments and pods with another schedulerName than
+        ``volcano`` or ``koord-scheduler`` are left out, with their number in ``snapshot.gaps``; a pod without a name
+        is placed.
 
     Returns
     -------
@@ -64,7 +69,7 @@ def load(
         No such format.
     """
     with no_collection():
-        return _scenario(paths, *_read(paths, stdin, format), matrices or {})
+        return _scenario(paths, *_read(paths, stdin, format), matrices or {}, any_scheduler)
 
 
 def load_objects(*paths: str | Path, stdin: bytes | str | None = None, format: str | None = None) -> ClusterObjects:
@@ -82,7 +87,7 @@ def load_to_draw(path: str | Path) -> tuple[ClusterObjects, ClusterSnapshot]:
     """The objects of a file or folder, as `load_objects`, and the snapshot that `load` makes of them; read once."""
     with no_collection():
         manifests, cluster, joined = _read([path], None, None)
-        snapshot = _scenario([path], manifests, cluster, joined, {}).snapshot
+        snapshot = _scenario([path], manifests, cluster, joined, {}, False).snapshot
         return _drawable(cluster, joined), snapshot
 
 
@@ -112,16 +117,18 @@ def _scenario(
     cluster: ClusterObjects,
     joined: Joined,
     matrices: Mapping[str, str | Path],
+    any_scheduler: bool,
 ) -> Scenario:
     given = _given_matrices(matrices, manifests)
     source = ", ".join(str(path) for path in paths)
     exact = [(f"^{re2.escape(name)}$", matrix) for name, matrix in joined.matrices.items()]
     if joined.snapshot is not None:
-        workload = read_workload(cluster)
+        workload = read_workload(cluster, any_scheduler=any_scheduler)
         snapshot = assign_matrices(joined.snapshot, given)
+        snapshot = replace(snapshot, gaps=(*snapshot.gaps, *workload.notes))
         snapshot = replace(snapshot, queues={**snapshot.queues, **cluster.queues})
     else:
-        snapshot, workload = assemble(cluster, [*exact, *given], source=source)
+        snapshot, workload = assemble(cluster, [*exact, *given], source=source, any_scheduler=any_scheduler)
         snapshot = replace(snapshot, gaps=(*snapshot.gaps, *joined.notes))
         if joined.tors is not None and joined.tors.tors:
             bound = nodes_by_address(joined.tors, cluster.nodes)
@@ -133,6 +140,7 @@ def _scenario(
         snapshot=snapshot,
         gangs=workload.gangs,
         refused=workload.refused,
+        notes=workload.notes,
         ignored=dict(sorted((Counter(manifests.ignored) + cluster.ignored).items())),
         inputs=dict(manifests.inputs),
     )

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from workbench.jobs.deployment import gang_of_deployment
 from workbench.jobs.job_labels import JobLabels, completed, read_job_labels
 from workbench.jobs.membership import Membership, sort_pods
+from workbench.jobs.object_notes import ObjectNotes
 from workbench.jobs.pods import gang_of_pod_group, gangs_of_lone_pods, group_of_lone_pod
 from workbench.jobs.roles import Priorities
+from workbench.jobs.schedulers import OtherSchedulers
 from workbench.jobs.volcano_job import gang_of_job
 from workbench.model.gang import Gang
 from workbench.objects.deployment import QUEUE_ANNOTATION
@@ -38,6 +40,9 @@ class Workload:
         Likewise what its labels say.
     gated : int
         Pods that a scheduling gate holds back; no gang has them.
+    notes : tuple of str
+        What is to be said of objects that no gang stands for: jobs left to other schedulers, in one sentence, and what
+        single objects do not say as they seem to.
     """
 
     gangs: tuple[Gang, ...]
@@ -46,31 +51,41 @@ class Workload:
     queues: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, JobLabels] = field(default_factory=dict)
     gated: int = 0
+    notes: tuple[str, ...] = ()
 
 
-def read_workload(cluster: ClusterObjects) -> Workload:
-    """Make gangs of the Jobs, PodGroups, Deployments and lone pods of a cluster."""
+def read_workload(cluster: ClusterObjects, *, any_scheduler: bool = False) -> Workload:
+    """Make gangs of the Jobs, PodGroups, Deployments and lone pods of a cluster.
+
+    Jobs, Deployments and waiting pods of a scheduler that is none of `OWN_SCHEDULERS` make no gang, unless
+    `any_scheduler` is true; what their pods hold counts all the same.
+    """
     priorities = Priorities(cluster.priority_classes)
     members = sort_pods(cluster)
+    others = OtherSchedulers(any_scheduler)
     gangs: list[Gang | None] = []
     for key, job in cluster.jobs.items():
-        if f"Job {key}" not in cluster.refused:
+        if f"Job {key}" not in cluster.refused and not others.has_job(job):
             group = members.pod_group_of_job.get(key)
             gangs.append(gang_of_job(job, members.of_job.get(key, ()), group, priorities))
     for key, pods in members.of_pod_group.items():
         group = cluster.pod_groups.get(key)
         if f"PodGroup {key}" not in cluster.refused:
+            pods = [pod for pod in pods if not others.has_pod(pod)]
             gangs.append(gang_of_pod_group(key, group, pods, priorities))
     for key, deployment in cluster.deployments.items():
-        gangs.append(gang_of_deployment(deployment, members.of_deployment.get(key, ()), priorities))
-    gangs += gangs_of_lone_pods(members.alone, priorities)
+        if not others.has_deployment(deployment):
+            gangs.append(gang_of_deployment(deployment, members.of_deployment.get(key, ()), priorities))
+    gangs += gangs_of_lone_pods([pod for pod in members.alone if not others.has_pod(pod)], priorities)
     labels = read_job_labels(cluster, members)
-    pending = [completed(gang, labels) for gang in gangs if gang is not None]
+    told = ObjectNotes(cluster.notes, members)
+    pending = [told.added_to(completed(gang, labels)) for gang in gangs if gang is not None]
     pending.sort(key=lambda gang: (gang.namespace.encode(), gang.name.encode(), gang.kind))
     queues = _queues(cluster, members) | {gang.key: gang.queue for gang in pending}
     refused = tuple(sorted(cluster.refused.items()))
     gated = sum(pod.waits and pod.gated for pod in cluster.pods.values())
-    return Workload(tuple(pending), refused, tuple(_holding(members)), queues, labels, gated)
+    notes = tuple(filter(None, [others.note(), *told.left()]))
+    return Workload(tuple(pending), refused, tuple(_holding(members)), queues, labels, gated, notes)
 
 
 def _queues(cluster: ClusterObjects, members: Membership) -> dict[str, str]:

@@ -82,6 +82,7 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
         inqueue=group is not None and group.inqueue,
         created=group.metadata.created if group else "",
         order=_order(roles, pending),
+        stored=group is not None and group.metadata.stored,
         notes=tuple(notes),
         gather=gather,
     )

@@ -83,6 +83,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         created=(group.metadata.created if group else "") or job.metadata.created,
         notes=tuple(notes),
         gather=gather,
+        stored=job.metadata.stored,
     )
 
 

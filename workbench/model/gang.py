@@ -270,6 +270,8 @@ class Gang(Value):
         Pods of a role with a higher priority are tried first.
     notes : tuple of str
         What the reader of the object wants the user to know; shown as warnings of every decision.
+    stored : bool
+        Its object was read from a cluster: no release fills anything into its constraint any more.
 
     Raises
     ------
@@ -302,6 +304,7 @@ class Gang(Value):
     framework: str = ""
     former: tuple[FormerPod, ...] = ()
     gather: tuple[Gather, ...] = ()
+    stored: bool = False
 
     def __post_init__(self) -> None:
         if self.order and (len(self.order) != self.n_pods or set(self.order) != set(self._every_name)):

@@ -385,6 +385,9 @@ class Scenario(Value):
         Kinds that were not used, with how many there were.
     inputs : mapping of str to str
         File name to SHA-256 of its content.
+    notes : tuple of str
+        Those of ``snapshot.gaps`` that are about jobs and other objects beside the cluster: what was left to another
+        scheduler, and what single objects do not say as they seem to.
     """
 
     snapshot: ClusterSnapshot
@@ -392,6 +395,7 @@ class Scenario(Value):
     refused: tuple[tuple[str, str], ...] = ()
     ignored: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def gang(self, name: str) -> Gang:
         """The gang of that name, or ``namespace/name``."""

@@ -24,8 +24,8 @@ class Owner:
 class Metadata:
     """Name, namespace and what is attached to an object.
 
-    `namespace` is empty for cluster-scoped kinds, `created` (creationTimestamp) for what does not exist yet. `stored` tells
-    an object that was read from a cluster from a manifest to be submitted.
+    `namespace` is empty for cluster-scoped kinds, `created` (creationTimestamp) for what does not exist yet. `stored`:
+    the object was read from a cluster (`is_stored`).
     """
 
     name: str

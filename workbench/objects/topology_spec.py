@@ -30,8 +30,8 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,9}", re.ASCII)
 def read_constraint(data: Mapping[str, Any], where: str, *, submitted: bool = False) -> TopologyConstraint | None:
     """The field networkTopology of a spec; None where absent.
 
-    Where the object is `submitted`, an absent mode is hard: the default of every release's schema. Other defaults differ
-    by release and are a policy's to fill in; an object read from a cluster stays as stored (DESIGN decision 10).
+    Where the object is `submitted`, an absent mode is hard: the default of every release's schema. Other defaults
+    differ by release and are a policy's to fill in; an object read from a cluster stays as stored (DESIGN decision 10).
     """
     if data.get("networkTopology") is None:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -72,6 +73,7 @@ class PlacementComparer(Panel):
             self._cluster = lambda: snapshot
         self._given: tuple[Gang, ...] = tuple(scenario.gangs) if scenario is not None else ()
         self._typed: tuple[Gang, ...] = ()
+        self._typed_notes: tuple[str, ...] = ()
         self._text = ""
         self.jobs_changed: list[Callable[[], None]] = []
         self._chosen = [(name, {}) for name in policies]
@@ -126,14 +128,14 @@ class PlacementComparer(Panel):
         """
         self._text = text
         try:
-            gangs = _gangs_of(text) if text.strip() else ()
+            gangs, notes = _gangs_of(text) if text.strip() else ((), ())
         except InputError as error:
             return line_of(text, error), str(error)
         taken = {gang.key for gang in self._given}
         twice = next((gang.key for gang in gangs if gang.key in taken), None)
         if twice is not None:
             return 1, f"{twice}: a job of this name is there already"
-        self._typed = gangs
+        self._typed, self._typed_notes = gangs, notes
         self._tell_jobs()
         self.run()
         return 0, ""
@@ -157,7 +159,7 @@ class PlacementComparer(Panel):
 
     def run(self) -> None:
         """Compare anew in the background; what ran before is given up."""
-        cluster, gangs = self._cluster, self.gangs
+        cluster, gangs, notes = self._cluster, self.gangs, self._typed_notes
         self._give_up()
         if cluster is None or not gangs or not self._chosen:
             self.comparison, self._shown = None, ()
@@ -165,9 +167,14 @@ class PlacementComparer(Panel):
             self.tell("nothing", {"missing": missing})
             return
         chosen = [(name, dict(parameters)) for name, parameters in self._chosen]
+
+        def noted() -> ClusterSnapshot:
+            snapshot = cluster()
+            return replace(snapshot, gaps=(*snapshot.gaps, *notes)) if notes else snapshot
+
         known = {"total": len(chosen), "done": 0, "policy": chosen[0][0]}
         progress = self._progress = Progress(lambda now: self.tell("progress", now), known)
-        self._worker.start(lambda current: self._compare(gangs, cluster, chosen, progress, current))
+        self._worker.start(lambda current: self._compare(gangs, noted, chosen, progress, current))
 
     def cancel(self) -> bool:
         """Give up the comparison that runs; False when none does."""
@@ -308,11 +315,13 @@ class PlacementComparer(Panel):
         raise InputError("no such form", source="comparer", got=shown(kind), expected="html or csv")
 
 
-def _gangs_of(text: str) -> tuple[Gang, ...]:
+def _gangs_of(text: str) -> tuple[tuple[Gang, ...], tuple[str, ...]]:
+    """The jobs of a text, and what is to be said of its other objects."""
     scenario = load("-", stdin=text)
     if scenario.refused:
         what, why = scenario.refused[0]
         raise InputError(f"{what}: {why}")
     if not scenario.gangs:
-        raise InputError("no job in the text", expected="a Job, PodGroup with pods, HyperJob or Deployment")
-    return scenario.gangs
+        expected = "a Job, PodGroup with pods, HyperJob or Deployment"
+        raise InputError("no job in the text", got="; ".join(scenario.notes) or None, expected=expected)
+    return scenario.gangs, scenario.notes

@@ -77,25 +77,7 @@ def review(
     InputError
         A field of the wrong type.
     """
-    match data.get("kind"):
-        case "HyperNode":
-            verdict = _hypernode(data, release)
-        case "PodGroup":
-            verdict = _pod_group(data, release, queue_states or {})
-        case "Job":
-            verdict = _job(data, release)
-        case "Pod":
-            read_pod(data)
-            verdict = Verdict(_refuse_pod(data))
-        case "Queue":
-            read_queue(data)
-            verdict = Verdict()
-        case "Deployment":
-            read_deployment(data)
-            verdict = Verdict()
-        case _:
-            read_metadata(data, namespaced=True)
-            verdict = Verdict(_no_such_kind(data, release))
+    verdict = _decoded(data, release, queue_states or {})
     # The API server decodes an object before anybody else sees it.
     refusal = strict_text(unknown_in(data, release)) or verdict.refusal
     unknown = _unknown_tier_names(data, release, tier_names)
@@ -106,9 +88,9 @@ def review(
 def notes_of(data: Mapping[str, Any]) -> list[str]:
     """What is to be said of an object of an input that is used as far as it can be read, one sentence each.
 
-    Fields and keys that its kind does not have, what the schema fills into networkTopology in every release, and values
-    of annotations that are none. An object read from a cluster passed its API server: of such a one only the last. A Pod
-    with a node counts as one.
+    Fields and keys that its kind does not have, what the schema of every release fills into networkTopology, and
+    annotations with invalid values. An object read from a cluster passed its API server, so only its annotations are
+    looked at; a Pod with a node counts as such an object.
     """
     if (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) not in REVIEWED_KINDS:
         return []
@@ -132,6 +114,8 @@ def refusal_of(data: Mapping[str, Any]) -> str:
     0, because a cluster shows tier 0 as absent. Jobs and PodGroups are held to the newest release; their queue counts
     as open, because it may have been when they came. A Pod with a node was accepted once.
 
+    Fields and keys that a kind does not have refuse nothing here: a program may submit such an object (`notes_of`).
+
     Raises
     ------
     InputError
@@ -142,13 +126,35 @@ def refusal_of(data: Mapping[str, Any]) -> str:
     if data["kind"] == "Pod":
         return "" if get_map(data, "spec", "").get("nodeName") else _refuse_pod(data)
     if data["kind"] != "HyperNode":
-        return review(data).refusal
+        return _decoded(data, Release.NEWEST, {}).refusal
     spec = get_map(data, "spec", "")
     tier = spec.get("tier")
     if tier is None or type(tier) is str:
         data = {**data, "spec": {**spec, "tier": int(tier or 0)}}
     text = refuse_hypernode(data, Release.NEWEST)
     return text if text and refuse_hypernode(data, Release.V1_13) else ""
+
+
+def _decoded(data: Mapping[str, Any], release: Release, queue_states: Mapping[str, str]) -> Verdict:
+    """What becomes of an object after the API server has decoded it."""
+    match data.get("kind"):
+        case "HyperNode":
+            return _hypernode(data, release)
+        case "PodGroup":
+            return _pod_group(data, release, queue_states)
+        case "Job":
+            return _job(data, release)
+        case "Pod":
+            read_pod(data)
+            return Verdict(_refuse_pod(data))
+        case "Queue":
+            read_queue(data)
+        case "Deployment":
+            read_deployment(data)
+        case _:
+            read_metadata(data, namespaced=True)
+            return Verdict(_no_such_kind(data, release))
+    return Verdict()
 
 
 def _refuse_pod(data: Mapping[str, Any]) -> str:

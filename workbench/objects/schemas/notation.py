@@ -1,9 +1,9 @@
 """The notation in which kinds are described, and what it means.
 
-One type per entry, ``Name: field=type field=type …``; a line that is indented goes on with the entry above. A type is the
-name of another entry or one of the scalars ``text``, ``int``, ``number``, ``bool``, ``quantity``, ``any`` (nothing is said
-about it) and ``keys`` (labels or annotations); ``[type]`` is a list, ``{type}`` a mapping by any names. ``@newest`` marks a
-field that 1.13 lacks.
+One entry per type, ``Name: field=type field=type …``; an indented line continues the entry above. A type is the name
+of another entry or one of the scalars ``text``, ``int``, ``bool``, ``quantity``, ``any`` (nothing is said about it) and
+``keys`` (labels or annotations); ``[type]`` is a list, ``{type}`` a mapping by any names. ``@newest`` marks a field that
+1.13 lacks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal
 
 __all__ = ["SCALARS", "Field", "read_types"]
 
-SCALARS = frozenset({"text", "int", "number", "bool", "quantity", "any", "keys"})
+SCALARS = frozenset({"text", "int", "bool", "quantity", "any", "keys"})
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Field:
 
 def read_types(*texts: str) -> dict[str, Mapping[str, Field]]:
     """The types of several texts by name, each a mapping of field name to `Field`."""
-    types = {}
+    types: dict[str, Mapping[str, Field]] = {}
     for entry in (entry for text in texts for entry in _entries(text)):
         name, _, fields = entry.partition(":")
         types[name] = {key: _field(written) for key, _, written in (item.partition("=") for item in fields.split())}

@@ -1,6 +1,7 @@
 """Fields of Volcano's kinds, in the notation of `notation`.
 
-A field marked ``@newest`` is unknown to 1.13. The pod template inside a custom resource has a smaller metadata than a Pod.
+A field marked ``@newest`` is unknown to 1.13. The metadata of a pod template inside a custom resource has fewer fields
+than that of a Pod.
 
 Source: the CustomResourceDefinitions and API types of Volcano after 1.15 (names and types only); what 1.13 lacks:
 reference/volcano-topology.md sections 1, 3 and 10, reference/volcano-jobs.md.
@@ -24,7 +25,8 @@ PodGroupSpec: minMember=int minResources={quantity} minTaskMember={int} networkT
     priorityClassName=text queue=text subGroupPolicy=[SubGroupPolicy]@newest
 Queue: apiVersion=text kind=text metadata=ObjectMeta spec=QueueSpec status=any
 QueueSpec: affinity=QueueAffinity capability={quantity} dequeueStrategy=text deserved={quantity} dra=QueueDevices
-    extendClusters=[QueueCluster] guarantee=QueueGuarantee parent=text priority=int reclaimable=bool type=text weight=int
+    extendClusters=[QueueCluster] guarantee=QueueGuarantee parent=text priority=int reclaimable=bool type=text
+    weight=int
 
 DependsOn: iteration=text name=[text]
 DeviceQuota: capacity={quantity} count=int

@@ -65,9 +65,11 @@ class Volcano113(VolcanoPolicy):
             return FlatTurns(request, self.workplace)
         if constraint.mode == "soft":
             return _SoftTurns(request, self._with_leaves, self._parameters.weight)
-        if constraint.mode == "hard":
-            return _HardTurns(request, self._with_leaves, self._parameters.weight)
-        return _UnknownMode(request, self.workplace)
+        if constraint.mode != "hard":
+            return _Unrestricted(request, self.workplace, "networkTopology has no mode")
+        if constraint.highest_tier is None and request.gang.stored:
+            return _Unrestricted(request, self.workplace, "stored as hard without highestTierAllowed")
+        return _HardTurns(request, self._with_leaves, self._parameters.weight)
 
     def _with_leaves(self, request: Request) -> Workplace:
         workplace = self.workplace(request)
@@ -75,10 +77,16 @@ class Volcano113(VolcanoPolicy):
         return workplace
 
 
-class _UnknownMode(FlatTurns):
+class _Unrestricted(FlatTurns):
+    """Turns of a job whose constraint restricts nothing, with the cause as a warning."""
+
+    def __init__(self, request: Request, workplace_of: WorkplaceOf, cause: str) -> None:
+        super().__init__(request, workplace_of)
+        self._cause = cause
+
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         answer = super().answer(request, idle)
-        answer.warnings = (*answer.warnings, "networkTopology has no mode: volcano-1.13 takes the job as a plain one")
+        answer.warnings = (*answer.warnings, f"{self._cause}: volcano-1.13 takes the job as a plain one")
         return answer
 
 

@@ -1,0 +1,62 @@
+"""Which jobs and pods are another scheduler's, and so nobody's to place here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from workbench.objects.deployment import Deployment
+from workbench.objects.job import Job
+from workbench.objects.pod import Pod
+
+__all__ = ["OWN_SCHEDULERS", "OtherSchedulers"]
+
+#: Names in schedulerName that ask for a scheduler whose policies are here. A pod or Deployment without a name counts
+#: too: the manifest leaves open who places it. The API server writes ``default-scheduler`` into such a pod, so a pod
+#: read from a cluster always has a name.
+OWN_SCHEDULERS = frozenset({"", "volcano", "koord-scheduler"})
+
+
+class OtherSchedulers:
+    """Tells what another scheduler places, and counts it.
+
+    Parameters
+    ----------
+    any_scheduler : bool
+        Nothing is another scheduler's.
+    """
+
+    def __init__(self, any_scheduler: bool) -> None:
+        self._any = any_scheduler
+        self._names: set[str] = set()
+        self._left_out: Counter[str] = Counter()
+
+    def has_job(self, job: Job) -> bool:
+        """Whether a Job is another scheduler's: one of its tasks is, since nobody here can place the gang as a whole.
+
+        A task's template names its scheduler; without a name the Job's holds.
+        """
+        return self._take("Job", (task.template.spec.scheduler or job.scheduler for task in job.tasks))
+
+    def has_deployment(self, deployment: Deployment) -> bool:
+        """Whether a Deployment is another scheduler's."""
+        return self._take("Deployment", [deployment.template.spec.scheduler])
+
+    def has_pod(self, pod: Pod) -> bool:
+        """Whether a pod is another scheduler's to place; one that waits for no node is nobody's."""
+        return pod.waits and self._take("Pod", [pod.spec.scheduler])
+
+    def note(self) -> str:
+        """How much was left out, in one sentence; empty: nothing."""
+        if not self._left_out:
+            return ""
+        counts = ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in sorted(self._left_out.items()))
+        names = ", ".join(sorted(self._names, key=str.encode))
+        return f"left out, because another scheduler places them ({names}): {counts} (--any-scheduler takes them in)"
+
+    def _take(self, kind: str, names: Iterable[str]) -> bool:
+        others = set() if self._any else set(names) - OWN_SCHEDULERS
+        self._names |= others
+        if others:
+            self._left_out[kind] += 1
+        return bool(others)
