@@ -104,6 +104,18 @@ def lines(path: Path) -> list[tuple[str, int | None, str]]:
     return [(f.rule.id, f.place.line if f.place else None, f.field) for f in lint_files([path]).report.findings]
 
 
+NAMED_MEMBERS = """\
+apiVersion: topology.volcano.sh/v1alpha1
+kind: HyperNode
+metadata: {name: s0}
+spec:
+  tier: 1
+  members:
+  - {type: Node, name: n0}
+  - {type: Node, name: n1}
+"""
+
+
 class TestPlaces:
     def test_each_finding_has_the_line_of_its_field(self, racks: Path) -> None:
         assert lines(racks) == [
@@ -151,7 +163,7 @@ class TestPlaces:
         path.write_text("SwitchName=a Nodes=n[0-3]\nSwitchName=b Nodes=n[3-7]\nSwitchName=top Switches=a,b\n", "utf-8")
         report = lint_files([path]).report
         assert [(f.rule.id, str(f.place), f.fix) for f in report.findings] == [("overlap", str(path), None)]
-        assert [rule.id for rule, _ in report.not_judged] == ["refused-by-admission"]
+        assert [rule.id for rule, _ in report.not_judged] == ["refused-by-admission", "unknown-field"]
 
     def test_without_nodes_some_rules_are_not_judged_and_say_so(self, tmp_path: Path) -> None:
         path = tmp_path / "racks.yaml"
@@ -163,9 +175,29 @@ class TestPlaces:
 
     def test_what_does_not_parse_is_bad_input(self, tmp_path: Path) -> None:
         path = tmp_path / "racks.yaml"
-        path.write_text(RACKS.replace("'^ghost'", "'('"), encoding="utf-8")
+        path.write_text(RACKS.replace("'^ghost'", "3"), encoding="utf-8")
         with pytest.raises(InputError, match=r"document 2 \(line 23\), spec\.members\[0\]"):
             lint_files([path])
+
+    def test_a_pattern_that_does_not_compile_is_a_finding_at_its_line(self, tmp_path: Path) -> None:
+        path = tmp_path / "racks.yaml"
+        path.write_text(RACKS.replace("'^ghost'", "'('"), encoding="utf-8")
+        report = lint_files([path]).report
+        (found,) = report.of("bad-pattern")
+        assert found.place is not None and found.place.line == 26 and "missing )" in found.message
+        assert report.of("member-matches-nothing") == () and report.of("dangling-member")
+
+    def test_a_member_without_a_selector_is_told_what_is_meant(self, tmp_path: Path) -> None:
+        path = tmp_path / "racks.yaml"
+        path.write_text(NAMED_MEMBERS, encoding="utf-8")
+        report = lint_files([path]).report
+        assert {f.rule.id for f in report.findings} == {"unknown-field", "refused-by-admission"}
+        assert [(f.place.line, f.field) for f in report.of("unknown-field") if f.place] == [
+            (7, "spec.members[0].name"),
+            (8, "spec.members[1].name"),
+        ]
+        assert all("did you mean selector: {exactMatch: {name: …}}?" in f.message for f in report.of("unknown-field"))
+        assert fix_files([path]).changes == ()
 
 
 class TestFix:

@@ -104,7 +104,7 @@ def lint_files(
 
     with no_collection():
         manifests = read_manifests(paths, stdin, claim)
-        cluster = read_objects(manifests)
+        cluster = read_objects(manifests, keep_patterns=True)
         joined = intake.join(cluster)
         written = {d.data["metadata"]["name"]: d for d in manifests.documents if _is_hypernode(d.data)}
         places |= {name: Place(d.source, d.where) for name, d in written.items()}

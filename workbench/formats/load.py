@@ -91,9 +91,12 @@ def load_to_draw(path: str | Path) -> tuple[ClusterObjects, ClusterSnapshot]:
         return _drawable(cluster, joined), snapshot
 
 
-def read_objects(manifests: Manifests) -> ClusterObjects:
-    """The typed objects of parsed manifests; InputError names file, document and field."""
-    cluster = ClusterObjects()
+def read_objects(manifests: Manifests, *, keep_patterns: bool = False) -> ClusterObjects:
+    """The typed objects of parsed manifests; InputError names file, document and field.
+
+    `keep_patterns` as in `workbench.objects.hypernode.read_hypernode`.
+    """
+    cluster = ClusterObjects(keep_patterns=keep_patterns)
     for document in manifests.documents:
         try:
             cluster.add(document.data)

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from workbench.errors import InputError
 from workbench.model.whole_number import whole_number
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text, wrong
 from workbench.objects.metadata import Metadata, read_metadata
-from workbench.objects.selectors import Selector, compile_pattern, read_label_selector
+from workbench.objects.selectors import Selector, pattern_error, read_label_selector
 
 __all__ = ["HyperNode", "Member", "make_hypernode", "read_hypernode"]
 
@@ -67,8 +66,14 @@ def make_hypernode(
     return HyperNode(metadata, tier, tier_name, tuple(members))
 
 
-def read_hypernode(data: Mapping[str, Any]) -> HyperNode:
+def read_hypernode(data: Mapping[str, Any], *, keep_patterns: bool = False) -> HyperNode:
     """A HyperNode from a parsed manifest; the tier may be an integer or the text of one, absent means 0.
+
+    Parameters
+    ----------
+    data : mapping
+    keep_patterns : bool
+        Keep a pattern that RE2 refuses; it selects nothing.
 
     Raises
     ------
@@ -80,7 +85,7 @@ def read_hypernode(data: Mapping[str, Any]) -> HyperNode:
         metadata=read_metadata(data, namespaced=False),
         tier=_tier(spec.get("tier")),
         tier_name=get_text(spec, "tierName", "spec"),
-        members=tuple(_member(item, path) for path, item in get_maps(spec, "members", "spec")),
+        members=tuple(_member(item, path, keep_patterns) for path, item in get_maps(spec, "members", "spec")),
         node_count=get_int(data["status"], "nodeCount", "status") if get_map(data, "status", "") else None,
     )
 
@@ -96,26 +101,24 @@ def _tier(value: Any) -> int:
     return tier
 
 
-def _member(item: Mapping[str, Any], path: str) -> Member:
+def _member(item: Mapping[str, Any], path: str, keep_patterns: bool) -> Member:
     kind = get_text(item, "type", path)
     if kind not in ("Node", "HyperNode"):
         raise wrong(child(path, "type"), item.get("type"), "Node or HyperNode")
     selector = get_map(item, "selector", path)
     where = child(path, "selector")
-    return Member(kind, _selector(selector, where))  # type: ignore[arg-type]
+    return Member(kind, _selector(selector, where, keep_patterns))  # type: ignore[arg-type]
 
 
-def _selector(selector: Mapping[str, Any], where: str) -> Selector:
+def _selector(selector: Mapping[str, Any], where: str, keep_patterns: bool) -> Selector:
     exact = pattern = labels = None
     if selector.get("exactMatch") is not None:
         exact = get_text(get_map(selector, "exactMatch", where), "name", child(where, "exactMatch"))
     if selector.get("regexMatch") is not None:
         where_pattern = child(where, "regexMatch")
         pattern = get_text(get_map(selector, "regexMatch", where), "pattern", where_pattern)
-        try:
-            compile_pattern(pattern)
-        except InputError as error:
-            raise error.at(where=child(where_pattern, "pattern")) from None
+        if not keep_patterns and (error := pattern_error(pattern)) is not None:
+            raise error.at(where=child(where_pattern, "pattern"))
     if selector.get("labelMatch") is not None:
         labels = read_label_selector(get_map(selector, "labelMatch", where), child(where, "labelMatch"))
     return Selector(exact, pattern, labels)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from workbench.errors import InputError
@@ -38,7 +39,7 @@ class ClusterObjects:
     `ignored` counts objects of other kinds; a kind we know in another API group is named with its apiVersion.
     `refused` holds what admission says of the objects that it refuses, by ``Kind namespace/name``; they are kept.
     `notes` holds, by the same names, what is to be said of objects that do not say what they seem to
-    (`workbench.objects.admission.notes_of`).
+    (`workbench.objects.admission.notes_of`). With `keep_patterns` a HyperNode whose pattern RE2 refuses is read too.
     """
 
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -56,6 +57,7 @@ class ClusterObjects:
     ignored: Counter[str] = field(default_factory=Counter)
     refused: dict[str, str] = field(default_factory=dict)
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    keep_patterns: bool = False
 
     @classmethod
     def of(cls, hypernodes: Iterable[HyperNode], nodes: Iterable[Node]) -> ClusterObjects:
@@ -83,6 +85,8 @@ class ClusterObjects:
             self.ignored[f"{kind} ({version})" if kind in _KNOWN_KINDS else kind] += 1
             return
         room, read = known
+        if self.keep_patterns and room == "hypernodes":
+            read = partial(read_hypernode, keep_patterns=True)
         value = read(data)
         key = value.metadata.key if hasattr(value, "metadata") else value.name
         if room == "level_topologies":

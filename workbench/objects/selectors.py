@@ -137,7 +137,7 @@ class NameIndex:
         self.names.append(name)
         self.labels.append(labels)
         for pattern, matches in self._matches.items():
-            if _compiles(pattern) and compile_pattern(pattern).search(name) is not None:
+            if pattern_error(pattern) is None and compile_pattern(pattern).search(name) is not None:
                 matches.append(position)
         for key, by_value in self._by_label.items():
             if key in labels:
@@ -170,7 +170,7 @@ class NameIndex:
             together = re2.Set.SearchSet(options)
             # Found in every name; where it is not, RE2 ran out of memory, which it does not say.
             together.Add("")
-            found = {together.Add(pattern): pattern for pattern in batch if _compiles(pattern)}
+            found = {together.Add(pattern): pattern for pattern in batch if pattern_error(pattern) is None}
             if not found:
                 continue
             try:
@@ -223,12 +223,13 @@ def _drop(positions: list[int], position: int) -> None:
         del positions[i]
 
 
-def _compiles(pattern: str) -> bool:
+def pattern_error(pattern: str) -> InputError | None:
+    """What `compile_pattern` says of a pattern that it refuses; None: it compiles."""
     try:
         compile_pattern(pattern)
-    except InputError:
-        return False
-    return True
+    except InputError as error:
+        return error
+    return None
 
 
 def resolve_selector(selector: Selector, index: NameIndex) -> list[str]:

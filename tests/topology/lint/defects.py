@@ -161,6 +161,24 @@ def matches_nothing(cluster: Cluster, draw: Draw) -> set[str]:
     return {leaf}
 
 
+@plants("bad-pattern")
+def bad_pattern(cluster: Cluster, draw: Draw) -> set[str]:
+    leaf = pick(draw, cluster.of_tier(1))
+    cluster.members(leaf).append(pattern(draw(st.sampled_from(("node-[", "(", "(?=x)", "a\\C")))))
+    return {leaf}
+
+
+@plants("unknown-field")
+def unknown_field(cluster: Cluster, draw: Draw) -> set[str]:
+    name = pick(draw, list(cluster.hypernodes))
+    if draw(st.booleans()):
+        cluster.hypernodes[name]["spec"]["tierNam"] = "rack"
+    else:
+        kind = "Node" if name in cluster.of_tier(1) else "HyperNode"
+        cluster.members(name).append({"type": kind, "name": "other"})
+    return {name}
+
+
 @plants("duplicate-member")
 def duplicate_member(cluster: Cluster, draw: Draw) -> set[str]:
     name = pick(draw, list(cluster.hypernodes))

@@ -104,7 +104,7 @@ class Cluster:
         return json.loads(json.dumps([*self.hypernodes.values(), *self.nodes.values()]))
 
     def subject(self) -> Subject:
-        objects = ClusterObjects()
+        objects = ClusterObjects(keep_patterns=True)
         for manifest in self.manifests():
             objects.add(manifest)
         return Subject.of_objects(objects, {}, self.hypernodes, self.with_matrix)

@@ -36,7 +36,7 @@ def test_a_snapshot_a_scenario_and_a_topology_are_looked_at_too() -> None:
     for what in (scenario, scenario.snapshot, scenario.snapshot.topology):
         report = lint(what)
         assert report.findings == () and report.ready and report.n_nodes == 32
-        assert [rule.id for rule, _ in report.not_judged] == ["refused-by-admission"]
+        assert [rule.id for rule, _ in report.not_judged] == ["refused-by-admission", "unknown-field"]
     assert [f.rule.id for f in lint(document_tree(cordoned=("node2", "node3"))).findings] == ["leaf-cordoned"]
     names = {"example.com/rack": "r3"}
     odd = document_tree(labels={f"node{i}": {"example.com/rack": f"r{i // 2}"} for i in range(8)} | {"node1": names})

@@ -11,12 +11,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from workbench.errors import InputError
 from workbench.model.release import Release
 from workbench.objects.admission import schema
 from workbench.objects.fields import get_int, get_map, get_maps, get_text, shown
 from workbench.objects.names import LONGEST, SUBDOMAIN, is_subdomain, qualified_name_errors
-from workbench.objects.selectors import compile_pattern, read_label_selector
+from workbench.objects.selectors import pattern_error, read_label_selector
 
 __all__ = ["hypernode_policy", "hypernode_schema", "hypernode_webhook", "refuse_hypernode"]
 
@@ -179,11 +178,10 @@ def _webhook_errors(data: Mapping[str, Any], release: Release) -> Iterator[str]:
 
 def _why_not(pattern: str) -> str:
     """Why a pattern does not compile; empty: it does."""
-    try:
-        compile_pattern(pattern)
-    except InputError as error:
-        return f"error parsing regexp: {error.message.partition(': ')[2] or 'invalid escape sequence'}: `{pattern}`"
-    return ""
+    error = pattern_error(pattern)
+    if error is None:
+        return ""
+    return f"error parsing regexp: {error.message.partition(': ')[2] or 'invalid escape sequence'}: `{pattern}`"
 
 
 def _invalid(path: str, value: Any, message: str) -> str:

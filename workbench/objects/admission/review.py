@@ -19,7 +19,7 @@ from workbench.objects.metadata import is_stored, read_metadata
 from workbench.objects.pod import read_pod, read_template
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, read_pod_group
 from workbench.objects.queue import read_queue
-from workbench.objects.schemas import DESCRIBED_KINDS, strict_text, unknown_in
+from workbench.objects.schemas import DESCRIBED_KINDS, strict_text, unknown_in, unknown_notes
 from workbench.objects.topology_spec import constraint_annotation_notes
 
 __all__ = ["REVIEWED_KINDS", "Verdict", "notes_of", "refusal_of", "review"]
@@ -100,7 +100,7 @@ def notes_of(data: Mapping[str, Any]) -> list[str]:
     holders = _holders(data, Release.NEWEST) if data["kind"] in ("Job", "PodGroup") else []
     filled = {path: value for holder in holders for path, value in constraint_defaults(*holder, Release.NEWEST).items()}
     return [
-        *(unknown.note for unknown in unknown_in(data)),
+        *unknown_notes(unknown_in(data)),
         *(f"{path}: {value} is filled in, as the API server does" for path, value in filled.items()),
         *notes,
     ]

@@ -2,8 +2,8 @@
 
 One entry per type, ``Name: field=type field=type …``; an indented line continues the entry above. A type is the name
 of another entry or one of the scalars ``text``, ``int``, ``bool``, ``quantity``, ``any`` (nothing is said about it) and
-``keys`` (labels or annotations); ``[type]`` is a list, ``{type}`` a mapping by any names. ``@newest`` marks a field that
-1.13 lacks.
+``keys`` (labels or annotations); ``[type]`` is a list, ``{type}`` a mapping by any names. ``@newest`` marks a field
+that 1.13 lacks.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +15,7 @@ from workbench.objects.schemas import core_v1, volcano
 from workbench.objects.schemas.keys import KNOWN_KEYS, in_domain
 from workbench.objects.schemas.notation import SCALARS, Field, read_types
 
-__all__ = ["DESCRIBED_KINDS", "Unknown", "strict_text", "types", "unknown_in"]
+__all__ = ["DESCRIBED_KINDS", "Unknown", "strict_text", "types", "unknown_in", "unknown_notes"]
 
 #: (API group, kind) of the objects whose fields are known.
 DESCRIBED_KINDS = frozenset(
@@ -60,12 +61,6 @@ class Unknown:
         """The question that offers what is meant; empty: nothing is close."""
         return f" (did you mean {self.meant}?)" if self.meant else ""
 
-    @property
-    def note(self) -> str:
-        """What becomes of it where the object is used all the same."""
-        what = f"{self.where}: the key {self.name}" if self.is_key else self.path
-        return f"{what} is unknown and not read{self.hint}"
-
 
 @cache
 def types() -> Mapping[str, Mapping[str, Field]]:
@@ -97,6 +92,22 @@ def strict_text(found: Iterable[Unknown]) -> str:
     fields = [f'unknown field "{one.path}"{one.hint}' for one in found if not one.is_key]
     keys = [f'{one.where}: unknown key "{one.name}"{one.hint}' for one in found if one.is_key]
     return "; ".join([f"strict decoding error: {', '.join(fields)}", *keys] if fields else keys)
+
+
+def unknown_notes(found: Iterable[Unknown]) -> list[str]:
+    """What becomes of them where the object is used all the same: one sentence for a field, in however many items."""
+    alike: dict[tuple[str, str], list[Unknown]] = {}
+    for one in found:
+        alike.setdefault((_POSITION.sub("", one.where), one.name), []).append(one)
+    notes = []
+    for first, *others in alike.values():
+        what = f"{first.where}: the key {first.name}" if first.is_key else first.path
+        more = f" (and in {len(others)} more places)" if others else ""
+        notes.append(f"{what}{more} is unknown and not read{first.hint}")
+    return notes
+
+
+_POSITION = re.compile(r"\[[0-9]+\]")
 
 
 def _in_object(data: Mapping[str, Any], name: str, where: str, release: Release) -> Iterator[Unknown]:

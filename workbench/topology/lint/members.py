@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from workbench.errors import InputError
 from workbench.model.release import Release
 from workbench.objects.admission.hypernode import refuse_hypernode
 from workbench.objects.hypernode import HyperNode, Member
+from workbench.objects.selectors import Selector, pattern_error
 from workbench.topology.lint.base import Edit, Fix, Found, Path, Rule, Severity
 from workbench.topology.lint.subject import Subject, some
 
@@ -22,6 +24,7 @@ def member_path(i: int, *rest: str) -> Path:
     return ("spec", "members", i, *rest)
 
 
+_NO_SELECTOR = Selector()
 _EXACT = ("selector", "exactMatch", "name")
 
 
@@ -53,7 +56,13 @@ def _empty(subject: Subject) -> Iterator[Found]:
         if not hypernode.members:
             yield Found(f"{name} has no member", name, path=("spec", "members"))
         # What is above an empty HyperNode, or lost its children to another parent, is said there.
-        elif subject.nodes_known and not subject.children[name] and not len(subject.tree.nodes[name]):
+        # Members that are written wrongly are told by unknown-field.
+        elif (
+            name not in subject.unknown
+            and subject.nodes_known
+            and not subject.children[name]
+            and not len(subject.tree.nodes[name])
+        ):
             yield Found(f"{name} has no node: none of its members leads to one", name, path=("spec", "members"))
 
 
@@ -62,6 +71,8 @@ def _matches_nothing(subject: Subject) -> Iterator[Found]:
         for i, member in enumerate(hypernode.members):
             selector = member.selector
             if member.type != "Node" or selector.exact is not None or subject.selected(member):
+                continue
+            if selector.pattern is not None and pattern_error(selector.pattern) is not None:
                 continue
             if selector.pattern is not None:
                 text = f"{name} has the pattern {selector.pattern!r}, in which no node is found"
@@ -75,6 +86,8 @@ def _duplicate(subject: Subject) -> Iterator[Found]:
     for name, hypernode in subject.hypernodes.items():
         seen: dict[Member, int] = {}
         for i, member in enumerate(hypernode.members):
+            if member.selector == _NO_SELECTOR:
+                continue  # it says nothing, and what is meant may differ
             first = seen.setdefault(member, i)
             if first != i:
                 fix = Fix(f"remove member {i}", (Edit(member_path(i), remove=True),))
@@ -132,7 +145,7 @@ def _overlap(subject: Subject) -> Iterator[Found]:
 def _ignored(subject: Subject) -> Iterator[Found]:
     for name, hypernode in subject.hypernodes.items():
         for i, member in enumerate(hypernode.members):
-            if member.type == "HyperNode" and not member.selector.exact:
+            if member.type == "HyperNode" and not member.selector.exact and member.selector != _NO_SELECTOR:
                 text = f"{name} selects HyperNodes otherwise than by their exact name"
                 yield Found(text, name, path=member_path(i, "selector"))
 
@@ -171,6 +184,20 @@ def _refused(subject: Subject) -> Iterator[Found]:
                 text = f"{text[:_LONGEST_REFUSAL].rstrip()}… (workbench validate says all of it)"
             if text:
                 yield Found(f"{name} would be refused: {text}", name)
+
+
+def _unknown_fields(subject: Subject) -> Iterator[Found]:
+    for name, found in subject.unknown.items():
+        for unknown in found:
+            path = (*map(_part, _PARTS.findall(unknown.where)), unknown.name)
+            yield Found(f"{name}: {unknown.path} is no field of a HyperNode{unknown.hint}", name, path=path)
+
+
+_PARTS = re.compile(r"[^.\[\]]+")
+
+
+def _part(text: str) -> str | int:
+    return int(text) if text.isdecimal() else text
 
 
 def _stale_count(subject: Subject) -> Iterator[Found]:
@@ -304,5 +331,15 @@ RULES = (
         "Let the controller write it anew, or write the number (--fix).",
         _stale_count,
         fixable=True,
+    ),
+    Rule(
+        "unknown-field",
+        "T215",
+        Severity.error,
+        "a field that a HyperNode does not have",
+        "The API server refuses it, or drops it where a program submits it: a member without its selector has no node.",
+        "Write the field that is meant; a member is `{type: Node, selector: {exactMatch: {name: node0}}}`.",
+        _unknown_fields,
+        needs_manifests=True,
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from workbench.objects.selectors import compile_pattern
+from workbench.objects.selectors import compile_pattern, pattern_error
 from workbench.topology.lint.base import Found, Rule, Severity
 from workbench.topology.lint.members import member_path
 from workbench.topology.lint.subject import Subject, some
@@ -67,6 +67,13 @@ def _partial(subject: Subject) -> Iterator[Found]:
             yield Found(text, name, path=member_path(i, *_PATTERN), others=tuple(inside))
 
 
+def _refused(subject: Subject) -> Iterator[Found]:
+    for name, i, pattern, _ in _patterns(subject):
+        error = pattern_error(pattern)
+        if error is not None:
+            yield Found(f"{name}: {error.message}: {pattern!r}", name, path=member_path(i, *_PATTERN))
+
+
 RULES = (
     Rule(
         "pattern-reaches-other-rack",
@@ -87,5 +94,14 @@ RULES = (
         "Anchor it with ^ and $, or list the node by exact name.",
         _partial,
         needs_nodes=True,
+    ),
+    Rule(
+        "bad-pattern",
+        "T214",
+        Severity.error,
+        "a pattern is no regular expression of Go",
+        "The webhook refuses the HyperNode; in a cluster that has it already, the member selects no node.",
+        "Correct the pattern; patterns are Go's (RE2), without look-around and back references.",
+        _refused,
     ),
 )

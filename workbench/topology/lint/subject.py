@@ -17,6 +17,7 @@ from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
+from workbench.objects.schemas import Unknown, unknown_in
 from workbench.objects.selectors import NameIndex
 from workbench.topology.build import ResolvedTree, build_topology, resolve_tree
 from workbench.topology.lint.base import Place
@@ -99,6 +100,12 @@ class Subject(Value):
         nodes = {node.name: node for node in nodes_in(snapshot)}
         with_matrix = frozenset(topology.node_names[i] for i in np.flatnonzero(snapshot.node_matrix >= 0))
         return cls(_in_order(hypernodes_in(topology)), nodes, with_matrix=with_matrix, given_problems=topology.problems)
+
+    @cached_property
+    def unknown(self) -> dict[str, list[Unknown]]:
+        """Per HyperNode with any: fields and keys of its manifest that a HyperNode does not have."""
+        found = {name: unknown_in(self.manifests[name]) for name in self.hypernodes if name in self.manifests}
+        return {name: unknown for name, unknown in found.items() if unknown}
 
     @cached_property
     def names(self) -> list[str]:
