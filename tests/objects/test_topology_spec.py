@@ -53,3 +53,10 @@ def test_wrong_types_are_named(field: object, where: str) -> None:
     with pytest.raises(InputError) as caught:
         read_constraint({"networkTopology": field}, "spec")
     assert caught.value.where == where
+
+
+def test_the_mode_of_a_submitted_field_is_hard_where_it_is_absent() -> None:
+    fields = ({}, {"highestTierAllowed": 1}, {"mode": None}, {"mode": "soft"})
+    read = [read_constraint({"networkTopology": field}, "spec", submitted=True) for field in fields]
+    assert [constraint and constraint.mode for constraint in read] == ["hard", "hard", "hard", "soft"]
+    assert read_constraint({}, "spec", submitted=True) is None

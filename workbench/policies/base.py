@@ -362,7 +362,7 @@ class Composed(Policy):
         )
 
     def _notices(self, gang: Gang) -> tuple[str, ...]:
-        if not gang.sub_groups or self.node.sub_groups:
+        if self.node.sub_groups or not (gang.sub_groups or gang.sub_grouped):
             return ()
         return (f"{self.node.name} knows no sub-groups: the pods are placed as one group",)
 

@@ -8,7 +8,7 @@ import pytest
 
 from workbench.errors import InputError
 from workbench.model.release import Release
-from workbench.objects.admission import Verdict, refusal_of, review
+from workbench.objects.admission import Verdict, notes_of, refusal_of, review
 
 V1_13, NEWEST = Release.V1_13, Release.NEWEST
 
@@ -149,3 +149,80 @@ def test_jobs_of_an_input_are_held_to_the_newest_release_and_other_kinds_are_not
     job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "j"}}
     assert "greater than or equal to 0" in refusal_of({**job, "spec": {"tasks": [], "networkTopology": topology}})
     assert refusal_of({"apiVersion": "v1", "kind": "Job", "metadata": {}, "spec": {"minAvailable": -1}}) == ""
+
+
+UNKNOWN = job({"name": "t"}, networkTopolgy={"mode": "hard"})
+
+
+def test_an_unknown_field_refuses_a_new_object_and_is_a_note_on_one_of_an_input() -> None:
+    refusal = 'strict decoding error: unknown field "spec.networkTopolgy" (did you mean networkTopology?)'
+    assert review(UNKNOWN) == Verdict(refusal)
+    manifest = {"apiVersion": "batch.volcano.sh/v1alpha1", **UNKNOWN}
+    assert refusal_of(manifest) == ""
+    note = "spec.networkTopolgy is unknown and not read (did you mean networkTopology?)"
+    assert notes_of(manifest) == [note]
+    assert notes_of({**manifest, "apiVersion": "batch/v1"}) == []
+
+
+STORED = [{"uid": "1"}, {"resourceVersion": "7"}]
+
+
+@pytest.mark.parametrize("stored", STORED)
+@pytest.mark.parametrize("kind", ["Job", "PodGroup"])
+def test_an_object_read_from_a_cluster_stays_as_stored(kind: str, stored: dict[str, str]) -> None:
+    spec = {"networkTopology": {"highestTierAllowed": 1}, "typo": 1, "tasks": [{"name": "t"}]}
+    group = {"Job": "batch.volcano.sh/v1alpha1", "PodGroup": "scheduling.volcano.sh/v1beta1"}[kind]
+    manifest = {"apiVersion": group, "kind": kind, "metadata": {"name": "j"}, "spec": spec}
+    told = notes_of(manifest)
+    assert any("spec.networkTopology.mode: hard is filled in" in text for text in told)
+    assert any(text.startswith("spec.typo is unknown") for text in told)
+    stored_manifest = {**manifest, "metadata": {"name": "j", **stored}}
+    # It may have been changed by hand since: a field that nobody knows is told all the same.
+    assert [text.split(" ")[0] for text in notes_of(stored_manifest)] == ["spec.typo"]
+    del spec["typo"], spec["tasks"]
+    if kind == "PodGroup":
+        verdict = review(stored_manifest)
+        assert topology(verdict) == {}
+        assert any("spec.networkTopology.mode stays absent" in text for text in verdict.warnings)
+
+
+def test_a_status_alone_does_not_make_an_object_stored() -> None:
+    manifest = pod_group(networkTopology={}) | {"apiVersion": "scheduling.volcano.sh/v1beta1", "status": {}}
+    assert notes_of(manifest) == ["spec.networkTopology.mode: hard is filled in, as the API server does"]
+
+
+MODE, TIER = "volcano.sh/network-topology-mode", "volcano.sh/network-topology-highest-tier"
+BAD_VALUES = {
+    "a mode": ({MODE: "hardd"}, {}, [f"annotation {MODE} is 'hardd', neither hard nor soft: hard is taken"]),
+    "a tier": ({TIER: "x"}, {}, [f"annotation {TIER} is 'x', no whole number: no highest tier is taken"]),
+    "a minimum": (
+        {},
+        {"scheduling.volcano.sh/group-min-member": "bogus"},
+        [
+            "annotation scheduling.volcano.sh/group-min-member is 'bogus', "
+            "no whole number from 0 to 2147483647: 1 is taken"
+        ],
+    ),
+    "good ones": ({MODE: "SOFT", TIER: "+2"}, {"scheduling.volcano.sh/group-min-member": "0"}, []),
+}
+
+
+@pytest.mark.parametrize(("pod", "own", "want"), BAD_VALUES.values(), ids=BAD_VALUES.keys())
+def test_values_of_annotations_that_are_none(pod: dict[str, str], own: dict[str, str], want: list[str]) -> None:
+    template = {"metadata": {"annotations": pod}, "spec": {"containers": []}}
+    metadata = {"name": "d", "uid": "read from a cluster", "annotations": own}
+    manifest = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": {"template": template}}
+    assert notes_of(manifest) == want
+    verdict = review(manifest)
+    assert (verdict.allowed, list(verdict.warnings)) == (True, want)
+    alone = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "annotations": pod}, "spec": {}}
+    assert notes_of(alone) == (want if pod else [])
+    # A pod of a PodGroup has the group's topology: nobody looks at its own annotations.
+    grouped = {**alone, "metadata": {"name": "p", "annotations": {**pod, "scheduling.k8s.io/group-name": "g"}}}
+    assert notes_of(grouped) == []
+
+
+def test_a_hyperjob_came_after_1_13() -> None:
+    manifest = {"apiVersion": "training.volcano.sh/v1alpha1", "kind": "HyperJob", "metadata": {"name": "h"}, "spec": {}}
+    assert review(manifest, NEWEST).allowed
+    assert review(manifest, V1_13).refusal == 'no matches for kind "HyperJob" in version "training.volcano.sh/v1alpha1"'

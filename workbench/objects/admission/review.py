@@ -88,16 +88,17 @@ def review(
 def notes_of(data: Mapping[str, Any]) -> list[str]:
     """What is to be said of an object of an input that is used as far as it can be read, one sentence each.
 
-    Fields and keys that its kind does not have, what the schema of every release fills into networkTopology, and
-    annotations with invalid values. An object read from a cluster passed its API server, so only its annotations are
-    looked at; a Pod with a node counts as such an object.
+    These are the fields and keys that its kind does not have, what the schema of every release fills into the
+    networkTopology of an object that was not read from a cluster, and annotations with invalid values. The fields of a
+    Pod with a node do not matter any more.
     """
     if (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) not in REVIEWED_KINDS:
         return []
     notes = _annotation_notes(data)
-    if is_stored(data) or (data["kind"] == "Pod" and get_map(data, "spec", "").get("nodeName")):
+    if data["kind"] == "Pod" and get_map(data, "spec", "").get("nodeName"):
         return notes
-    holders = _holders(data, Release.NEWEST) if data["kind"] in ("Job", "PodGroup") else []
+    fills_in = data["kind"] in ("Job", "PodGroup") and not is_stored(data)
+    holders = _holders(data, Release.NEWEST) if fills_in else []
     filled = {path: value for holder in holders for path, value in constraint_defaults(*holder, Release.NEWEST).items()}
     return [
         *unknown_notes(unknown_in(data)),

@@ -86,7 +86,8 @@ class _Unrestricted(FlatTurns):
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         answer = super().answer(request, idle)
-        answer.warnings = (*answer.warnings, f"{self._cause}: volcano-1.13 takes the job as a plain one")
+        plain = f"{self._cause}: volcano-1.13 takes the job as a plain one"
+        answer.warnings = (*answer.warnings, *_name_warnings(request), plain)
         return answer
 
 
@@ -120,7 +121,7 @@ class _SoftTurns(FlatTurns):
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         answer = super().answer(request, idle)
-        answer.warnings = (*answer.warnings, *_record_warnings(request, self._first_record))
+        answer.warnings = (*answer.warnings, *_name_warnings(request), *_record_warnings(request, self._first_record))
         if isinstance(answer, Assignment) and self._record >= 0:
             answer.record, answer.has_record = self._record, True
             answer.records = {request.gang.key: request.snapshot.topology.domain_name(self._record)}
@@ -274,11 +275,17 @@ def _running_on_leaf(request: Request) -> Longs:
 def _highest_tier(request: Request) -> tuple[int, tuple[str, ...]]:
     constraint = request.gang.constraint
     assert constraint is not None
+    dropped = _name_warnings(request)
     if constraint.highest_tier is not None:
-        return constraint.highest_tier, ()
-    name = constraint.highest_tier_name
-    cause = f"highestTierName '{name}' is not known to volcano-1.13" if name else "hard without highestTierAllowed"
+        return constraint.highest_tier, dropped
+    cause = dropped[0] if dropped else "hard without highestTierAllowed"
     return DEFAULT_HIGHEST_TIER, (f"{cause}: its default {DEFAULT_HIGHEST_TIER} applies",)
+
+
+def _name_warnings(request: Request) -> tuple[str, ...]:
+    constraint = request.gang.constraint
+    name = constraint.highest_tier_name if constraint is not None else None
+    return (f"highestTierName '{name}' is not known to volcano-1.13",) if name else ()
 
 
 def _record_warnings(request: Request, record: int) -> tuple[str, ...]:
