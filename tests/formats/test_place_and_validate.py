@@ -55,7 +55,7 @@ CLUSTER = [
 def topologies(draw: st.DrawFn) -> Any:
     """A field networkTopology: right, wrong, or not there."""
     return draw(
-        st.none()
+        st.sampled_from([None, {"highestTierAllowed": 1}, {"highestTierAllowed": 1}])
         | st.fixed_dictionaries(
             {},
             optional={
@@ -71,12 +71,12 @@ def topologies(draw: st.DrawFn) -> Any:
 @st.composite
 def objects(draw: st.DrawFn) -> list[dict[str, Any]]:
     """One Job, or a PodGroup with its pods."""
-    pods, cpu = draw(st.integers(1, 4)), draw(st.sampled_from(["1", "3"]))
+    pods, cpu = draw(st.sampled_from([3, 2, 4, 1])), draw(st.sampled_from(["3", "1"]))
     spec: dict[str, Any] = {}
     metadata: dict[str, Any] = {"name": "one", "namespace": "default"}
     if (topology := draw(topologies())) is not None or draw(st.booleans()):
         spec["networkTopology"] = topology
-    typo = draw(st.sampled_from([None, None, *TYPOS]))
+    typo = draw(st.sampled_from([None, None, None, None, None, *TYPOS]))
     if typo is not None and "/" in typo:
         metadata["annotations"] = {typo: "hard"}
     elif typo is not None:

@@ -77,12 +77,13 @@ def review(
     InputError
         A field of the wrong type.
     """
-    verdict = _decoded(data, release, queue_states or {})
     # The API server decodes an object before anybody else sees it.
-    refusal = strict_text(unknown_in(data, release)) or verdict.refusal
+    if not_decoded := strict_text(unknown_in(data, release)):
+        return Verdict(not_decoded)
+    verdict = _decoded(data, release, queue_states or {})
     unknown = _unknown_tier_names(data, release, tier_names)
     warnings = (*verdict.warnings, *unknown, *_annotation_notes(data))
-    return Verdict(refusal, {} if refusal else verdict.defaults, warnings)
+    return Verdict(verdict.refusal, {} if verdict.refusal else verdict.defaults, warnings)
 
 
 def notes_of(data: Mapping[str, Any]) -> list[str]:

@@ -33,4 +33,4 @@ KNOWN_KEYS = frozenset(f"{domain}/{name}" for domain, names in _NAMES.items() fo
 def in_domain(key: str) -> bool:
     """Whether a key is in Volcano's domain or a domain below it."""
     domain, slash, _ = key.partition("/")
-    return bool(slash) and (domain == DOMAIN or domain.endswith(f".{DOMAIN}"))
+    return bool(slash) and f".{domain}".endswith(f".{DOMAIN}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -83,7 +83,9 @@ def unknown_in(data: Mapping[str, Any], release: Release = Release.NEWEST) -> li
     list of Unknown
         In the order of the manifest.
     """
-    return list(_in_object(data, data["kind"], "", release))
+    found: list[Unknown] = []
+    _search_object(data, data["kind"], None, _looked_into(release), found)
+    return found
 
 
 def strict_text(found: Iterable[Unknown]) -> str:
@@ -110,41 +112,76 @@ def unknown_notes(found: Iterable[Unknown]) -> list[str]:
 _POSITION = re.compile(r"\[[0-9]+\]")
 
 
-def _in_object(data: Mapping[str, Any], name: str, where: str, release: Release) -> Iterator[Unknown]:
-    fields = types()[name]
+#: Where a value stands: the way to what holds it, and its key or position there; None: the object.
+_Way = tuple["_Way", str | int] | None
+
+
+@cache
+def _looked_into(release: Release) -> Mapping[str, Mapping[str, Field | None]]:
+    """Fields of each type in a release; None: there is nothing to look into."""
+
+    def inside(field: Field) -> Field | None:
+        return None if field.base in SCALARS and field.base != "keys" else field
+
+    return {
+        name: {key: inside(field) for key, field in fields.items() if not (field.newest and release is Release.V1_13)}
+        for name, fields in types().items()
+    }
+
+
+# Appending to one list and building no path on the way: manifests of 100,000 pods are searched whenever they are read.
+def _search_object(
+    data: Mapping[str, Any],
+    name: str,
+    way: _Way,
+    known: Mapping[str, Mapping[str, Field | None]],
+    found: list[Unknown],
+) -> None:
+    fields = known[name]
     for key, value in data.items():
-        field = fields.get(key)
-        if field is None or (field.newest and release is Release.V1_13):
-            yield Unknown(where, str(key), _meant(name, str(key), release))
-        elif field.base not in SCALARS or field.base == "keys":
-            yield from _in_field(value, field, child(where, key), release)
+        field = fields.get(key, _MISSING)
+        if field is _MISSING:
+            found.append(Unknown(_path(way), str(key), _meant(name, str(key), fields)))
+        elif field is not None and value:
+            _search_field(value, field, (way, key), known, found)
 
 
-def _in_field(value: Any, field: Field, where: str, release: Release) -> Iterator[Unknown]:
-    if isinstance(field.of, Field):
-        if field.form == "list" and type(value) is list:
-            for i, item in enumerate(value):
-                yield from _in_field(item, field.of, f"{where}[{i}]", release)
-        elif field.form == "map" and type(value) is dict:
-            for key, item in value.items():
-                yield from _in_field(item, field.of, child(where, str(key)), release)
-    elif type(value) is dict and field.of == "keys":
-        yield from (
-            Unknown(where, key, _meant_key(key), is_key=True)
-            for key in value
-            if type(key) is str and in_domain(key) and key not in KNOWN_KEYS
-        )
-    elif type(value) is dict:
-        yield from _in_object(value, field.of, where, release)
+_MISSING = Field("one", "any")
 
 
-def _meant(name: str, key: str, release: Release) -> str:
-    fields = types()[name]
+def _search_field(
+    value: Any, field: Field, way: _Way, known: Mapping[str, Mapping[str, Field | None]], found: list[Unknown]
+) -> None:
+    of = field.of
+    if field.form == "list":
+        for i, item in enumerate(value if type(value) is list else ()):
+            _search_field(item, of, (way, i), known, found)  # type: ignore[arg-type]
+    elif type(value) is not dict:
+        return
+    elif field.form == "map":
+        for key, item in value.items():
+            _search_field(item, of, (way, str(key)), known, found)  # type: ignore[arg-type]
+    elif of == "keys":
+        for key in value:
+            if type(key) is str and key not in KNOWN_KEYS and in_domain(key):
+                found.append(Unknown(_path(way), key, _meant_key(key), is_key=True))
+    else:
+        _search_object(value, of, way, known, found)  # type: ignore[arg-type]
+
+
+def _path(way: _Way) -> str:
+    if way is None:
+        return ""
+    before, last = way
+    return f"{_path(before)}[{last}]" if isinstance(last, int) else child(_path(before), last)
+
+
+def _meant(name: str, key: str, fields: Iterable[str]) -> str:
     if (name, key) in volcano.MEANT:
         return volcano.MEANT[name, key]
-    if key in fields:
+    if key in types()[name]:
         return ""  # a field of newer releases: no other is meant
-    known = {field.lower(): field for field, of in fields.items() if not (of.newest and release is Release.V1_13)}
+    known = {field.lower(): field for field in fields}
     close = difflib.get_close_matches(key.lower(), known, n=1)
     return known[close[0]] if close else ""
 
