@@ -104,3 +104,69 @@ def test_place_and_compare_refuse_it_in_the_same_words_with_status_1(run: Run, f
     compared = run("compare", *inputs, "--policies", "allocate,gang")
     assert compared.status == 1
     assert f"refused: HyperNode h: {message}" in compared.err
+
+
+MISSPELT = """\
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: misspelt, annotations: {volcano.sh/network-topology-mod: hard}}
+spec:
+  networkTopolgy: {mode: hard, highestTierAllowed: 1}
+  tasks:
+  - {name: t, replicas: 2, template: {spec: {containers: [{name: c, resources: {requests: {cpu: "1"}}}]}}}
+"""
+FIELD = "spec.networkTopolgy"
+KEY = "volcano.sh/network-topology-mod"
+
+
+def test_unknown_fields_and_keys_are_refused_with_the_closest_name(run: Run, files: Path) -> None:
+    result = run("validate", "-f", write(files, MISSPELT), "-o", "json")
+    assert result.status == 1
+    assert result.json["objects"][0]["message"] == (
+        f'strict decoding error: unknown field "{FIELD}" (did you mean networkTopology?); '
+        f'metadata.annotations: unknown key "{KEY}" (did you mean {KEY}e?)'
+    )
+
+
+def test_place_and_compare_place_such_a_job_and_warn(run: Run, files: Path) -> None:
+    inputs = ("-f", files / "cluster.yaml", "-f", write(files, MISSPELT))
+    placed = run("place", *inputs, "-o", "json")
+    assert placed.status == 0
+    warnings = placed.json["jobs"][0]["warnings"]
+    assert f"{FIELD} is unknown and not read (did you mean networkTopology?)" in warnings
+    assert f"metadata.annotations: the key {KEY} is unknown and not read (did you mean {KEY}e?)" in warnings
+    compared = run("compare", *inputs, "--policies", "gang,volcano-1.13")
+    assert compared.status == 0 and FIELD in compared.out
+
+
+def test_a_file_in_which_nothing_is_reviewed_is_status_2(run: Run, files: Path) -> None:
+    node = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n"
+    result = run("validate", "-f", write(files, node))
+    assert (result.status, result.out) == (2, "")
+    assert "more.yaml: nothing to review (found Node (1), expected one of Deployment, HyperJob" in result.err
+
+
+@pytest.mark.parametrize(("policy", "told"), [("volcano-1.13", "its default 1 applies"), ("volcano-1.15", "")])
+def test_what_the_schema_fills_in_is_applied_and_told(run: Run, files: Path, policy: str, told: str) -> None:
+    topology = "{}" if told else "{highestTierAllowed: 1}"
+    text = job_yaml("wide", 3).replace("  tasks:", f"  networkTopology: {topology}\n  tasks:", 1)
+    result = run("place", "-f", files / "cluster.yaml", "-f", write(files, text), "--policy", policy, "-o", "json")
+    (job,) = result.json["jobs"]
+    # No leaf holds three pods of a whole node each.
+    assert (result.status, job["outcome"]) == (1, "pending")
+    assert "spec.networkTopology.mode: hard is filled in, as the API server does" in job["warnings"]
+    assert any(told in warning for warning in job["warnings"])
+
+
+def test_jobs_of_another_scheduler_are_counted_and_placed_on_demand(run: Run, files: Path) -> None:
+    other = job_yaml("other", 1).replace("schedulerName: volcano", "schedulerName: default-scheduler")
+    inputs = ("-f", files / "cluster.yaml", "-f", write(files, other))
+    note = "left out, because another scheduler places them (default-scheduler): 1 Job"
+    alone = run("place", *inputs)
+    assert alone.status == 2 and "no job to place" in alone.err and note in alone.err
+    both = run("place", *inputs, "-f", files / "fits.yaml", "-o", "json")
+    assert [job["name"] for job in both.json["jobs"]] == ["fits"]
+    assert both.err.count(note) == 1
+    taken = run("place", *inputs, "--any-scheduler", "-o", "json")
+    assert (taken.status, len(taken.json["jobs"])) == (0, 1) and note not in taken.err
+    assert run("compare", *inputs, "--policies", "gang", "--any-scheduler").status == 0

@@ -109,6 +109,25 @@ def test_an_error_in_the_text_has_its_line_and_keeps_the_jobs(comparer):
     assert [gang.key for gang in comparer.gangs][-1] == "default/tiny"
 
 
+def test_what_a_job_text_does_not_say_as_it_seems_to_is_told(comparer, said):
+    text = ask(comparer, "form", name="tiny", pods=2, gpus=1, cpu=1, mode="hard", tier=1)["text"]
+    misspelt = text.replace("networkTopology", "networkTopolgy")
+    other = text.replace("tiny", "other").replace("schedulerName: volcano", "schedulerName: default-scheduler")
+    queue = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {wieght: 1}\n"
+    answer = ask(comparer, "jobs", text="---\n".join([misspelt, other, queue]))
+    assert answer == {"line": 0, "message": "", "jobs": ["default/tiny"]}
+    comparer.wait()
+    view = last(said, "result")
+    warning = "default/tiny: spec.networkTopolgy is unknown and not read (did you mean networkTopology?)"
+    assert all(warning in policy["warnings"] for policy in view["policies"])
+    assert [gap for gap in view["gaps"] if "default-scheduler" in gap or "wieght" in gap] == view["gaps"][-2:]
+    assert "default-scheduler" in ask(comparer, "jobs", text=other)["message"]
+    # The notes go with the text that they are about.
+    ask(comparer, "jobs", text=text)
+    comparer.wait()
+    assert not any("wieght" in gap for gap in last(said, "result")["gaps"])
+
+
 def test_a_policy_that_raises_harms_nothing_else(comparer, said):
     @workbench.policy("raises")
     def raises(gang, ledger):

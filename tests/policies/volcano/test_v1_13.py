@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from tests.profiles import max_examples
 from tests.reference import volcano_1_13 as oracle
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.labels import NodeFilter, Requirement
+from workbench.model.placement import Placement
 from workbench.model.snapshot import RunningPod
 from workbench.model.topology import Problem
 from workbench.policies import get_policy
@@ -253,6 +256,28 @@ def test_the_explanation_of_a_job_far_from_its_record_says_how_far():
 @given(seeds)
 def test_equals_the_naive_dry_run_of_every_domain(seed):
     assert_same_at_random(seed)
+
+
+@pytest.mark.parametrize(
+    ("gang", "placed", "warning"),
+    [
+        (job(3, "hard"), False, "hard without highestTierAllowed: its default 1 applies"),
+        (job(3, "hard", stored=True), True, "stored as hard without highestTierAllowed: volcano-1.13 takes the job as"),
+        (job(3, "hard", 1, stored=True), False, ""),
+    ],
+    ids=["submitted", "stored", "stored with a tier"],
+)
+def test_the_default_tier_is_not_filled_into_what_was_read_from_a_cluster(gang, placed, warning):
+    result = answer(gang, document_tree())
+    assert isinstance(result, Placement) == placed
+    assert any(text.startswith(warning) for text in result.warnings) if warning else result.warnings == ()
+
+
+@pytest.mark.parametrize("mode", ["hard", "soft", ""])
+def test_a_tier_name_is_not_known_and_told(mode):
+    named = replace(job(2, "hard"), constraint=TopologyConstraint(mode, None, "rack"))
+    warnings = " ".join(answer(named, document_tree()).warnings)
+    assert "highestTierName 'rack' is not known to volcano-1.13" in warnings
 
 
 @max_examples(200)
