@@ -49,7 +49,7 @@ def validate(
             "nothing to review",
             source=", ".join(map(str, file)),
             got=kinds or "no object",
-            expected=f"one of {', '.join(sorted(kind for _, kind in REVIEWED_KINDS))}",
+            expected=" or ".join(f"{kind} ({group or 'v1'})" for group, kind in sorted(REVIEWED_KINDS)),
         )
     if output is TableOutput.json:
         objects = [

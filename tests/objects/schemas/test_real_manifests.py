@@ -37,7 +37,7 @@ def test_our_datasets() -> None:
     assert number > 50 and found == KNOWN
 
 
-@pytest.mark.parametrize(("folder", "least"), [("manifests-from-life", 10), ("lint-from-life", 10)])
+@pytest.mark.parametrize(("folder", "least"), [("manifests-from-life", 5), ("lint-from-life", 10)])
 def test_manifests_and_faults_from_life(folder: str, least: int, public_data: Path) -> None:
     number, found = described(public_data / folder)
     assert number >= least and found == set()
