@@ -134,7 +134,7 @@ cdef class Solver:
             if self.keeps_classes:
                 self.class_adj = adjacency(np.asarray(self.cls), self.n_classes)
 
-    cdef void _fill(self, Search* s) noexcept:
+    cdef void _fill(self, Search* s) noexcept nogil:
         memset(s, 0, sizeof(Search))
         s.n = self.n
         s.w = self.words

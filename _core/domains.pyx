@@ -671,7 +671,7 @@ cdef class Fill:
         return out_array
 
 
-cdef void free_shape(Shape* shape) noexcept:
+cdef void free_shape(Shape* shape) noexcept nogil:
     free(shape.request)
     free(shape.feasible)
     free(shape.extra)

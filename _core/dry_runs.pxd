@@ -130,6 +130,7 @@ cdef class NodesByState:
     cdef int64_t* touched
 
     cdef int open_states(self, int64_t more) except -1
+    cdef int claim_states(self, int64_t more) except -1
     cdef void keep_states(self, int32_t count) noexcept nogil
     cdef uint64_t hash_of(self, const int64_t* idle, const int64_t* used, const int64_t* allocatable) noexcept nogil
     cdef int32_t find_state(self, int64_t node) noexcept nogil

@@ -54,7 +54,19 @@ cdef class NodesByState:
         self.n_known = first.shape[0]
 
     cdef int open_states(self, int64_t more) except -1:
-        """Find the state of every node anew, with room for so many further ones, and forget all scores."""
+        """Find the state of every node anew, with room for so many further ones, and forget all scores.
+
+        Where memory runs out the states count as not open, so that the next question opens them again.
+        """
+        try:
+            self.claim_states(more)
+        except MemoryError:
+            free(self.states)
+            self.states = NULL
+            raise
+        return 0
+
+    cdef int claim_states(self, int64_t more) except -1:
         cdef int64_t i, cells, capacity = self.n + more, n_slots = 64
         cdef int32_t k
         while n_slots < 2 * capacity:

@@ -2,7 +2,8 @@
 
 A search needs megabytes for a millisecond. Were they returned to the system each time, every page would be a fault of
 the next search: half its time. Blocks of `SMALL` bytes and more are kept when they are freed, up to `KEPT` bytes for
-each compiled module. Call all of it with the GIL only.
+each compiled module. Call all of it with the GIL only; `free` and what it calls need no declared GIL only because they
+touch no Python object.
 """
 
 from libc.string cimport memcpy, memset
@@ -71,9 +72,9 @@ cdef extern from *:
         wb_kept_bytes += block->capacity;
     }
     """
-    void* wb_claim(size_t size) noexcept
-    size_t wb_capacity(const void* memory) noexcept
-    void wb_leave(void* memory) noexcept
+    void* wb_claim(size_t size) noexcept nogil
+    size_t wb_capacity(const void* memory) noexcept nogil
+    void wb_leave(void* memory) noexcept nogil
 
 
 cdef inline void* claim(size_t size) except NULL:
@@ -100,6 +101,6 @@ cdef inline void* regrow(void* memory, size_t size) except NULL:
     return grown
 
 
-cdef inline void free(void* memory) noexcept:
+cdef inline void free(void* memory) noexcept nogil:
     """Give back what was claimed; NULL: nothing."""
     wb_leave(memory)

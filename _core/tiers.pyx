@@ -198,7 +198,8 @@ cdef class Forest:
         else:
             self.tour(children, start)
 
-    cdef const int32_t* pin(self, array) noexcept:
+    cdef const int32_t* pin(self, array) except? NULL:
+        """Where the entries of an array stand; the array then lives as long as the forest."""
         self.keep.append(array)
         return <const int32_t*><uintptr_t>array.ctypes.data
 

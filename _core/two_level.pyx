@@ -25,7 +25,7 @@ from workbench._core.dry_runs cimport (
     GO_ON, NO_RECORD, STOP, DryRuns, Entry, Progress, Run, is_ready, missing_of, note_placed, until_ready
 )
 from workbench._core.fading cimport Totals, fade, how_full, use_path
-from workbench._core.memory cimport claim, free, grab
+from workbench._core.memory cimport claim, free, grab, regrow
 from workbench._core.node_score cimport packing_sum
 
 import numpy as np
@@ -93,9 +93,10 @@ cdef class TwoLevel(BestAttempt):
     cdef int open_rows(self) except -1:
         if self.rows_of_turn == NULL:
             self.states_settled = self.n_states
-            self.rows_of_turn = <Row*>claim((self.d + 1) * sizeof(Row))
             self.open_bounds()
             self.open_best()
+            # Last: its being there says that all of it is.
+            self.rows_of_turn = <Row*>claim((self.d + 1) * sizeof(Row))
         return 0
 
     # ---- one HyperNode for the job ----

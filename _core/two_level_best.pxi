@@ -19,10 +19,10 @@ cdef class BestAttempt(ToldSearch):
         free(self.best_log)
 
     cdef int open_best(self) except -1:
-        self.best_subs = <Sub*>claim(self.n_subs * sizeof(Sub))
-        self.best_entries = <Entry*>claim(self.n_entries * sizeof(Entry))
-        self.best_job_entries = <Entry*>claim(self.job_settled.n * sizeof(Entry))
-        self.best_log = <int32_t*>claim(4 * self.n_pods * sizeof(int32_t))
+        self.best_subs = <Sub*>regrow(self.best_subs, self.n_subs * sizeof(Sub))
+        self.best_entries = <Entry*>regrow(self.best_entries, self.n_entries * sizeof(Entry))
+        self.best_job_entries = <Entry*>regrow(self.best_job_entries, self.job_settled.n * sizeof(Entry))
+        self.best_log = <int32_t*>regrow(self.best_log, 4 * self.n_pods * sizeof(int32_t))
         return 0
 
     cdef void keep_attempt(self) noexcept nogil:

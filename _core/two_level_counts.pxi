@@ -261,8 +261,8 @@ cdef class DomainCounts(DryRuns):
                 total += here - 1 if here else self.fit_in_state(s, state_of[i])
             prefix[i + 1] = total
 
-    cdef int open_states(self, int64_t more) except -1:
-        DryRuns.open_states(self, more)
+    cdef int claim_states(self, int64_t more) except -1:
+        DryRuns.claim_states(self, more)
         free(self.with_state)
         self.with_state = NULL
         self.with_state = <int32_t*>grab(self.state_capacity * sizeof(int32_t))
