@@ -1,5 +1,9 @@
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
+
+def watch(called: Callable[[], None] | None) -> None: ...
 
 class Solver:
     @property

@@ -37,7 +37,7 @@ cdef int TABLE_DEVICES = 16
 cdef int ANSWER_DEVICES = 8
 # Adjacency for each threshold is kept when there are few; noise makes as many thresholds as pairs.
 cdef int KEPT_LEVELS = 32
-# Units between two looks at pending signals: a few milliseconds.
+# Units between two looks at what may end a search: a few milliseconds.
 cdef int64_t POLL = 4_000_000
 cdef int64_t UNLIMITED = <int64_t>1 << 62
 cdef uint64_t COUNT_LIMIT = <uint64_t>1 << 62
@@ -47,6 +47,22 @@ cdef enum:
     NO = 0
     YES = 1
     CUT = 2
+
+cdef object watcher = None
+
+
+def watch(called):
+    """Call this every few milliseconds of every search, in the thread that asked; what it raises ends the search."""
+    global watcher
+    watcher = called
+
+
+cdef int look_up() except -1:
+    PyErr_CheckSignals()
+    if watcher is not None:
+        watcher()
+    return 0
+
 
 # One module, several files: the parts below share structs and inline functions, which a .pxd would make public.
 include "bottleneck_search.pxi"
@@ -303,7 +319,7 @@ cdef class Solver:
         elif self.n <= TABLE_DEVICES:
             for i in range(m):
                 if i & 0xFFFF == 0xFFFF:
-                    PyErr_CheckSignals()
+                    look_up()
                 out[i] = self._choose_in_tables(<uint16_t>free[i], k[i], 0)
         else:
             for i in range(m):

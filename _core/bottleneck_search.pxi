@@ -85,12 +85,12 @@ cdef struct Search:
 
 
 cdef int spend(Search* s, int64_t units) except -2 nogil:
-    """Count work; 1 when the limit is passed. Lets Ctrl-C through every few milliseconds."""
+    """Count work; 1 when the limit is passed. Lets Ctrl-C and the watcher through every few milliseconds."""
     s.units += units
     if s.units >= s.poll:
         s.poll = s.units + POLL
         with gil:
-            PyErr_CheckSignals()
+            look_up()
     return s.units > s.limit
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from workbench.cancel import check
 from workbench.errors import InputError
 from workbench.evaluate.metrics import RunMetrics, measure_run
 from workbench.evaluate.provenance import Provenance, record_provenance
@@ -175,7 +176,7 @@ def compare(
     Returns
     -------
     Comparison
-        A policy that raises while it schedules becomes a row with an error; Ctrl-C is not caught.
+        A policy that raises while it schedules becomes a row with an error; Ctrl-C and cancelling are not caught.
 
     Raises
     ------
@@ -191,6 +192,7 @@ def compare(
     for done, policy in enumerate(chosen):
         if progress is not None:
             progress(done, len(chosen), policy.name)
+        check()
         rows.append(_run(policy, gangs, snapshot))
     if progress is not None:
         progress(len(chosen), len(chosen), "")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.cancel import check
 from workbench.errors import InputError, WorkbenchError
 from workbench.kernels.bottleneck import indices_of, mask_of
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
@@ -82,6 +83,7 @@ def gpu_choices(
 
 
 def _ask(name: str, gpus: NodeGpus, matrix: BandwidthMatrix, k: int, symmetric: Symmetric) -> GpuChoice:
+    check()
     try:
         policy = get_gpu_policy(name)
         if gpus.free.bit_count() < k:

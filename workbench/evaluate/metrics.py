@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workbench.cancel import check
 from workbench.evaluate.closeness import SAME_NODE, Closeness
 from workbench.evaluate.switch_sharing import SwitchSharing, measure_switches, switches_matter
 from workbench.kernels.bottleneck import indices_of
@@ -184,6 +185,7 @@ def measure(placement: Placement, snapshot: ClusterSnapshot, gpu_free: Words | N
     -------
     PlacementMetrics
     """
+    check()
     placed = np.flatnonzero(placement.node >= 0)
     nodes, node_of_pod = np.unique(placement.node[placed], return_inverse=True)
     closeness = Closeness(placement.topology, nodes)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from workbench.cancel import check
 from workbench.errors import InputError, InternalError
 from workbench.evaluate.provenance import version
 from workbench.kernels.bottleneck import mask_of
@@ -352,6 +353,7 @@ def _ask(
             chosen[here, s, 0] = bulk
             continue
         for i in here.tolist():
+            check()
             gpus = NodeGpus(masks[i], bandwidth)
             answer = policy.choose(gpus, (k,)) if policy.fits(gpus, (k,)) else None
             if answer is not None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench._core import bottleneck as kernel
+from workbench.cancel import check
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.checks import as_array, check_number
 from workbench.kernels.subsets import masks_of_words
@@ -31,6 +32,9 @@ __all__ = [
 
 MAX_DEVICES = 1024
 MAX_SPLIT_DEVICES = 16
+# A search of noise may take hours: it can be cancelled.
+kernel.watch(check)
+
 # A budget that no search uses up; a million ties is what a list of all of them may hold.
 UNLIMITED = 2**62
 _MOST_TIES = 1_000_000
@@ -161,7 +165,7 @@ class BottleneckSolver:
     -----
     Ties (DESIGN, decision 1): the set that leaves the best set for the next equal request, then the larger ascending
     vector of pair weights, then the lexicographically smallest ascending indices. Exact: tables for n <= 16 (first
-    queries of a size build them), threshold and clique search above; the search can be interrupted. Raw noisy weights
+    queries of a size build them), threshold and clique search above; the search can be interrupted and cancelled. Raw noisy weights
     above 16 devices are exact too but may take long (NP-hard); link classes keep it short.
     Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Pick GPUs of Node"; DESIGN, decisions 1, 2.
     """

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workbench.cancel import check
 from workbench.model.explanation import Explanation, Recorder
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
@@ -99,6 +100,7 @@ class Policy(ABC):
         ledger = snapshot.ledger()
         decisions: dict[int, Decision] = {}
         for turn, i in enumerate(session_order(gangs)):
+            check()
             decisions[i] = Decision(gangs[i], self.place(gangs[i], ledger), turn=turn)
         return [decisions[i] for i in range(len(gangs))]
 
@@ -281,6 +283,7 @@ class Composed(Policy):
         self, gpus: GpuQuestions, gang: Gang, ledger: Ledger, recorder: Recorder | None
     ) -> Placement | Refusal:
         """`decide`, the GPUs of the nodes being asked about through `gpus`."""
+        check()
         request = self.node.request(gang, ledger, gpus, recorder)
         progress = request.start
         answer: Assignment | Declined

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.cancel import call_foreign
 from workbench.errors import InputError
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
@@ -61,7 +62,7 @@ class FunctionPolicy(NodePolicy):
 
     def assign(self, request: Request) -> Assignment | Declined:
         """Raises InputError, naming the policy, for an answer that is no placement."""
-        answer = self.function(request.gang, request.ledger.copy(), **self.values)
+        answer = call_foreign(self.function, request.gang, request.ledger.copy(), **self.values)
         if answer is None:
             return Declined((Reason("refused", f"{self.name} found no placement"),))
         if isinstance(answer, str):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from workbench.cancel import check
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision
@@ -177,6 +178,7 @@ class Timeline(Working):
         }
         played = []
         for kind, what in steps:
+            check()
             if kind not in known:
                 raise UnknownNameError("step", kind, known)
             played.append(known[kind](what))

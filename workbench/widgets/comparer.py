@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from workbench.cancel import finish
 from workbench.errors import InputError, WorkbenchError
 from workbench.evaluate.choices import make_policy, on_new_policy, policy_choices
 from workbench.evaluate.compare import Comparison, compare
@@ -65,7 +66,9 @@ class PlacementComparer(Panel):
     ) -> None:
         super().__init__()
         self._chosen: list[tuple[str, dict[str, Any]]] = []
-        self._worker = Worker()
+        self._worker = Worker(lambda: self.tell(*self._idle))
+        #: What the page is told when nothing runs any more although no result has come.
+        self._idle: tuple[str, dict[str, Any]] = ("cancelled", {})
         self._forget = on_new_policy(self._registered)
         self._cluster: Callable[[], ClusterSnapshot] | None = None
         if scenario is not None:
@@ -81,7 +84,6 @@ class PlacementComparer(Panel):
             make_policy(name, parameters)
         self.comparison: Comparison | None = None
         self._ran: Sequence[tuple[str, Mapping[str, Any]]] = ()
-        self._progress: Progress | None = None
         #: Number of the last result, and its pictures, as every open page has them.
         self._number = 0
         self._shown: Sequence[Drawing | None] = ()
@@ -160,11 +162,12 @@ class PlacementComparer(Panel):
     def run(self) -> None:
         """Compare anew in the background; what ran before is given up."""
         cluster, gangs, notes = self._cluster, self.gangs, self._typed_notes
-        self._give_up()
         if cluster is None or not gangs or not self._chosen:
-            self.comparison, self._shown = None, ()
             missing = "cluster" if cluster is None else "job" if not gangs else "policy"
-            self.tell("nothing", {"missing": missing})
+            self._idle = ("nothing", {"missing": missing})
+            self._worker.cancel()
+            self.comparison, self._shown = None, ()
+            self.tell(*self._idle)
             return
         chosen = [(name, dict(parameters)) for name, parameters in self._chosen]
 
@@ -173,30 +176,27 @@ class PlacementComparer(Panel):
             return replace(snapshot, gaps=(*snapshot.gaps, *notes)) if notes else snapshot
 
         known = {"total": len(chosen), "done": 0, "policy": chosen[0][0]}
-        progress = self._progress = Progress(lambda now: self.tell("progress", now), known)
-        self._worker.start(lambda current: self._compare(gangs, noted, chosen, progress, current))
+        progress = Progress(lambda now: self.tell("progress", now), known)
+        self._worker.start(lambda: self._compare(gangs, noted, chosen, progress), progress.look)
 
     def cancel(self) -> bool:
         """Give up the comparison that runs; False when none does."""
-        stopped = self._give_up()
+        self._idle = ("cancelled", {})
+        stopped = self._worker.cancel()
         if stopped:
-            self.tell("cancelled", {})
+            # Said again when the work has ended: it may be telling how far it is at this moment.
+            self.tell(*self._idle)
         return stopped
 
     def close(self) -> None:
         """Give up what runs, and take the widget away from the page."""
         self._forget()
-        self._give_up()
+        self._worker.cancel()
         super().close()
 
     def wait(self, seconds: float | None = None) -> None:
         """Until the comparison that runs is there."""
         self._worker.wait(seconds)
-
-    def _give_up(self) -> bool:
-        if self._progress is not None:
-            self._progress.end()
-        return self._worker.cancel()
 
     def _registered(self, name: str) -> None:
         """Offer a policy that a cell has made, and compare anew where it is one of the chosen."""
@@ -210,7 +210,6 @@ class PlacementComparer(Panel):
         cluster: Callable[[], ClusterSnapshot],
         chosen: Sequence[tuple[str, Mapping[str, Any]]],
         progress: Progress,
-        current: Callable[[], bool],
     ) -> None:
         def step(done: int, total: int, name: str) -> None:
             progress.now({"total": total, "done": done, "policy": name})
@@ -221,15 +220,13 @@ class PlacementComparer(Panel):
             plan = Plan(comparison.snapshot.topology, self._plan)
             view, drawn = comparison_view(comparison), pictures(comparison, plan)
         except Exception as error:
-            progress.end()
-            if current():
-                text = "" if isinstance(error, WorkbenchError) else traceback.format_exc()
-                self.tell("failed", {"message": str(error), "traceback": text})
+            finish()
+            text = "" if isinstance(error, WorkbenchError) else traceback.format_exc()
+            self.tell("failed", {"message": str(error), "traceback": text})
             return
-        progress.end()
-        if current():
-            self.comparison, self._ran, self._plan = comparison, chosen, plan
-            self.tell("result", {**view, **self._since(drawn)})
+        finish()
+        self.comparison, self._ran, self._plan = comparison, chosen, plan
+        self.tell("result", {**view, **self._since(drawn)})
 
     def _since(self, drawn: Sequence[Drawing | None]) -> dict[str, Any]:
         """Pictures as what they add to those of the result before, which is told by its number; 0: whole ones."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.cancel import check
 from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.model.placement import Placement, Refusal
 from workbench.report.charts import comparison_charts
@@ -48,6 +49,7 @@ def pictures(comparison: Comparison, plan: Plan | None = None) -> list[Drawing |
 
 def picture_after(comparison: Comparison, policy: int, steps: int, plan: Plan | None = None) -> Drawing:
     """The topology after the decisions that a policy took first; jobs have the colours of the whole run."""
+    check()
     row = comparison.rows[policy]
     placed = [d.result for d in row.in_turn[:steps] if isinstance(d.result, Placement)]
     jobs = [gang.key for gang in comparison.gangs]

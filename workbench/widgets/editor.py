@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.cancel import finish
 from workbench.errors import InputError
 from workbench.formats.assemble import assemble
 from workbench.formats.fabric.registry import get_format, writable_formats
@@ -264,10 +265,10 @@ class TopologyEditor(Panel):
         # 37 rules on 20,000 nodes take longer than an edit may wait.
         draft = self.draft.copy()
 
-        def work(current: Callable[[], bool]) -> None:
+        def work() -> None:
             found = _findings(draft)
-            if current():
-                self.tell("findings", found)
+            finish()
+            self.tell("findings", found)
 
         self._linting.start(work)
         return {}

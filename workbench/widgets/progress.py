@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,42 +13,31 @@ _UNTOLD_S = 0.2
 
 
 class Progress:
-    """Tells what was last known of some work from a while after its beginning until its end, and never after that.
+    """Tells what is known of some work from a while after its beginning, and each change of it after that.
+
+    All of it happens in the thread of the work, at its checks and steps: nothing can be told after its result, and
+    there is no lock for which another thread would have to wait.
 
     Parameters
     ----------
     tell : callable
-        Takes what is known; called from any thread.
+        Takes what is known.
     known : dict
         At the beginning.
     """
 
     def __init__(self, tell: Callable[[dict[str, Any]], None], known: dict[str, Any]) -> None:
         self._tell, self._known = tell, known
-        self._due = self._over = False
-        # Held while something is told, so that what the work says at its end comes after it.
-        self._lock = threading.Lock()
-        self._clock = threading.Timer(_UNTOLD_S, self._begin)
-        self._clock.daemon = True
-        self._clock.start()
+        self._told: dict[str, Any] | None = None
+        self._due = time.monotonic() + _UNTOLD_S
 
     def now(self, known: dict[str, Any]) -> None:
         """The work is as far as this."""
-        with self._lock:
-            self._known = known
-            self._say()
+        self._known = known
+        self.look()
 
-    def end(self) -> None:
-        """The work is over or given up."""
-        self._clock.cancel()
-        with self._lock:
-            self._over = True
-
-    def _begin(self) -> None:
-        with self._lock:
-            self._due = True
-            self._say()
-
-    def _say(self) -> None:
-        if self._due and not self._over:
+    def look(self) -> None:
+        """Tell what is known if it is time and the page does not know it yet."""
+        if self._told is not self._known and time.monotonic() >= self._due:
+            self._told = self._known
             self._tell(self._known)

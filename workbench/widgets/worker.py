@@ -2,59 +2,65 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import threading
 from collections.abc import Callable
 
+from workbench.cancel import Cancelled, Token, check
+
 __all__ = ["Worker"]
 
-
-class Cancelled(BaseException):
-    """Raised inside the work; a policy that catches every Exception does not catch it."""
+#: How long work waits for what it replaces. Most stops within milliseconds; only a user's function that hangs outside
+#: of Python, or a compiled search that is not asked to look up, keeps its thread for longer.
+_PATIENCE_S = 2.0
 
 
 class Worker:
     """Runs one piece of work at a time; starting another cancels the one that runs.
 
-    A piece is a function that takes `current`: a function which tells whether the piece is still wanted. What a
-    cancelled piece would have said is never said.
+    A piece is a function without arguments, which must call `workbench.cancel.check` between its steps and `finish`
+    before it says its result: what a cancelled piece would have said is never said.
+
+    Parameters
+    ----------
+    stopped : callable, optional
+        Called in the background when a cancelled piece has ended and no other follows it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stopped: Callable[[], None] = lambda: None) -> None:
+        self._stopped = stopped
         self._thread: threading.Thread | None = None
-        self._generation = 0
+        self._token: Token | None = None
 
     @property
     def busy(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
 
-    def start(self, work: Callable[[Callable[[], bool]], None]) -> None:
-        """Begin with something, in the background."""
+    def start(self, work: Callable[[], None], tick: Callable[[], None] | None = None) -> None:
+        """Begin with something, in the background; `tick` is called at each of its checks."""
         self.cancel()
-        generation, before = self._generation, self._thread
+        before, token = self._thread, Token(tick)
 
         def run() -> None:
-            with contextlib.suppress(Cancelled):
-                # What was cancelled may still be inside a kernel, and both would use the same matrices.
-                if before is not None:
-                    before.join()
-                work(lambda: generation == self._generation)
+            if before is not None:
+                before.join(_PATIENCE_S)
+            try:
+                with token.watched():
+                    check()
+                    work()
+            except Cancelled:
+                if self._token is token:
+                    self._stopped()
 
-        self._thread = threading.Thread(target=run, name="workbench-comparison", daemon=True)
+        self._token = token
+        self._thread = threading.Thread(target=run, name="workbench-worker", daemon=True)
         self._thread.start()
 
     def cancel(self) -> bool:
-        """Stop what runs, at its next step in Python; False when nothing ran."""
-        self._generation += 1
-        thread = self._thread
-        if thread is None or not thread.is_alive() or thread.ident is None:
-            return False
-        # The only way to stop somebody's loop from outside; it works between two steps of Python, not inside a kernel.
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Cancelled))
-        return True
+        """Ask what runs to stop at its next step; False when nothing ran or its result is there already."""
+        return self._token is not None and self.busy and self._token.cancel()
 
-    def wait(self, seconds: float | None = None) -> None:
-        """Until the work is done, for scripts and tests."""
+    def wait(self, seconds: float | None = None) -> bool:
+        """Until the work is done; False when it is not after so long."""
         if self._thread is not None:
             self._thread.join(seconds)
+        return not self.busy

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workbench.cancel import check
 from workbench.errors import InternalError
 from workbench.kernels.ledger import lowest_gpus, whole_nodes
 from workbench.kernels.states import alike
@@ -163,6 +164,7 @@ class GpuQuestions:
             matrix = int(row[:1].view(np.int64)[0])
             key = (matrix, words_to_mask(row[1:]), n_gpus)
             if key not in memo:
+                check()
                 memo[key] = ask(self._node_gpus(key[1], matrix), (n_gpus,))
             answers[i] = memo[key]
         return answers[inverse.reshape(-1)]
@@ -223,6 +225,7 @@ class GpuQuestions:
         rest = (~done).nonzero()[0]
         sorted_wanted = wanted[pods]
         for same in alike(matrix[rest], free[rest], sorted_wanted, first[rest], count[rest]) if len(rest) else ():
+            check()
             at = rest[same]
             requests = tuple(sorted_wanted[first[at[0]] : bounds[at[0] + 1]].tolist())
             gpus = self._node_gpus(words_to_mask(free[at[0]]), int(matrix[at[0]]))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from workbench.cancel import check
 from workbench.model.explanation import Explanation, Recorder
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement, Reason, Refusal
@@ -285,6 +286,7 @@ class Session:
         return len(jobs)
 
     def _turn(self, job: _Job, turns: Turns, *, every: bool) -> None:
+        check()
         room = self._queues.room(job.gang.queue, job.rows)
         if room is not None and room.takes(turns.progress.left):
             room = None

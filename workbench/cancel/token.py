@@ -1,0 +1,95 @@
+"""The token of a piece of work, and `check`, which the work calls between its steps.
+
+The token is not handed from function to function: it belongs to the context (`contextvars`) in which the work runs, so
+that a policy, a metric or a compiled search far below can look at it. Without a token nothing is ever cancelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+__all__ = ["Cancelled", "Token", "check", "current", "finish"]
+
+_current: ContextVar[Token | None] = ContextVar("workbench_cancel_token", default=None)
+
+_FATE, _CANCELLED, _FINISHED = "fate", "cancelled", "finished"
+
+
+class Cancelled(BaseException):
+    """Raised by `check` in work that was cancelled; no Exception, so that a policy that catches every one lets it pass."""
+
+
+class Token:
+    """Says of one piece of work whether it was cancelled. Any thread may ask or cancel, and no lock is ever held.
+
+    Parameters
+    ----------
+    tick : callable, optional
+        Called at every `check` of the work, in its thread; for telling how far it is.
+    """
+
+    def __init__(self, tick: Callable[[], None] | None = None) -> None:
+        self.tick = tick
+        # dict.setdefault is one step for every other thread: the first of two fates stays.
+        self._fate: dict[str, str] = {}
+
+    @property
+    def cancelled(self) -> bool:
+        return self._fate.get(_FATE) is _CANCELLED
+
+    def cancel(self) -> bool:
+        """Ask the work to stop; False when it has finished before."""
+        return self._fate.setdefault(_FATE, _CANCELLED) is _CANCELLED
+
+    def finish(self) -> None:
+        """The work is done and its result counts: from now on it cannot be cancelled.
+
+        Raises
+        ------
+        Cancelled
+            It was cancelled before, and its result must not be used.
+        """
+        if self._fate.setdefault(_FATE, _FINISHED) is not _FINISHED:
+            raise Cancelled
+
+    @contextmanager
+    def watched(self) -> Iterator[Token]:
+        """What runs inside looks at this token."""
+        before = _current.set(self)
+        try:
+            yield self
+        finally:
+            _current.reset(before)
+
+
+def current() -> Token | None:
+    """The token of the work that runs here; None: nobody can cancel it."""
+    return _current.get()
+
+
+def check() -> None:
+    """Stop here when the work was cancelled; a fraction of a microsecond otherwise.
+
+    Call it between steps, where the state is consistent: before a policy, a gang, a node, a picture.
+
+    Raises
+    ------
+    Cancelled
+        Somebody has cancelled the token.
+    """
+    token = _current.get()
+    if token is None:
+        return
+    if token.cancelled:
+        raise Cancelled
+    if token.tick is not None:
+        token.tick()
+
+
+def finish() -> None:
+    """`Token.finish` of the work that runs here; without a token nothing happens."""
+    token = _current.get()
+    if token is not None:
+        token.finish()
