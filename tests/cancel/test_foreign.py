@@ -9,8 +9,7 @@ import time
 
 import pytest
 
-from workbench.cancel import Cancelled, Token, call_foreign, check
-from workbench.cancel import foreign
+from workbench.cancel import Cancelled, Token, call_foreign, check, foreign
 
 
 def cancelled_once(begun: threading.Event, token: Token) -> threading.Thread:

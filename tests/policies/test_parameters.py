@@ -67,6 +67,22 @@ def test_a_wrong_type_or_range_names_policy_and_parameter(info, given):
     assert len(error.value.got) < 70
 
 
+@pytest.mark.parametrize(
+    "given", [2**63, -(2**63), 10**400, 10**5000, "9" * 30], ids=["64 bits", "-64 bits", "400", "5000", "text"]
+)
+def test_a_whole_number_fits_64_bits(given):
+    """Saved scenarios and reports are JSON: other programs read no longer number from it."""
+    with pytest.raises(InputError, match=r"random: seed: .*that fits 64 bits") as caught:
+        ParameterInfo("seed", "integer", 0, "").read(given, "random")
+    assert len(str(caught.value)) < 200
+    assert ParameterInfo("seed", "integer", 0, "").read(2**63 - 1, "random") == 2**63 - 1
+
+
+def test_a_number_beyond_every_float_is_none():
+    with pytest.raises(InputError, match="found a number of 1,130 bits, expected number"):
+        ParameterInfo("share", "number", 0.0, "").read(10**40 * 10**300, "random")
+
+
 def test_the_range_is_said_in_plain_numbers():
     assert [info.range for info in (INTEGER, NUMBER, TEXT, TABLE)] == [
         "integer from 0 to 5",

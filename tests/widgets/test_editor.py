@@ -243,3 +243,8 @@ def test_a_text_replaces_the_part_that_it_was_shown_for(large):
     assert item(large, "rack-b") is not None and item(large, "rack-a") is None and item(large, "s00") is None
     assert sum(i.kind == "switch" for i in large.draft) == 85
     assert "names" in refused(large, "apply_text", text="", names=[1])
+
+
+@pytest.mark.parametrize("format", [True, 7, [[1]], {"a": 1}])
+def test_a_format_that_is_no_text_is_refused(editor, format):
+    assert "format: not a text" in refused(editor, "import", text="---\n", format=format)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import threading
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -16,7 +17,7 @@ from workbench.errors import CapacityError, InputError
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.best_gpus import best_gpus
 from workbench.policies import list_policies
-from workbench.widgets import matrix_view
+from workbench.widgets import matrix_loader, matrix_view
 from workbench.widgets.editor import TopologyEditor
 from workbench.widgets.matrix_loader import MatrixLoader
 from workbench.widgets.matrix_view import Question, error_line, pair_text, read_printout, toggled
@@ -50,6 +51,12 @@ Bidirectional P2P=Enabled Bandwidth Matrix (GB/s)
      0 800.00  96.50
      1  96.50 800.00
 """
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """However busy the machine is, a short search goes with the answer."""
+    monkeypatch.setattr(matrix_loader, "_PROMPT_S", 60.0)
 
 
 @pytest.fixture
@@ -267,6 +274,64 @@ class TestSets:
 
     def test_suspicious_links_are_said(self, loader):
         assert any("1 → 4 has 4.64 GB/s, 4 → 1 16.81" in text for text in ask(loader, "state")["suspicious"])
+
+
+class TestLongSearches:
+    """Noise makes a search of many GPUs long; the page stays usable, and what was answered before stays until then."""
+
+    @pytest.fixture
+    def noisy(self, said, monkeypatch):
+        weight = np.random.default_rng(0).random((150, 150))
+        panel = MatrixLoader(weight)
+        monkeypatch.setattr(matrix_loader, "_PROMPT_S", 0.0)
+        yield panel
+        panel.close()
+        assert panel.wait(60)
+
+    def test_it_says_what_it_searches_for_and_can_be_given_up(self, noisy, said):
+        assert ask(noisy, "change", k=40) == {"busy": "searching for the best 40 of 150 GPUs"}
+        assert noisy.question.k == 2 and ask(noisy, "state")["k"] == 2
+        assert ask(noisy, "cancel")["k"] == 2
+        assert noisy.wait(60)
+        assert (said[-1]["type"], said[-1]["body"]["k"]) == ("view", 2)
+
+    def test_its_view_is_told_when_it_is_there(self, noisy, said):
+        ask(noisy, "change", k=40)
+        # On top of what is searched for, not of what was answered.
+        ask(noisy, "change", link_classes=True)
+        assert noisy.wait(60)
+        view = said[-1]["body"]
+        assert (said[-1]["type"], view["k"], view["link_classes"]) == ("view", 40, True)
+        assert noisy.best == best_gpus(noisy.matrix, 40, link_classes=True)
+
+    def test_it_tells_that_it_still_runs(self, noisy, said, monkeypatch):
+        heard = threading.Event()
+        monkeypatch.setattr(noisy, "tell", lambda event, body: heard.set() if event == "searching" else None)
+        ask(noisy, "change", k=40)
+        assert heard.wait(60)
+
+    def test_an_error_in_it_is_told(self, noisy, said, monkeypatch):
+        go_on = threading.Event()
+
+        def fails(matrix, question):
+            assert go_on.wait(60)
+            raise ZeroDivisionError("no")
+
+        monkeypatch.setattr(matrix_loader, "answer_question", fails)
+        assert "busy" in ask(noisy, "change", k=3)
+        go_on.set()
+        assert noisy.wait(60)
+        assert said[-1]["type"] == "failed" and "ZeroDivisionError" in said[-1]["body"]["traceback"]
+        assert noisy.question.k == 2
+
+    def test_ctrl_c_ends_it(self, noisy, monkeypatch):
+        def interrupted(seconds=None):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(noisy._worker, "wait", interrupted)
+            assert refused(noisy, "change", k=40) == "interrupted"
+        assert noisy.wait(60) and noisy.question.k == 2
 
 
 class TestAssigning:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.errors import InputError
-from workbench.widgets.messages import read_request
+from workbench.widgets.messages import one_line, read_request, text_in
 from workbench.widgets.panel import STATIC, Panel
 
 
@@ -57,6 +57,37 @@ def test_an_unknown_request_names_the_known_ones(adder):
 @pytest.mark.parametrize("content", [None, [], {"id": "1", "type": "add"}, {"id": True, "type": "add"}, {"id": 1}])
 def test_what_is_no_request_is_answered_too(adder, content):
     assert adder.receive(content)["type"] == "failure"
+
+
+def test_half_of_a_character_is_refused_wherever_it_stands(adder):
+    for body in ({"a": "x\ud800"}, {"a": [{"b": "\udfff"}]}, {"\ud800": 1}):
+        answer = adder.receive({"id": 5, "type": "add", "body": body})
+        assert (answer["id"], answer["type"], answer["traceback"]) == (5, "failure", "")
+        assert "half of a character" in answer["message"] and answer["message"].isascii()
+
+
+def test_a_message_is_one_line_and_not_too_long(adder):
+    assert adder.receive({"id": 1, "type": "a\nb\x1b[31m"})["message"].startswith(
+        "unknown request 'a\\nb\\x1b[31m'; known"
+    )
+    long = adder.receive({"id": 1, "type": "x" * 100_000})["message"]
+    assert len(long) < 1_010 and long.endswith("known: add, break, count")
+    assert one_line("Straße → 东京") == "Straße → 东京"
+
+
+@pytest.mark.parametrize("value", [1, True, ["a"], {}, 1.5])
+def test_what_is_no_text_is_refused(value):
+    with pytest.raises(InputError, match="format: not a text"):
+        text_in({"format": value}, "format")
+    assert text_in({"format": None}, "format", "x") == text_in({}, "format", "x") == "x"
+
+
+def test_an_interrupted_request_is_answered(adder, monkeypatch):
+    def interrupted(body):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(adder, "_add", interrupted)
+    assert adder.receive({"id": 2, "type": "add"})["message"] == "interrupted"
 
 
 def test_a_request_without_a_body_has_an_empty_one():

@@ -157,3 +157,16 @@ def test_nodes_without_gpus_are_asked_about_where_jobs_want_some(bench, said):
     bench.comparer.wait()
     assert [m["body"] for m in said if m["type"] == "without_gpus"][-1] == {"ids": []}
     assert ask(bench.editor, "without_gpus")["ids"] == []
+
+
+def test_half_of_a_character_in_the_jobs_is_refused_when_saved(bench, tmp_path):
+    bench.comparer.take_jobs("\ud800")
+    with pytest.raises(InputError, match="jobs: not text"):
+        bench.save(tmp_path / "scenario.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_seed_that_no_file_could_hold_is_refused_before(bench, tmp_path):
+    chosen = [{"name": "random", "parameters": {"seed": 2**64}}]
+    assert "that fits 64 bits" in refused(bench.comparer, "choose", chosen=chosen)
+    bench.save(tmp_path / "scenario.json")

@@ -1,4 +1,4 @@
-"""Giving up long work: whoever waits cancels a token, and the work looks at it between its steps and stops by itself."""
+"""Giving up long work: whoever waits cancels a token; the work looks at it between its steps and stops by itself."""
 
 from __future__ import annotations
 

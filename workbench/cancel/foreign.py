@@ -1,9 +1,9 @@
 """Running a function that a user wrote, which knows nothing of `check` and may loop for ever.
 
 Nothing but an exception sent from outside ends such a loop, and such an exception may land anywhere: inside a lock that
-the whole process needs, for one. So the function gets a thread of its own, which does nothing else, and the exception is
-sent only while the innermost frame of that thread is the user's own code, never inside a library or this package. The
-thread that waits here sends it; it gets none itself.
+the whole process needs, for one. So the function gets a thread of its own, which does nothing else, and the exception
+is sent only while the innermost frame of that thread is the user's own code, never inside a library or this package.
+The thread that waits here sends it; it gets none itself.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _FATE, _CANCELLED, _FINISHED = "fate", "cancelled", "finished"
 
 
 class Cancelled(BaseException):
-    """Raised by `check` in work that was cancelled; no Exception, so that a policy that catches every one lets it pass."""
+    """Raised by `check` in cancelled work; no Exception, so that a policy that catches every one lets it pass."""
 
 
 class Token:

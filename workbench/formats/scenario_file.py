@@ -47,7 +47,10 @@ class ScenarioFile:
 def scenario_text(scenario: ScenarioFile) -> str:
     """The text of a scenario file; the same scenario gives the same text."""
     parts = [f'"{MARK}":{VERSION}']
-    parts.append(f'"jobs":{_json(scenario.jobs)}')
+    try:
+        parts.append(f'"jobs":{_json(scenario.jobs)}')
+    except TypeError:
+        raise InputError("not text that a file can hold", source="scenario", where="jobs", expected="Unicode") from None
     named = [{"name": name, "parameters": dict(parameters)} for name, parameters in scenario.policies]
     parts.append(f'"policies":{_json(named)}')
     if scenario.snapshot is not None:

@@ -165,8 +165,8 @@ class BottleneckSolver:
     -----
     Ties (DESIGN, decision 1): the set that leaves the best set for the next equal request, then the larger ascending
     vector of pair weights, then the lexicographically smallest ascending indices. Exact: tables for n <= 16 (first
-    queries of a size build them), threshold and clique search above; the search can be interrupted and cancelled. Raw noisy weights
-    above 16 devices are exact too but may take long (NP-hard); link classes keep it short.
+    queries of a size build them), threshold and clique search above; the search can be interrupted and cancelled. Raw
+    noisy weights above 16 devices are exact too but may take long (NP-hard); link classes keep it short.
     Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Pick GPUs of Node"; DESIGN, decisions 1, 2.
     """
 

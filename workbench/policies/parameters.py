@@ -29,6 +29,9 @@ P = TypeVar("P")
 
 _LONGEST_SHOWN = 60
 
+#: Files that hold parameters are JSON, and other programs read no longer numbers from it.
+_MOST_BITS = 64
+
 _TRUE, _FALSE = frozenset({"true", "yes", "on", "1"}), frozenset({"false", "no", "off", "0"})
 
 
@@ -88,10 +91,13 @@ class ParameterInfo:
         InputError
             Wrong type or outside the range; names the policy and the parameter.
         """
+        expected = self.range
         try:
             read = _READERS[self.type](value)
         except (TypeError, ValueError):
             read = None
+        except OverflowError:
+            read, expected = None, f"{self.range}, that fits 64 bits"
         numbers: list[Any] = list(read.values()) if isinstance(read, Mapping) else [read]
         if (
             read is None
@@ -99,9 +105,11 @@ class ParameterInfo:
             or (self.low is not None and any(x < self.low for x in numbers))
             or (self.high is not None and any(x > self.high for x in numbers))
         ):
-            got = repr(value)
+            # Python refuses to write very long numbers in decimal.
+            bits = value.bit_length() if isinstance(value, int) else 0
+            got = f"a number of {bits:,} bits" if bits > _MOST_BITS else repr(value)
             got = got if len(got) <= _LONGEST_SHOWN else f"{got[:_LONGEST_SHOWN]}..."
-            raise InputError("not a value for it", source=owner, where=self.name, got=got, expected=self.range)
+            raise InputError("not a value for it", source=owner, where=self.name, got=got, expected=expected)
         return read
 
 
@@ -178,13 +186,19 @@ def type_name(default: object) -> str:
 def _integer(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise TypeError
-    return int(_plain(value))
+    number = int(_plain(value))
+    if number.bit_length() >= _MOST_BITS:
+        raise OverflowError
+    return number
 
 
 def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise TypeError
-    number = float(_plain(value))
+    try:
+        number = float(_plain(value))
+    except OverflowError:
+        raise ValueError from None
     if number != number or number in (float("inf"), float("-inf")):
         raise ValueError
     return number

@@ -21,6 +21,7 @@ from workbench.report.html import explanation_html, report_html
 from workbench.report.topology_svg import Drawing, Plan
 from workbench.widgets.comparison_view import comparison_view, picture_after, pictures
 from workbench.widgets.job_form import job_yaml
+from workbench.widgets.messages import one_line, text_in
 from workbench.widgets.panel import STATIC, Panel
 from workbench.widgets.progress import Progress
 from workbench.widgets.worker import Worker
@@ -222,7 +223,7 @@ class PlacementComparer(Panel):
         except Exception as error:
             finish()
             text = "" if isinstance(error, WorkbenchError) else traceback.format_exc()
-            self.tell("failed", {"message": str(error), "traceback": text})
+            self.tell("failed", {"message": one_line(str(error)), "traceback": text})
             return
         finish()
         self.comparison, self._ran, self._plan = comparison, chosen, plan
@@ -258,7 +259,8 @@ class PlacementComparer(Panel):
     def _choose(self, body: dict[str, Any]) -> dict[str, Any]:
         chosen = body.get("chosen")
         if not isinstance(chosen, list) or not all(
-            isinstance(c, dict) and isinstance(c.get("name"), str) for c in chosen
+            isinstance(c, dict) and isinstance(c.get("name"), str) and isinstance(c.get("parameters") or {}, dict)
+            for c in chosen
         ):
             raise InputError(
                 "no list of policies", source="comparer", got=shown(chosen), expected="names and parameters"
@@ -267,8 +269,8 @@ class PlacementComparer(Panel):
         return {}
 
     def _jobs(self, body: dict[str, Any]) -> dict[str, Any]:
-        line, message = self.take_jobs(str(body.get("text", "")))
-        return {"line": line, "message": message, "jobs": [gang.key for gang in self._typed]}
+        line, message = self.take_jobs(text_in(body, "text"))
+        return {"line": line, "message": one_line(message), "jobs": [gang.key for gang in self._typed]}
 
     def _form(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"text": job_yaml(body)}
@@ -295,7 +297,7 @@ class PlacementComparer(Panel):
 
     def _explain(self, body: dict[str, Any]) -> dict[str, Any]:
         comparison, row = self._compared(), self._row(body)
-        job = str(body.get("job", ""))
+        job = text_in(body, "job")
         at = next((i for i, gang in enumerate(comparison.gangs) if gang.key == job), None)
         if at is None:
             raise InputError("no such job", source="comparer", got=job, expected="a job of the comparison")

@@ -31,6 +31,7 @@ from workbench.topology.lint import lint
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 from workbench.topology.redraw import carry_over
 from workbench.widgets.editor_ops import NOTHING, Copied, changes_of
+from workbench.widgets.messages import one_line, text_in
 from workbench.widgets.panel import STATIC, Panel
 from workbench.widgets.worker import Worker
 
@@ -235,8 +236,8 @@ class TopologyEditor(Panel):
         return {}
 
     def _find(self, body: dict[str, Any]) -> dict[str, Any]:
-        label = str(body.get("label", ""))
-        return {"ids": edits.select(self.draft, str(body.get("pattern", "")), label, body.get("kind") or "")}
+        pattern, label, kind = (text_in(body, key) for key in ("pattern", "label", "kind"))
+        return {"ids": edits.select(self.draft, pattern, label, kind)}
 
     def _without_gpus(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"ids": edits.without_gpus(self.draft) if self.wants_gpus() else []}
@@ -253,9 +254,9 @@ class TopologyEditor(Panel):
             raise InputError(_too_many(len(self.draft)), source="text", expected="the text of a part")
         self._write()
         try:
-            written = self._yaml.read(str(body.get("text", "")), names)
+            written = self._yaml.read(text_in(body, "text"), names)
         except TextError as error:
-            return {"line": error.line, "message": str(error)}
+            return {"line": error.line, "message": one_line(str(error))}
         wanted = draft_of(self._yaml.hypernodes, nodes_of(self.draft))
         made = self.history.do("edit YAML", differences(self.draft, wanted))
         self._spread(made, but_text=True)
@@ -274,9 +275,9 @@ class TopologyEditor(Panel):
         return {}
 
     def _import(self, body: dict[str, Any]) -> dict[str, Any]:
-        name = str(body.get("name", "text"))
+        name = text_in(body, "name", "text")
         try:
-            cluster = load_objects("-", stdin=str(body.get("text", "")), format=body.get("format") or None)
+            cluster = load_objects("-", stdin=text_in(body, "text"), format=text_in(body, "format") or None)
         except InputError as error:
             raise error.of(name) from None
         wanted = draft_of(cluster.hypernodes.values(), cluster.nodes.values())
@@ -287,7 +288,7 @@ class TopologyEditor(Panel):
         return {"made": len(made)}
 
     def _export(self, body: dict[str, Any]) -> dict[str, Any]:
-        name = str(body.get("format", "hypernodes"))
+        name = text_in(body, "format", "hypernodes")
         chosen = get_format(name)
         if chosen.write is None:
             raise InputError("cannot be written", source=name, expected=", ".join(writable_formats()))

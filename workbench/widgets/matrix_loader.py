@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import time
+import traceback
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy.typing as npt
 
+from workbench.cancel import finish
 from workbench.errors import InputError, WorkbenchError
 from workbench.evaluate.gpu_choices import GpuChoice
+from workbench.formats.matrices.base import MatrixReading
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.best_gpus import BestGpus
 from workbench.widgets.matrix_view import (
@@ -21,7 +26,9 @@ from workbench.widgets.matrix_view import (
     reading_notes,
     toggled,
 )
+from workbench.widgets.messages import one_line, text_in
 from workbench.widgets.panel import STATIC, Panel
+from workbench.widgets.worker import Worker
 
 __all__ = ["Assign", "MatrixLoader"]
 
@@ -29,6 +36,26 @@ __all__ = ["Assign", "MatrixLoader"]
 Assign = Callable[[BandwidthMatrix, Collection[str] | None], list[str]]
 
 _FIRST_K = 2
+
+#: A view that is there after so long goes with the answer; later ones are told when they come, and can be given up.
+_PROMPT_S = 0.5
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """A matrix with a question and its answers; `printout` and `notes` are of the text that it was read from."""
+
+    matrix: BandwidthMatrix
+    question: Question
+    best: BestGpus
+    choices: tuple[GpuChoice, ...]
+    printout: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=lambda: {"notes": [], "format": "", "block": "", "blocks": []})
+
+    @classmethod
+    def of(cls, matrix: BandwidthMatrix, question: Question, *reading: dict[str, Any]) -> _Answered:
+        """Search for the answers."""
+        return cls(matrix, question, *answer_question(matrix, question), *reading)
 
 
 class MatrixLoader(Panel):
@@ -61,19 +88,35 @@ class MatrixLoader(Panel):
         "toggle": "_toggle",
         "pair": "_pair",
         "assign": "_assign_to",
+        "cancel": "_cancel",
     }
 
     def __init__(self, matrix: BandwidthMatrix | npt.ArrayLike | None = None, assign: Assign | None = None) -> None:
         super().__init__()
         self._assign = assign
-        self._printout: dict[str, Any] = {}
-        self._notes: dict[str, Any] = {"notes": [], "format": "", "block": "", "blocks": []}
-        self.matrix: BandwidthMatrix | None = None
-        self.question: Question | None = None
-        self.best: BestGpus | None = None
-        self.choices: tuple[GpuChoice, ...] = ()
+        self._answered: _Answered | None = None
+        #: What is searched for, while it is.
+        self._asked: tuple[BandwidthMatrix, Question, tuple[dict[str, Any], ...]] | None = None
+        self._worker = Worker(lambda: self.tell("view", self._view()))
         if matrix is not None:
-            self._use(matrix if isinstance(matrix, BandwidthMatrix) else BandwidthMatrix(matrix))  # type: ignore[arg-type]
+            matrix = matrix if isinstance(matrix, BandwidthMatrix) else BandwidthMatrix(matrix)  # type: ignore[arg-type]
+            self._answered = _Answered.of(matrix, self._question_of(matrix))
+
+    @property
+    def matrix(self) -> BandwidthMatrix | None:
+        return self._answered and self._answered.matrix
+
+    @property
+    def question(self) -> Question | None:
+        return self._answered and self._answered.question
+
+    @property
+    def best(self) -> BestGpus | None:
+        return self._answered and self._answered.best
+
+    @property
+    def choices(self) -> tuple[GpuChoice, ...]:
+        return self._answered.choices if self._answered is not None else ()
 
     def load(self, text: str, name: str = "pasted text") -> BandwidthMatrix:
         """Take a printout, as the page does with a paste.
@@ -83,9 +126,21 @@ class MatrixLoader(Panel):
         InputError
             As `workbench.formats.matrix.load_matrix`; the matrix from before stays.
         """
-        matrix = self._read({"text": text, "name": name})
+        body = {"text": text, "name": name}
+        reading = read_printout(body)
+        self._worker.cancel()
+        self._answered = _Answered.of(reading.matrix, self._question_of(reading.matrix), body, _notes(reading))
         self.tell("view", self._view())
-        return matrix
+        return reading.matrix
+
+    def close(self) -> None:
+        """Give up a search that runs, and take the widget away from the page."""
+        self._worker.cancel()
+        super().close()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Until the search that runs is over; False when it is not after so long."""
+        return self._worker.wait(seconds)
 
     # ---- what the page asks ----
 
@@ -94,73 +149,136 @@ class MatrixLoader(Panel):
 
     def _load(self, body: dict[str, Any]) -> dict[str, Any]:
         try:
-            self._read(body)
+            reading = read_printout(body)
         except WorkbenchError as error:
             # An answer, not a failure: the page keeps the text and shows the line.
-            return {"error": str(error), "line": error_line(error)}
-        return self._view()
+            return {"error": one_line(str(error)), "line": error_line(error)}
+        return self._ask(reading.matrix, self._question_of(reading.matrix), body, _notes(reading))
 
     def _block(self, body: dict[str, Any]) -> dict[str, Any]:
         """Another table of the same printout: the same GPUs, so the question stays."""
-        question = self._known()[1]
-        self._read({**self._printout, "block": body.get("block")})
-        if len(question.states) == len(self._known()[1].states):
-            return self._ask(question)
-        return self._view()
+        known = self._known()
+        printout = {**known.printout, "block": body.get("block")}
+        reading = read_printout(printout)
+        same = len(reading.matrix) == len(known.matrix)
+        question = known.question if same else self._question_of(reading.matrix)
+        return self._ask(reading.matrix, question, printout, _notes(reading))
 
     def _change(self, body: dict[str, Any]) -> dict[str, Any]:
-        return self._ask(self._known()[1].changed(body))
+        matrix, question, reading = self._asking()
+        return self._ask(matrix, question.changed(body), *reading)
 
     def _toggle(self, body: dict[str, Any]) -> dict[str, Any]:
-        return self._ask(toggled(self._known()[1], body.get("gpus"), body.get("how", "free")))
+        matrix, question, reading = self._asking()
+        return self._ask(matrix, toggled(question, body.get("gpus"), body.get("how", "free")), *reading)
+
+    def _cancel(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Give up the search that runs; what was answered before stays."""
+        self._worker.cancel()
+        self._asked = None
+        return self._view()
 
     def _pair(self, body: dict[str, Any]) -> dict[str, Any]:
-        return {"text": pair_text(self._known()[0], body.get("from"), body.get("to"))}
+        return {"text": pair_text(self._known().matrix, body.get("from"), body.get("to"))}
 
     def _assign_to(self, body: dict[str, Any]) -> dict[str, Any]:
-        matrix, _ = self._known()
+        matrix = self._known().matrix
         if self._assign is None:
             raise InputError("nothing to assign it to", source="widget", expected="MatrixLoader(assign=editor.assign)")
-        names = [name for name in str(body.get("names", "")).replace(",", " ").split() if name]
+        names = [name for name in text_in(body, "names").replace(",", " ").split() if name]
         return {"nodes": self._assign(matrix, names or None)}
 
     # ---- the answer ----
 
-    def _read(self, body: dict[str, Any]) -> BandwidthMatrix:
-        reading = read_printout(body)
-        self._use(reading.matrix)
-        self._printout = body
-        self._notes = {
-            "notes": reading_notes(reading),
-            "format": f"{reading.format}, {reading.kind}",
-            "block": reading.block,
-            "blocks": list(reading.blocks),
-        }
-        return reading.matrix
-
-    def _use(self, matrix: BandwidthMatrix) -> None:
+    def _question_of(self, matrix: BandwidthMatrix) -> Question:
+        """What is asked of a new matrix: as much of the question before as fits."""
         before = self.question
         k = min(before.k if before is not None else _FIRST_K, len(matrix))
         question = Question(k, ("free",) * len(matrix))
         if before is not None:
             question = question.changed({"symmetric": before.symmetric, "link_classes": before.link_classes})
-        self.best, self.choices = answer_question(matrix, question)
-        self.matrix, self.question = matrix, question
+        return question
 
-    def _ask(self, question: Question) -> dict[str, Any]:
-        """Answer first, remember then: a question that cannot be answered changes nothing."""
-        matrix, _ = self._known()
-        self.best, self.choices = answer_question(matrix, question)
-        self.question = question
-        return self._view()
+    def _asking(self) -> tuple[BandwidthMatrix, Question, tuple[dict[str, Any], ...]]:
+        """What a click changes: the question that is searched for, else the one that was answered."""
+        known = self._known()
+        if self._asked is not None and self._worker.busy:
+            return self._asked
+        return known.matrix, known.question, (known.printout, known.notes)
 
-    def _known(self) -> tuple[BandwidthMatrix, Question]:
-        if self.matrix is None or self.question is None:
+    def _ask(self, matrix: BandwidthMatrix, question: Question, *reading: dict[str, Any]) -> dict[str, Any]:
+        """Answer first, remember then: a question that cannot be answered, or is given up, changes nothing.
+
+        Returns
+        -------
+        dict
+            The view; or ``busy``, what is searched for, and the view is told later.
+        """
+        found: list[dict[str, Any] | Exception] = []
+        delivery: dict[str, str] = {}
+        begun, told = time.monotonic(), 0
+        text = f"searching for the best {question.k} of {len(matrix)} GPUs"
+
+        def tick() -> None:
+            nonlocal told
+            seconds = int(time.monotonic() - begun)
+            if delivery and seconds > told:
+                told = seconds
+                self.tell("searching", {"text": f"{text}, {seconds} s"})
+
+        def work() -> None:
+            try:
+                answered = _Answered.of(matrix, question, *reading)
+                view = self._view(answered)
+            except Exception as error:
+                finish()
+                found.append(error)
+            else:
+                finish()
+                self._answered = answered
+                found.append(view)
+            if delivery.setdefault("by", "answer") == "news":
+                self._tell_found(found[0])
+
+        self._asked = (matrix, question, reading)
+        self._worker.start(work, tick)
+        try:
+            self._worker.wait(_PROMPT_S)
+        except KeyboardInterrupt:
+            self._worker.cancel()
+            raise
+        if delivery.setdefault("by", "news") == "news":
+            return {"busy": text}
+        if isinstance(found[0], Exception):
+            raise found[0]
+        return found[0]
+
+    def _tell_found(self, found: dict[str, Any] | Exception) -> None:
+        if isinstance(found, Exception):
+            error = traceback.format_exception(found)
+            text = "" if isinstance(found, WorkbenchError) else "".join(error)
+            self.tell("failed", {"message": one_line(str(found)), "traceback": text})
+        else:
+            self.tell("view", found)
+
+    def _known(self) -> _Answered:
+        if self._answered is None:
             raise InputError("no matrix yet", source="widget", expected="a printout, loaded before")
-        return self.matrix, self.question
+        return self._answered
 
-    def _view(self) -> dict[str, Any]:
+    def _view(self, known: _Answered | None = None) -> dict[str, Any]:
         can_assign = {"can_assign": self._assign is not None}
-        if self.matrix is None or self.question is None or self.best is None:
+        known = known or self._answered
+        if known is None:
             return {"n": 0, **can_assign}
-        return {**matrix_view(self.matrix, self.question, self.best, self.choices), **self._notes, **can_assign}
+        view = matrix_view(known.matrix, known.question, known.best, known.choices)
+        return {**view, **known.notes, **can_assign}
+
+
+def _notes(reading: MatrixReading) -> dict[str, Any]:
+    return {
+        "notes": reading_notes(reading),
+        "format": f"{reading.format}, {reading.kind}",
+        "block": reading.block,
+        "blocks": list(reading.blocks),
+    }

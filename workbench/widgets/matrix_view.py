@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +20,7 @@ from workbench.objects.fields import shown
 from workbench.report.colours import SET_COLOURS
 from workbench.report.heatmap import draw_heatmap
 from workbench.report.machine_svg import draw_machine
+from workbench.widgets.messages import text_in
 
 __all__ = [
     "BEST",
@@ -80,7 +79,7 @@ class Question:
         """GPUs in one of these states."""
         return [i for i, state in enumerate(self.states) if state in states]
 
-    def changed(self, body: Mapping[str, Any]) -> Question:
+    def changed(self, body: dict[str, Any]) -> Question:
         """The question with what the page changed: ``k``, ``symmetric``, ``link_classes``, ``asymmetry``, ``shown``.
 
         Whatever changes the answer shows the best set again.
@@ -93,7 +92,7 @@ class Question:
         n, k, symmetric = len(self.states), body.get("k", self.k), body.get("symmetric", self.symmetric)
         if type(k) is not int or not 1 <= k <= n:
             raise InputError("k does not fit the machine", source="k", got=shown(k), expected=f"1 to {n}")
-        if symmetric not in _RULES:
+        if not isinstance(symmetric, str) or symmetric not in _RULES:
             raise InputError(
                 "unknown direction rule", source="symmetric", got=shown(symmetric), expected=", ".join(_RULES)
             )
@@ -103,7 +102,7 @@ class Question:
                 raise InputError("not a switch", source=name, got=shown(value), expected="true or false")
         asked = replace(self, k=k, symmetric=symmetric, **flags)
         same = replace(asked, asymmetry=self.asymmetry) == self
-        return replace(asked, shown=str(body.get("shown", self.shown if same else BEST)))
+        return replace(asked, shown=text_in(body, "shown", self.shown if same else BEST))
 
 
 def toggled(question: Question, gpus: Any, how: Any) -> Question:
@@ -129,7 +128,7 @@ def toggled(question: Question, gpus: Any, how: Any) -> Question:
         if type(gpu) is not int or not 0 <= gpu < n:
             raise InputError("no such GPU", source="widget", got=shown(gpu), expected=f"0 to {n - 1}")
     means = {"free": "taken", "require": "required", "avoid": "avoided"}
-    if how not in means:
+    if not isinstance(how, str) or how not in means:
         raise InputError("no such click", source="widget", got=shown(how), expected=", ".join(means))
     states = list(question.states)
     now = {states[gpu] for gpu in gpus}
@@ -140,7 +139,7 @@ def toggled(question: Question, gpus: Any, how: Any) -> Question:
     return replace(question, states=tuple(states), k=max(question.k, states.count("required")), shown=BEST)
 
 
-def read_printout(body: Mapping[str, Any]) -> MatrixReading:
+def read_printout(body: dict[str, Any]) -> MatrixReading:
     """The matrix in what the page sent: ``text``, or ``data`` in base64; ``name``, and ``block`` for one of several.
 
     Raises
@@ -150,18 +149,17 @@ def read_printout(body: Mapping[str, Any]) -> MatrixReading:
     CapacityError
         More than 32 MiB.
     """
-    name = str(body.get("name") or "pasted text")
-    data = body.get("data")
-    if data is None:
-        content = str(body.get("text", "")).encode()
+    name, block = text_in(body, "name") or "pasted text", text_in(body, "block") or None
+    if body.get("data") is None:
+        content = text_in(body, "text").encode()
     else:
         try:
-            content = base64.b64decode(str(data), validate=True)
-        except binascii.Error:
+            content = base64.b64decode(text_in(body, "data"), validate=True)
+        except ValueError:
             raise InputError("not base64", source=name, expected="the bytes of a file") from None
     if len(content) > MAX_BYTES:
         raise CapacityError(f"{name}: {len(content):,} bytes, at most {MAX_BYTES:,} are read")
-    return read_matrix_content(content, name, block=body.get("block") or None)
+    return read_matrix_content(content, name, block=block)
 
 
 def error_line(error: Exception) -> int:

@@ -8,7 +8,11 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.objects.fields import shown
 
-__all__ = ["Request", "answer", "failure", "news", "read_request", "together"]
+__all__ = ["Request", "answer", "check_texts", "failure", "news", "one_line", "read_request", "text_in", "together"]
+
+#: Characters of a message that a page shows; of a longer one the beginning and the end, where the place and what was
+#: expected stand.
+_LONGEST = 1_000
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,57 @@ def read_request(content: Any) -> Request:
     return Request(number, kind, body)
 
 
+def check_texts(value: Any) -> None:
+    """Refuse what no file and no other program could take: half of a character that UTF-16 writes as two.
+
+    Raises
+    ------
+    InputError
+        Such a text, or such a key, anywhere in the value.
+    """
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                "half of a character",
+                source="widget",
+                where=f"character {error.start + 1} of a text",
+                got=ascii(value[error.start]),
+                expected="Unicode text",
+            ) from None
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            check_texts(key)
+            check_texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            check_texts(inner)
+
+
+def text_in(body: dict[str, Any], key: str, default: str = "") -> str:
+    """A text of a request; the default where it is absent.
+
+    Raises
+    ------
+    InputError
+        Something else stands there.
+    """
+    value = body.get(key)
+    if value is None:
+        return default
+    if not isinstance(value, str):
+        raise InputError("not a text", source="widget", where=key, got=shown(value), expected="text")
+    return value
+
+
+def one_line(message: str) -> str:
+    """A message as a page shows it: no line breaks or other control characters, and not too long."""
+    if len(message) > _LONGEST:
+        message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 2 :]}"
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
+
+
 def answer(request: Request, body: dict[str, Any]) -> dict[str, Any]:
     """What the page gets back."""
     return {"id": request.id, "type": "answer", "body": body}
@@ -64,11 +119,11 @@ def failure(request_id: int, message: str, traceback: str = "") -> dict[str, Any
     request_id : int
         0 where the request had none.
     message : str
-        One line for the user.
+        For the user; it becomes `one_line`.
     traceback : str
         For the author of a policy; empty for bad input.
     """
-    return {"id": request_id, "type": "failure", "message": message, "traceback": traceback}
+    return {"id": request_id, "type": "failure", "message": one_line(message), "traceback": traceback}
 
 
 def news(event: str, body: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import anywidget
 
 from workbench.errors import WorkbenchError
-from workbench.widgets.messages import Request, answer, failure, news, read_request, together
+from workbench.widgets.messages import Request, answer, check_texts, failure, news, read_request, together
 
 __all__ = ["STATIC", "Handler", "Panel"]
 
@@ -48,10 +48,13 @@ class Panel(anywidget.AnyWidget):  # type: ignore[misc]
             if name is None:
                 known = ", ".join(sorted(self.handlers))
                 return failure(request.id, f"unknown request '{request.type}'; known: {known}")
+            check_texts(request.body)
             handle: Handler = getattr(self, name)
             return answer(request, handle(request.body))
         except WorkbenchError as error:
             return failure(request.id, str(error))
+        except KeyboardInterrupt:
+            return failure(request.id, "interrupted")
         except Exception as error:
             return failure(request.id, f"{type(error).__name__}: {error}", traceback.format_exc())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from workbench.widgets.messages import text_in
 from workbench.widgets.panel import STATIC, Panel
 
 __all__ = ["ScenarioBar"]
@@ -32,5 +33,5 @@ class ScenarioBar(Panel):
         return {"name": "scenario.json", "text": self._text()}
 
     def _open(self, body: dict[str, Any]) -> dict[str, Any]:
-        self._open_text(str(body.get("text", "")), str(body.get("name") or "text"))
+        self._open_text(text_in(body, "text"), text_in(body, "name") or "text")
         return {}
