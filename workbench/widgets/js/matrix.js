@@ -59,12 +59,15 @@ function render(context) {
     suspicious, assigning);
   // What was pasted is in the text area after the event, where it can be mended.
   paste.addEventListener("paste", () => setTimeout(() => load({ text: paste.value, name: "pasted text" })));
+  const searchedFor = h("span", {});
+  const searching = h("div", { class: "wb-bar wb-searching", role: "status", hidden: true },
+    searchedFor, h("button", { onclick: () => panel.attempt("cancel").then(show) }, "Cancel"));
   const files = acceptFiles(root, take);
   root.append(
     h("div", { class: "wb-bring" }, paste,
       h("div", {}, h("button", { onclick: files.choose }, "Open file …"),
         h("button", { onclick: () => load({ text: paste.value, name: "pasted text" }) }, "Load text"), block)),
-    panel.message, panel.busy, notes, answers,
+    panel.message, panel.busy, searching, notes, answers,
   );
 
   const change = latest((body) => panel.attempt("change", body).then(show));
@@ -163,8 +166,14 @@ function render(context) {
 
   // ---- drawing ----
 
+  function search(text) {
+    searchedFor.textContent = `${text} … `;
+    searching.hidden = false;
+  }
   function show(next) {
+    if (next?.busy) search(next.busy);
     if (!next || next.n === undefined) return;
+    searching.hidden = true;
     view = next;
     assigning.hidden = !view.can_assign;
     answers.hidden = view.n === 0;
@@ -223,6 +232,11 @@ function render(context) {
   }
 
   panel.on("view", show);
+  panel.on("searching", ({ text }) => search(text));
+  panel.on("failed", (error) => {
+    searching.hidden = true;
+    panel.say(error);
+  });
   panel.attempt("state").then((state) => {
     show(state);
     panel.ready();
