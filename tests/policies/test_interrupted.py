@@ -1,0 +1,91 @@
+"""Ctrl-C at any moment of a question leaves its snapshot and matrices as they were: asked again, they answer alike."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import workbench
+from tests.machines import koordinator_matrix_a
+
+#: Moments at which each question is interrupted, spread over all of its calls.
+MOMENTS = 25
+
+
+class Interrupt:
+    """Raises KeyboardInterrupt at the n-th call of a function, in Python or compiled."""
+
+    def __init__(self, at: int) -> None:
+        self.calls, self._at = 0, at
+
+    def __call__(self, frame: Any, event: str, argument: Any) -> None:
+        if event in ("call", "c_call"):
+            self.calls += 1
+            if self.calls == self._at:
+                raise KeyboardInterrupt
+
+
+def interrupted(ask: Callable[[], Any], at: int) -> int:
+    """Ask and be interrupted; how many calls there were where `at` is 0, which is never."""
+    interrupt = Interrupt(at)
+    before = sys.getprofile()
+    sys.setprofile(interrupt)
+    try:
+        ask()
+    finally:
+        sys.setprofile(before)
+    return interrupt.calls
+
+
+def demo():
+    return workbench.load("datasets/demo")
+
+
+def placed(policy: str) -> Callable[[], Callable[[], Any]]:
+    def begin():
+        scenario = demo()
+        return lambda: [
+            (decision.gang.key, decision.placed, repr(decision.result))
+            for decision in workbench.schedule(scenario.gangs, scenario.snapshot, policy)
+        ]
+
+    return begin
+
+
+def compared():
+    scenario = demo()
+
+    def ask():
+        answer = workbench.compare(scenario.gangs, scenario.snapshot, ["gang", "volcano-1.15"]).to_dict()
+        return [{**row, "decision_s": 0} for row in answer["policies"]]
+
+    return ask
+
+
+def chosen():
+    matrix = workbench.BandwidthMatrix(koordinator_matrix_a())
+    return lambda: [workbench.best_gpus(matrix, k, link_classes=k % 2 == 1).to_dict() for k in range(1, 9)]
+
+
+QUESTIONS = {
+    "volcano-1.13": placed("volcano-1.13"),
+    "volcano-1.15": placed("volcano-1.15"),
+    "gang": placed("gang+gpu-mapa"),
+    "compare": compared,
+    "best_gpus": chosen,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("begin", QUESTIONS.values(), ids=QUESTIONS)
+def test_asked_again_after_ctrl_c_it_answers_alike(begin):
+    want = begin()()
+    calls = interrupted(begin(), 0)
+    for moment in range(MOMENTS):
+        ask = begin()
+        with pytest.raises(KeyboardInterrupt):
+            interrupted(ask, 1 + moment * (calls - 1) // MOMENTS)
+        assert ask() == want
