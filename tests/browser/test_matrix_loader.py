@@ -33,6 +33,14 @@ loader = MatrixLoader(gb_s)
 loader
 """
 
+# Noise: a search of many of them lasts for hours.
+NOISY = """
+import numpy as np
+from workbench.widgets.matrix_loader import MatrixLoader
+loader = MatrixLoader(np.random.default_rng(0).random((200, 200)))
+loader
+"""
+
 # Typed in the form of `nvidia-smi topo -m`.
 TOPO = """\
 \tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\tNUMA Affinity
@@ -99,6 +107,23 @@ def test_mouse_and_keys_choose_the_set(chromium, lab: Server):
     assert panel.locator(".wb-pointed").inner_text() == "gpu_1 → gpu_0: 50 GB/s; back 50 GB/s"
     assert panel.page.locator(".jp-Notebook .jp-CodeCell").count() == 1  # no key inserted a cell
     assert quiet(notebook)
+
+
+def test_a_long_search_is_shown_and_given_up_while_the_kernel_answers(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "noisy", [NOISY])
+    notebook.run(0)
+    panel = notebook.panel("matrix")
+    notebook.settle(panel)
+    k, searching = panel.get_by_label("k", exact=True), panel.locator(".wb-searching")
+    assert searching.is_hidden()
+    k.fill("40")
+    k.press("Enter")
+    searching.get_by_text("searching for the best 40 of 200 GPUs").wait_for(timeout=PATIENCE_MS)
+    assert notebook.kernel("loader.question.k") == 2
+    searching.get_by_role("button", name="Cancel").click()
+    searching.wait_for(state="hidden", timeout=PATIENCE_MS)
+    notebook.settle(panel)
+    assert k.input_value() == "2" and quiet(notebook)
 
 
 def test_a_dropped_printout_is_chosen_from_and_an_error_keeps_the_text(chromium, lab: Server):
