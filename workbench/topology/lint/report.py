@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.cancel import check
 from workbench.errors import InputError
 from workbench.model.display import Displayed
 from workbench.model.snapshot import ClusterSnapshot, Scenario
@@ -113,6 +114,7 @@ def lint(
     findings: list[Finding] = []
     not_judged: list[tuple[Rule, str]] = []
     for rule in rules:
+        check()
         if rule.needs_nodes and not subject.nodes_known:
             not_judged.append((rule, "the input has no Node"))
         elif rule.needs_manifests and subject.hypernodes and not subject.manifests:
