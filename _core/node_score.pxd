@@ -12,7 +12,7 @@ cdef struct Weights:
     double binpack, least, most, balanced
     double* binpack_by
     int64_t* request_by
-    uint8_t* balanced_by
+    uint8_t* balanced_by   # 1: balanced; 2: by pods that ask for it
 
 
 cdef inline bint fits(const int64_t* request, const int64_t* idle, int64_t r) noexcept nogil:
@@ -82,25 +82,33 @@ cdef inline double node_score(
 cdef inline double imbalance(
     const Weights* w, const int64_t* request, const int64_t* used, const int64_t* allocatable
 ) noexcept nogil:
-    """Standard deviation of the used fractions."""
+    """Standard deviation of the used fractions; 1, which scores nothing, for a pod that asks for none of them."""
     cdef double low = 0.0, high = 0.0, total = 0.0, squares = 0.0, part, mean
     cdef int64_t k, parts = 0
+    cdef bint asks = False
     for k in range(w.r):
-        if w.balanced_by[k] and allocatable[k] > 0:
+        if balances(w, request, allocatable, k):
             low = high
             high = fraction(used[k] + request[k], allocatable[k])
             total += high
             parts += 1
+            asks |= request[k] > 0
+    if not asks:
+        return 1.0
     if parts < 2:
         return 0.0
     if parts == 2:
         return (high - low if high >= low else low - high) / 2.0
     mean = total / <double>parts
     for k in range(w.r):
-        if w.balanced_by[k] and allocatable[k] > 0:
+        if balances(w, request, allocatable, k):
             part = fraction(used[k] + request[k], allocatable[k]) - mean
             squares += part * part
     return sqrt(squares / <double>parts)
+
+
+cdef inline bint balances(const Weights* w, const int64_t* request, const int64_t* allocatable, int64_t k) noexcept nogil:
+    return allocatable[k] > 0 and (w.balanced_by[k] == 1 or (w.balanced_by[k] == 2 and request[k] > 0))
 
 
 cdef inline double fraction(int64_t after, int64_t allocatable) noexcept nogil:

@@ -216,7 +216,7 @@ def cases(draw: st.DrawFn) -> Case:
         draw(weight),
         draw(per_resource),
         draw(weight),
-        draw(per_resource),
+        draw(st.lists(st.integers(0, 2), min_size=r, max_size=r)),
     )
     kernel = Fill(
         np.array(chosen, dtype=np.int32),
@@ -485,7 +485,7 @@ def test_a_large_fill_equals_a_full_rescan(seed: int) -> None:
     total = np.tile(int64([64_000, 512 * 2**30, 8]), (n, 1))
     used = rng.integers(0, 3, (n, 1)) * int64([8_000, 64 * 2**30, 1])
     rank = rng.permutation(n).astype(np.int32)
-    weights = reference.Weights(1.0, [1.0, 1.0, 5.0], 1.0, 0.0, [1, 1, 0], 1.0, [1, 1, int(seed % 2)])
+    weights = reference.Weights(1.0, [1.0, 1.0, 5.0], 1.0, 0.0, [1, 1, 0], 1.0, [1, 1, int(seed % 3)])
     kernel = Fill(
         np.arange(n, dtype=np.int32),
         total - used,

@@ -113,6 +113,10 @@ def test_a_pod_that_asks_for_nothing_is_bounded_by_the_count() -> None:
         ({"weights": ScoreWeights(binpack=1.0)}, "binpack_resources: missing"),
         ({"weights": ScoreWeights(most_requested=1.0)}, "request_resources: missing"),
         ({"weights": ScoreWeights(balanced=1.0)}, "balanced_resources: missing"),
+        (
+            {"weights": ScoreWeights(balanced=1.0, balanced_resources=np.array([1, 3], dtype=np.uint8))},
+            "balanced_resources: entry 1: out of range",
+        ),
         ({"weights": replace(BINPACK, binpack=-1.0)}, "binpack: out of range"),
         ({"weights": replace(BINPACK, binpack=float("nan"))}, "binpack: out of range"),
         ({"weights": replace(BINPACK, binpack=1e300)}, "binpack: out of range"),

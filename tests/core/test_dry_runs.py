@@ -48,7 +48,7 @@ class Case:
             "most": rng.choice([0.0, 2.0]),
             "request_by": [rng.randint(0, 2) for _ in range(self.r)],
             "balanced": rng.choice([0.0, 1.0]),
-            "balanced_by": [rng.randint(0, 1) for _ in range(self.r)],
+            "balanced_by": [rng.randint(0, 2) for _ in range(self.r)],
         }
         self.shapes = [
             (

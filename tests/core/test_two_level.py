@@ -125,7 +125,7 @@ def random_search(rng: random.Random, neat: bool = False, alike: bool = False) -
         0.0,
         [1] * r,
         rng.choice([0.0, 1.0]),
-        [1] * r,
+        [2 if total % 3 == 0 else 1 for total in allocatable[0]],
     )
     shapes: list[tuple[list[int], list[int], list[float] | None]] = [
         (

@@ -41,7 +41,7 @@ class Weights:
     most: float
     request_by: list[int]
     balanced: float
-    balanced_by: list[int]
+    balanced_by: list[int]  # 2: where the pod asks for it
 
 
 @dataclass
@@ -148,8 +148,13 @@ class RescanFill:
             score += (least // weight_sum) * w.least
             score += (most // weight_sum) * w.most
         if w.balanced:
-            fractions = [min(1.0, after[k] / total[k]) for k in resources if w.balanced_by[k] and total[k] > 0]
-            if len(fractions) < 2:
+            parts = [k for k in resources if w.balanced_by[k] == 1 or (w.balanced_by[k] == 2 and request[k] > 0)]
+            parts = [k for k in parts if total[k] > 0]
+            fractions = [min(1.0, after[k] / total[k]) for k in parts]
+            if not any(request[k] > 0 for k in parts):
+                # Kubernetes does not balance pods that ask for nothing of it.
+                std = 1.0
+            elif len(fractions) < 2:
                 std = 0.0
             elif len(fractions) == 2:
                 std = abs(fractions[0] - fractions[1]) / 2

@@ -29,7 +29,7 @@ class Cluster:
             for column in snapshot.gpu_columns:
                 self.idle[n][column] = min(self.idle[n][column], free)
         self.cordoned = {n: bool(snapshot.unschedulable[at[n]]) for n in self.names}
-        self.ready = topology.ready
+        self.ready = topology.ready and topology.n_domains > 0
         self.tier = {d: int(topology.tier[j]) for j, d in enumerate(topology.domain_names)}
         self.parent = {
             d: topology.domain_names[topology.parent[j]] if topology.parent[j] >= 0 else ""
@@ -140,10 +140,27 @@ def node_score(cluster, job, pod, node, w):
                     whole += amount(allocatable[k], after) * 100 // allocatable[k]
             score += float(whole // len(both)) * w[key]
     if w["balanced"]:
-        parts = [min(1.0, (used[k] + request[k]) / allocatable[k]) for k in both if allocatable[k] > 0]
-        spread = abs(parts[0] - parts[1]) / 2.0 if len(parts) == 2 else 0.0
-        score += float(math.floor((1.0 - spread) * 100.0)) * w["balanced"]
+        score += float(balance(cluster, request, used, allocatable)) * w["balanced"]
     return score
+
+
+def balance(cluster, request, used, allocatable):
+    """0 to 100: how evenly cpu, memory and, if the pod wants some, GPUs are used with the pod on the node."""
+    wanted = {name: request[k] for k, name in enumerate(cluster.resources)}
+    parts = ["cpu", "memory"] + ["nvidia.com/gpu"] * (wanted.get("nvidia.com/gpu", 0) > 0)
+    if not any(wanted[name] for name in parts):
+        return 0
+    columns = [cluster.resources.index(name) for name in parts]
+    fractions = [min(1.0, (used[k] + request[k]) / allocatable[k]) for k in columns if allocatable[k] > 0]
+    if len(fractions) < 2:
+        return 100
+    if len(fractions) == 2:
+        return math.floor((1.0 - abs(fractions[0] - fractions[1]) / 2.0) * 100.0)
+    mean = (fractions[0] + fractions[1] + fractions[2]) / 3
+    squares = 0.0
+    for fraction in fractions:
+        squares += (fraction - mean) * (fraction - mean)
+    return math.floor((1.0 - math.sqrt(squares / 3)) * 100.0)
 
 
 def base(cluster, leaf, record):

@@ -192,7 +192,8 @@ class ScoreWeights:
     request_resources : ndarray of shape (r,), int64, optional
         Weight of each resource in least and most requested (Kubernetes: 1 for cpu and memory); needed with either.
     balanced_resources : ndarray of shape (r,), uint8, optional
-        Non-zero for the resources that are balanced (Kubernetes: cpu and memory); needed when ``balanced`` is not 0.
+        1 for the resources that are balanced (Kubernetes: cpu and memory), 2 for those that are where the pod asks for
+        them (extended resources); needed when ``balanced`` is not 0.
     """
 
     binpack: float = 0.0
@@ -218,7 +219,7 @@ class ScoreWeights:
                 _weight("most_requested", self.most_requested),
                 _resources("request_resources", self.request_resources, np.int64, r, requested),
                 _weight("balanced", self.balanced),
-                _resources("balanced_resources", self.balanced_resources, np.uint8, r, self.balanced),
+                _resources("balanced_resources", self.balanced_resources, np.uint8, r, self.balanced, most=2),
             )
         return self._checked[r]
 
@@ -313,7 +314,8 @@ class Fill:
       resource that would overflow; a resource that the node does not have is left out, weight and all; most
       requested: the same of ``(used + request) * 100 // allocatable``;
     - balanced: ``int((1 - std) * 100)``, std of the fractions ``min(1, (used + request) / allocatable)`` of the
-      balanced resources that are allocatable; two of them: half their distance; fewer: 0;
+      balanced resources that are allocatable; two of them: half their distance; fewer: 0; a pod that asks for none of
+      them scores nothing;
     - the shape's own ``extra`` number of the node.
 
     **Total** = node part + the leaf's offset, see `set_topology`, or the gain of `set_fading`; 0 without either.
@@ -639,7 +641,7 @@ def _weight(name: str, weight: float) -> float:
     return float(weight)
 
 
-def _resources(name: str, array: object, dtype: type, r: int, weight: float) -> NDArray[Any]:
+def _resources(name: str, array: object, dtype: type, r: int, weight: float, most: int = MAX_WEIGHT) -> NDArray[Any]:
     if array is None:
         if weight:
             raise InputError("missing", source=name, expected="one number per resource, the part's weight is not 0")
@@ -647,5 +649,5 @@ def _resources(name: str, array: object, dtype: type, r: int, weight: float) -> 
     numbers = as_array(name, array, dtype, 1)
     check_length(name, numbers, r)
     _finite(name, numbers)
-    check_range(name, numbers, 0, MAX_WEIGHT)
+    check_range(name, numbers, 0, most)
     return numbers.copy()

@@ -64,10 +64,7 @@ def not_enough_pods(text: str, progress: Progress) -> Reason:
 
 
 def topology_not_ready(topology: Topology) -> Reason:
-    """The HyperNodes are no tree, so nothing may rely on them (DESIGN decision 14)."""
-    first = topology.problems[0].message if topology.problems else "HyperNodes are missing"
-    return Reason(
-        "topology-not-ready",
-        f"the network topology is not ready: {first} ({len(topology.problems)} problems in all)",
-        len(topology.problems),
-    )
+    """The HyperNodes are no tree, or there are none, so nothing may rely on them (DESIGN decision 14)."""
+    count = len(topology.problems)
+    why = f"{topology.problems[0].message} ({count} problems in all)" if count else "there are no HyperNodes"
+    return Reason("topology-not-ready", f"the network topology is not ready: {why}", count)

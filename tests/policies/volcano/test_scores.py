@@ -98,5 +98,5 @@ def test_weights_name_the_columns():
     weights = score_weights(NodeOrderParameters(binpack_resources={"nvidia.com/gpu": 5, "unheard/of": 2}), RESOURCES)
     assert weights.binpack_resources.tolist() == [1, 1, 0, 5]
     assert weights.request_resources.tolist() == [1, 1, 0, 0]
-    assert weights.balanced_resources.tolist() == [1, 1, 0, 0]
+    assert weights.balanced_resources.tolist() == [1, 1, 0, 2]
     assert (weights.binpack, weights.least_requested, weights.most_requested, weights.balanced) == (1, 1, 0, 1)

@@ -23,6 +23,9 @@ __all__ = ["NodeOrderParameters", "TopologyParameters", "best", "score_weights",
 _BINPACK = "Volcano plugin binpack"
 _NODEORDER = "Volcano plugin nodeorder"
 
+#: What the plugin nodeorder balances, all alike: an extended resource (2) only for pods that ask for it.
+_BALANCED = {CPU: 1, MEMORY: 1, "nvidia.com/gpu": 2}
+
 
 @dataclass(frozen=True)
 class NodeOrderParameters:
@@ -55,7 +58,7 @@ class TopologyParameters(NodeOrderParameters):
 
 
 def score_weights(parameters: NodeOrderParameters, resources: tuple[str, ...]) -> ScoreWeights:
-    """The weights over the columns of a snapshot; least, most and balanced look at cpu and memory alike."""
+    """The weights over the columns of a snapshot: least and most look at cpu and memory, balanced at GPUs, too."""
     by_name = {CPU: parameters.binpack_cpu, MEMORY: parameters.binpack_memory, **parameters.binpack_resources}
     both = [name in (CPU, MEMORY) for name in resources]
     return ScoreWeights(
@@ -65,7 +68,7 @@ def score_weights(parameters: NodeOrderParameters, resources: tuple[str, ...]) -
         most_requested=parameters.most_weight,
         request_resources=np.array(both, dtype=np.int64),
         balanced=parameters.balanced_weight,
-        balanced_resources=np.array(both, dtype=np.uint8),
+        balanced_resources=np.array([_BALANCED.get(name, 0) for name in resources], dtype=np.uint8),
     )
 
 

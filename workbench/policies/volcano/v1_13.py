@@ -136,7 +136,8 @@ class _HardTurns(Turns):
         topology = request.snapshot.topology
         self._workplace_of = workplace_of
         self._weight = weight
-        self._ready = topology.ready
+        # Its ready flag starts as false, and only a HyperNode can set it.
+        self._ready = topology.ready and topology.n_domains > 0
         self._highest, self._warnings = _highest_tier(request)
         self._record = read_record(request.gang.record, topology)
         self._warnings += _record_warnings(request, self._record)
