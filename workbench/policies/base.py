@@ -8,7 +8,7 @@ survive a session is read from the snapshot and returned in the answer. Clocks, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -255,6 +255,22 @@ class NodePolicy(ABC):
     def assign(self, request: Request) -> Assignment | Declined:
         """Choose nodes, all for `min_available` pods or none; the ledger stays as it is."""
 
+    def best_effort_nodes(self, request: Request, role: int, pods: Longs) -> Ints:
+        """Nodes for pods that ask for nothing, fewer where not all find one: the first that take them, by name.
+
+        Parameters
+        ----------
+        request : Request
+            On a ledger that holds all pods placed before; it stays as it is.
+        role : int
+        pods : ndarray of int64
+            Some pods of that role, which have a topology or have none.
+        """
+        by_name = np.argsort(request.ledger.topology.node_rank)
+        room = request.demand.capacity(role, request.demand.idle, len(pods))[by_name]
+        nodes = np.repeat(by_name, np.diff(np.minimum(np.cumsum(room), len(pods)), prepend=0))
+        return nodes.astype(np.int32)
+
 
 class Composed(Policy):
     """A node policy and a GPU policy.
@@ -297,10 +313,9 @@ class Composed(Policy):
         else:
             answer = Assignment(np.full(gang.n_pods, -1, dtype=np.int32))
         if isinstance(answer, Assignment) and request.demand.best_effort:
-            idle = ledger.idle.copy()
-            placed = answer.node >= 0
-            np.subtract.at(idle, answer.node[placed], request.demand.rows[gang.role_of_pod[placed]])
-            answer = place_best_effort(request, answer, idle)
+            rest = ledger.copy()
+            self._take(gang, rest, answer.node, request.demand.rows, None)
+            answer = place_best_effort(self.node, request, answer, rest)
         if isinstance(answer, Assignment):
             dealt = gpus.deal(gang, answer.node)
             if dealt.unserved >= 0:
@@ -379,34 +394,50 @@ class Composed(Policy):
         return self.node.explain_session(self, gangs, snapshot)
 
 
-def place_best_effort(request: Request, answer: Assignment, idle: npt.NDArray[np.int64]) -> Assignment | Declined:
-    """Pods without a request come last, blind to topology, as in backfill: each on the first feasible node by name.
+def place_best_effort(
+    policy: NodePolicy, request: Request, answer: Assignment, ledger: Ledger
+) -> Assignment | Declined:
+    """Pods without a request come last, as in backfill: each on a node that the policy chooses.
 
     Parameters
     ----------
-    idle : ndarray of shape (n, r), int64
-        With the pods of `answer` placed; changed.
+    ledger : Ledger
+        Of its own, with the pods of `answer` placed; changed.
     """
     demand, gang = request.demand, request.gang
     answer.warnings = (
         *answer.warnings,
-        f"{sum(gang.roles[i].count for i in demand.best_effort)} pods ask for nothing: placed blind to topology",
+        f"{sum(gang.roles[i].count for i in demand.best_effort)} pods ask for nothing: placed last, topology does not "
+        "restrict them",
     )
-    by_name = np.argsort(request.ledger.topology.node_rank)
     reasons = dict(answer.reasons)
     for role in demand.best_effort:
-        start, count = int(gang.role_start[role]), gang.roles[role].count
-        room = demand.capacity(role, idle, count)[by_name]
-        nodes = np.repeat(by_name, np.diff(np.minimum(np.cumsum(room), count), prepend=0)).astype(np.int32)
-        answer.node[start : start + len(nodes)] = nodes
-        np.subtract.at(idle, nodes, demand.rows[role])
-        if len(nodes) < count:
+        found = 0
+        for pods in _alike(gang, role):
+            seen = policy.request(gang, ledger, GpuQuestions(request.gpus.policy, ledger), None)
+            nodes = policy.best_effort_nodes(seen, role, pods)
+            answer.node[pods[: len(nodes)]] = nodes
+            ledger.take(nodes, demand.rows[role])
+            found += len(nodes)
+        if found < gang.roles[role].count:
             everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
-            reasons[role] = node_reasons(demand, role, idle, everywhere)
+            reasons[role] = node_reasons(demand, role, ledger.idle, everywhere)
     answer.reasons = reasons
     missing = gang.min_available - gang.ready - int((answer.node >= 0).sum())
     if missing > 0:
         # Volcano counts pending best-effort pods as ready; a placement here promises min_available pods with nodes.
         role = next(i for i in demand.best_effort if i in reasons)
-        return Declined((gang_text(request, missing, role, idle),), warnings=answer.warnings)
+        return Declined((gang_text(request, missing, role, ledger.idle),), warnings=answer.warnings)
     return answer
+
+
+def _alike(gang: Gang, role: int) -> Iterator[Longs]:
+    """The pods of a role in their order, in runs that have a topology or have none."""
+    first, count = int(gang.role_start[role]), gang.roles[role].count
+    if count == 0:
+        return
+    whole = np.arange(first, first + count, dtype=np.int64)
+    wishes = gang.constraint is not None
+    of_pod = {pod: group.constraint is not None for group in gang.sub_groups for pod in group.pods}
+    flags = np.array([of_pod.get(pod, wishes) for pod in whole.tolist()], dtype=np.bool_)
+    yield from np.split(whole, np.flatnonzero(flags[1:] != flags[:-1]) + 1)

@@ -36,8 +36,8 @@ class Workplace:
     used: Longs
     leaf: Ints | None = None
 
-    def fill(self, nodes: Ints) -> tuple[Fill, dict[int, int]]:
-        """A fill of some nodes and, per role with a request, the number of its shape."""
+    def fill(self, nodes: Ints, roles: Sequence[int] | None = None) -> tuple[Fill, dict[int, int]]:
+        """A fill of some nodes and, per role (None: each with a request), the number of its shape."""
         demand, snapshot = self.request.demand, self.request.snapshot
         fill = Fill(
             nodes,
@@ -50,7 +50,7 @@ class Workplace:
         )
         shapes = {
             role: fill.add_shape(demand.rows[role], feasible=demand.restriction(role), extra=self.gpu_extra(role))
-            for role in demand.order
+            for role in (demand.order if roles is None else roles)
         }
         return fill, shapes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -72,9 +73,26 @@ class Board:
             Nodes by the filler's positions.
         """
         nodes = self.topology.nodes_of(domain)
+        fill, shapes = self.fill(nodes, tuple(sub.pods), topology=sub.topology)
+        if sub.topology:
+            fill.set_topology(
+                self._scores,
+                record=record,
+                tasks_in_group=on_groups(self.topology, fill.groups, on_nodes),
+                total_tasks=sub.total,
+                update_record=True,
+                leaves=self.topology.leaves_of_node,
+            )
+        return fill, shapes, nodes
+
+    def fill(self, nodes: Ints, roles: Sequence[int], *, topology: bool) -> tuple[Fill, dict[int, int]]:
+        """A fill of some nodes for pods of some roles, without a record, and the number of each role's shape.
+
+        `topology`: the pods have one; those that have none are drawn to full HyperNodes.
+        """
         snapshot, demand = self.request.snapshot, self.request.demand
-        fading = None if sub.topology else self._fading
-        leaf = self.topology.leaf_of_node if sub.topology else None
+        fading = None if topology else self._fading
+        leaf = self.topology.leaf_of_node if topology else None
         fill = Fill(
             nodes,
             self._idle,
@@ -88,18 +106,9 @@ class Board:
             fill.set_fading(fading, self._domain_used, snapshot.domain_allocatable, *self.topology.node_domains)
         shapes = {
             role: fill.add_shape(demand.rows[role], feasible=demand.restriction(role), extra=self._gpu_extra(role))
-            for role in sub.pods
+            for role in roles
         }
-        if sub.topology:
-            fill.set_topology(
-                self._scores,
-                record=record,
-                tasks_in_group=on_groups(self.topology, fill.groups, on_nodes),
-                total_tasks=sub.total,
-                update_record=True,
-                leaves=self.topology.leaves_of_node,
-            )
-        return fill, shapes, nodes
+        return fill, shapes
 
     def _gpu_extra(self, role: int) -> npt.NDArray[np.float64] | None:
         if self._gpu_weight == 0:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
+from workbench.kernels.domains import Fill
 from workbench.model.explanation import Explanation, Recorder
 from workbench.model.gang import Gang
 from workbench.model.labels import NodeFilter
@@ -32,6 +33,9 @@ from workbench.policies.volcano.session import Session
 from workbench.policies.volcano.turns import Turns
 
 __all__ = ["VolcanoPolicy"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
 
 P = TypeVar("P", bound=NodeOrderParameters)
 
@@ -75,6 +79,18 @@ class VolcanoPolicy(NodePolicy):
             request.demand.idle,
             request.ledger.used,
         )
+
+    def best_effort_nodes(self, request: Request, role: int, pods: Longs) -> Ints:
+        """As backfill does: by the scores that all plugins give to nodes."""
+        nodes = np.arange(request.snapshot.n_nodes, dtype=np.int32)
+        fill, shape = self._best_effort_fill(request, role, nodes, pods)
+        chosen: Ints = nodes[fill.place(shape, len(pods)).positions]
+        return chosen
+
+    def _best_effort_fill(self, request: Request, role: int, nodes: Ints, pods: Longs) -> tuple[Fill, int]:
+        """The fill that scores nodes for pods without a request, and their shape; no record is known to backfill."""
+        fill, shapes = self.workplace(request).fill(nodes, [role])
+        return fill, shapes[role]
 
     @abstractmethod
     def turns(self, request: Request) -> Turns:

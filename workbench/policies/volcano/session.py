@@ -4,7 +4,7 @@
 
     enqueue    which waiting jobs are admitted
     allocate   the first queue, its first job, one turn; the job goes back with what it still wants, the queue too
-    backfill   pods without a request, blind to topology
+    backfill   pods without a request, by the scores of nodes; no topology restricts them
 
 Where upstream leaves an order open (map order, time of creation, random) the smaller name comes first. Nothing is
 evicted. A job that waits for pods that are ending keeps what it would get until the session ends (`pipelined`).
@@ -419,7 +419,7 @@ class Session:
                 continue
             assert job.answer is not None
             held = np.flatnonzero(job.answer.node >= 0)
-            answer = place_best_effort(request, job.answer, self._ledger.idle.copy())
+            answer = place_best_effort(self._policy, request, job.answer, self._ledger.copy())
             if isinstance(answer, Declined):
                 self._give_back(job, request, held)
                 self._decline(job, answer)

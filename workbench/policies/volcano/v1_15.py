@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InternalError
-from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
+from workbench.kernels.domains import NO_RECORD, Fill, ScoreWeights, TopologyScores
 from workbench.kernels.two_level import Shape, TwoLevel
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
@@ -110,6 +110,12 @@ class Volcano115(VolcanoPolicy):
         if limits.job is None and not gang.sub_grouped:
             return self._flat(request, self.board(request), subs, records[0], limits)
         return self._by_search(request, Asked(request, subs, limits, records, record), later=later)
+
+    def _best_effort_fill(self, request: Request, role: int, nodes: Ints, pods: Longs) -> tuple[Fill, int]:
+        gang, pod = request.gang, int(pods[0])
+        constraint = next((group.constraint for group in gang.sub_groups if pod in group.pods), gang.constraint)
+        fill, shapes = self.board(request).fill(nodes, [role], topology=constraint is not None)
+        return fill, shapes[role]
 
     def board(self, request: Request) -> Board:
         """The cluster as the request shows it, with what the scores need."""
