@@ -74,6 +74,7 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
             ending=draw(st.booleans()),
             job_class=draw(st.sampled_from(["", "normal-schema"])),
             group_phase=draw(st.sampled_from(["", "Running"])),
+            assumed=draw(AMOUNTS),
         )
         for i in range(draw(st.integers(0, 3)))
     )
@@ -138,7 +139,7 @@ def test_every_field_of_a_snapshot_is_varied_by_these_tests():
 def test_every_field_of_a_running_pod_is_varied_by_these_tests():
     assert {field.name for field in dataclasses.fields(RunningPod)} == {
         "namespace", "name", "node", "requests", "gang", "role", "gpu_mask", "labels", "annotations", "queue", "ending",
-        "job_class", "group_phase",
+        "job_class", "group_phase", "assumed",
     }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tests.policies.random_cases import DEFAULTS, random_cluster, random_gang
+from tests.policies.random_cases import DEFAULTS, open_amounts, random_cluster, random_gang
 from tests.reference import volcano_1_15 as oracle
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.policies import get_policy
@@ -64,7 +64,8 @@ def random_equal_groups(rng, cluster):
     size, groups = rng.randint(1, 4), rng.randint(2, 5)
     n = size * groups
     cpu, memory, gpus = rng.choice([(500, 0, 0), (1000, 1, 0), (1500, 2, 1), (500, 1, 2), (0, 0, 1)])
-    role = Role("w", n, {"cpu": cpu, "memory": memory << 29, "nvidia.com/gpu": gpus}, (gpus,))
+    requests = {"cpu": cpu, "memory": memory << 29, "nvidia.com/gpu": gpus}
+    role = Role("w", n, requests, (gpus,), assumed=open_amounts(n))
     wish = rng.choice([None, TopologyConstraint("soft"), TopologyConstraint("hard", rng.randint(0, 4))])
     subs = tuple(
         SubGroup(f"v-{i}", tuple(range(i * size, (i + 1) * size)), wish, size, policy="v", match_index=i)

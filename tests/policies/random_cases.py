@@ -6,6 +6,7 @@ Drawn evenly from a seed rather than by Hypothesis: its small examples hold no c
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -56,6 +57,7 @@ def random_cluster(rng):
         RunningPod("d", f"r{i}", rng.randint(-1, len(names) - 1), {}, "d/j", rng.choice("ab"))
         for i in range(rng.choice([0, 0, 1, 3]))
     ]
+    running = [replace(pod, assumed=open_amounts(pod.node)) for pod in running]
     return snapshot(
         names,
         domains,
@@ -70,6 +72,11 @@ def random_cluster(rng):
     )
 
 
+def open_amounts(number):
+    """What scores assume of a pod with containers that do not say: most often nothing."""
+    return {5: {"cpu": 100}, 3: {"memory": 200 << 20}, 4: {"cpu": 300, "memory": 600 << 20}}.get(number % 8, {})
+
+
 def random_gang(rng, cluster):
     roles = []
     for name in rng.choice(["a", "a", "ab", "abc", ("a", "a#2", "b")]):
@@ -78,7 +85,8 @@ def random_gang(rng, cluster):
         # A role of several shapes has no minimum: see `workbench.jobs.pods`.
         minimum = rng.choice([None, None, rng.randint(0, count)]) if "#" not in name else None
         requests = {"cpu": cpu, "memory": memory << 29, "nvidia.com/gpu": gpus}
-        roles.append(Role(name, count, requests, (gpus,), minimum, priority=rng.choice([0, 0, 1])))
+        priority, assumed = rng.choice([0, 0, 1]), open_amounts(count + cpu // 500)
+        roles.append(Role(name, count, requests, (gpus,), minimum, priority=priority, assumed=assumed))
     n = sum(role.count for role in roles)
     ready = len(cluster.running)
     mode = rng.choice(["hard", "hard", "hard", "soft", "", None])

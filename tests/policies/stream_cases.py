@@ -51,6 +51,8 @@ class SideBySide:
         assert np.array_equal(ours.used, self.ledger.used)
         assert np.array_equal(ours.idle, self.ledger.idle)
         assert np.array_equal(ours.gpu_free, self.ledger.gpu_free)
+        assert (ours.assumed is None) == (self.ledger.assumed is None)
+        assert ours.assumed is None or np.array_equal(ours.assumed, self.ledger.assumed)
         assert self.stream.n_held == len(self.held)
 
 

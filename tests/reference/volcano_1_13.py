@@ -23,6 +23,11 @@ class Cluster:
         at = {name: i for i, name in enumerate(topology.node_names)}
         self.allocatable = {n: snapshot.allocatable[at[n]].tolist() for n in self.names}
         self.used = {n: snapshot.used[at[n]].tolist() for n in self.names}
+        self.assumed = {n: {"cpu": 0, "memory": 0} for n in self.names}
+        for pod in snapshot.running:
+            if pod.node >= 0:
+                for name, amount in pod.assumed.items():
+                    self.assumed[topology.node_names[pod.node]][name] += amount
         self.idle = {n: [a - u for a, u in zip(self.allocatable[n], self.used[n])] for n in self.names}
         for n in self.names:
             free = sum(bin(int(word)).count("1") for word in snapshot.gpu_free[at[n]])
@@ -73,6 +78,7 @@ class Job:
             row = [role.requests.get(name, 0) for name in snapshot.resources]
             row[snapshot.resources.index("pods")] = 1
             self.request.append(row)
+        self.assumed = [role.assumed for role in gang.roles]
         self.impossible = [any(a and n not in snapshot.resources for n, a in r.requests.items()) for r in gang.roles]
         mine = [pod for pod in snapshot.running if pod.gang == gang.key] if gang.ready or gang.record else []
         self.running_nodes = [snapshot.topology.node_names[pod.node] for pod in mine if pod.node >= 0]
@@ -135,7 +141,8 @@ def node_score(cluster, job, pod, node, w):
         if w[key]:
             whole = 0
             for k in both:
-                after = used[k] + request[k]
+                after = used[k] + request[k] + cluster.assumed[node][cluster.resources[k]]
+                after += job.assumed[job.role_of[pod]].get(cluster.resources[k], 0)
                 if allocatable[k] > 0 and after <= allocatable[k]:
                     whole += amount(allocatable[k], after) * 100 // allocatable[k]
             score += float(whole // len(both)) * w[key]
@@ -223,6 +230,8 @@ def one_turn(cluster, job, tasks, nodes, record, widens, w, topology_weight):
         for k, amount in enumerate(request):
             cluster.idle[node][k] -= amount
             cluster.used[node][k] += amount
+        for name, amount in job.assumed[role].items():
+            cluster.assumed[node][name] += amount
         job.placed[pod] = node
         done.append((pod, node))
         scores.append(score)

@@ -25,6 +25,11 @@ class Cluster:
         at = {name: i for i, name in enumerate(topology.node_names)}
         self.allocatable = {n: snapshot.allocatable[at[n]].tolist() for n in self.names}
         self.used = {n: snapshot.used[at[n]].tolist() for n in self.names}
+        self.assumed = {n: {"cpu": 0, "memory": 0} for n in self.names}
+        for pod in snapshot.running:
+            if pod.node >= 0:
+                for name, amount in pod.assumed.items():
+                    self.assumed[topology.node_names[pod.node]][name] += amount
         self.idle = {n: [a - u for a, u in zip(self.allocatable[n], self.used[n])] for n in self.names}
         self.at_open = {n: list(self.idle[n]) for n in self.names}
         for n in self.names:
@@ -99,6 +104,7 @@ class Job:
             row = [role.requests.get(name, 0) for name in snapshot.resources]
             row[snapshot.resources.index("pods")] = 1
             self.request.append(row)
+        self.assumed = [role.assumed for role in gang.roles]
         self.impossible = [any(a and n not in snapshot.resources for n, a in r.requests.items()) for r in gang.roles]
         mine = [pod for pod in snapshot.running if pod.gang == gang.key] if gang.ready else []
         self.total = gang.n_pods + max(gang.ready, len(mine))
@@ -245,8 +251,8 @@ def gradients(cluster, start, record, limit, minimum):
     return [sorted((d for d in found if cluster.tier[d] == t), key=str.encode) for t in tiers]
 
 
-def node_part(cluster, request, node, w):
-    """binpack and nodeorder."""
+def node_part(cluster, request, assumed, node, w):
+    """binpack and nodeorder; least and most count what is assumed of containers that do not say."""
     used, allocatable = cluster.used[node], cluster.allocatable[node]
     score = 0.0
     if w["binpack"]:
@@ -265,7 +271,8 @@ def node_part(cluster, request, node, w):
             present = [k for k in both if allocatable[k] > 0]
             whole = 0
             for k in present:
-                after = used[k] + request[k]
+                name = cluster.resources[k]
+                after = used[k] + request[k] + cluster.assumed[node][name] + assumed.get(name, 0)
                 if after <= allocatable[k]:
                     whole += amount(allocatable[k], after) * 100 // allocatable[k]
             score += float(whole // len(present) if present else 0) * w[key]
@@ -338,16 +345,17 @@ def base(cluster, leaf, record):
     return 1.0 if lowest == highest else (highest - cluster.tier[common]) / (highest - lowest)
 
 
-def choose(cluster, job, sub, request, feasible, running, w):
+def choose(cluster, job, sub, role, feasible, running, w):
     """The best node; a sole candidate is not scored."""
     if len(feasible) == 1:
         return feasible[0]
+    request = job.request[role]
     bases = {n: base(cluster, cluster.leaf(n), running) for n in feasible} if sub.topology and running else {}
     best_base = max(bases.values(), default=0.0)
     shared = sum(b == best_base for b in bases.values()) >= 2
     best = None
     for node in sorted(feasible, key=str.encode):
-        part = node_part(cluster, request, node, w)
+        part = node_part(cluster, request, job.assumed[role], node, w)
         total = part
         if not sub.topology:
             total = part + normal_score(cluster, request, node, w) * 100.0 * w["topology"]
@@ -384,10 +392,12 @@ def fill(cluster, job, sub, domain, w):
             if job.goes_on(sub, failed, sub.tasks):
                 continue
             break
-        node = choose(cluster, job, sub, request, feasible, running, w)
+        node = choose(cluster, job, sub, role, feasible, running, w)
         for k, amount in enumerate(request):
             cluster.idle[node][k] -= amount
             cluster.used[node][k] += amount
+        for name, amount in job.assumed[role].items():
+            cluster.assumed[node][name] += amount
         job.placed[pod] = node
         placed += 1
         if sub.topology:
@@ -500,11 +510,11 @@ def place(gang, snapshot, weights, sub_order=("priority", "gang")):
     if job.limit is None and not gang.sub_grouped:
         while job.subs[0].tasks:
             trial = copied((cluster, job))
-            placed, running = fill(*trial, trial[1].subs[0], TOP, weights)
+            # Only a search writes a record: each turn begins with the one that running pods gave.
+            placed, _ = fill(*trial, trial[1].subs[0], TOP, weights)
             if not placed:
                 break
             cluster, job = trial
-            job.subs[0].record = job.record = running
     else:
         job.first = needed(job)
         while any(sub.tasks for sub in job.subs):

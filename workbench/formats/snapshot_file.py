@@ -384,7 +384,7 @@ def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64
     known = {field.name for field in dataclasses.fields(RunningPod)}
     texts: dict[str, Any] = {}
     for key in item:
-        if key in ("node", "gpu_mask", "requests", "ending"):
+        if key in ("node", "gpu_mask", "requests", "assumed", "ending"):
             continue
         if key not in known:
             raise wrong(child(path, key), item[key], "a field of a running pod")
@@ -395,6 +395,7 @@ def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64
     return RunningPod(
         node=node if node < 0 else int(where[node]),
         requests=_amounts(item, "requests", path),
+        assumed=_amounts(item, "assumed", path),
         gpu_mask=_mask(item.get("gpu_mask"), child(path, "gpu_mask")),
         ending=get_bool(item, "ending", path),
         **texts,

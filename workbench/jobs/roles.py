@@ -75,6 +75,7 @@ def make_role(
         labels=labels,
         annotations=annotations,
         succeeded=succeeded,
+        assumed=spec.assumed,
     )
 
 

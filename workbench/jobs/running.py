@@ -85,6 +85,7 @@ def running_pods(
             ending=pod.ending,
             job_class=labels[gang].job_class if gang in labels else pod.metadata.labels.get(JOB_CLASS_LABEL, ""),
             group_phase=labels[gang].phase if gang in labels else "",
+            assumed=pod.spec.assumed,
         )
         for (pod, gang, node), mask in zip(placed, masks, strict=True)
     )

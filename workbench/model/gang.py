@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.model.labels import NodeFilter
-from workbench.model.resources import is_gpu_resource, request_rows
+from workbench.model.resources import ASSUMED, is_gpu_resource, request_rows
 from workbench.model.value import Value
 from workbench.model.whole_number import whole_number
 
@@ -85,6 +85,9 @@ class Role(Value):
         Index of the first pending pod in the role (pods before it exist already).
     pod_names : tuple of str, optional
         Names of existing pods; None: ``<gang>-<role>-<index>``.
+    assumed : mapping of str to int
+        What Kubernetes' scores assume of cpu and memory beyond `requests`, because a container does not say: 100m and
+        200 MiB each.
     n_gpus : int
         Whole GPUs of one pod.
     best_effort : bool
@@ -103,6 +106,7 @@ class Role(Value):
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     succeeded: int = 0
+    assumed: Mapping[str, int] = field(default_factory=dict)
     n_gpus: int = field(init=False, repr=False, compare=False)
     best_effort: bool = field(init=False, repr=False, compare=False)
 
@@ -362,6 +366,17 @@ class Gang(Value):
             found = self._rows[columns] = request_rows(columns, (role.requests for role in self.roles))
             found[0].flags.writeable = False
         return found
+
+    @cached_property
+    def assumes(self) -> bool:
+        """Whether scores assume something of its pending pods beyond what they request."""
+        return any(role.assumed for role in self.roles)
+
+    @cached_property
+    def assumed(self) -> npt.NDArray[np.int64]:
+        """What scores assume of a pod of each role beyond its request: int64 of shape (roles, 2), cpu and memory."""
+        rows = [[role.assumed.get(name, 0) for name in ASSUMED] for role in self.roles]
+        return np.array(rows, dtype=np.int64).reshape(len(self.roles), len(ASSUMED))
 
     @cached_property
     def task_rank(self) -> npt.NDArray[np.int64]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from workbench.errors import InternalError
 from workbench.kernels.ledger import add_pods
+from workbench.model.resources import ASSUMED
 from workbench.model.switch_book import JobPods, SwitchBook
 from workbench.model.value import Working
 
@@ -24,7 +25,7 @@ Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int32]
 
 #: Arrays that are the snapshot's own until something is taken or promised.
-_FROM_SNAPSHOT = ("used", "idle", "gpu_free", "releasing")
+_FROM_SNAPSHOT = ("used", "idle", "gpu_free", "releasing", "assumed")
 #: Steps up to which looking them through is cheaper than comparing, or keeping, every node.
 _SHORT_LOG = 64
 
@@ -50,6 +51,8 @@ class Ledger(Working):
         something is taken, and then others: do not keep `ledger.idle` across `take`.
     releasing : ndarray of shape (n, r), int64, optional
         What pods that are ending hold and nobody was promised; None where none was ending.
+    assumed : ndarray of shape (n, 2), int64, optional
+        What scores assume of pods beyond what is used; None: of none anything.
     """
 
     def __init__(self, snapshot: ClusterSnapshot) -> None:
@@ -57,6 +60,7 @@ class Ledger(Working):
         self.topology = snapshot.topology
         self.used, self.idle, self.gpu_free = snapshot.used, snapshot.idle, snapshot.gpu_free
         self.releasing = snapshot.releasing
+        self.assumed = snapshot.assumed
         self._domain_idle: Longs | None = None
         self._switches: SwitchBook | None = None
         self._log: list[tuple[Ints, Longs, Words | None] | tuple[str, JobPods | None]] = []
@@ -139,7 +143,7 @@ class Ledger(Working):
         nodes : ndarray of shape (p,), int32
             Node of each pod; a node may appear several times.
         requests : ndarray of shape (r,) or (p, r), int64
-            One row for all pods, or one each.
+            One row for all pods, or one each; two columns more say what scores assume (`Demand.taken`).
         gpu_words : ndarray of shape (p, w), uint64, optional
             GPUs of each pod; must be free and disjoint.
         """
@@ -211,9 +215,21 @@ class Ledger(Working):
         self._log.clear()
         self._log_is_whole = False
 
+    def assume(self) -> Longs:
+        """`assumed`, to be changed: from now on it is an array, as some pod that comes leaves cpu or memory open."""
+        if self.assumed is None:
+            self.assumed = np.zeros((len(self.used), len(ASSUMED)), dtype=np.int64)
+        elif self.assumed is self.snapshot.assumed:
+            self.assumed = self.assumed.copy()
+        return self.assumed
+
     def _apply(self, sign: int, nodes: Ints, rows: Longs, gpu_words: Words | None) -> None:
         if self.used is self.snapshot.used:
             self.used, self.idle, self.gpu_free = self.used.copy(), self.idle.copy(), self.gpu_free.copy()
+        r = self.used.shape[1]
+        if rows.shape[1] > r:
+            np.add.at(self.assume(), nodes, sign * rows[:, r:])
+            rows = np.ascontiguousarray(rows[:, :r])
         add_pods(sign, nodes, rows, gpu_words, self.used, self.idle, self.gpu_free)
         if self._domain_idle is not None:
             each = np.broadcast_to(-sign * rows, (len(nodes), rows.shape[1]))

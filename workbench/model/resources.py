@@ -15,6 +15,7 @@ import numpy.typing as npt
 from workbench.kernels.domains import MAX_QUANTITY
 
 __all__ = [
+    "ASSUMED",
     "CPU",
     "MAX_AMOUNT",
     "MEMORY",
@@ -29,6 +30,9 @@ __all__ = [
 CPU = "cpu"
 MEMORY = "memory"
 PODS = "pods"
+
+#: Resources of which some scores assume an amount where a container does not say how much it needs.
+ASSUMED = (CPU, MEMORY)
 
 # Amount of a resource that a node does not declare but that is not scarce either (its number of pods).
 UNLIMITED = 1 << 40

@@ -20,7 +20,7 @@ from workbench.model.gpu_plan import GpuPlan
 from workbench.model.labels import FilterCache, NodeLabels, NodeTaints
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Placement
-from workbench.model.resources import is_gpu_resource, request_vector
+from workbench.model.resources import ASSUMED, is_gpu_resource, request_vector
 from workbench.model.switch_book import RunningPods
 from workbench.model.switches import SwitchTable, switches_of_hypernodes
 from workbench.model.topology import Topology
@@ -83,6 +83,8 @@ class RunningPod:
         Label tor-affinity of its gang; empty: none.
     group_phase : str
         Phase of its PodGroup; empty: it has none, or the input does not say.
+    assumed : mapping of str to int
+        What scores assume of it beyond `requests` (`workbench.model.gang.Role.assumed`).
     """
 
     namespace: str
@@ -98,6 +100,7 @@ class RunningPod:
     ending: bool = False
     job_class: str = ""
     group_phase: str = ""
+    assumed: Mapping[str, int] = field(default_factory=dict)
 
 
 def gpu_counts(words: Words) -> Longs:
@@ -277,6 +280,21 @@ class ClusterSnapshot(Value, Displayed):
         return held
 
     @cached_property
+    def assumed(self) -> Longs | None:
+        """What scores assume of the pods on each node beyond what is used: int64 (n, 2); None: nothing.
+
+        The columns are cpu and memory.
+        """
+        assuming = [pod for pod in self.running if pod.assumed and pod.node >= 0]
+        if not assuming:
+            return None
+        held = np.zeros((self.n_nodes, len(ASSUMED)), dtype=np.int64)
+        for pod in assuming:
+            held[pod.node] += [pod.assumed.get(name, 0) for name in ASSUMED]
+        held.flags.writeable = False
+        return held
+
+    @cached_property
     def after_endings(self) -> ClusterSnapshot:
         """The moment when the pods that are ending are gone; itself where none is."""
         if self.releasing is None:
@@ -333,6 +351,7 @@ class ClusterSnapshot(Value, Displayed):
                     annotations={**ref.role.annotations, **written(int(position))},
                     queue=placement.gang.queue,
                     job_class=placement.job_class or placement.gang.job_class,
+                    assumed=ref.role.assumed,
                 )
             )
         running, records = (*self.running, *started), {**self.records, **placement.records}

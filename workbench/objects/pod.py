@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.model.labels import NODE_NAME_FIELD, NodeFilter, Requirement, Toleration
-from workbench.model.resources import is_gpu_resource
+from workbench.model.resources import CPU, MEMORY, is_gpu_resource
 from workbench.objects.fields import child, get_int, get_list, get_map, get_maps, get_text, get_texts, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.quantity import check_amounts, read_resources
@@ -15,6 +15,9 @@ from workbench.objects.quantity import check_amounts, read_resources
 __all__ = ["Pod", "PodSpec", "PodTemplate", "read_pod", "read_pod_spec", "read_template"]
 
 ANY_NODE = NodeFilter()
+
+#: What Kubernetes assumes of a container that does not say.
+_ASSUMED = {CPU: 100, MEMORY: 200 << 20}
 
 _AFFINITY_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 
@@ -35,6 +38,8 @@ class PodSpec:
     priority_class, node_name, scheduler : str
     not_read : tuple of str
         Fields present that would narrow the choice of nodes and are not modelled.
+    assumed : mapping of str to int
+        What Kubernetes' scores add to the requests for containers that do not say how much cpu or memory they need.
     """
 
     requests: Mapping[str, int]
@@ -45,6 +50,7 @@ class PodSpec:
     node_name: str = ""
     scheduler: str = ""
     not_read: tuple[str, ...] = ()
+    assumed: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -143,8 +149,17 @@ def read_template(data: Mapping[str, Any], where: str) -> PodTemplate:
 def read_pod_spec(spec: Mapping[str, Any], where: str) -> PodSpec:
     """A pod's spec; InputError for a field of the wrong type."""
     containers = [_container_requests(item, path) for path, item in get_maps(spec, "containers", where)]
+    starting = [
+        (get_text(item, "restartPolicy", path) == "Always", _container_requests(item, path))
+        for path, item in get_maps(spec, "initContainers", where)
+    ]
+    requests = _pod_requests(containers, starting)
+    assumed = _assumed(containers, starting, requests)
+    if spec.get("overhead") is not None:
+        _add(requests, read_resources(spec, "overhead", where))
+    check_amounts(requests, child(where, "containers"))
     return PodSpec(
-        requests=_pod_requests(spec, containers, where),
+        requests=requests,
         container_gpus=tuple(sum(n for name, n in c.items() if is_gpu_resource(name)) for c in containers),
         filter=_node_filter(spec, where),
         priority=get_int(spec, "priority", where),
@@ -152,6 +167,7 @@ def read_pod_spec(spec: Mapping[str, Any], where: str) -> PodSpec:
         node_name=get_text(spec, "nodeName", where),
         scheduler=get_text(spec, "schedulerName", where),
         not_read=tuple(name for name, present in _NOT_READ.items() if present(spec)),
+        assumed=assumed,
     )
 
 
@@ -164,27 +180,39 @@ def _container_requests(container: Mapping[str, Any], path: str) -> dict[str, in
     return {**read_resources(resources, "limits", where), **read_resources(resources, "requests", where)}
 
 
-def _pod_requests(spec: Mapping[str, Any], containers: list[dict[str, int]], where: str) -> dict[str, int]:
+def _pod_requests(
+    containers: Sequence[Mapping[str, int]], starting: Sequence[tuple[bool, Mapping[str, int]]]
+) -> dict[str, int]:
+    """Of all containers together; ``starting``: of the init containers, and whether each is a side-car."""
     total: dict[str, int] = {}
     for container in containers:
         _add(total, container)
-    if spec.get("initContainers") is not None:
+    if starting:
         sidecars: dict[str, int] = {}
         peak: dict[str, int] = {}
-        for path, item in get_maps(spec, "initContainers", where):
-            requests = _container_requests(item, path)
-            if get_text(item, "restartPolicy", path) == "Always":
+        for stays, requests in starting:
+            if stays:
                 _add(sidecars, requests)
                 _raise_to(peak, sidecars)
             else:
-                _add(requests, sidecars)
-                _raise_to(peak, requests)
+                together = dict(requests)
+                _add(together, sidecars)
+                _raise_to(peak, together)
         _add(total, sidecars)
         _raise_to(total, peak)
-    if spec.get("overhead") is not None:
-        _add(total, read_resources(spec, "overhead", where))
-    check_amounts(total, child(where, "containers"))
     return total
+
+
+def _assumed(
+    containers: Sequence[Mapping[str, int]],
+    starting: Sequence[tuple[bool, Mapping[str, int]]],
+    requests: Mapping[str, int],
+) -> dict[str, int]:
+    if all(CPU in each and MEMORY in each for each in (*containers, *(each for _, each in starting))):
+        return {}
+    filled = _pod_requests([_ASSUMED | dict(c) for c in containers], [(s, _ASSUMED | dict(c)) for s, c in starting])
+    more = {name: filled[name] - requests.get(name, 0) for name in _ASSUMED}
+    return {name: amount for name, amount in more.items() if amount}
 
 
 def _add(total: dict[str, int], more: Mapping[str, int]) -> None:

@@ -314,7 +314,7 @@ class Composed(Policy):
             answer = Assignment(np.full(gang.n_pods, -1, dtype=np.int32))
         if isinstance(answer, Assignment) and request.demand.best_effort:
             rest = ledger.copy()
-            self._take(gang, rest, answer.node, request.demand.rows, None)
+            self._take(gang, rest, answer.node, request.demand.taken, None)
             answer = place_best_effort(self.node, request, answer, rest)
         if isinstance(answer, Assignment):
             dealt = gpus.deal(gang, answer.node)
@@ -322,7 +322,7 @@ class Composed(Policy):
                 answer = Declined((gpus_unserved(request, self.gpu.name, dealt.unserved),), warnings=answer.warnings)
         if isinstance(answer, Declined):
             return self.refusal(gang, answer)
-        self._take(gang, ledger, answer.node, request.demand.rows, dealt.words)
+        self._take(gang, ledger, answer.node, request.demand.taken, dealt.words)
         if answer.running is not None:
             ledger.set_job(gang.key, answer.running)
         return self.placement(gang, ledger.snapshot, answer, dealt.words, dealt.warnings, dealt.visible)
@@ -417,7 +417,7 @@ def place_best_effort(
             seen = policy.request(gang, ledger, GpuQuestions(request.gpus.policy, ledger), None)
             nodes = policy.best_effort_nodes(seen, role, pods)
             answer.node[pods[: len(nodes)]] = nodes
-            ledger.take(nodes, demand.rows[role])
+            ledger.take(nodes, demand.taken[role])
             found += len(nodes)
         if found < gang.roles[role].count:
             everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)

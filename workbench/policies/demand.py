@@ -50,6 +50,13 @@ class Demand:
         self._masks: dict[tuple[int, int, bool], tuple[Bytes, Bytes | None]] = {}
 
     @cached_property
+    def taken(self) -> Longs:
+        """What a pod of each role takes of a ledger: `rows`, with what scores assume where any pod leaves that open."""
+        if self.ledger.assumed is None and not self.gang.assumes:
+            return self.rows
+        return np.concatenate([self.rows, self.gang.assumed], axis=1)
+
+    @cached_property
     def in_order(self) -> Longs:
         """Every role, those with a request as they are tried, then the others: int64 of shape (roles,)."""
         return np.array([*self.order, *self.best_effort], dtype=np.int64)

@@ -70,7 +70,7 @@ def damaged_gang(
     """
     shapes: list[list[RunningPod]] = []
     for pod in lost:
-        alike = next((s for s in shapes if s[0].role == pod.role and s[0].requests == pod.requests), None)
+        alike = next((s for s in shapes if _shape(s[0]) == _shape(pod)), None)
         if alike is None:
             shapes.append([pod])
         else:
@@ -119,6 +119,10 @@ def in_sub_groups(gang: Gang, submitted: Gang | None, running: Set[str]) -> Gang
     return dataclasses.replace(gang, sub_groups=tuple(groups), sub_grouped=True)
 
 
+def _shape(pod: RunningPod) -> tuple[object, ...]:
+    return pod.role, pod.requests, pod.assumed
+
+
 def _role(gang: Gang | None, number: int, pods: Sequence[RunningPod]) -> Role:
     known = None if gang is None else next((role for role in gang.roles if role.name == pods[0].role), None)
     annotations = {key: value for key, value in pods[0].annotations.items() if key not in _WRITTEN}
@@ -127,6 +131,7 @@ def _role(gang: Gang | None, number: int, pods: Sequence[RunningPod]) -> Role:
         base,
         count=len(pods),
         requests=pods[0].requests,
+        assumed=pods[0].assumed,
         min_available=None,
         annotations=annotations,
         pod_names=tuple(pod.name for pod in pods),

@@ -191,7 +191,8 @@ class Timeline(Working):
             return gang
         roles = list(gang.roles)
         for role in waiting.roles:
-            same = next((i for i, r in enumerate(roles) if (r.name, r.requests) == (role.name, role.requests)), None)
+            shape = role.name, role.requests, role.assumed
+            same = next((i for i, r in enumerate(roles) if (r.name, r.requests, r.assumed) == shape), None)
             if same is None:
                 roles.append(role)
                 continue

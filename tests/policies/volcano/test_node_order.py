@@ -6,6 +6,7 @@ import pytest
 
 import workbench as wb
 from tests.policies.volcano.cluster_objects import config, hypernode, job, loaded, node, nodes_of, pod
+from workbench.policies import get_policy
 
 BOTH = ("volcano-1.13", "volcano-1.15")
 PLAIN = config("priority", "gang", "predicates", "nodeorder")
@@ -96,3 +97,90 @@ def test_place_and_a_session_choose_the_same_nodes_for_pods_without_a_request(po
     scenario = loaded(two_nodes(), pod("x", {"cpu": "8"}, at="a"), job("j", 3, {}, minimum=2))
     placed = wb.place(scenario.gangs[0], scenario.snapshot, policy, config=PLAIN)
     assert [pod.node for pod in placed.pods()] == nodes_of(scenario, policy, PLAIN)["j"] == ["b", "b", "b"]
+
+
+def by_least_requested(weight=1):
+    arguments = {"leastrequested.weight": weight, "mostrequested.weight": 1 - weight, "balancedresource.weight": 0}
+    return config("priority", "gang", "predicates", {"name": "nodeorder", "arguments": arguments})
+
+
+@pytest.mark.parametrize("policy", BOTH)
+def test_a_container_that_does_not_say_counts_with_what_kubernetes_assumes(policy):
+    nodes = [node("a", cpu="1", memory="64Gi"), node("b", cpu="64", memory="64Gi")]
+    scenario = loaded(nodes, job("j", 1, {"memory": "1Gi"}))
+    assert nodes_of(scenario, policy, by_least_requested()) == {"j": ["b"]}
+    assert nodes_of(scenario, policy, by_least_requested(0)) == {"j": ["a"]}
+    # With an amount, be it 0, nothing is assumed.
+    scenario = loaded(nodes, job("j", 1, {"memory": "1Gi", "cpu": "0"}))
+    assert nodes_of(scenario, policy, by_least_requested()) == {"j": ["a"]}
+
+
+@pytest.mark.parametrize("policy", BOTH)
+@pytest.mark.parametrize("containers", [({"memory": "1Gi"},), ({"memory": "1Gi", "cpu": "50m"}, {"memory": "1Mi"})])
+def test_running_pods_count_with_what_is_assumed_of_them(policy, containers):
+    nodes = [node(name, cpu="4", memory="64Gi") for name in "ab"]
+    here, there = pod("x", *containers, at="a"), pod("y", {"memory": "1Gi", "cpu": "60m"}, at="b")
+    scenario = loaded(nodes, here, there, job("j", 1, {"cpu": "500m", "memory": "1Gi"}))
+    assert nodes_of(scenario, policy, by_least_requested())["j"] == ["b"]
+
+
+@pytest.mark.parametrize("policy", BOTH)
+def test_what_is_assumed_of_a_pod_counts_for_the_next_job(policy):
+    nodes = [node(name, cpu="4", memory="64Gi") for name in "ab"]
+    scenario = loaded(
+        nodes,
+        job("first", 1, {"memory": "1Gi"}, created=1),
+        job("second", 1, {"cpu": "60m", "memory": "1Gi"}, created=2),
+        job("third", 1, {"cpu": "60m", "memory": "1Gi"}, created=3),
+        job("fourth", 1, {"cpu": "60m", "memory": "1Gi"}, created=4),
+    )
+    found = nodes_of(scenario, policy, by_least_requested())
+    assert found == {"first": ["a"], "second": ["b"], "third": ["a"], "fourth": ["b"]}
+
+
+@pytest.mark.parametrize("policy", BOTH)
+def test_what_is_assumed_limits_nothing(policy):
+    # 100m and 200 MiB more than there is.
+    scenario = loaded(node("a", cpu="1", memory="1Gi"), job("j", 3, {"cpu": "300m"}))
+    assert nodes_of(scenario, policy, PLAIN)["j"] == ["a"] * 3
+    assert nodes_of(loaded(node("a", cpu="1", memory="1Gi"), job("j", 4, {"cpu": "300m"})), policy, PLAIN)["j"] == []
+
+
+@pytest.mark.parametrize("policy", BOTH)
+def test_an_init_container_may_ask_for_what_others_leave_open(policy):
+    # The peak: 1 cpu while it starts, beside which 100m assumed of the other container are nothing more.
+    nodes = [node("a", cpu="2", memory="64Gi"), node("b", cpu="64", memory="64Gi")]
+    starting = [{"name": "i", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}]
+    running = pod("x", {"memory": "1Gi"}, at="b", initContainers=starting)
+    scenario = loaded(nodes, running, job("j", 1, {"cpu": "1", "memory": "1Gi"}))
+    (one,) = scenario.snapshot.running
+    assert (one.requests, one.assumed) == ({"cpu": 1000, "memory": 1 << 30}, {})
+
+
+@pytest.mark.parametrize("policy", BOTH)
+def test_a_stream_counts_what_is_assumed_until_it_is_given_back(policy):
+    nodes = [node(name, cpu="4", memory="64Gi") for name in "ab"]
+    scenario = loaded(nodes, job("open", 1, {"memory": "1Gi"}), job("said", 1, {"cpu": "60m", "memory": "1Gi"}))
+    stream = get_policy(policy, config=by_least_requested()).stream(scenario.snapshot)
+    of = {gang.name: gang for gang in scenario.gangs}
+    first = stream.place(of["open"])
+    said = [stream.place(of["said"]) for _ in range(2)]
+    assert [next(iter(answer.pods())).node for answer in (first, *said)] == ["a", "b", "a"]
+    stream.give_back(first)
+    stream.give_back(said[0])
+    # a still holds the second pod that said what it needs.
+    assert stream.ledger.assumed.tolist() == [[0, 0], [0, 0]]
+    assert next(iter(stream.place(of["open"]).pods())).node == "b"
+    stream.ledger.check()
+
+
+@pytest.mark.parametrize("policy", BOTH)
+def test_an_explanation_shows_the_parts_with_what_is_assumed(policy):
+    nodes = [node("a", cpu="1", memory="64Gi"), node("b", cpu="64", memory="64Gi")]
+    hard = {"mode": "hard", "highestTierAllowed": 1}
+    scenario = loaded(nodes, hypernode("h", 1, "a", "b"), job("j", 2, {"memory": "1Gi"}, topology=hard))
+    told = wb.explain(scenario.gangs[0], scenario.snapshot, policy)
+    parts = {one.name: one for one in told.candidates if one.kind == "node"}
+    # (90 + 98) / 2 and (99 + 98) / 2, of 100m and 1 GiB.
+    assert [parts[name].parts["least"] for name in "ab"] == [94.0, 98.0]
+    assert all(sum(one.parts.values()) == pytest.approx(one.score) for one in parts.values())

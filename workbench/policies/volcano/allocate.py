@@ -17,6 +17,7 @@ from workbench.kernels.dry_runs import DryRuns
 from workbench.model.gang import Gang
 from workbench.policies.base import Request
 from workbench.policies.volcano.job_parts import JobProgress
+from workbench.policies.volcano.scored_nodes import ScoredNodes
 
 __all__ = ["Pass", "Workplace", "passes"]
 
@@ -34,34 +35,50 @@ class Workplace:
     gpu_weight: float
     idle: Longs
     used: Longs
+    assumed: Longs | None = None
     leaf: Ints | None = None
+
+    @property
+    def scored(self) -> ScoredNodes:
+        """The nodes as the kernels see them; the weights are over its columns."""
+        return ScoredNodes.of(self.request, self.idle, self.used, self.assumed)
+
+    def put(self, role: int, nodes: Ints) -> None:
+        """Pods of a role more on some nodes; the arrays are copies from then on."""
+        demand = self.request.demand
+        if self.idle is demand.idle:
+            self.idle, self.used = self.idle.copy(), self.used.copy()
+            self.assumed = None if self.assumed is None else self.assumed.copy()
+        np.subtract.at(self.idle, nodes, demand.rows[role])
+        np.add.at(self.used, nodes, demand.rows[role])
+        if self.assumed is not None:
+            np.add.at(self.assumed, nodes, demand.gang.assumed[role])
 
     def fill(self, nodes: Ints, roles: Sequence[int] | None = None) -> tuple[Fill, dict[int, int]]:
         """A fill of some nodes and, per role (None: each with a request), the number of its shape."""
-        demand, snapshot = self.request.demand, self.request.snapshot
+        demand, snapshot, scored = self.request.demand, self.request.snapshot, self.scored
         fill = Fill(
             nodes,
-            self.idle,
-            self.used,
-            snapshot.allocatable,
+            scored.idle,
+            scored.used,
+            scored.allocatable,
             snapshot.topology.node_rank,
             leaf=self.leaf,
             weights=self.weights,
         )
         shapes = {
-            role: fill.add_shape(demand.rows[role], feasible=demand.restriction(role), extra=self.gpu_extra(role))
+            role: fill.add_shape(scored.rows[role], feasible=demand.restriction(role), extra=self.gpu_extra(role))
             for role in (demand.order if roles is None else roles)
         }
         return fill, shapes
 
     def dry_runs(self, roles: Sequence[int], scores: TopologyScores) -> DryRuns:
         """Trials on every HyperNode; the shape of a role is its place in `roles`."""
-        demand, snapshot = self.request.demand, self.request.snapshot
-        topology = snapshot.topology
+        demand, topology, scored = self.request.demand, self.request.snapshot.topology, self.scored
         runs = DryRuns(
-            self.idle,
-            self.used,
-            snapshot.allocatable,
+            scored.idle,
+            scored.used,
+            scored.allocatable,
             topology.node_rank,
             topology.leaf_of_node,
             topology.member_start,
@@ -72,7 +89,7 @@ class Workplace:
             leaves=topology.leaves_of_node,
         )
         for role in roles:
-            runs.add_shape(demand.rows[role], feasible=demand.restriction(role), extra=self.gpu_extra(role))
+            runs.add_shape(scored.rows[role], feasible=demand.restriction(role), extra=self.gpu_extra(role))
         return runs
 
     def gpu_extra(self, role: int) -> Floats | None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import Fill, ScoreWeights, TopologyScores
+from workbench.kernels.domains import Fill, TopologyScores
 from workbench.kernels.fading import Fading
 from workbench.model.topology import Topology
-from workbench.policies.base import Request
-from workbench.policies.volcano.allocate import Workplace
+from workbench.policies.volcano.allocate import Pass, Workplace, passes
 from workbench.policies.volcano.explaining import record_nodes
+from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.splitting import SubJob
 
 __all__ = ["Board"]
@@ -27,30 +28,25 @@ class Board:
 
     Parameters
     ----------
-    request : Request
-    weights : ScoreWeights
+    workplace : Workplace
+        Without leaves.
     scores : TopologyScores
         Of pods whose sub-job has a topology.
     fading : Fading, optional
         Of the others; None: they gain nothing.
-    gpu_weight : float
     """
 
-    def __init__(
-        self, request: Request, weights: ScoreWeights, scores: TopologyScores, fading: Fading | None, gpu_weight: float
-    ) -> None:
-        self.request = request
-        self.topology = request.snapshot.topology
-        self._weights = weights
+    def __init__(self, workplace: Workplace, scores: TopologyScores, fading: Fading | None) -> None:
+        self.request = workplace.request
+        self.topology = workplace.request.snapshot.topology
+        self._workplace = workplace
+        self._nodes = workplace.scored
         self._scores = scores
         self._fading = fading
-        self._gpu_weight = gpu_weight
-        self._idle = request.demand.idle
-        self._used = request.ledger.used
 
     @cached_property
     def _domain_used(self) -> Longs:
-        return self.topology.domain_sums(self._used)
+        return self._nodes.pad(self.topology.domain_sums(self._workplace.used))
 
     def filler(self, domain: int, sub: SubJob, record: int, on_nodes: Ints) -> tuple[Fill, dict[int, int], Ints]:
         """What places a sub-job's pods in a HyperNode.
@@ -75,52 +71,89 @@ class Board:
         nodes = self.topology.nodes_of(domain)
         fill, shapes = self.fill(nodes, tuple(sub.pods), topology=sub.topology)
         if sub.topology:
-            fill.set_topology(
-                self._scores,
-                record=record,
-                tasks_in_group=on_groups(self.topology, fill.groups, on_nodes),
-                total_tasks=sub.total,
-                update_record=True,
-                leaves=self.topology.leaves_of_node,
-            )
+            self._score(fill, sub, record, on_groups(self.topology, fill.groups, on_nodes), widens=True)
         return fill, shapes, nodes
+
+    def turns(
+        self, sub: SubJob, record: int, after: int, on_nodes: Ints, progress: JobProgress, *, every: bool
+    ) -> Iterator[tuple[Fill, Pass]]:
+        """The next turn, or all that follow one another, of a job that may use every node.
+
+        Parameters
+        ----------
+        sub : SubJob
+            Its only one.
+        record : int
+            With which the first turn begins; it widens with every pod, but only until the turn is over.
+        after : int
+            With which every later turn begins.
+        on_nodes : ndarray of int32
+        progress : JobProgress
+        every : bool
+
+        Yields
+        ------
+        fill : Fill
+            As the pass left it.
+        done : Pass
+        """
+        fill, shapes, nodes = self.filler(-1, sub, record, on_nodes)
+        if sub.topology:
+            if not progress.ready:
+                done = Pass.run(fill, shapes, nodes, progress, stop_when_ready=True)
+                yield fill, done
+                progress, record = done.progress, after
+                if not (every and progress.ready and done.placed and sum(progress.left)):
+                    return
+            # From here on a turn is one pod: what its node makes of the record nobody sees.
+            self._score(fill, sub, record, fill.tasks_in_group, widens=False)
+        for done in passes(fill, shapes, nodes, progress, every=every):
+            yield fill, done
+
+    def _score(self, fill: Fill, sub: SubJob, record: int, on_groups: Longs, *, widens: bool) -> None:
+        """Score the next pods of a sub-job with a topology by a record."""
+        fill.set_topology(
+            self._scores,
+            record=record,
+            tasks_in_group=on_groups,
+            total_tasks=sub.total,
+            update_record=widens,
+            leaves=self.topology.leaves_of_node,
+        )
 
     def fill(self, nodes: Ints, roles: Sequence[int], *, topology: bool) -> tuple[Fill, dict[int, int]]:
         """A fill of some nodes for pods of some roles, without a record, and the number of each role's shape.
 
         `topology`: the pods have one; those that have none are drawn to full HyperNodes.
         """
-        snapshot, demand = self.request.snapshot, self.request.demand
+        demand, seen = self.request.demand, self._nodes
         fading = None if topology else self._fading
         leaf = self.topology.leaf_of_node if topology else None
         fill = Fill(
             nodes,
-            self._idle,
-            self._used,
-            snapshot.allocatable,
+            seen.idle,
+            seen.used,
+            seen.allocatable,
             self.topology.node_rank,
             leaf=leaf if fading is None else fading.rings.of_node,
-            weights=self._weights,
+            weights=self._workplace.weights,
         )
         if fading is not None:
-            fill.set_fading(fading, self._domain_used, snapshot.domain_allocatable, *self.topology.node_domains)
+            allocatable = seen.pad(self.request.snapshot.domain_allocatable)
+            fill.set_fading(fading, self._domain_used, allocatable, *self.topology.node_domains)
         shapes = {
-            role: fill.add_shape(demand.rows[role], feasible=demand.restriction(role), extra=self._gpu_extra(role))
+            role: fill.add_shape(
+                seen.rows[role], feasible=demand.restriction(role), extra=self._workplace.gpu_extra(role)
+            )
             for role in roles
         }
         return fill, shapes
-
-    def _gpu_extra(self, role: int) -> npt.NDArray[np.float64] | None:
-        if self._gpu_weight == 0:
-            return None
-        scores = self.request.gpus.scores(self.request.gang.roles[role].n_gpus)
-        return None if scores is None else scores * self._gpu_weight
 
     def record_nodes(self, domain: int, sub: SubJob, record: int) -> None:
         """Tell the recorder how the nodes of a HyperNode look to the first pod of a sub-job."""
         if self.request.recorder is not None:
             leaf = self.topology.leaf_of_node if sub.topology else None
-            workplace = Workplace(self.request, self._weights, self._gpu_weight, self._idle, self._used, leaf)
+            workplace = replace(self._workplace, leaf=leaf)
             fill, shapes, _ = self.filler(domain, sub, record, sub.running_nodes)
             without_tasks, _, _ = self.filler(domain, sub, record, sub.running_nodes[:0])
             record_nodes(workplace, fill, shapes, without_tasks if sub.topology else None)

@@ -14,6 +14,7 @@ from workbench.kernels.two_level import SubJobs as SubJobColumns
 from workbench.policies.base import Request
 from workbench.policies.volcano.enqueue import min_resources
 from workbench.policies.volcano.job_parts import cache_names
+from workbench.policies.volcano.scored_nodes import ScoredNodes
 from workbench.policies.volcano.splitting import SubJobs
 
 __all__ = ["before_ready", "compiled_search", "last_fit", "nodes_of_pods", "ranks", "shapes_of"]
@@ -29,6 +30,7 @@ def compiled_search(
     records: Sequence[int],
     record: int,
     limit: int | None,
+    seen: ScoredNodes,
     *,
     weights: ScoreWeights,
     scores: TopologyScores,
@@ -40,12 +42,13 @@ def compiled_search(
 ) -> TwoLevel:
     """The search before its first turn; role i of the kernel is the i-th of the demand's order.
 
-    `order`: the plugins that order sub-jobs (`workbench.policies.volcano.plugins.sub_job_order`).
+    `seen`: the nodes and requests; weights and packing are over its columns. `order`: the plugins that order sub-jobs
+    (`workbench.policies.volcano.plugins.sub_job_order`).
     """
     gang, snapshot, demand = request.gang, request.snapshot, request.demand
     topology = snapshot.topology
     roles = demand.in_order
-    progress = request.start
+    progress, minimum = request.start, min_resources(gang, snapshot.resources)
     numbers: dict[str, int] = {}
     names = [numbers.setdefault(name, len(numbers)) for name in cache_names(gang)]
     policies = list(gang.min_subgroups)
@@ -60,7 +63,7 @@ def compiled_search(
         after_failure="stop" if all_needed else "by-minimums",
         grouped=gang.sub_grouped,
         limit=limit,
-        minimum=min_resources(gang, snapshot.resources),
+        minimum=None if minimum is None else seen.pad(minimum),
         record=record,
         wanted=np.array([gang.min_subgroups[name] for name in policies], dtype=np.int64),
     )
@@ -81,27 +84,27 @@ def compiled_search(
         policy=np.array([numbers_of_policies.get(name, -1) for name in subs.policies], dtype=np.int32),
         rank=rank,
         record=np.array(records, dtype=np.int32),
-        request=subs.request,
-        pending=subs.pending,
+        request=seen.pad(subs.request),
+        pending=seen.pad(subs.pending),
         running_start=_starts(subs.running_nodes) if gang.ready else np.zeros(len(subs) + 1, dtype=np.int64),
         running=np.concatenate(subs.running_nodes).astype(np.int32) if gang.ready else _NONE,
         grade=before_ready(subs, rank, order),
         runs=None if subs.runs is None else (subs.runs[0], demand.place[subs.runs[1]], subs.runs[2]),
     )
-    untouched = demand.idle is snapshot.idle and request.ledger.used is snapshot.used
+    untouched = seen.idle is snapshot.idle and seen.used is snapshot.used
     nodes = Nodes(
-        demand.idle,
-        request.ledger.used,
-        snapshot.allocatable,
-        _domain_used(request),
-        snapshot.domain_allocatable,
-        snapshot.domain_idle,
+        seen.idle,
+        seen.used,
+        seen.allocatable,
+        seen.pad(_domain_used(request)),
+        seen.pad(snapshot.domain_allocatable),
+        seen.pad(snapshot.domain_idle),
         snapshot.node_states if untouched else None,
     )
     return TwoLevel(
         topology.domain_tree,
         nodes,
-        shapes_of(request, gpu_weight),
+        shapes_of(request, seen.rows, gpu_weight),
         job,
         columns,
         weights=weights,
@@ -112,14 +115,14 @@ def compiled_search(
     )
 
 
-def shapes_of(request: Request, gpu_weight: float) -> list[Shape]:
-    """One for each role with a request, in the order in which roles are tried."""
+def shapes_of(request: Request, rows: Longs, gpu_weight: float) -> list[Shape]:
+    """One for each role with a request, in the order in which roles are tried; `rows`: what a pod of each asks for."""
     demand, shapes = request.demand, []
     for role in demand.order:
         extra = None
         if gpu_weight and (given := request.gpus.scores(request.gang.roles[role].n_gpus)) is not None:
             extra = given * gpu_weight
-        shapes.append(Shape(demand.rows[role], demand.restriction(role), extra))
+        shapes.append(Shape(rows[role], demand.restriction(role), extra))
     return shapes
 
 

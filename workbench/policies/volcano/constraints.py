@@ -23,11 +23,14 @@ class Limits:
         In the order of `Gang.sub_groups`.
     warnings : tuple of str
         Wishes that restrict nothing (DESIGN decision 10).
+    top_only : bool
+        The gang has a limit, but nobody says which HyperNodes are tried, so that the virtual top alone is.
     """
 
     job: int | None
     sub_groups: tuple[int | None, ...]
     warnings: tuple[str, ...]
+    top_only: bool = False
 
 
 def tiers_by_name(topology: Topology) -> dict[str, int]:
@@ -63,11 +66,12 @@ def limits_of(gang: Gang, topology: Topology, *, gradients: bool = True) -> Limi
         of_key = dict(zip(distinct, adjusted, strict=True))
         for group, key in zip(gang.sub_groups, keys, strict=True):
             warnings[_no_limit(of_key[key], f"sub-group policy {group.policy or group.name}")] = None
-    if not gradients and any(limit is not None for limit in (hard_tier(job), *highest)):
+    top_only = not gradients and any(limit is not None for limit in (hard_tier(job), *highest))
+    if top_only:
         job, highest = None, [None] * len(highest)
         warnings["the plugin network-topology-aware gives no gradients: networkTopology restricts nothing"] = None
     limits = dict(zip(distinct, highest, strict=True))
-    return Limits(hard_tier(job), tuple([limits[key] for key in keys]), tuple(filter(None, warnings)))
+    return Limits(hard_tier(job), tuple([limits[key] for key in keys]), tuple(filter(None, warnings)), top_only)
 
 
 def _no_limit(constraint: TopologyConstraint | None, who: str) -> str:

@@ -176,11 +176,8 @@ def _only(weight: str) -> dict[str, Any]:
 
 
 def _score_with(workplace: Workplace, role: int, nodes: Ints, weights: ScoreWeights) -> Floats:
-    snapshot = workplace.request.snapshot
-    fill = Fill(
-        nodes, workplace.idle, workplace.used, snapshot.allocatable, snapshot.topology.node_rank, weights=weights
-    )
-    scores: Floats = fill.node_scores(fill.add_shape(workplace.request.demand.rows[role]))[0]
+    fill, shapes = replace(workplace, weights=weights, gpu_weight=0.0).fill(nodes, [role])
+    scores: Floats = fill.node_scores(shapes[role])[0]
     return scores
 
 

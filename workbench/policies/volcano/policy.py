@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
-from workbench.kernels.domains import Fill
+from workbench.kernels.domains import Fill, ScoreWeights
 from workbench.model.explanation import Explanation, Recorder
 from workbench.model.gang import Gang
 from workbench.model.labels import NodeFilter
@@ -28,6 +28,7 @@ from workbench.policies.volcano.allocate import Workplace
 from workbench.policies.volcano.job_order import seen_by
 from workbench.policies.volcano.pipelined import assign_beside_endings
 from workbench.policies.volcano.plugins import DEFAULT_CONFIG, TOPOLOGY, config_warnings, score_parameters
+from workbench.policies.volcano.scored_nodes import assumed_of, scored_columns
 from workbench.policies.volcano.scores import NodeOrderParameters, score_weights
 from workbench.policies.volcano.session import Session
 from workbench.policies.volcano.turns import Turns
@@ -64,6 +65,7 @@ class VolcanoPolicy(NodePolicy):
         option = self.config.plugin(TOPOLOGY)
         self.gradients = option is not None and option.enabled("HyperNodeGradient")
         self.warnings = () if given is None else config_warnings(given, self.release)
+        self._weights: dict[tuple[str, ...], ScoreWeights] = {}
         self._parameters = parameters if given is None else _configured(self.name, parameters, given, self.release)
 
     @property
@@ -74,11 +76,18 @@ class VolcanoPolicy(NodePolicy):
         """The cluster as the request shows it, weighed without topology."""
         return Workplace(
             request,
-            score_weights(self._parameters, request.snapshot.resources),
+            self._score_weights(scored_columns(request)),
             self._parameters.gpu_weight,
             request.demand.idle,
             request.ledger.used,
+            assumed_of(request),
         )
+
+    def _score_weights(self, columns: tuple[str, ...]) -> ScoreWeights:
+        """Checking them takes longer than many a search."""
+        if columns not in self._weights:
+            self._weights[columns] = score_weights(self._parameters, columns)
+        return self._weights[columns]
 
     def best_effort_nodes(self, request: Request, role: int, pods: Longs) -> Ints:
         """As backfill does: by the scores that all plugins give to nodes."""

@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import ScoreWeights, TopologyScores
 from workbench.kernels.tiers import tier_scores
-from workbench.model.resources import CPU, MEMORY
+from workbench.model.resources import ASSUMED, CPU, MEMORY
 from workbench.model.scheduler_config import SchedulerConfig
 from workbench.model.topology import Topology
 from workbench.policies.parameters import gpu_weight, parameter, weight_parameter
+from workbench.policies.volcano.scored_nodes import ASSUMED_COLUMNS
 
 __all__ = ["NodeOrderParameters", "TopologyParameters", "best", "score_weights", "topology_scores_1_13"]
 
@@ -58,9 +59,10 @@ class TopologyParameters(NodeOrderParameters):
 
 
 def score_weights(parameters: NodeOrderParameters, resources: tuple[str, ...]) -> ScoreWeights:
-    """The weights over the columns of a snapshot: least and most look at cpu and memory, balanced at GPUs, too."""
+    """The weights over the columns of `ScoredNodes`: least and most look at cpu and memory, balanced at GPUs, too."""
     by_name = {CPU: parameters.binpack_cpu, MEMORY: parameters.binpack_memory, **parameters.binpack_resources}
-    both = [name in (CPU, MEMORY) for name in resources]
+    looked_at = ASSUMED_COLUMNS if ASSUMED_COLUMNS[0] in resources else ASSUMED
+    both = [name in looked_at for name in resources]
     return ScoreWeights(
         binpack=parameters.binpack_weight,
         binpack_resources=np.array([by_name.get(name, 0) for name in resources], dtype=np.float64),

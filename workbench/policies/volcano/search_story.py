@@ -121,12 +121,9 @@ class SearchStory:
 
     def _parts(self, told: Told) -> dict[str, float]:
         """What the scores of the steps are made of: the packing by each resource, and the tasks inside."""
-        packed = told.parts.sum(axis=0)
-        found = {
-            name: float(part) * self._factor
-            for name, part in zip(self._asked.request.snapshot.resources, packed, strict=True)
-            if part
-        }
+        resources = self._asked.request.snapshot.resources
+        packed = told.parts[:, : len(resources)].sum(axis=0)
+        found = {name: float(part) * self._factor for name, part in zip(resources, packed, strict=True) if part}
         placed = told.pods > 0
         # Shares of tasks are whole numbers of them; what is left of the packing's own sum is rounding.
         tasks = self._asked.subs.total[told.sub]

@@ -123,6 +123,9 @@ class Session:
         self._config = policy.config
         # The pre-filter of the newest release counts what pods that are ending hold as idle.
         self._ledger = snapshot.ledger() if snapshot.releasing is None else snapshot.ledger().ahead(gone=False)
+        if any(gang.assumes for gang in gangs):
+            # From the first turn on, so that the kernels see the same columns in each.
+            self._ledger.assume()
         self._jobs = [_Job(gang, snapshot.resources) for gang in gangs]
         self._n_verdicts = 0
         if recorded:
@@ -332,19 +335,20 @@ class Session:
         self._decline(job, found.declined)
         job.turns.over = True
         pods = np.flatnonzero(found.node >= 0)
-        rows = request.demand.rows[job.gang.role_of_pod]
+        roles = job.gang.role_of_pod
+        rows = request.demand.rows[roles]
         now, later = pods[~found.later[pods]], pods[found.later[pods]]
-        self._ledger.take(found.node[now], rows[now])
+        self._ledger.take(found.node[now], request.demand.taken[roles[now]])
         self._ledger.promise(found.node[later], rows[later])
         self._queues.take(job.gang.queue, self._queues.counted(rows[pods].sum(axis=0)))
 
     def _take(self, job: _Job, request: Request, node: Ints, pods: npt.NDArray[np.intp], words: Words | None) -> None:
-        rows = request.demand.rows[job.gang.role_of_pod[pods]]
-        self._ledger.take(node[pods], rows, None if words is None else words[pods])
+        roles = job.gang.role_of_pod[pods]
+        self._ledger.take(node[pods], request.demand.taken[roles], None if words is None else words[pods])
         if words is not None:
             # New rows where GPUs of several turns meet: the ledger keeps the old ones for its way back.
             job.words = words if job.words is None else job.words | words
-        amount = self._queues.counted(rows.sum(axis=0))
+        amount = self._queues.counted(request.demand.rows[roles].sum(axis=0))
         job.allocated += amount
         self._queues.take(job.gang.queue, amount)
 
@@ -352,9 +356,10 @@ class Session:
         assert job.answer is not None
         if len(pods) == 0:
             return
-        rows = request.demand.rows[job.gang.role_of_pod[pods]]
-        self._ledger.give_back(job.answer.node[pods], rows, None if job.words is None else job.words[pods])
-        amount = self._queues.counted(rows.sum(axis=0))
+        roles = job.gang.role_of_pod[pods]
+        words = None if job.words is None else job.words[pods]
+        self._ledger.give_back(job.answer.node[pods], request.demand.taken[roles], words)
+        amount = self._queues.counted(request.demand.rows[roles].sum(axis=0))
         job.allocated -= amount
         self._queues.take(job.gang.queue, -amount)
 

@@ -128,7 +128,9 @@ class SearchStream(Stream):
             self._ledger_seen = self._n
 
     def place(self, gang: Gang) -> Placement | Refusal:
-        form = None if gang.ready else self._form(gang)
+        # What scores assume of containers that do not say is no part of a form.
+        assumes = gang.assumes or self._ledger.assumed is not None
+        form = None if gang.ready or assumes else self._form(gang)
         placed = None if form is None else self._by_search(gang, form)
         if placed is not None:
             return placed
@@ -215,13 +217,17 @@ class SearchStream(Stream):
 
     def _give(self, nodes: Ints, rows: Longs, words: Words | None) -> None:
         self._note(nodes, rows, -1)
-        if words is not None:
-            self._ledger.give_back(nodes, np.zeros(rows.shape[1], dtype=np.int64), words)
+        r = self._rows.shape[1]
+        if words is not None or rows.shape[1] > r:
+            rest = rows.copy()
+            rest[:, :r] = 0
+            self._ledger.give_back(nodes, rest, words)
             self._ledger.commit()
 
     def _note(self, nodes: Ints, rows: Longs, sign: int) -> None:
         if self._n + len(nodes) > len(self._nodes):
             self._begin_again(len(nodes))
+        rows = rows[:, : self._rows.shape[1]]
         news = slice(self._n, self._n + len(nodes))
         self._nodes[news] = nodes
         if sign > 0:

@@ -23,7 +23,16 @@ from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.misses import nearest_misses
 from workbench.policies.volcano.queues import Room
 
-__all__ = ["FlatTurns", "Turns", "WorkplaceOf", "causes_by_role", "declined_flat", "idle_after", "tell_whole_cluster"]
+__all__ = [
+    "FlatTurns",
+    "Turns",
+    "WorkplaceOf",
+    "causes_by_role",
+    "declined_flat",
+    "idle_after",
+    "idle_of",
+    "tell_whole_cluster",
+]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -111,6 +120,11 @@ class Turns(ABC):
         """Give up pods that were placed by the last turn."""
         self.node[positions] = -1
         self.over = True
+
+
+def idle_of(fill: Fill, request: Request) -> Longs:
+    """What a fill leaves idle, by position and resource of the snapshot: the fill may see further columns."""
+    return np.ascontiguousarray(fill.idle[:, : len(request.snapshot.resources)])
 
 
 def idle_after(request: Request, node: Ints, idle: Longs | None) -> Longs:
@@ -223,7 +237,7 @@ class FlatTurns(Turns):
 
     @staticmethod
     def _why_not(request: Request, fill: Fill, done: Pass, start: Progress) -> Declined:
-        return declined_flat(request, done, fill.idle, start)
+        return declined_flat(request, done, idle_of(fill, request), start)
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         if self.declined is not None:

@@ -25,7 +25,7 @@ from workbench.policies.volcano.queues import Room
 from workbench.policies.volcano.record import NO_RECORD, UNKNOWN_RECORD, read_record, widen
 from workbench.policies.volcano.scores import TopologyParameters, topology_scores_1_13
 from workbench.policies.volcano.search import HardSearch, Turn
-from workbench.policies.volcano.turns import FlatTurns, Turns, WorkplaceOf, causes_by_role
+from workbench.policies.volcano.turns import FlatTurns, Turns, WorkplaceOf, causes_by_role, idle_of
 
 __all__ = ["Volcano113"]
 
@@ -175,7 +175,8 @@ class _HardTurns(Turns):
             if not every:
                 break
             if sum(self.progress.left):
-                self._put(turn.done, request, workplace)
+                for role, _, nodes in turn.done.placed:
+                    workplace.put(role, nodes)
         if not self.progress.ready:
             self.declined = _declined(request, search, self._highest, self._record, self._warnings)
             self.over = True
@@ -198,15 +199,6 @@ class _HardTurns(Turns):
     def _count(self, done: Pass, topology: Topology) -> None:
         for _, _, nodes in done.placed:
             self._on_leaf[: topology.n_domains] += topology.count_on_leaves(nodes)
-
-    @staticmethod
-    def _put(done: Pass, request: Request, workplace: Workplace) -> None:
-        """Take what the pods of a turn ask for from the workplace, which is a copy from then on."""
-        if workplace.idle is request.demand.idle:
-            workplace.idle, workplace.used = workplace.idle.copy(), workplace.used.copy()
-        for role, _, nodes in done.placed:
-            np.subtract.at(workplace.idle, nodes, request.demand.rows[role])
-            np.add.at(workplace.used, nodes, request.demand.rows[role])
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         if self.declined is not None:
@@ -328,7 +320,7 @@ def _declined(request: Request, search: HardSearch, highest: int, record: int, w
         fill, shapes = search.workplace.fill(nodes)
         done = Pass.run(fill, shapes, nodes, progress, stop_when_ready=True)
         idle = demand.idle.copy()
-        idle[nodes] = fill.idle
+        idle[nodes] = idle_of(fill, request)
         role = done.failed[0] if done.failed else demand.order[0]
         reasons.append(gang_text(request, needs, role, idle, nodes))
     return Declined(tuple(reasons), nearest_misses(request, search.misses, allowed), warnings)

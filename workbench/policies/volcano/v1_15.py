@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InternalError
-from workbench.kernels.domains import NO_RECORD, Fill, ScoreWeights, TopologyScores
+from workbench.kernels.domains import NO_RECORD, Fill, TopologyScores
+from workbench.kernels.tiers import VIRTUAL_TOP
 from workbench.kernels.two_level import Shape, TwoLevel
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
@@ -19,7 +20,6 @@ from workbench.policies.base import Assignment, Composed, Declined, Request
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
 from workbench.policies.stream import Stream
-from workbench.policies.volcano.allocate import passes
 from workbench.policies.volcano.board import Board
 from workbench.policies.volcano.compiled_search import (
     before_ready,
@@ -44,12 +44,12 @@ from workbench.policies.volcano.plugins import hypernode_weight, sub_job_order
 from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.queue_caps import QueueCaps
 from workbench.policies.volcano.queues import Room
-from workbench.policies.volcano.scores import score_weights
+from workbench.policies.volcano.scored_nodes import ScoredNodes, scored_columns
 from workbench.policies.volcano.search_misses import Asked, Missed, missed
 from workbench.policies.volcano.search_story import SearchStory
 from workbench.policies.volcano.splitting import SubJobs, split
 from workbench.policies.volcano.stream import Prepared, SearchStream
-from workbench.policies.volcano.turns import Turns, causes_by_role, declined_flat, tell_whole_cluster
+from workbench.policies.volcano.turns import Turns, causes_by_role, declined_flat, idle_of, tell_whole_cluster
 
 __all__ = ["Volcano115"]
 
@@ -80,7 +80,7 @@ class Volcano115(VolcanoPolicy):
 
     def __init__(self, parameters: HyperNodeParameters) -> None:
         super().__init__(parameters)
-        self._weights: dict[tuple[str, ...], tuple[ScoreWeights, Floats]] = {}
+        self._packing: dict[tuple[str, ...], Floats] = {}
         given = parameters.config
         self._hypernode_weight = float(parameters.weight if given is None else hypernode_weight(given, self.release))
         self._sub_job_order = sub_job_order(self.config)
@@ -119,35 +119,29 @@ class Volcano115(VolcanoPolicy):
 
     def board(self, request: Request) -> Board:
         """The cluster as the request shows it, with what the scores need."""
-        p, snapshot = self._parameters, request.snapshot
-        scores = topology_scores_newest(snapshot.topology, p.weight)
-        fading = fading_of(p, snapshot.topology, snapshot.resources)
-        return Board(request, score_weights(p, snapshot.resources), scores, fading, p.gpu_weight)
+        p, topology = self._parameters, request.snapshot.topology
+        scores = topology_scores_newest(topology, p.weight)
+        return Board(self.workplace(request), scores, fading_of(p, topology, scored_columns(request)))
 
     def _flat(
         self, request: Request, board: Board, subs: SubJobs, record: int, limits: Limits
     ) -> Assignment | Declined:
         """The whole cluster as one HyperNode: the turns look at the same nodes, so that all are taken at once."""
         gang, sub = request.gang, subs[0]
-        fill, shapes, nodes = board.filler(-1, sub, record, sub.running_nodes)
         board.record_nodes(-1, sub, record)
         progress = JobProgress.start(gang, request.snapshot)
         node, n_placed = np.full(gang.n_pods, -1, dtype=np.int32), 0
-        for done in passes(fill, shapes, nodes, progress, every=True):
+        after = _record_after(limits, record)
+        for fill, done in board.turns(sub, record, after, sub.running_nodes, progress, every=True):
+            idle = idle_of(fill, request)
             if not n_placed:
                 tell_whole_cluster(request, done, progress)
             if not done.progress.ready:
-                return declined_flat(request, done, fill.idle, progress, limits.warnings)
+                return declined_flat(request, done, idle, progress, limits.warnings)
             done.enter(gang, node)
             n_placed += done.n_placed
-        answer = Assignment(node, _reasons(request, node, fill.idle), warnings=limits.warnings)
-        if sub.topology and n_placed and not request.snapshot.topology.tiers:
-            # Without HyperNodes the virtual top is every node's leaf.
-            answer.has_record = True
-        elif fill.record != NO_RECORD:
-            answer.record, answer.has_record = fill.record, True
-        if answer.has_record:
-            answer.records = records_to_keep(gang.key, [sub.name], [answer.record], answer.record, board.topology)
+        answer = Assignment(node, _reasons(request, node, idle), warnings=limits.warnings)
+        _enter_record(request, answer, subs, after if n_placed else record)
         return answer
 
     def _by_search(self, request: Request, asked: Asked, *, later: bool) -> Assignment | Declined:
@@ -200,9 +194,9 @@ class Volcano115(VolcanoPolicy):
         scores = topology_scores_newest(topology, self._parameters.weight)
         return self._prepare(request, asked.subs, asked.records, asked.record, asked.limits, scores)
 
-    def shapes(self, request: Request) -> list[Shape]:
+    def shapes(self, request: Request, seen: ScoredNodes) -> list[Shape]:
         """The pods of each role with a request, where they may run and what they gain there, as it is now."""
-        return shapes_of(request, self._parameters.gpu_weight)
+        return shapes_of(request, seen.rows, self._parameters.gpu_weight)
 
     def _prepare(
         self,
@@ -213,23 +207,24 @@ class Volcano115(VolcanoPolicy):
         limits: Limits,
         scores: TopologyScores,
     ) -> TwoLevel:
-        p, snapshot = self._parameters, request.snapshot
-        columns = snapshot.resources
-        if columns not in self._weights:
-            self._weights[columns] = score_weights(p, columns), weights_of_resources(p, columns)
-        weights, packing = self._weights[columns]
+        p, workplace = self._parameters, self.workplace(request)
+        seen = workplace.scored
+        if seen.columns not in self._packing:
+            self._packing[seen.columns] = weights_of_resources(p, seen.columns)
+        faded = not bool(subs.topology.all())
         return compiled_search(
             request,
             subs,
             records,
             record,
             limits.job,
-            weights=weights,
+            seen,
+            weights=workplace.weights,
             scores=scores,
-            packing=packing,
+            packing=self._packing[seen.columns],
             scale=self._hypernode_weight,
             order=self._sub_job_order,
-            fading=None if bool(subs.topology.all()) else fading_of(p, snapshot.topology, snapshot.resources),
+            fading=fading_of(p, request.snapshot.topology, seen.columns) if faded else None,
             gpu_weight=p.gpu_weight,
         )
 
@@ -307,10 +302,6 @@ class _NewestTurns(Turns):
 class _FlatTurns(_NewestTurns):
     """The whole cluster as one HyperNode."""
 
-    def __init__(self, request: Request, policy: Volcano115, limits: Limits) -> None:
-        super().__init__(request, policy, limits)
-        self._record = NO_RECORD
-
     def take(self, request: Request, room: Room | None, *, every: bool) -> None:
         if self._not_ready(request) or self._all_at_once(request, room, every):
             return
@@ -318,37 +309,29 @@ class _FlatTurns(_NewestTurns):
         sub = self._subs[0]
         board = self._policy.board(request)
         on_nodes = np.concatenate([sub.running_nodes, self.node[self.node >= 0]])
-        fill, shapes, nodes = board.filler(-1, sub, self._records[0], on_nodes)
         if not (self.node >= 0).any():
             board.record_nodes(-1, sub, self._records[0])
+        after = _record_after(self._limits, self._records[0])
         # The turns look at the same nodes, so that all of them can be taken in one pass.
-        for done in passes(fill, shapes, nodes, self.progress, every=every):
+        for fill, done in board.turns(sub, self._records[0], after, on_nodes, self.progress, every=every):
             if not (self.node >= 0).any():
                 tell_whole_cluster(request, done, self.progress)
             if not done.progress.ready:
                 start = request.progress()
-                self.declined = declined_flat(request, done, fill.idle, start, self._limits.warnings)
+                self.declined = declined_flat(request, done, idle_of(fill, request), start, self._limits.warnings)
                 self.over = True
                 return
             done.enter(request.gang, self.node)
             self.progress = done.progress
             self.over = not done.placed or not sum(self.progress.left)
-        self._record = fill.record
-        if sub.topology:
-            self._records[0] = fill.record
+        if (self.node >= 0).any():
+            self._records[0] = after
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         if self.declined is not None or self._whole is not None:
             return self.declined or self._whole or Assignment(self.node)
         answer = self._assignment(request, idle)
-        if self._subs[0].topology and not request.snapshot.topology.tiers:
-            # Without HyperNodes the virtual top is every node's leaf.
-            answer.has_record = True
-        elif self._record != NO_RECORD:
-            answer.record, answer.has_record = self._record, True
-        if answer.has_record:
-            key, topology = request.gang.key, request.snapshot.topology
-            answer.records = records_to_keep(key, self._subs.names, [answer.record], answer.record, topology)
+        _enter_record(request, answer, self._subs, self._records[0])
         return answer
 
 
@@ -370,7 +353,8 @@ class _SearchTurns(_NewestTurns):
                 before = self._policy.search(request, asked)
                 self._cap_each(request, before, room)
         else:
-            self._search.see(request.demand.idle, request.ledger.used, self._policy.shapes(request))
+            seen = self._policy.workplace(request).scored
+            self._search.see(seen.idle, seen.used, self._policy.shapes(request, seen))
         search = self._search
         self._cap_each(request, search, room)
         story = self._policy.story(request, asked, before)
@@ -411,6 +395,22 @@ class _SearchTurns(_NewestTurns):
         if self._search is not None:
             _enter_records(request, answer, self._subs, self._search)
         return answer
+
+
+def _record_after(limits: Limits, record: int) -> int:
+    """The record of a job after a turn on all nodes, by the one that it had: only a search writes one.
+
+    Where a limit is there, and nobody to say which HyperNodes are tried, upstream searches the virtual top.
+    """
+    return VIRTUAL_TOP if limits.top_only else record
+
+
+def _enter_record(request: Request, answer: Assignment, subs: SubJobs, record: int) -> None:
+    """What a job that may use every node leaves behind."""
+    if subs[0].topology and record != NO_RECORD:
+        key, topology = request.gang.key, request.snapshot.topology
+        answer.record, answer.has_record = record, True
+        answer.records = records_to_keep(key, subs.names, [record], record, topology)
 
 
 def _enter_records(request: Request, answer: Assignment, subs: SubJobs, search: TwoLevel) -> None:

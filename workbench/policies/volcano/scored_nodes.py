@@ -1,0 +1,82 @@
+"""Nodes and requests as Volcano's scores see them, where some container does not say how much cpu or memory it needs.
+
+Least and most requested go by what Kubernetes assumes of such containers (`workbench.model.gang.Role.assumed`), of
+running pods as of pending ones; everything else goes by requests. The kernels then see cpu and memory once more, in two
+columns of their own with what is assumed added: these limit nothing, and least and most look at no others. Where nobody
+leaves anything open there are no such columns, and nothing is copied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.domains import MAX_QUANTITY
+from workbench.model.resources import ASSUMED
+from workbench.policies.base import Request
+
+__all__ = ["ASSUMED_COLUMNS", "ScoredNodes", "assumed_of", "scored_columns"]
+
+Longs = npt.NDArray[np.int64]
+
+#: Names of the two columns; no resource is called so.
+ASSUMED_COLUMNS = tuple(f"{name} with what is assumed" for name in ASSUMED)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredNodes:
+    """What the kernels take.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The snapshot's resources, and `ASSUMED_COLUMNS` where they are there.
+    idle, used, allocatable : ndarray of shape (n, c), int64
+    rows : ndarray of shape (roles, c), int64
+        Request of one pod of each role.
+    """
+
+    columns: tuple[str, ...]
+    idle: Longs
+    used: Longs
+    allocatable: Longs
+    rows: Longs
+
+    @classmethod
+    def of(cls, request: Request, idle: Longs, used: Longs, assumed: Longs | None) -> ScoredNodes:
+        """The nodes with these amounts (n, r); `assumed` of shape (n, 2), None: no columns more."""
+        snapshot, demand = request.snapshot, request.demand
+        resources, rows = snapshot.resources, demand.rows
+        if assumed is None:
+            return cls(resources, idle, used, snapshot.allocatable, rows)
+        both = [resources.index(name) for name in ASSUMED]
+        return cls(
+            (*resources, *ASSUMED_COLUMNS),
+            np.concatenate([idle, np.full_like(assumed, MAX_QUANTITY)], axis=1),
+            np.concatenate([used, used[:, both] + assumed], axis=1),
+            np.concatenate([snapshot.allocatable, snapshot.allocatable[:, both]], axis=1),
+            np.concatenate([rows, rows[:, both] + demand.gang.assumed], axis=1),
+        )
+
+    def pad(self, amounts: Longs) -> Longs:
+        """Other amounts, by resource in their last axis, in these columns: nothing in those that are not resources."""
+        more = len(self.columns) - amounts.shape[-1]
+        return np.pad(amounts, [(0, 0)] * (amounts.ndim - 1) + [(0, more)]) if more else amounts
+
+
+def assumed_of(request: Request) -> Longs | None:
+    """What scores assume of the pods on each node beyond what is used: int64 of shape (n, 2).
+
+    None where neither a pod of the cluster nor one of the gang leaves cpu or memory open.
+    """
+    if request.ledger.assumed is None and request.gang.assumes:
+        return np.zeros((request.snapshot.n_nodes, len(ASSUMED)), dtype=np.int64)
+    return request.ledger.assumed
+
+
+def scored_columns(request: Request) -> tuple[str, ...]:
+    """The columns of `ScoredNodes` for a request."""
+    wide = request.ledger.assumed is not None or request.gang.assumes
+    return (*request.snapshot.resources, *(ASSUMED_COLUMNS if wide else ()))
