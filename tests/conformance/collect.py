@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.registry import Runners
+from tests.conformance.registry import Area
 
 __all__ = ["Item", "items"]
+
+_ENDING = re.compile(r"\.jsonl?(\.gz)?$")
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class Item:
     id : str
         ``area/file/case-id``; ``area/file`` for a file as a whole.
     area, file : str
-        Sub-folder and file name without ``.json``.
+        Sub-folder and file name without ``.json`` and what may follow.
     case : object
         The case as read; None for a file as a whole.
     problem : str
@@ -40,22 +44,25 @@ class Item:
     skip: str = ""
 
 
-def items(folder: Path, areas: Mapping[str, Runners]) -> Iterator[Item]:
+def items(folder: Path, areas: Mapping[str, Area]) -> Iterator[Item]:
     """Every item of a folder with one sub-folder per area, areas and files in name order, cases in file order.
 
-    A file that holds a list is a case file: one item per case where its area has a runner for it, else one skipped
-    item. A file that holds an object is a table that cases refer to, and no item. A file that is neither, an id that
-    is missing or stands twice, is a failing item.
+    Files end in ``.json`` or, with one document per line, in ``.jsonl``; either may be compressed (``.gz``). What of an
+    area's files are cases, the area says. As a rule a file that holds a list is a case file: one item per case where its
+    area has a runner for it, else one skipped item; and a file that holds an object is a table that cases refer to, and
+    no item. A file that is neither, an id that is missing or stands twice, is a failing item.
     """
-    for path in sorted(folder.glob("*/*.json")):
-        area, file = path.parent.name, path.stem
+    for path in sorted(path for path in folder.glob("*/*") if _ENDING.search(path.name)):
+        area, file = path.parent.name, _ENDING.sub("", path.name)
         where = f"{area}/{file}"
         try:
-            cases = json.loads(path.read_text("utf-8"))
-        except ValueError as error:
+            cases = _read(path)
+        except (ValueError, OSError, EOFError) as error:
             yield Item(where, area, file, problem=f"not JSON: {error}")
             continue
-        if isinstance(cases, dict):
+        if area in areas:
+            cases = areas[area].cases_of(cases)
+        if cases is None or isinstance(cases, dict):
             continue
         if not isinstance(cases, list) or not cases:
             yield Item(where, area, file, problem="a case file is a list of cases")
@@ -63,6 +70,13 @@ def items(folder: Path, areas: Mapping[str, Runners]) -> Iterator[Item]:
             yield Item(where, area, file, skip=f"no runner yet for {where}.json ({len(cases)} cases)")
         else:
             yield from _cases(where, area, file, cases)
+
+
+def _read(path: Path) -> Any:
+    raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    if ".jsonl" in path.suffixes:
+        return [json.loads(line) for line in raw.splitlines() if line.strip()]
+    return json.loads(raw)
 
 
 def _cases(where: str, area: str, file: str, cases: list[Any]) -> Iterator[Item]:

@@ -35,7 +35,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         raise pytest.UsageError(f"--cases: {folder} is no folder")
     found = list(items(folder, AREAS))
     if not found:
-        raise pytest.UsageError(f"--cases: {folder} has no sub-folder with a *.json file of cases")
+        raise pytest.UsageError(f"--cases: {folder} has no sub-folder with a *.json or *.jsonl file of cases")
     committed = {item.id for item in (items(COMMITTED, AREAS) if given else found)}
     expectations = Expectations.read(EXPECTED_FAILURES, committed)
     metafunc.parametrize("conformance_item", [_parameter(item, expectations) for item in found])

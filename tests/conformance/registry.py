@@ -7,11 +7,11 @@ reads, so that a case with a key that nobody looks at fails instead of passing f
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from workbench.model.release import Release
 
-__all__ = ["Case", "NotUnderstood", "Runner", "Runners", "assert_pinned"]
+__all__ = ["Area", "Case", "NotUnderstood", "Runner", "Runners", "assert_pinned"]
 
 Case = Mapping[str, Any]
 Runner = Callable[..., None]
@@ -22,6 +22,21 @@ _RELEASES = {
     "head": (Release.NEWEST,),
     "both": (Release.V1_13, Release.NEWEST),
 }
+
+
+class Area(Protocol):
+    """What an area offers to whoever collects and runs its cases."""
+
+    area: str
+
+    def knows(self, file: str) -> bool:
+        """Whether the cases of a file have a runner."""
+
+    def cases_of(self, content: Any) -> Any:
+        """The cases in what a file holds; None, or a mapping: it holds none."""
+
+    def run(self, file: str, case: Any) -> None:
+        """Run one case; an AssertionError for a wrong answer."""
 
 
 class NotUnderstood(AssertionError):
@@ -80,6 +95,10 @@ class Runners:
     def knows(self, file: str) -> bool:
         """Whether any operation of a file has a runner."""
         return file in self._by_file
+
+    def cases_of(self, content: Any) -> Any:
+        """The file as it is: a list of cases, or a table that cases refer to."""
+        return content
 
     def run(self, file: str, case: Case) -> None:
         """Run one case; NotUnderstood for an operation or a key without a reader, AssertionError for a wrong answer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from tests.conformance.collect import items
 from tests.conformance.expectations import Expectations
 from tests.conformance.registry import NotUnderstood, Runners
+from tests.conformance.runners import AREAS
 
 HERE = Path(__file__).parent
 
@@ -33,6 +35,118 @@ def write(folder: Path, name: str, content: object) -> None:
 
 def case(case_id="a", op="double", x=2, y=4, **more):
     return {"id": case_id, "input": {"op": op, "x": x, **more}, "expected": {"y": y}}
+
+
+SCENARIO = {
+    "id": "one",
+    "config": "actions: allocate\ntiers:\n- plugins:\n  - name: gang\n  - name: network-topology-aware\n",
+    "nodes": {"bodies": [{"status": {"allocatable": {"cpu": "4", "memory": "8Gi"}}}], "rows": [[0, "a"], [0, "b"]]},
+    "hypernodes": {"bodies": [{"spec": {"members": ["node:a", "node:b"]}}], "rows": [[0, "h"]]},
+    "podgroups": {"bodies": [{"spec": {"minMember": 1}, "status": {"phase": "Inqueue"}}], "rows": [[0, "j"]]},
+    "pods": {"bodies": [{}], "rows": [[0, "j-r0-0"]]},
+    "queues": {"bodies": [], "rows": []},
+    "priorityclasses": {"bodies": [], "rows": []},
+}
+COMMON = {
+    "nodes": {"apiVersion": "v1", "kind": "Node", "metadata": {}, "status": {}},
+    "hypernodes": {
+        "apiVersion": "topology.volcano.sh/v1alpha1",
+        "kind": "HyperNode",
+        "metadata": {},
+        "spec": {"tier": 1},
+    },
+    "podgroups": {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"namespace": "ns"},
+        "spec": {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}},
+    },
+    "pods": {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"namespace": "ns", "annotations": {"scheduling.k8s.io/group-name": "j"}},
+        "spec": {"schedulerName": "volcano", "containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]},
+        "status": {"phase": "Pending"},
+    },
+    "queues": {},
+    "priorityclasses": {},
+}
+
+
+def recorded(placed="a", record="h", by_name=True, scheduler="Volcano 1.15.1", **changes):
+    job = {"placed": {f"j-r0@{placed}": 1} if placed else {}, **({"record": record} if record else {})}
+    scenario = SCENARIO | {"outcomes": [{"by_name": by_name, "jobs": {"ns/j": job}}]} | changes
+    return {"about": "", "scheduler": scheduler, "common": COMMON, "scenarios": [scenario]}
+
+
+def session(pods):
+    spec = {"minAvailable": 1, "tasks": [{"name": "r0", "replicas": 1, "template": {"spec": {"containers": [
+        {"name": "c", "resources": {"requests": {"cpu": "48"}}}]}}}]}  # fmt: skip
+    manifests = [
+        {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": name}, "spec": spec}
+        for name in pods
+    ]
+    jobs = [
+        {
+            "manifest": manifest,
+            "stored_spec": spec,
+            "pods": {f"{manifest['metadata']['name']}-r0-0": node},
+            "podgroup": None,
+        }
+        for manifest, node in zip(manifests, pods.values(), strict=True)
+    ]
+    config = SCENARIO["config"]
+    return {"seed": 7, "release": "1.15.1", "config": config, "gpus": 8, "nodes": ["a"], "hypernodes": [], "jobs": jobs}
+
+
+class TestRecorded:
+    def items_of(self, folder, name, text, compressed):
+        path = folder / "volcano-recorded" / (name + ".gz" * compressed)
+        path.parent.mkdir(parents=True)
+        path.write_bytes(gzip.compress(text.encode()) if compressed else text.encode())
+        return list(items(folder, AREAS))
+
+    @pytest.mark.parametrize("compressed", [False, True])
+    def test_a_scenario_is_an_item_compressed_or_not(self, tmp_path, compressed):
+        (item,) = self.items_of(tmp_path, "volcano-1.15.1.json", json.dumps(recorded()), compressed)
+        assert (item.id, item.problem, item.skip) == ("volcano-recorded/volcano-1.15.1/one", "", "")
+        AREAS[item.area].run(item.file, item.case)
+
+    @pytest.mark.parametrize("compressed", [False, True])
+    def test_a_session_is_an_item_and_what_was_placed_stays_for_the_next_job(self, tmp_path, compressed):
+        lines = [{"about": ""}, session({"j0": "a", "j1": None})]
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (item,) = self.items_of(tmp_path, "api-server-1.15.1.jsonl", text, compressed)
+        assert item.id == "volcano-recorded/api-server-1.15.1/session-7"
+        AREAS[item.area].run(item.file, item.case)
+
+    @pytest.mark.parametrize(
+        ("wrong", "message"),
+        [
+            (recorded(placed="b"), "'j-r0@a': 1"),
+            (recorded(placed=""), "'j-r0@a': 1"),
+            (recorded(record=""), "recorded in 'h', really in ''"),
+            (recorded(by_name=False), "0 outcomes in which the smallest name wins"),
+            (recorded(scheduler="Volcano 1.12.0"), "release 'Volcano 1.12.0'"),
+        ],
+    )
+    def test_another_answer_or_release_fails(self, tmp_path, wrong, message):
+        (item,) = self.items_of(tmp_path, "x.json", json.dumps(wrong), compressed=False)
+        with pytest.raises(AssertionError, match=message):
+            AREAS[item.area].run(item.file, item.case)
+
+    @pytest.mark.parametrize("pods", [{"j0": None}, {"j0": "a", "j1": "a"}])
+    def test_another_verdict_in_a_session_fails(self, tmp_path, pods):
+        (item,) = self.items_of(tmp_path, "x.jsonl", json.dumps(session(pods)), compressed=False)
+        with pytest.raises(AssertionError, match="pods, really"):
+            AREAS[item.area].run(item.file, item.case)
+
+    def test_a_file_that_is_cut_off_fails(self, tmp_path):
+        path = tmp_path / "volcano-recorded" / "x.json.gz"
+        path.parent.mkdir()
+        path.write_bytes(gzip.compress(json.dumps(recorded()).encode())[:-20])
+        (item,) = items(tmp_path, AREAS)
+        assert "not JSON" in item.problem
 
 
 class TestRun:

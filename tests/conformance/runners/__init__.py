@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.conformance.runners import gpu, switch_affinity, volcano_topology
+from tests.conformance.registry import Area
+from tests.conformance.runners import gpu, switch_affinity, volcano_recorded, volcano_topology
+
+_MODULES = (gpu, switch_affinity, volcano_recorded, volcano_topology)
 
 #: Sub-folder of the cases -> its runners.
-AREAS = {runners.area: runners for runners in (gpu.RUNNERS, switch_affinity.RUNNERS, volcano_topology.RUNNERS)}
+AREAS: dict[str, Area] = {module.RUNNERS.area: module.RUNNERS for module in _MODULES}
