@@ -49,7 +49,7 @@ WEIGHTS = ScoreWeights(
     least_requested=1.0,
     balanced=1.0,
     request_resources=np.array([1, 1, 0], dtype=np.int64),
-    balanced_resources=np.array([1, 1, 0], dtype=np.uint8),
+    balanced_resources=np.array([1, 1, 2], dtype=np.uint8),
 )
 PACKING = np.array([1.0, 1.0, 1.0])
 SCALE = 10.0

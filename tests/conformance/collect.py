@@ -48,9 +48,9 @@ def items(folder: Path, areas: Mapping[str, Area]) -> Iterator[Item]:
     """Every item of a folder with one sub-folder per area, areas and files in name order, cases in file order.
 
     Files end in ``.json`` or, with one document per line, in ``.jsonl``; either may be compressed (``.gz``). What of an
-    area's files are cases, the area says. As a rule a file that holds a list is a case file: one item per case where its
-    area has a runner for it, else one skipped item; and a file that holds an object is a table that cases refer to, and
-    no item. A file that is neither, an id that is missing or stands twice, is a failing item.
+    area's files are cases, the area says. As a rule a file that holds a list is a case file: one item per case where
+    its area has a runner for it, else one skipped item; and a file that holds an object is a table that cases refer
+    to, and no item. A file that is neither, an id that is missing or stands twice, is a failing item.
     """
     for path in sorted(path for path in folder.glob("*/*") if _ENDING.search(path.name)):
         area, file = path.parent.name, _ENDING.sub("", path.name)
