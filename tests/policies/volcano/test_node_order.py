@@ -184,3 +184,12 @@ def test_an_explanation_shows_the_parts_with_what_is_assumed(policy):
     # (90 + 98) / 2 and (99 + 98) / 2, of 100m and 1 GiB.
     assert [parts[name].parts["least"] for name in "ab"] == [94.0, 98.0]
     assert all(sum(one.parts.values()) == pytest.approx(one.score) for one in parts.values())
+
+
+def test_pods_that_started_keep_what_is_assumed_of_them():
+    scenario = loaded([node("a", cpu="4", memory="8Gi")], job("j", 2, {"memory": "1Gi"}))
+    placed = wb.place(scenario.gangs[0], scenario.snapshot, "volcano-1.15")
+    after = scenario.snapshot.with_placement(placed)
+    assert scenario.snapshot.assumed is None
+    assert after.assumed.tolist() == [[200, 0]]
+    assert after.without("ns/j").assumed is None
