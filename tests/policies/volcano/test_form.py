@@ -73,6 +73,7 @@ OF_GANG = {
     "framework": text,
     "former": lambda rng, value: (FormerPod(0, "n1"),),
     "gather": lambda rng, value: (Gather("rack", True),),
+    "stored": lambda rng, value: not value,
 }
 OF_ROLE = {
     "name": text,
@@ -87,6 +88,7 @@ OF_ROLE = {
     "labels": lambda rng, value: {"a": "b"},
     "annotations": lambda rng, value: {"a": "b"},
     "succeeded": number,
+    "assumed": lambda rng, value: rng.choice([{"cpu": 100}, {"cpu": 100, "memory": 200 << 20}]),
 }
 OF_SUB_GROUP = {
     "name": text,
