@@ -230,8 +230,44 @@ def test_a_gang_with_too_few_pods_is_refused_in_volcanos_words(name):
 def test_a_pod_larger_than_every_node_is_refused_with_counts(name):
     gang = Gang("d", "j", (Role("w", 2, {"nvidia.com/gpu": 9}, (9,)),), 2)
     refusal = get_policy(name).place(gang, document_tree().ledger())
-    assert refusal.reasons[0].message == "0/8 nodes are unavailable: 8 Insufficient nvidia.com/gpu."
-    assert (refusal.reasons[0].code, refusal.reasons[0].count) == ("insufficient", 8)
+    first, second = refusal.reasons[:2]
+    assert (first.code, first.count) == ("not-offered", 2)
+    assert first.message == "no node offers 9 nvidia.com/gpu (the largest has 8)"
+    assert second.message == "0/8 nodes are unavailable: 8 Insufficient nvidia.com/gpu."
+    assert (second.code, second.count) == ("insufficient", 8)
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize(
+    ("roles", "min_available", "want"),
+    [
+        pytest.param(
+            (Role("w", 2, {"example.com/fpga": 3, "cpu": 1000}),),
+            2,
+            "no node offers example.com/fpga (pods request 3)",
+            id="a resource that no node names",
+        ),
+        pytest.param(
+            (Role("a", 1, {"cpu": 1000}), Role("b", 1, {"cpu": 200_000}), Role("c", 1, {"memory": 2**50})),
+            3,
+            "no node offers 200 cpu (the largest has 64), 1,048,576 GiB memory (the largest has 256 GiB)",
+            id="two roles that lack different things",
+        ),
+        pytest.param(
+            (Role("a", 30, {"cpu": 60_000}), Role("b", 1, {"cpu": 200_000})),
+            30,
+            "",
+            id="a role that the gang can start without",
+        ),
+        pytest.param((Role("w", 90, {"cpu": 60_000}),), 90, "", id="too many pods that each fit some node"),
+    ],
+)
+def test_what_no_node_offers_is_the_first_reason_of_every_policy(name, roles, min_available, want):
+    refusal = get_policy(name).schedule([Gang("d", "j", roles, min_available)], document_tree())[0].result
+    assert isinstance(refusal, Refusal)
+    told = [reason for reason in refusal.reasons if reason.code == "not-offered"]
+    assert [reason.message for reason in told] == ([want] if want else [])
+    assert not want or refusal.reasons[0] is told[0]
 
 
 @pytest.mark.parametrize("name", ["gang", "volcano-1.13"])

@@ -21,6 +21,7 @@ __all__ = [
     "MEMORY",
     "PODS",
     "UNLIMITED",
+    "amount_text",
     "is_gpu_resource",
     "request_rows",
     "request_vector",
@@ -40,6 +41,8 @@ UNLIMITED = 1 << 40
 #: Largest amount of one resource on a node, and of one pod; sums over nodes and pods may be larger.
 MAX_AMOUNT = MAX_QUANTITY
 
+_BYTES = (MEMORY, "ephemeral-storage")
+
 _GPU_RESOURCES = frozenset({"nvidia.com/gpu", "amd.com/gpu", "gpu", "huawei.com/npu"})
 
 
@@ -47,6 +50,17 @@ _GPU_RESOURCES = frozenset({"nvidia.com/gpu", "amd.com/gpu", "gpu", "huawei.com/
 def is_gpu_resource(name: str) -> bool:
     """Whether a resource counts whole accelerators (GPUs or NPUs) that are chosen one by one."""
     return name in _GPU_RESOURCES or name.startswith("huawei.com/Ascend") or name.startswith("huawei.com/ascend")
+
+
+def amount_text(resource: str, amount: int) -> str:
+    """An amount in base units as people write it: cores of ``cpu``, GiB of what is counted in bytes."""
+    if resource == CPU:
+        return f"{amount / 1000:,g}"
+    if resource not in _BYTES and not resource.startswith("hugepages-"):
+        return f"{amount:,}"
+    gib = amount / 2**30
+    # A whole cluster has tens of thousands, which `g` would write as 1.638e+04.
+    return f"{gib:,.0f} GiB" if gib >= 1000 else f"{gib:,.4g} GiB"
 
 
 def resource_columns(names: Iterable[str]) -> tuple[str, ...]:

@@ -248,6 +248,13 @@ class ClusterSnapshot(Value, Displayed):
         return capped_by_gpus(self.idle, self.gpu_free, self.gpu_columns)
 
     @cached_property
+    def largest_allocatable(self) -> Longs:
+        """The most of each resource that any one node offers, int64 (r,); zeros without nodes; read-only."""
+        largest: Longs = self.allocatable.max(axis=0, initial=0)
+        largest.flags.writeable = False
+        return largest
+
+    @cached_property
     def domain_allocatable(self) -> Longs:
         """Allocatable resources of each domain, int64 (d + 1, r), the virtual top last; read-only."""
         totals = self.topology.domain_sums(self.allocatable)

@@ -26,7 +26,7 @@ from workbench.model.switch_book import JobPods
 from workbench.policies.demand import Demand, node_reasons
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
 from workbench.policies.progress import Progress, invalid_gang, invalid_sub_groups
-from workbench.policies.reasons import gang_text, gpus_unserved, not_enough_pods, topology_not_ready
+from workbench.policies.reasons import gang_text, gpus_unserved, not_enough_pods, not_offered, topology_not_ready
 from workbench.policies.stream import Stream
 
 __all__ = [
@@ -321,7 +321,7 @@ class Composed(Policy):
             if dealt.unserved >= 0:
                 answer = Declined((gpus_unserved(request, self.gpu.name, dealt.unserved),), warnings=answer.warnings)
         if isinstance(answer, Declined):
-            return self.refusal(gang, answer)
+            return self.refusal(gang, request, answer)
         self._take(gang, ledger, answer.node, request.demand.taken, dealt.words)
         if answer.running is not None:
             ledger.set_job(gang.key, answer.running)
@@ -339,12 +339,23 @@ class Composed(Policy):
         if len(nodes):
             ledger.take(nodes, rows[0] if len(rows) == 1 else rows.take(roles, axis=0), words)
 
-    def refusal(self, gang: Gang, answer: Declined) -> Refusal:
-        """The answer to the user where the node policy says no."""
+    def refusal(self, gang: Gang, request: Request, answer: Declined) -> Refusal:
+        """The answer to the user where the node policy says no; what no node offers is the first reason.
+
+        Parameters
+        ----------
+        gang : Gang
+            As the user gave it.
+        request : Request
+            The gang as the node policy sees it.
+        answer : Declined
+        """
         warnings = (*gang.notes, *self.node.warnings, *answer.warnings, *self._notices(gang))
-        if answer.later is not None:
-            return Refusal.told_later(gang, self.name, self.parameters, answer.later, warnings)
-        return Refusal(gang, self.name, self.parameters, answer.reasons, answer.nearest_misses, warnings)
+        first, later = not_offered(request), answer.later
+        if later is not None:
+            return Refusal.told_later(gang, self.name, self.parameters, _after(first, later), warnings)
+        reasons = (*first, *answer.reasons)
+        return Refusal(gang, self.name, self.parameters, reasons, answer.nearest_misses, warnings)
 
     def placement(
         self,
@@ -392,6 +403,18 @@ class Composed(Policy):
 
     def explain_session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
         return self.node.explain_session(self, gangs, snapshot)
+
+
+def _after(first: tuple[Reason, ...], later: Callable[[], Why]) -> Callable[[], Why]:
+    """`later` with some reasons before its own."""
+    if not first:
+        return later
+
+    def why() -> Why:
+        reasons, misses = later()
+        return (*first, *reasons), misses
+
+    return why
 
 
 def place_best_effort(

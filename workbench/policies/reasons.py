@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.placement import Reason
+from workbench.model.resources import amount_text
 from workbench.model.topology import Topology
 from workbench.policies.demand import node_reasons
 from workbench.policies.progress import Progress
@@ -18,7 +19,7 @@ from workbench.policies.progress import Progress
 if TYPE_CHECKING:
     from workbench.policies.base import Request
 
-__all__ = ["fit_reason", "gang_text", "gpus_unserved", "not_enough_pods", "topology_not_ready"]
+__all__ = ["fit_reason", "gang_text", "gpus_unserved", "not_enough_pods", "not_offered", "topology_not_ready"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -68,3 +69,38 @@ def topology_not_ready(topology: Topology) -> Reason:
     count = len(topology.problems)
     why = f"{topology.problems[0].message} ({count} problems in all)" if count else "there are no HyperNodes"
     return Reason("topology-not-ready", f"the network topology is not ready: {why}", count)
+
+
+def not_offered(request: Request) -> tuple[Reason, ...]:
+    """What the gang cannot start without and no node of the cluster offers, however idle; empty where nothing is.
+
+    ``no node offers nvidia.com/gpu (pods request 8)``, or ``no node offers 16 nvidia.com/gpu (the largest has 8)``.
+    Said before any other reason, because neither a queue nor a HyperNode matters as long as this one holds. Selectors
+    and taints are left aside.
+    """
+    snapshot, demand = request.snapshot, request.demand
+    largest = snapshot.largest_allocatable
+    beyond = demand.rows > largest
+    lacking = [role for role in demand.order if demand.missing[role] or beyond[role].any()]
+    if not lacking:
+        return ()
+    progress = request.progress()
+    for role in demand.order:
+        if role not in lacking:
+            progress.place(role, progress.left[role])
+    if progress.ready:
+        return ()
+    texts: dict[str, None] = {}
+    for role in lacking:
+        requests = request.gang.roles[role].requests
+        for name in demand.missing[role]:
+            texts[f"{name} (pods request {amount_text(name, requests[name])})"] = None
+        for column in beyond[role].nonzero()[0].tolist():
+            name, most = snapshot.resources[column], int(largest[column])
+            wants = amount_text(name, int(demand.rows[role, column]))
+            if most:
+                texts[f"{wants} {name} (the largest has {amount_text(name, most)})"] = None
+            else:
+                texts[f"{name} (pods request {wants})"] = None
+    count = sum(request.gang.roles[role].count for role in lacking)
+    return (Reason("not-offered", f"no node offers {', '.join(texts)}", count),)

@@ -270,10 +270,11 @@ def test_what_every_node_lacks_is_told_beside_the_plugins_own_text() -> None:
     answer = get_policy("switch-affinity").place(greedy, fabric(TWO, 4).ledger())
     assert isinstance(answer, Refusal)
     assert [(reason.code, reason.count) for reason in answer.reasons] == [
+        ("not-offered", 4),
         ("not-enough-switches", 4),
         ("insufficient", 8),
     ]
-    assert answer.reasons[1].message == "8 Insufficient cpu"
+    assert answer.reasons[2].message == "8 Insufficient cpu"
 
 
 def test_where_the_rule_keeps_a_job_waiting_no_node_lacks_anything() -> None:

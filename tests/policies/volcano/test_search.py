@@ -47,4 +47,4 @@ def test_a_domain_is_measured_by_the_pods_that_are_needed():
     worker = Role("worker", 4, {"cpu": 16_000}, min_available=2)
     gang = Gang("d", "j", (worker, chief), 3, TopologyConstraint("hard", 1))
     refusal = get_policy("volcano-1.13").place(gang, document_tree().ledger())
-    assert refusal.reasons[1].message == "no HyperNode of tier <= 1 holds 3 pods: best s0 (tier 1) holds 2 of 3"
+    assert refusal.reasons[2].message == "no HyperNode of tier <= 1 holds 3 pods: best s0 (tier 1) holds 2 of 3"

@@ -104,11 +104,12 @@ def test_a_refusal_also_has_the_texts_that_volcano_writes():
 
 def test_a_pod_larger_than_every_node_is_refused_with_the_number_of_nodes():
     refusal = answer(job(1, "hard", 3, gpus=9), document_tree())
-    reason = refusal.reasons[0]
+    assert refusal.reasons[0].message == "no node offers 9 nvidia.com/gpu (the largest has 8)"
+    reason = refusal.reasons[1]
     assert reason.code == "insufficient"
     assert reason.message == "0/8 nodes are unavailable: 8 Insufficient nvidia.com/gpu."
     assert reason.count == 8
-    assert refusal.reasons[1].message == "no HyperNode of tier <= 3 holds 1 pod: best s0 (tier 1) holds 0 of 1"
+    assert refusal.reasons[2].message == "no HyperNode of tier <= 3 holds 1 pod: best s0 (tier 1) holds 0 of 1"
 
 
 def test_a_default_tier_is_said():

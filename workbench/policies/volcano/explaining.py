@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import Fill, ScoreWeights
-from workbench.model.resources import CPU, MEMORY
+from workbench.model.resources import amount_text
 from workbench.policies.base import Request
 from workbench.policies.demand import Demand, node_reasons
 
@@ -34,27 +34,14 @@ _PARTS = (
     ("balanced", "balanced"),
 )
 
-#: Resources that are counted in bytes, beside huge pages.
-_BYTES = (MEMORY, "ephemeral-storage")
-
 
 def lacking(resources: Sequence[str], asked: Longs, idle: Longs) -> str:
     """Every resource of which less is idle than asked: ``nvidia.com/gpu: 24 asked, 16 idle``; empty where none is."""
     return ", ".join(
-        f"{name}: {_amount(name, int(wants))} asked, {_amount(name, int(has))} idle"
+        f"{name}: {amount_text(name, int(wants))} asked, {amount_text(name, int(has))} idle"
         for name, wants, has in zip(resources, asked, idle, strict=True)
         if wants > has
     )
-
-
-def _amount(resource: str, amount: int) -> str:
-    if resource == CPU:
-        return f"{amount / 1000:,g}"
-    if resource not in _BYTES and not resource.startswith("hugepages-"):
-        return f"{amount:,}"
-    gib = amount / 2**30
-    # A whole cluster has tens of thousands, which `g` would write as 1.638e+04.
-    return f"{gib:,.0f} GiB" if gib >= 1000 else f"{gib:,.4g} GiB"
 
 
 def above_text(tier: int, highest: int) -> str:

@@ -459,8 +459,8 @@ class Session:
 
     def _result(self, job: _Job) -> Placement | Refusal:
         if job.declined is not None:
-            return self._whole.refusal(job.gang, job.declined)
+            return self._whole.refusal(job.gang, self._request(job), job.declined)
         if job.answer is None:
             reason = Reason("not-configured", "the scheduler configuration has no action allocate after its admission")
-            return self._whole.refusal(job.gang, Declined((reason,)))
+            return self._whole.refusal(job.gang, self._request(job), Declined((reason,)))
         return self._whole.placement(job.gang, self._snapshot, job.answer, job.words, job.warnings)
