@@ -162,3 +162,27 @@ def test_a_bad_configuration_is_bad_input(run: Run, tmp_path: Path) -> None:
     assert result.status == 2
     assert f"{path}: actions: wrong type or value (found a number 3, expected text)" in result.err
     assert run("place", "-f", "datasets/demo", "--policy", "spread", "--set", f"config={path}").status == 2
+
+
+FABRIC = "SwitchName=s0 Nodes=node[0-1]\nSwitchName=s1 Nodes=node[2-3]\nSwitchName=top Switches=s[0-1]\n"
+
+
+def test_a_fabric_without_gpus_is_the_first_reason_and_gpus_can_be_assumed(run: Run, files: Path) -> None:
+    (files / "topology.conf").write_text(FABRIC, encoding="utf-8")
+    arguments = ["place", "-f", files / "topology.conf", "-f", files / "fits.yaml", "-o", "json"]
+    pending = run(*arguments)
+    assert pending.status == 1
+    first = pending.json["jobs"][0]["reasons"][0]
+    assert (first["code"], first["count"]) == ("not-offered", 2)
+    assert first["message"] == "no node offers nvidia.com/gpu (pods request 8), cpu (pods request 1)"
+    placed = run(*arguments, "--gpus-per-node", "8")
+    assert placed.status == 0
+    want = "assumed for 4 nodes that report no resources: 96 cpu, 1,024 GiB memory, 110 pods, 8 nvidia.com/gpu each"
+    assert want in placed.json["gaps"] and f"note: {want}\n" in placed.err
+    assert not any("they offer nothing" in gap for gap in placed.json["gaps"])
+
+
+@pytest.mark.parametrize("given", ["0", "1025", "x"])
+def test_gpus_per_node_is_a_number_of_gpus(run: Run, files: Path, given: str) -> None:
+    result = run("place", "-f", files / "cluster.yaml", "-f", files / "fits.yaml", "--gpus-per-node", given)
+    assert result.status == 2 and "--gpus-per-node" in result.err and result.err.count("\n") == 1

@@ -161,6 +161,30 @@ def test_hypernodes_alone_still_make_a_topology(tmp_path: Path) -> None:
     assert "no Node in the input: the 2 nodes that HyperNodes name have no resources" in s.snapshot.gaps
 
 
+def test_gpus_are_assumed_for_nodes_that_report_nothing(tmp_path: Path) -> None:
+    s = scenario(tmp_path, hypernode("a", 1, "n0", "n1"), gpus_per_node=8)
+    assert np.bitwise_count(s.snapshot.gpu_total).sum(axis=1).tolist() == [8, 8]
+    amounts = dict(zip(s.snapshot.resources, s.snapshot.allocatable[0].tolist(), strict=True))
+    assert amounts == {"cpu": 96_000, "memory": 2**40, "pods": 110, "nvidia.com/gpu": 8}
+    assert any(gap.startswith("assumed for 2 nodes that report no resources: 96 cpu") for gap in s.snapshot.gaps)
+    known = scenario(tmp_path, node("n0", gpus=0), gpus_per_node=8)
+    assert not known.snapshot.gpu_total.any()
+    assert "every node reports its resources: no GPUs were assumed" in known.snapshot.gaps
+
+
+@pytest.mark.parametrize("gpus", [0, -1, 1025, True, "8", 2.0])
+def test_a_number_of_gpus_that_no_node_has_is_refused(tmp_path: Path, gpus: object) -> None:
+    with pytest.raises(InputError, match="gpus_per_node: no number of GPUs"):
+        scenario(tmp_path, node("n0"), gpus_per_node=gpus)
+
+
+def test_a_snapshot_knows_its_resources(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot.json"
+    path.write_text(snapshot_text(scenario(tmp_path, node("n0")).snapshot))
+    with pytest.raises(InputError, match="a snapshot has its nodes' resources"):
+        load(path, gpus_per_node=8)
+
+
 def test_what_is_no_tree_loads_with_its_problems(tmp_path: Path) -> None:
     s = scenario(tmp_path, node("n0"), hypernode("a", 1, "b"), hypernode("b", 2, "a"))
     assert not s.snapshot.topology.ready

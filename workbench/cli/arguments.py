@@ -117,7 +117,12 @@ def standard_input(files: Sequence[str]) -> bytes | None:
 
 
 def load_scenario(
-    files: Sequence[str], matrices: Sequence[str] = (), format: str | None = None, any_scheduler: bool = False
+    files: Sequence[str],
+    matrices: Sequence[str] = (),
+    format: str | None = None,
+    *,
+    any_scheduler: bool = False,
+    gpus_per_node: int | None = None,
 ) -> Scenario:
     """Read the inputs, in the format of ``--from`` if there is one, and say on stderr what was not used."""
     from workbench.formats.load import load
@@ -129,7 +134,14 @@ def load_scenario(
     for pattern, path in given.items():
         if not path:
             raise InputError("no file", source="--matrix", got=repr(f"{pattern}="), expected="PATTERN=FILE")
-    scenario = load(*files, matrices=given, stdin=stdin, format=format, any_scheduler=any_scheduler)
+    scenario = load(
+        *files,
+        matrices=given,
+        stdin=stdin,
+        format=format,
+        any_scheduler=any_scheduler,
+        gpus_per_node=gpus_per_node,
+    )
     tell_ignored(scenario)
     return scenario
 

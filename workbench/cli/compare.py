@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.arguments import load_scenario, policies_with, tell_gaps
-from workbench.cli.options import AnyScheduler, Files, From, Matrices, Out, ShowOutput
+from workbench.cli.options import AnyScheduler, Files, From, GpusPerNode, Matrices, Out, ShowOutput
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, to_json
 from workbench.cli.place import require_jobs
 from workbench.errors import InputError
@@ -32,6 +32,7 @@ def compare(
     matrix: Matrices = [],  # noqa: B006 - typer reads the default, nobody changes it
     from_: From = None,
     any_scheduler: AnyScheduler = False,
+    gpus_per_node: GpusPerNode = None,
     output: Annotated[ShowOutput, typer.Option("-o", "--output", help="Form of the result.")] = ShowOutput.table,
     out: Out = None,
 ) -> None:
@@ -53,7 +54,7 @@ def compare(
         raise InputError("no policy given", source="--policies", expected="names separated by commas")
     check_out(out, output)
     chosen = policies_with(names, set_)
-    scenario = load_scenario(file, matrix, from_, any_scheduler)
+    scenario = load_scenario(file, matrix, from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node)
     require_jobs(scenario)
     with progress_bar("comparing") as step:
         comparison = run(scenario.gangs, scenario.snapshot, chosen, progress=step, inputs=scenario.inputs)

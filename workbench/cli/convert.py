@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.arguments import load_scenario, tell_gaps
-from workbench.cli.options import Files, From, Matrices, Out
+from workbench.cli.options import Files, From, GpusPerNode, Matrices, Out
 from workbench.cli.output import check_out, emit, print_tables, tell
 from workbench.errors import InputError
 
@@ -18,6 +18,7 @@ def convert(
     file: Files = [],  # noqa: B006 - typer reads the default, nobody changes it
     to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="Format to write.")] = "",
     from_: From = None,
+    gpus_per_node: GpusPerNode = None,
     matrix: Matrices = [],  # noqa: B006
     out: Out = None,
 ) -> None:
@@ -48,7 +49,7 @@ def convert(
             "the format is only read", source="--to", got=target.name, expected=", ".join(writable_formats())
         )
     check_out(out)
-    scenario = load_scenario(file, matrix, from_)
+    scenario = load_scenario(file, matrix, from_, gpus_per_node=gpus_per_node)
     written = target.write(scenario.snapshot)
     emit(written.text, out)
     tell_gaps(scenario)

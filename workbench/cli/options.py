@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["AnyScheduler", "Files", "From", "Matrices", "Out", "PlaceOutput", "ShowOutput", "TableOutput"]
+__all__ = [
+    "AnyScheduler",
+    "Files",
+    "From",
+    "GpusPerNode",
+    "Matrices",
+    "Out",
+    "PlaceOutput",
+    "ShowOutput",
+    "TableOutput",
+]
 
 
 class TableOutput(StrEnum):
@@ -53,6 +63,16 @@ From = Annotated[
         "--from",
         metavar="FORMAT",
         help="Format of what is no Kubernetes manifest, instead of what its content says; see 'topology convert'.",
+    ),
+]
+GpusPerNode = Annotated[
+    int | None,
+    typer.Option(
+        "--gpus-per-node",
+        min=1,
+        max=1024,
+        metavar="N",
+        help="GPUs assumed for every node that reports no resources, such as one that only a fabric file names.",
     ),
 ]
 Matrices = Annotated[

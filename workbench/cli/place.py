@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import load_scenario, policy_with, tell_gaps
-from workbench.cli.options import AnyScheduler, Files, From, Matrices, PlaceOutput
+from workbench.cli.options import AnyScheduler, Files, From, GpusPerNode, Matrices, PlaceOutput
 from workbench.cli.output import emit, print_tables, to_json, to_yaml
 from workbench.errors import InputError
 
@@ -34,6 +34,7 @@ def place(
     matrix: Matrices = [],  # noqa: B006
     from_: From = None,
     any_scheduler: AnyScheduler = False,
+    gpus_per_node: GpusPerNode = None,
     output: Annotated[PlaceOutput, typer.Option("-o", "--output", help="Form of the result.")] = PlaceOutput.table,
     explain: Annotated[bool, typer.Option("--explain", help="Say what was considered and why it was dropped.")] = False,
 ) -> None:
@@ -53,7 +54,7 @@ def place(
     from workbench.evaluate.records import session_record
 
     chosen = policy_with(policy, set_)
-    scenario = load_scenario(file, matrix, from_, any_scheduler)
+    scenario = load_scenario(file, matrix, from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node)
     require_jobs(scenario)
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot)
     metrics = measure_run(decisions, scenario.snapshot)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import load_scenario, tell_gaps
-from workbench.cli.options import Files, From, Out
+from workbench.cli.options import Files, From, GpusPerNode, Out
 from workbench.cli.output import check_out, emit, print_tables, to_json
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class DrawOutput(StrEnum):
 def show(
     file: Files,
     from_: From = None,
+    gpus_per_node: GpusPerNode = None,
     depth: Annotated[
         int | None, typer.Option("--depth", metavar="N", help="Show N tiers from the top, all of their HyperNodes.")
     ] = None,
@@ -51,7 +52,7 @@ def show(
       workbench topology show -f topology.conf -o svg --out fabric.svg
     """
     check_out(out, output)
-    scenario = load_scenario(file, format=from_)
+    scenario = load_scenario(file, format=from_, gpus_per_node=gpus_per_node)
     snapshot = scenario.snapshot
     if output is DrawOutput.table:
         from workbench.report.tree_text import topology_tree

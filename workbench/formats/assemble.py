@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from workbench.jobs.running import running_pods
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.gang import Gang
 from workbench.model.labels import NodeLabels, NodeTaints
-from workbench.model.resources import PODS, UNLIMITED, is_gpu_resource, request_vector, resource_columns
+from workbench.model.resources import PODS, UNLIMITED, amount_text, is_gpu_resource, request_vector, resource_columns
 from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
 from workbench.objects.device import Device
 from workbench.objects.kinds import ClusterObjects
@@ -21,6 +22,7 @@ from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
 from workbench.objects.selectors import compile_pattern
 from workbench.topology.build import build_topology
+from workbench.topology.generate import NodeShape
 
 __all__ = ["assemble", "assign_matrices"]
 
@@ -34,6 +36,7 @@ def assemble(
     taken_at: str = "",
     *,
     any_scheduler: bool = False,
+    gpus_per_node: int = 0,
 ) -> tuple[ClusterSnapshot, Workload]:
     """Join the objects of one cluster.
 
@@ -46,6 +49,8 @@ def assemble(
         As in `ClusterSnapshot`.
     any_scheduler : bool
         As in `workbench.jobs.gangs.read_workload`.
+    gpus_per_node : int
+        GPUs of every node that reports no resources at all; 0: such nodes offer nothing.
 
     Returns
     -------
@@ -62,6 +67,8 @@ def assemble(
     """
     gaps: list[str] = []
     nodes = cluster.nodes or _nodes_of_members(cluster, gaps)
+    if gpus_per_node:
+        nodes = _with_assumed_gpus(nodes, gpus_per_node, gaps)
     topology = build_topology(
         cluster.hypernodes.values(), list(nodes), [node.metadata.labels for node in nodes.values()]
     )
@@ -117,7 +124,25 @@ def _nodes_of_members(cluster: ClusterObjects, gaps: list[str]) -> dict[str, Nod
         gaps.append(f"no Node in the input: the {len(names)} nodes that HyperNodes name have no resources")
     else:
         gaps.append("no Node in the input")
+    selecting = sum(
+        any(member.type == "Node" and member.selector.exact is None for member in hypernode.members)
+        for hypernode in cluster.hypernodes.values()
+    )
+    if selecting:
+        gaps.append(f"{selecting} HyperNodes select nodes by pattern or label: without a Node they hold none")
     return {name: Node(Metadata(name), {}) for name in sorted(names, key=str.encode)}
+
+
+def _with_assumed_gpus(nodes: Mapping[str, Node], gpus: int, gaps: list[str]) -> dict[str, Node]:
+    """Nodes without resources as drawn ones are: with GPUs, and the cores and memory of a usual machine."""
+    silent = [name for name, node in nodes.items() if not node.allocatable]
+    offered = NodeShape(devices={"nvidia.com/gpu": gpus}).resources
+    if silent:
+        amounts = ", ".join(f"{amount_text(name, amount)} {name}" for name, amount in offered.items())
+        gaps.append(f"assumed for {len(silent)} nodes that report no resources: {amounts} each")
+    else:
+        gaps.append("every node reports its resources: no GPUs were assumed")
+    return {**nodes, **{name: replace(nodes[name], allocatable=offered) for name in silent}}
 
 
 def _allocatable(nodes: Sequence[Node], columns: tuple[str, ...], gaps: list[str]) -> Longs:

@@ -19,8 +19,9 @@ from workbench.formats.fabric.tor_tables import switch_table_of, with_share
 from workbench.formats.manifests import Manifests, read_bytes, read_manifests
 from workbench.formats.matrix import parse_matrix
 from workbench.jobs.gangs import read_workload
-from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.snapshot import ClusterSnapshot, Scenario
+from workbench.objects.fields import shown
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.selectors import compile_pattern
 from workbench.topology.objects_of import hypernodes_in, nodes_in
@@ -34,6 +35,7 @@ def load(
     stdin: bytes | str | None = None,
     format: str | None = None,
     any_scheduler: bool = False,
+    gpus_per_node: int | None = None,
 ) -> Scenario:
     """Read a cluster and the jobs that want to run on it.
 
@@ -53,6 +55,10 @@ def load(
         Place jobs of every scheduler. By default Jobs, Deployments and pods with another schedulerName than
         ``volcano`` or ``koord-scheduler`` are left out, with their number in ``snapshot.gaps``; a pod without a name
         is placed.
+    gpus_per_node : int, optional
+        1 to 1,024: a node that reports no resources at all, such as one that only a fabric file names, is assumed to
+        have as many GPUs (``nvidia.com/gpu``) and the cores and memory of a generated node; ``snapshot.gaps`` says
+        so. None: such a node offers nothing.
 
     Returns
     -------
@@ -63,13 +69,14 @@ def load(
     Raises
     ------
     InputError
-        Bad input, with file, place, what was found and what was expected. What parses but is no tree loads, with
-        ``snapshot.topology.problems`` (DESIGN decision 14).
+        Bad input, with file, place, what was found and what was expected; `gpus_per_node` out of range. What parses
+        but is no tree loads, with ``snapshot.topology.problems`` (DESIGN decision 14).
     UnknownNameError
         No such format.
     """
+    gpus = 0 if gpus_per_node is None else _checked_gpus(gpus_per_node)
     with no_collection():
-        return _scenario(paths, *_read(paths, stdin, format), matrices or {}, any_scheduler)
+        return _scenario(paths, *_read(paths, stdin, format), matrices or {}, any_scheduler, gpus)
 
 
 def load_objects(*paths: str | Path, stdin: bytes | str | None = None, format: str | None = None) -> ClusterObjects:
@@ -121,17 +128,22 @@ def _scenario(
     joined: Joined,
     matrices: Mapping[str, str | Path],
     any_scheduler: bool,
+    gpus_per_node: int,
 ) -> Scenario:
     given = _given_matrices(matrices, manifests)
     source = ", ".join(str(path) for path in paths)
     exact = [(f"^{re2.escape(name)}$", matrix) for name, matrix in joined.matrices.items()]
     if joined.snapshot is not None:
+        if gpus_per_node:
+            raise InputError("a snapshot has its nodes' resources", source="gpus_per_node", expected="other input")
         workload = read_workload(cluster, any_scheduler=any_scheduler)
         snapshot = assign_matrices(joined.snapshot, given)
         snapshot = replace(snapshot, gaps=(*snapshot.gaps, *workload.notes))
         snapshot = replace(snapshot, queues={**snapshot.queues, **cluster.queues})
     else:
-        snapshot, workload = assemble(cluster, [*exact, *given], source=source, any_scheduler=any_scheduler)
+        snapshot, workload = assemble(
+            cluster, [*exact, *given], source=source, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node
+        )
         snapshot = replace(snapshot, gaps=(*snapshot.gaps, *joined.notes))
         if joined.tors is not None and joined.tors.tors:
             bound = nodes_by_address(joined.tors, cluster.nodes)
@@ -147,6 +159,14 @@ def _scenario(
         ignored=dict(sorted((Counter(manifests.ignored) + cluster.ignored).items())),
         inputs=dict(manifests.inputs),
     )
+
+
+def _checked_gpus(gpus_per_node: int) -> int:
+    if not isinstance(gpus_per_node, int) or isinstance(gpus_per_node, bool) or not 1 <= gpus_per_node <= MAX_GPUS:
+        raise InputError(
+            "no number of GPUs", source="gpus_per_node", got=shown(gpus_per_node), expected=f"1 to {MAX_GPUS:,}"
+        )
+    return gpus_per_node
 
 
 def _drawable(cluster: ClusterObjects, joined: Joined) -> ClusterObjects:

@@ -14,7 +14,7 @@ from workbench.objects.node import Node
 from workbench.objects.selectors import NameIndex, Selector
 from workbench.topology.build import resolve_tree
 from workbench.topology.draft import ROOT, Change, Draft, Item
-from workbench.topology.generate import GIB, NodeShape
+from workbench.topology.generate import NodeShape
 from workbench.topology.members import child_names, resolve_members
 
 __all__ = ["FAILED", "LINK_FAILED", "LINK_GBIT_S", "draft_of", "hypernodes_after", "hypernodes_of", "nodes_of"]
@@ -28,8 +28,7 @@ _OURS = (LINK_GBIT_S, FAILED, LINK_FAILED)
 _GPU = "nvidia.com/gpu"
 
 # What a node that was drawn, not read, offers beside its GPUs.
-_SHAPE = NodeShape()
-_NEW_NODE = {"cpu": _SHAPE.cpu * 1000, "memory": _SHAPE.memory_gib * GIB, "pods": _SHAPE.pods}
+_NEW_NODE = NodeShape(devices={}).resources
 
 
 def draft_of(hypernodes: Iterable[HyperNode], nodes: Iterable[Node]) -> Draft:

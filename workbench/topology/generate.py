@@ -61,6 +61,11 @@ class NodeShape:
         """GPUs or NPUs of one node."""
         return sum(count for name, count in self.devices.items() if is_gpu_resource(name))
 
+    @property
+    def resources(self) -> dict[str, int]:
+        """What one node offers, in base units (`workbench.model.resources`)."""
+        return {"cpu": self.cpu * 1000, "memory": self.memory_gib * GIB, "pods": self.pods, **self.devices}
+
 
 @dataclass(frozen=True)
 class Fabric:
@@ -199,7 +204,7 @@ class Fabric:
         topology = self.topology()
         n, shape = topology.n_nodes, self.shape
         resources = resource_columns(shape.devices)
-        amounts = {"cpu": shape.cpu * 1000, "memory": shape.memory_gib * GIB, "pods": shape.pods, **shape.devices}
+        amounts = shape.resources
         row = np.array([amounts[name] for name in resources], dtype=np.int64)
         gpus = np.repeat(gpu_words([(1 << shape.n_gpus) - 1]), n, axis=0)
         return ClusterSnapshot(
