@@ -82,3 +82,21 @@ def test_what_a_reader_doubts_is_told_beside_the_findings(run: Run) -> None:
     assert run("topology", "lint", "-f", path, "-o", "json").json["notes"] == [
         line.removeprefix("note: ") for line in result.err.splitlines()
     ]
+
+
+def test_our_own_patterns_without_their_nodes_are_a_finding(run: Run, files: Path) -> None:
+    patterns = files / "patterns.yaml"
+    run("topology", "convert", "-f", files / "cluster.yaml", "--to", "hypernodes-regex", "--out", patterns)
+    alone = run("topology", "lint", "-f", patterns, "-o", "json")
+    told = [(f["rule"], f["hypernode"]) for f in alone.json["findings"]]
+    assert told == [("member-matches-nothing", "s0"), ("member-matches-nothing", "s1")]
+    assert "the input has no Node" in alone.json["findings"][0]["message"]
+    shown = run("topology", "show", "-f", patterns)
+    assert "s0 has no node: its members select none" in shown.out
+    assert "note: 2 HyperNodes select nodes by pattern or label: without a Node they hold none\n" in shown.err
+    nodes = "---\n".join(t for t in (files / "cluster.yaml").read_text("utf-8").split("---\n") if "kind: Node" in t)
+    (files / "nodes.yaml").write_text(nodes, encoding="utf-8")
+    (files / "both").mkdir()
+    for name in ("patterns.yaml", "nodes.yaml"):
+        (files / name).rename(files / "both" / name)
+    assert run("topology", "diff", "-f", files / "cluster.yaml", "-f", files / "both").status == 0

@@ -119,6 +119,23 @@ def test_every_format_is_brought_back_with_its_nodes(editor, format):
     other.close()
 
 
+def test_our_own_patterns_find_the_nodes_that_were_drawn(editor):
+    before = editor.draft.copy()
+    written = ask(editor, "export", format="hypernodes-regex")
+    assert ask(editor, "import", text=written["text"], name=written["name"])["made"] >= 0
+    assert editor.draft == before and before.find("node", "node0").gpus
+
+
+def test_an_import_keeps_the_gpus_of_nodes_that_stay(editor):
+    known = {node.name: (node.gpus, node.labels) for node in editor.draft if node.kind == "node"}
+    assert known["node0"][0]
+    ask(editor, "import", text="SwitchName=s9 Nodes=node[0-1],new\n", name="topology.conf")
+    after = {node.name: (node.gpus, node.labels) for node in editor.draft if node.kind == "node"}
+    assert after == {"node0": known["node0"], "node1": known["node1"], "new": (0, {})}
+    ask(editor, "undo")
+    assert {node.name for node in editor.draft if node.kind == "node"} == set(known)
+
+
 @pytest.mark.parametrize("name", ["hosts.csv", "ibnetdiscover.out", "model.yaml", "topology.conf"])
 def test_one_fabric_is_the_same_drawing_whatever_it_is_read_from(editor, name):
     folder = Path("datasets/one-fabric")

@@ -102,7 +102,8 @@ def resolve_tree(
         if unknown:
             problems.append(Problem("dangling-member", name, f"{name} lists {_some('node', unknown)}, not there"))
         if not nodes and not unknown and not listed:
-            problems.append(Problem("empty-member", name, f"{name} has no member"))
+            text = f"{name} has no node: its members select none" if hypernode.members else f"{name} has no member"
+            problems.append(Problem("empty-member", name, text))
         for node in unknown:
             if node not in extra:
                 extra[node] = len(names)

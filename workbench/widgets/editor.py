@@ -30,6 +30,7 @@ from workbench.topology.history import History
 from workbench.topology.lint import lint
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 from workbench.topology.redraw import carry_over
+from workbench.topology.reimport import import_over
 from workbench.widgets.editor_ops import NOTHING, Copied, changes_of
 from workbench.widgets.messages import one_line, text_in
 from workbench.widgets.panel import STATIC, Panel
@@ -280,7 +281,7 @@ class TopologyEditor(Panel):
             cluster = load_objects("-", stdin=text_in(body, "text"), format=text_in(body, "format") or None)
         except InputError as error:
             raise error.of(name) from None
-        wanted = draft_of(cluster.hypernodes.values(), cluster.nodes.values())
+        wanted = import_over(self.draft, cluster)
         if not len(wanted):
             raise InputError("no HyperNode and no Node", source=name, expected="a topology")
         made = self.history.do(f"import {name}", differences(self.draft, wanted))

@@ -121,6 +121,8 @@ class Rule:
         Subject to what was found, in a documented order.
     needs_nodes : bool
         It compares with the nodes of the cluster, and is not judged where the input names none.
+    judges_none : bool
+        With `needs_nodes`: it is judged all the same where there is no node at all, not even one that a member names.
     needs_manifests : bool
         It looks at the manifests as written, and is not judged on a topology that came without them.
     fixable : bool
@@ -135,6 +137,7 @@ class Rule:
     todo: str
     check: Callable[[Subject], Iterable[Found]]
     needs_nodes: bool = False
+    judges_none: bool = False
     needs_manifests: bool = False
     fixable: bool = False
 

@@ -67,6 +67,7 @@ def _empty(subject: Subject) -> Iterator[Found]:
 
 
 def _matches_nothing(subject: Subject) -> Iterator[Found]:
+    why = "" if subject.nodes else ": the input has no Node"
     for name, hypernode in subject.hypernodes.items():
         for i, member in enumerate(hypernode.members):
             selector = member.selector
@@ -75,10 +76,10 @@ def _matches_nothing(subject: Subject) -> Iterator[Found]:
             if selector.pattern is not None and pattern_error(selector.pattern) is not None:
                 continue
             if selector.pattern is not None:
-                text = f"{name} has the pattern {selector.pattern!r}, in which no node is found"
+                text = f"{name} has the pattern {selector.pattern!r}, in which no node is found{why}"
                 yield Found(text, name, path=member_path(i, "selector", "regexMatch", "pattern"))
             elif selector.labels is not None:
-                text = f"{name} has a label selector that no node satisfies"
+                text = f"{name} has a label selector that no node satisfies{why}"
                 yield Found(text, name, path=member_path(i, "selector", "labelMatch"))
 
 
@@ -251,6 +252,7 @@ RULES = (
         "Compare it with the nodes' names and labels; patterns are Go's (RE2), unanchored.",
         _matches_nothing,
         needs_nodes=True,
+        judges_none=True,
     ),
     Rule(
         "duplicate-member",

@@ -115,7 +115,7 @@ def lint(
     not_judged: list[tuple[Rule, str]] = []
     for rule in rules:
         check()
-        if rule.needs_nodes and not subject.nodes_known:
+        if rule.needs_nodes and not subject.nodes_known and (subject.nodes or not rule.judges_none):
             not_judged.append((rule, "the input has no Node"))
         elif rule.needs_manifests and subject.hypernodes and not subject.manifests:
             not_judged.append((rule, "the topology came without its manifests"))
