@@ -289,8 +289,25 @@ REFUSED = {
     "the minimum would fit, but all pods together are too large for any leaf": (
         job(4, "hard", 1, min_available=2),
         {},
-        "no HyperNode of tier <= 1 holds 2 pods: best s0 (tier 1) holds 2 of 2, but no HyperNode of tier <= 1 had "
+        "no HyperNode of tier <= 1 takes the job: s0 (tier 1) has room for 2 pods, but no HyperNode of tier <= 1 had "
         "room for all 4 pending pods of the job when the session began",
+    ),
+    "each role would fit, but not beside the other": (
+        Gang(
+            "d",
+            "j",
+            (Role("a", 2, {"nvidia.com/gpu": 5}), Role("b", 1, {"nvidia.com/gpu": 4})),
+            3,
+            TopologyConstraint("hard", 1),
+        ),
+        {},
+        "no HyperNode of tier <= 1 takes the job: s0 (tier 1) has room for 3 pods counted role by role, but not for "
+        "all of them together",
+    ),
+    "every HyperNode is smaller than minResources, though the pods would fit": (
+        job(1, "hard", 1, min_resources={"nvidia.com/gpu": 20}),
+        {},
+        "no HyperNode of tier <= 1 was as large as minResources when the session began; s0 (tier 1) has room for 1 pod",
     ),
     "the leaf of the running pods is full": (
         job(1, "hard", 1, min_available=2, ready=1),
@@ -300,7 +317,7 @@ REFUSED = {
     "a part that no leaf holds": (
         grouped(6, 3),
         {},
-        "no HyperNode of tier <= 3 holds 6 pods: best s6 (tier 3) holds 6 of 6, but no HyperNode of tier <= 1 had "
+        "no HyperNode of tier <= 3 takes the job: s6 (tier 3) has room for 6 pods, but no HyperNode of tier <= 1 had "
         "room for all 3 pending pods of sub-group w-0 when the session began",
     ),
 }
@@ -315,7 +332,7 @@ def test_refused(gang, options, want):
 def test_a_refusal_names_the_part_that_found_no_place():
     refusal = answer(grouped(4, 2), document_tree(cordoned=("node0", "node2", "node4")))
     assert refusal.reasons[0].message == (
-        "no HyperNode of tier <= 3 holds 4 pods: best s6 (tier 3) holds 4 of 4, "
+        "no HyperNode of tier <= 3 takes the job: s6 (tier 3) has room for 4 pods, "
         "but no HyperNode of tier <= 1 inside has room for sub-group w-1"
     )
 

@@ -77,7 +77,10 @@ class Asked:
         return lacking(self.request.snapshot.resources, amount, self.idle_at_open[domain])
 
     def obstacle(self, stuck: int, domain: int) -> str:
-        """What kept a job from a HyperNode that holds enough of its pods; `stuck`: as of `Tried`."""
+        """What kept a job from a HyperNode that has room for enough of its pods; `stuck`: as of `Tried`.
+
+        Room is counted role by role: pods of different roles can be in each other's way.
+        """
         if stuck < 0:
             return ", but too few of the sub-groups that must be ready"
         sub, record = self.subs[stuck], self.records[stuck]
@@ -89,6 +92,9 @@ class Asked:
         if record == NO_RECORD and not self.gradients.of(domain, record, sub.limit, self.large(sub.pending)):
             room = f"no HyperNode{within} had room for all {sub.n_pods} pending pods of {who}"
             return f", but {room} when the session began"
+        inside = np.concatenate([domains for _, domains in self.gradients.of(domain, record, sub.limit)])
+        if not sub.name and domain in inside:
+            return ", but not for all of them together"
         return f", but no HyperNode{within} inside has room for {who}"
 
 

@@ -469,9 +469,19 @@ def _no_domain(asked: Asked, found: Missed, misses: tuple[NearestMiss, ...]) -> 
             text = f"no HyperNode{within} was as large as minResources when the session began"
         if misses:
             best = best_of(misses)
-            text += f": best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
+            held = f"best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
+            text += f": {held}" if best.holds < needs else f"; {_roomy(asked, best)}"
         return Reason("no-domain", text, 1)
     best = best_of(found.misses.values())
-    text = f"no HyperNode{within} holds {pods_text(needs)}: "
-    text += f"best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
-    return Reason("no-domain", text + found.obstacles[best.tier], len(found.misses))
+    if best.holds < needs:
+        text = f"no HyperNode{within} holds {pods_text(needs)}: "
+        text += f"best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
+    else:
+        text = f"no HyperNode{within} takes the job: {_roomy(asked, best)}{found.obstacles[best.tier]}"
+    return Reason("no-domain", text, len(found.misses))
+
+
+def _roomy(asked: Asked, miss: NearestMiss) -> str:
+    """A HyperNode that is refused although enough pods have room in it, those of each role counted by themselves."""
+    counted = " counted role by role" if len(asked.request.demand.order) > 1 else ""
+    return f"{miss.domain} (tier {miss.tier}) has room for {pods_text(miss.needs)}{counted}"
