@@ -40,7 +40,8 @@ def rules_markdown(rules: Sequence[Rule]) -> str:
         for r in rules
     ]
     for rule in rules:
-        needs = ["a Node in the input"] * rule.needs_nodes + ["the manifests as written"] * rule.needs_manifests
+        nodes = "a Node in the input, or with no node at all" if rule.judges_none else "a Node in the input"
+        needs = [nodes] * rule.needs_nodes + ["the manifests as written"] * rule.needs_manifests
         lines += ["", f"## {rule.id}", "", f"{rule.code}, {rule.severity.value}: {rule.title}.", "", rule.why, ""]
         lines += [f"*What to do:* {rule.todo}"]
         lines += ["", f"Judged only with {' and '.join(needs)}."] if needs else []

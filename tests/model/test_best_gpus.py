@@ -49,6 +49,9 @@ def test_too_few_free_gpus_is_a_state_not_an_error():
     assert best.gpus == ()
     assert best.optimal_sets == 0
     assert best.n_free == 2
+    assert not best.exact and best.to_dict()["exact"] is False
+    assert best.shortage == f"no such set: only 2 of {len(best.matrix)} GPUs are free"
+    assert best_gpus(PAIRS, 2).shortage == "" and best_gpus(PAIRS, 2).exact
 
 
 @pytest.mark.parametrize(

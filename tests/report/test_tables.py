@@ -118,6 +118,11 @@ def test_best_gpus_show_value_pair_and_ties() -> None:
     assert "48 GB/s" in text and "{4,5,6,7}" in text and "proved optimal" in text
 
 
+def test_without_a_set_nothing_is_called_best_or_proved() -> None:
+    text = shown(tables.best_gpus_tables(best_gpus(dgx_like(), 4, free=[0, 1])))
+    assert text.strip() == "no such set: only 2 of 8 GPUs are free"
+
+
 def test_a_plan_lists_what_it_does_and_counts_what_stays() -> None:
     owned = [discovered("ufm", f"leaf-hn-{i}", 1, [f"n{i}"], "Node") for i in range(60)]
     foreign = discovered("\x1b[31m", "spine-hn", 2, ["x"], "Node")

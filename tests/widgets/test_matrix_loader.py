@@ -174,6 +174,8 @@ class TestAsking:
             view = ask(loader, "toggle", gpus=[gpu], how="free")
         assert view["sentence"] == "2 GPUs asked for, 1 may be used"
         assert view["shown_gpus"] == [] and view["best"]["gpus"] == []
+        assert view["best_note"] == "no such set: only 1 of 8 GPUs are free"
+        assert ask(loader, "change", k=1)["best_note"] == "exact"
 
     def test_one_gpu_has_no_pair(self, loader):
         view = ask(loader, "change", k=1)

@@ -76,7 +76,7 @@ def load(
     """
     gpus = 0 if gpus_per_node is None else _checked_gpus(gpus_per_node)
     with no_collection():
-        return _scenario(paths, *_read(paths, stdin, format), matrices or {}, any_scheduler, gpus)
+        return _scenario(paths, *_read(paths, stdin, format), matrices or {}, any_scheduler=any_scheduler, gpus_per_node=gpus)
 
 
 def load_objects(*paths: str | Path, stdin: bytes | str | None = None, format: str | None = None) -> ClusterObjects:
@@ -94,7 +94,7 @@ def load_to_draw(path: str | Path) -> tuple[ClusterObjects, ClusterSnapshot]:
     """The objects of a file or folder, as `load_objects`, and the snapshot that `load` makes of them; read once."""
     with no_collection():
         manifests, cluster, joined = _read([path], None, None)
-        snapshot = _scenario([path], manifests, cluster, joined, {}, False).snapshot
+        snapshot = _scenario([path], manifests, cluster, joined, {}, any_scheduler=False, gpus_per_node=0).snapshot
         return _drawable(cluster, joined), snapshot
 
 
@@ -127,6 +127,7 @@ def _scenario(
     cluster: ClusterObjects,
     joined: Joined,
     matrices: Mapping[str, str | Path],
+    *,
     any_scheduler: bool,
     gpus_per_node: int,
 ) -> Scenario:

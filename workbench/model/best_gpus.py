@@ -40,7 +40,7 @@ class BestGpus(Value, Displayed):
     upper_bound_gb_s : float
         No set of k free GPUs can be better; found without the search.
     exact : bool
-        The value is proved optimal (always, at every accepted size).
+        The value is proved optimal: always, at every accepted size, where there is a set.
     tie_break_complete : bool
         False when the budget for choosing among ties ended first.
     bottleneck_pair : tuple of int, optional
@@ -59,6 +59,11 @@ class BestGpus(Value, Displayed):
     bottleneck_pair: tuple[int, int] | None
     matrix: BandwidthMatrix
     n_free: int
+
+    @property
+    def shortage(self) -> str:
+        """Why no set was chosen, in words; empty where one was."""
+        return "" if self.gpus else f"no such set: only {self.n_free} of {len(self.matrix)} GPUs are free"
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of `workbench gpus -o json` (DESIGN section 5); infinity becomes None.
@@ -128,7 +133,7 @@ def best_gpus(
     usable, required = asked_masks(bandwidth, k, free, require, avoid)
     objective = "link-class" if link_classes else "raw"
     if usable.bit_count() < k:
-        return BestGpus((), 0.0, objective, (), 0, True, 0.0, True, True, None, bandwidth, usable.bit_count())
+        return BestGpus((), 0.0, objective, (), 0, True, 0.0, False, True, None, bandwidth, usable.bit_count())
     found = bandwidth.solver(symmetric, link_classes).solve(usable, k, required, max_ties=None if all_ties else 100)
     return BestGpus(
         gpus=indices_of(found.mask),

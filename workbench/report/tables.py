@@ -228,7 +228,10 @@ def explanation_tables(explanation: Explanation) -> list[Any]:
 
 
 def best_gpus_tables(best: BestGpus) -> list[Any]:
-    """The chosen set with its certificate."""
+    """The chosen set with its certificate; without a set only why there is none."""
+    doubts = suspicious_links(best.matrix)
+    if not best.gpus:
+        return [Text(best.shortage), *(Text(f"suspicious: {doubt.message}") for doubt in doubts)]
     facts = best.to_dict()
     table = new_table("", "")
     table.show_header = False
@@ -246,7 +249,7 @@ def best_gpus_tables(best: BestGpus) -> list[Any]:
     text_row(table, "best sets", f"{facts['optimal_sets']}: {shown}")
     if not best.tie_break_complete:
         text_row(table, "note", "the budget for choosing among the ties ended first")
-    for doubt in suspicious_links(best.matrix):
+    for doubt in doubts:
         text_row(table, "suspicious", doubt.message)
     return [table]
 

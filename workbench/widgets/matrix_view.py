@@ -223,6 +223,7 @@ def matrix_view(
         "shown": name,
         "shown_gpus": list(gpus),
         "best": facts,
+        "best_note": best.shortage or "exact",
         "ties_text": _ties_text(best, gpus),
         "tie": best.ties.index(gpus) if gpus in best.ties else -1,
         "choices": [_choice(choice, best, at) for at, choice in enumerate(choices)],

@@ -219,7 +219,7 @@ function render(context) {
   }
   function choicesTable() {
     const best = view.best;
-    const rows = [{ policy: "best", gpus: best.gpus, bottleneck_gb_s: best.bottleneck_gb_s, note: "exact", of_best: null }, ...view.choices];
+    const rows = [{ policy: "best", gpus: best.gpus, bottleneck_gb_s: best.bottleneck_gb_s, note: view.best_note, of_best: null }, ...view.choices];
     return h("table", {},
       h("thead", {}, h("tr", {}, ...["shown", "GPUs", "GB/s", "of best", ""].map((text) => h("th", { scope: "col" }, text)))),
       h("tbody", {}, ...rows.map((row) => h("tr", { "data-policy": row.policy },
