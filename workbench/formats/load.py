@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import re2
@@ -16,7 +17,7 @@ from workbench.formats.assemble import assemble, assign_matrices
 from workbench.formats.fabric.intake import FabricIntake, Joined
 from workbench.formats.fabric.tor_node import nodes_by_address
 from workbench.formats.fabric.tor_tables import switch_table_of, with_share
-from workbench.formats.manifests import Manifests, read_bytes, read_manifests
+from workbench.formats.manifests import Document, Manifests, read_bytes, read_manifests
 from workbench.formats.matrix import parse_matrix
 from workbench.jobs.gangs import read_workload
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
@@ -105,19 +106,23 @@ def read_objects(manifests: Manifests, *, keep_patterns: bool = False) -> Cluste
     """
     cluster = ClusterObjects(keep_patterns=keep_patterns)
     for document in manifests.documents:
-        try:
-            cluster.add(document.data)
-        except InputError as error:
-            raise document.error(error) from None
+        _add(cluster, document)
     return cluster
+
+
+def _add(cluster: ClusterObjects, document: Document) -> None:
+    try:
+        cluster.add(document.data)
+    except InputError as error:
+        raise document.error(error) from None
 
 
 def _read(
     paths: Sequence[str | Path], stdin: bytes | str | None, format: str | None
 ) -> tuple[Manifests, ClusterObjects, Joined]:
     intake = FabricIntake.of(format)
-    manifests = read_manifests(paths, stdin, intake.claim)
-    cluster = read_objects(manifests)
+    cluster = ClusterObjects()
+    manifests = read_manifests(paths, stdin, intake.claim, partial(_add, cluster))
     return manifests, cluster, intake.join(cluster)
 
 

@@ -13,10 +13,10 @@ import orjson
 
 from workbench.errors import InputError
 from workbench.formats.misplaced import describe_content, describe_document
-from workbench.formats.yaml_events import read_yaml
+from workbench.formats.yaml_events import YamlDocument, read_yaml
 from workbench.objects.fields import shown
 
-__all__ = ["STDIN", "Claim", "Document", "Manifests", "read_bytes", "read_manifests", "read_text"]
+__all__ = ["STDIN", "Claim", "Document", "Manifests", "read_bytes", "read_documents", "read_manifests", "read_text"]
 
 #: The path that stands for the text handed in.
 STDIN = "-"
@@ -61,9 +61,15 @@ class Manifests:
 #: Takes a file that is no manifest: (content, source) -> whether it did.
 Claim = Callable[[bytes, str], bool]
 
+#: Is given each object as soon as it is read.
+Take = Callable[[Document], None]
+
 
 def read_manifests(
-    paths: Iterable[str | Path], stdin: bytes | str | None = None, claim: Claim | None = None
+    paths: Iterable[str | Path],
+    stdin: bytes | str | None = None,
+    claim: Claim | None = None,
+    take: Take | None = None,
 ) -> Manifests:
     """Read every object of files, folders and, for ``-``, of the text handed in.
 
@@ -76,6 +82,9 @@ def read_manifests(
         Content for the path ``-``.
     claim : callable, optional
         Is shown each file first; what it takes is not read here.
+    take : callable, optional
+        Is given each object instead of the list `Manifests.documents`, which stays empty: a large file is then never
+        in memory as a whole tree of parsed objects.
 
     Raises
     ------
@@ -83,6 +92,7 @@ def read_manifests(
         Nothing there, not text, empty, not YAML or JSON, or a folder without manifests.
     """
     result = Manifests()
+    take = take or result.documents.append
     paths = list(paths)
     if not paths:
         raise InputError("nothing to read", source="paths", expected="a file, a folder or -")
@@ -93,11 +103,11 @@ def read_manifests(
             if stdin is None:
                 raise InputError("no text was handed in", source=STDIN, expected="manifests on standard input")
             content = stdin.encode(errors="surrogatepass") if isinstance(stdin, str) else stdin
-            _add(result, content, "stdin", claim, strict=True)
+            _add(result, content, "stdin", claim, take, strict=True)
         elif Path(path).is_dir():
-            _add_folder(result, Path(path), claim)
+            _add_folder(result, Path(path), claim, take)
         else:
-            _add(result, read_bytes(path), str(path), claim, strict=True)
+            _add(result, read_bytes(path), str(path), claim, take, strict=True)
     return result
 
 
@@ -121,13 +131,21 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def read_text(content: bytes, source: str) -> list[tuple[Any, str]]:
+    """`read_documents` as a list."""
+    return list(read_documents(content, source))
+
+
+def read_documents(content: bytes, source: str) -> Iterator[tuple[Any, str]]:
     """Every document of a text in YAML or JSON, with its place; the content tells which of the two it is.
+
+    Documents of YAML are read one by one, as they are asked for.
 
     Raises
     ------
     InputError
         Binary, empty, or neither YAML nor JSON.
     """
+    documents: Iterable[YamlDocument]
     head = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("binary data", source=source, got=shown(content[:8]), expected="YAML or JSON text")
@@ -145,17 +163,20 @@ def read_text(content: bytes, source: str) -> list[tuple[Any, str]]:
             )
         else:
             _refuse_keys_twice(data, content, source)
-            return [(data, "document 1")]
+            yield data, "document 1"
+            return
         # YAML may begin with a brace as well; JSON documents one after another, separated by ---, are YAML.
         try:
             documents = list(read_yaml(content, source))
         except InputError:
             raise json_error from None
     else:
-        documents = list(read_yaml(content, source))
-    if not documents:
+        documents = read_yaml(content, source)
+    number = 0
+    for number, document in enumerate(documents, 1):
+        yield document.data, f"document {number} (line {document.line})"
+    if not number:
         raise InputError("no document in it", source=source, got="only comments", expected="Kubernetes manifests")
-    return [(d.data, f"document {i} (line {d.line})") for i, d in enumerate(documents, 1)]
 
 
 def _refuse_keys_twice(data: Any, content: bytes, source: str) -> None:
@@ -183,16 +204,14 @@ def _refuse_keys_twice(data: Any, content: bytes, source: str) -> None:
         raise InputError("nested too deeply in JSON", source=source, expected="fewer levels") from None
 
 
-def _add_folder(result: Manifests, folder: Path, claim: Claim | None) -> None:
+def _add_folder(result: Manifests, folder: Path, claim: Claim | None, take: Take) -> None:
     try:
         files = sorted(p for p in folder.iterdir() if p.suffix in _SUFFIXES and p.is_file())
     except OSError as error:
         raise _unreadable(folder, error) from None
     found = False
     for file in files:
-        before = len(result.documents)
-        claimed = _add(result, read_bytes(file), str(file), claim, strict=False)
-        found = found or claimed or len(result.documents) > before
+        found = _add(result, read_bytes(file), str(file), claim, take, strict=False) or found
     if not found:
         raise InputError(
             "no manifest in the folder",
@@ -202,11 +221,12 @@ def _add_folder(result: Manifests, folder: Path, claim: Claim | None) -> None:
         )
 
 
-def _add(result: Manifests, content: bytes, source: str, claim: Claim | None, *, strict: bool) -> bool:
-    """Whether the file was claimed."""
+def _add(result: Manifests, content: bytes, source: str, claim: Claim | None, take: Take, *, strict: bool) -> bool:
+    """Whether the file was claimed, or held an object."""
     result.record(source, content)
     if claim is not None and claim(content, source):
         return True
+    found = False
     for data, where in _documents(content, source, strict=strict):
         if type(data) is not dict or ("kind" not in data and not strict):
             if strict:
@@ -215,8 +235,10 @@ def _add(result: Manifests, content: bytes, source: str, claim: Claim | None, *,
         elif "kind" not in data and (seems := describe_document(data, content)) is not None:
             raise _no_object(data, source, where, seems)
         else:
-            result.documents += _objects(data, source, where)
-    return False
+            for document in _objects(data, source, where):
+                take(document)
+                found = True
+    return found
 
 
 def _objects(data: dict[str, Any], source: str, where: str) -> Iterator[Document]:
@@ -229,15 +251,17 @@ def _objects(data: dict[str, Any], source: str, where: str) -> Iterator[Document
         return
     inherited = {"apiVersion": data.get("apiVersion"), "kind": kind.removesuffix("List")} if kind != "List" else {}
     for i, item in enumerate(items):
+        # Whoever takes the object keeps what it needs.
+        items[i] = None
         place = f"{where}, items[{i}]"
         if type(item) is not dict:
             raise _no_object(item, source, place)
         yield from _objects({**inherited, **item} if "kind" not in item else item, source, place)
 
 
-def _documents(content: bytes, source: str, *, strict: bool) -> list[tuple[Any, str]]:
+def _documents(content: bytes, source: str, *, strict: bool) -> Iterator[tuple[Any, str]]:
     try:
-        return read_text(content, source)
+        yield from read_documents(content, source)
     except InputError as error:
         seems = describe_content(content) if strict else None
         if seems is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from sys import intern
 from typing import Any
 
 import yaml
@@ -34,6 +35,9 @@ __all__ = ["MAX_DEPTH", "YamlDocument", "read_yaml"]
 
 #: Collections inside one another. Kubernetes objects stay below 40.
 MAX_DEPTH = 100
+
+#: Plain scalars whose values are kept to be looked up; names and times never come again, and would fill the memory.
+_MOST_SCALARS = 1 << 16
 
 _EMPTY = object()
 
@@ -110,12 +114,14 @@ def _document(parser: Any, scalars: dict[str, Any], source: str) -> tuple[Any, i
                     raise _refused("the same key twice", event, source, repr(value), "each key once")
                 if value == "<<" and event.implicit[0]:
                     raise _refused("a merge key", event, source, "<<", "the fields written out")
-                key = value
+                key = intern(value)
                 continue
             if event.implicit[0]:
                 try:
                     value = scalars[value]
                 except KeyError:
+                    if len(scalars) >= _MOST_SCALARS:
+                        scalars.clear()
                     scalars[value] = value = resolve(value, event, source)
         elif kind is MappingStartEvent or kind is SequenceStartEvent:
             if event.tag is not None:
