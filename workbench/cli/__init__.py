@@ -17,6 +17,10 @@ from workbench.errors import ClusterError, InternalError, WorkbenchError
 
 __all__ = ["main"]
 
+#: Characters of an error line: of a longer one the middle goes, because the place is at its beginning and what was
+#: expected at its end.
+_LONGEST_LINE = 1000
+
 PIPE_CLOSED, BAD_INPUT, NO_CLUSTER, INTERRUPTED = 1, 2, 3, 130
 
 
@@ -54,6 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error), NO_CLUSTER)
     except WorkbenchError as error:
         return _fail(str(error), BAD_INPUT)
+    except MemoryError:
+        return _fail("out of memory: the input is too large for this machine", BAD_INPUT)
     except OSError as error:
         # Files are read and written with errors of their own: what is left without a name is standard output.
         return _fail(f"{error.filename or 'standard output'}: {error.strerror or error}", BAD_INPUT)
@@ -87,5 +93,8 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _fail(message: str, status: int) -> int:
-    tell(f"workbench: {message}")
+    line = " ".join(message.split())
+    if len(line) > _LONGEST_LINE:
+        line = f"{line[: _LONGEST_LINE // 2]} … {line[-_LONGEST_LINE // 2 :]}"
+    tell(f"workbench: {line}")
     return status

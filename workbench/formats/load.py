@@ -12,7 +12,7 @@ from pathlib import Path
 
 import re2
 
-from workbench.errors import InputError
+from workbench.errors import CapacityError, InputError
 from workbench.formats.assemble import assemble, assign_matrices
 from workbench.formats.fabric.intake import FabricIntake, Joined
 from workbench.formats.fabric.tor_node import nodes_by_address
@@ -115,6 +115,8 @@ def _add(cluster: ClusterObjects, document: Document) -> None:
         cluster.add(document.data)
     except InputError as error:
         raise document.error(error) from None
+    except CapacityError as error:
+        raise CapacityError(f"{document.source}: {document.where}: {error}") from None
 
 
 def _read(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from workbench.errors import InputError
+from workbench.errors import CapacityError, InputError
 from workbench.model.snapshot import Queue
 from workbench.objects.admission import notes_of, refusal_of
 from workbench.objects.deployment import Deployment, read_deployment
@@ -29,7 +29,10 @@ from workbench.objects.queue import PriorityClass, read_priority_class, read_que
 from workbench.objects.tor_node import TOR_NODE_CONFIG_MAP, TorNodeConfig, read_tor_node
 from workbench.objects.tor_share import TOR_SHARE_CONFIG_MAP, TorShareConfig, read_tor_share
 
-__all__ = ["ClusterObjects"]
+__all__ = ["MOST_OBJECTS", "ClusterObjects"]
+
+#: Objects of one kind in one input: several times the largest cluster, refused before they fill the memory.
+MOST_OBJECTS = 500_000
 
 
 @dataclass
@@ -74,6 +77,8 @@ class ClusterObjects:
         ------
         InputError
             No apiVersion or kind, a field of the wrong type, or an object that is there already.
+        CapacityError
+            More than `MOST_OBJECTS` of one kind.
         """
         version, kind = data.get("apiVersion"), data.get("kind")
         if type(version) is not str or type(kind) is not str:
@@ -93,6 +98,8 @@ class ClusterObjects:
             # Two owners may each have an object of the same name.
             key = f"{value.owner}/{key}"
         objects = getattr(self, room)
+        if len(objects) >= MOST_OBJECTS:
+            raise CapacityError(f"more than {MOST_OBJECTS:,} objects of the kind {kind}")
         if key in objects:
             raise InputError(f"the same {kind} twice", where="metadata.name", got=key, expected="each object once")
         objects[key] = value

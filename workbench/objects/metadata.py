@@ -20,7 +20,7 @@ class Owner:
     controller: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Metadata:
     """Name, namespace and what is attached to an object.
 

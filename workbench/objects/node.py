@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from workbench.model.bandwidth import MAX_GPUS
@@ -66,11 +66,17 @@ def read_node(data: Mapping[str, Any]) -> Node:
             raise wrong(f"status.{offered}[{name!r}]", amount, f"at most {MAX_GPUS} GPUs in one node")
     return Node(
         read_metadata(data, namespaced=False),
-        allocatable,
+        _shared(tuple(allocatable.items())),
         taints,
         get_bool(spec, "unschedulable", "spec"),
         _internal_ip(status),
     )
+
+
+@lru_cache(maxsize=4096)
+def _shared(amounts: tuple[tuple[str, int], ...]) -> Mapping[str, int]:
+    """The same resources as one mapping: thousands of nodes of a cluster offer what few machines offer."""
+    return dict(amounts)
 
 
 def _internal_ip(status: Mapping[str, Any]) -> str:
