@@ -50,6 +50,7 @@ def test_usage_errors_are_one_line_and_exit_2(run: Run, arguments: list[str]) ->
         (PermissionError(13, "Permission denied", "x.yaml"), 2),
         (KeyboardInterrupt(), 130),
         (TypeError("our bug"), 2),
+        (MemoryError(), 2),
     ],
 )
 def test_errors_become_statuses_and_one_line(
@@ -62,6 +63,8 @@ def test_errors_become_statuses_and_one_line(
     result = run("place", "-f", "x.yaml")
     assert result.status == status
     assert len(result.err.splitlines()) == 1 and result.err.startswith("workbench: ")
+    ours = isinstance(error, (InternalError, TypeError))
+    assert ("internal error" in result.err) is ours
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from rich.text import Text
 from rich.tree import Tree
 
+from tests.cli.conftest import Run
 from workbench.cli import output
 from workbench.errors import InputError
 from workbench.report.layout import SOFT_BREAK
@@ -65,3 +66,22 @@ class TestAPipe:
 def test_there_is_no_progress_bar_off_a_terminal() -> None:
     with output.progress_bar("comparing") as step:
         assert step is None
+
+
+def test_a_line_on_stderr_is_bounded_and_keeps_both_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    output.tell(f"begin {'x' * 100_000} end")
+    line = capsys.readouterr().err
+    assert line.startswith("begin xxx") and line.endswith("xxx end\n") and " … " in line
+    assert len(line) < 1_010
+    output.tell("\x1b" * 1_000)
+    assert len(capsys.readouterr().err) < 1_010
+
+
+@pytest.mark.parametrize("named", ["f", "policy"])
+def test_a_long_argument_makes_no_long_error(run: Run, files: Path, named: str) -> None:
+    long = "x" * 50_000
+    given = ["--policy", long] if named == "policy" else []
+    path = long if named == "f" else files / "cluster.yaml"
+    result = run("place", "-f", path, "-f", files / "fits.yaml", *given)
+    assert result.status == 2
+    assert len(result.err.splitlines()) == 1 and len(result.err) < 1_010

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from workbench.errors import InputError
+from workbench.formats import matrix as matrix_module
 from workbench.formats.matrix import load_matrix, parse_matrix
 from workbench.model.bandwidth import BandwidthMatrix
 
@@ -154,3 +155,32 @@ def test_any_bytes_give_a_matrix_or_an_error(content: bytes) -> None:
         parse_matrix(content, "x")
     except InputError as error:
         assert error.source == "x"
+
+
+@pytest.mark.parametrize(
+    ("content", "want"),
+    [
+        pytest.param(("1 " * 1100 + "\n") * 2, r"line 1: too many GPUs .*found 1100 columns", id="columns"),
+        pytest.param("1 2\n" * 1100, r"line 1025: too many GPUs .*more than 1024 rows", id="rows"),
+        pytest.param("1 " * 200_000, r"line 1: the line is too long for a row of a matrix", id="a line of numbers"),
+        pytest.param("a" * 300_000 + "\n1 2\n3 4\n", r"line 1: the line is too long", id="a long word"),
+    ],
+)
+def test_too_many_rows_or_columns_are_refused_where_they_begin(content: str, want: str) -> None:
+    with pytest.raises(InputError, match=want):
+        parse_matrix(content.encode(), "m.txt")
+
+
+def test_the_largest_matrix_is_read_from_a_table() -> None:
+    text = format_matrix(BandwidthMatrix(np.full((1024, 1024), 123.456)))
+    assert len(parse_matrix(text.encode(), "m.txt")) == 1024
+
+
+def test_a_file_too_large_for_a_matrix_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrix_module, "MAX_BYTES", 100)
+    path = tmp_path / "m.txt"
+    path.write_text("1 2\n3 4\n" * 100)
+    with pytest.raises(InputError, match="the file is too large"):
+        load_matrix(path)
+    with pytest.raises(InputError, match="the file is too large for a matrix"):
+        parse_matrix(path.read_bytes(), "m.txt")

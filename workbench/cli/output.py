@@ -28,6 +28,9 @@ __all__ = [
     "to_yaml",
 ]
 
+#: Characters of one line on stderr.
+_LONGEST_LINE = 1_000
+
 #: Columns where nothing is wrapped.
 _UNWRAPPED = 1_000_000
 
@@ -63,8 +66,14 @@ def emit(text: str, out: Path | None = None) -> None:
 
 
 def tell(message: str) -> None:
-    """One line on stderr, whatever the message holds."""
-    tell_lines(re.sub(r"\s*\n\s*", " ", message.strip()))
+    """One line on stderr, whatever the message holds; of a long one the middle is left out.
+
+    The place stands at the beginning of an error, and what was expected at its end.
+    """
+    line = without_controls(re.sub(r"\s*\n\s*", " ", message.strip()))
+    if len(line) > _LONGEST_LINE:
+        line = f"{line[: _LONGEST_LINE // 2]} … {line[-_LONGEST_LINE // 2 :]}"
+    tell_lines(line)
 
 
 def tell_lines(text: str) -> None:

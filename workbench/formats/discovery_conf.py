@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.formats.config_maps import parse_conf, parse_text
-from workbench.formats.manifests import read_bytes
+from workbench.formats.manifests import MAX_SETTINGS, read_bytes
 from workbench.objects.discovery import DiscoveryConfig, read_discovery_config
 from workbench.objects.fields import wrong
 
@@ -31,7 +31,7 @@ def load_discovery_config(path: str | Path) -> DiscoveryConfig:
     InputError
         Not YAML, or a field of the wrong type: with file, place, what was found and what was expected.
     """
-    return parse_discovery_config(read_bytes(path), str(path))
+    return parse_discovery_config(read_bytes(path, MAX_SETTINGS), str(path))
 
 
 def parse_discovery_config(content: bytes, source: str) -> DiscoveryConfig:

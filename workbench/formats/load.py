@@ -18,7 +18,7 @@ from workbench.formats.fabric.intake import FabricIntake, Joined
 from workbench.formats.fabric.tor_node import nodes_by_address
 from workbench.formats.fabric.tor_tables import switch_table_of, with_share
 from workbench.formats.manifests import Document, Manifests, read_bytes, read_manifests
-from workbench.formats.matrix import parse_matrix
+from workbench.formats.matrix import MAX_BYTES, parse_matrix
 from workbench.jobs.gangs import read_workload
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.snapshot import ClusterSnapshot, Scenario
@@ -191,7 +191,7 @@ def _given_matrices(matrices: Mapping[str, str | Path], manifests: Manifests) ->
             compile_pattern(pattern)
         except InputError as error:
             raise error.at(source="--matrix") from None
-        content = read_bytes(path)
+        content = read_bytes(path, MAX_BYTES)
         given.append((pattern, parse_matrix(content, str(path))))
         manifests.record(str(path), content)
     return given

@@ -16,12 +16,26 @@ from workbench.formats.misplaced import describe_content, describe_document
 from workbench.formats.yaml_events import YamlDocument, read_yaml
 from workbench.objects.fields import shown
 
-__all__ = ["STDIN", "Claim", "Document", "Manifests", "read_bytes", "read_documents", "read_manifests", "read_text"]
+__all__ = [
+    "MAX_SETTINGS",
+    "STDIN",
+    "Claim",
+    "Document",
+    "Manifests",
+    "Take",
+    "read_bytes",
+    "read_documents",
+    "read_manifests",
+    "read_text",
+]
 
 #: The path that stands for the text handed in.
 STDIN = "-"
 
 MAX_BYTES = 1 << 30
+
+#: Bytes of a file that holds settings, not a cluster: for `read_bytes`.
+MAX_SETTINGS = 1 << 24
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -111,22 +125,22 @@ def read_manifests(
     return result
 
 
-def read_bytes(path: str | Path) -> bytes:
-    """The content of a file; InputError where it cannot be read or is larger than 1 GiB."""
+def read_bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
+    """The content of a file; InputError where it cannot be read or has more than `most` bytes, by default 1 GiB."""
     if path == "":
         raise InputError("an empty path", source="path", expected="a file")
     content = bytearray()
     try:
         with Path(path).open("rb") as file:
             # In pieces, because a pipe or a device does not tell its size.
-            while piece := file.read(1 << 24):
+            while piece := file.read(min(1 << 24, most + 1)):
                 content += piece
-                if len(content) > MAX_BYTES:
+                if len(content) > most:
                     break
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
-    if len(content) > MAX_BYTES:
-        raise InputError("the file is too large", source=str(path), expected=f"at most {MAX_BYTES} bytes")
+    if len(content) > most:
+        raise InputError("the file is too large", source=str(path), expected=f"at most {most} bytes")
     return bytes(content)
 
 

@@ -22,7 +22,10 @@ from workbench.model.bandwidth import BandwidthMatrix
 from workbench.objects.device import check_rows, read_device
 from workbench.objects.fields import shown
 
-__all__ = ["load_matrix", "parse_matrix", "read_matrix", "read_matrix_content"]
+__all__ = ["MAX_BYTES", "load_matrix", "parse_matrix", "read_matrix", "read_matrix_content"]
+
+#: Bytes of a file with one machine's matrices: of 1,024 GPUs a printout has 8 MB per table.
+MAX_BYTES = 1 << 26
 
 _NPY_MAGIC = b"\x93NUMPY"
 _MANIFEST = re.compile(rb"^\s*(?:\{|---|apiVersion:|kind:)", re.MULTILINE)
@@ -59,7 +62,7 @@ def load_matrix(path: str | Path, link_speeds: str | Path | None = None, block: 
 
 def read_matrix(path: str | Path, link_speeds: str | Path | None = None, block: str | None = None) -> MatrixReading:
     """`load_matrix` with what the file says beside its matrix: format, kind, lines that could not be read, notes."""
-    return read_matrix_content(read_bytes(path), str(path), link_speeds, block)
+    return read_matrix_content(read_bytes(path, MAX_BYTES), str(path), link_speeds, block)
 
 
 def parse_matrix(content: bytes, source: str) -> BandwidthMatrix:
@@ -71,6 +74,8 @@ def read_matrix_content(
     content: bytes, source: str, link_speeds: str | Path | None = None, block: str | None = None
 ) -> MatrixReading:
     """`read_matrix` of the content of a file."""
+    if len(content) > MAX_BYTES:
+        raise InputError("the file is too large for a matrix", source=source, expected=f"at most {MAX_BYTES} bytes")
     speeds = default_link_speeds() if link_speeds is None else read_link_speeds(link_speeds)
     text = content.lstrip(b"\xef\xbb\xbf \t\r\n")
     if content.startswith(_NPY_MAGIC):

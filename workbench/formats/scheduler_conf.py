@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.formats.config_maps import parse_conf
-from workbench.formats.manifests import read_bytes
+from workbench.formats.manifests import MAX_SETTINGS, read_bytes
 from workbench.model.scheduler_config import SWITCHES, PluginOption, SchedulerConfig, switch_of
 from workbench.objects.fields import get_map, get_maps, get_text, wrong
 
@@ -38,7 +38,7 @@ def load_config(path: str | Path) -> SchedulerConfig:
     InputError
         Not YAML, or a field of the wrong type: with file, place, what was found and what was expected.
     """
-    return parse_config(read_bytes(path), str(path))
+    return parse_config(read_bytes(path, MAX_SETTINGS), str(path))
 
 
 def parse_config(content: bytes, source: str) -> SchedulerConfig:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from workbench.errors import InputError
-from workbench.formats.manifests import read_bytes
+from workbench.formats.manifests import MAX_SETTINGS, read_bytes
 from workbench.objects.fields import shown
 
 __all__ = ["STAGING", "LinkSpeeds", "default_link_speeds", "read_link_speeds"]
@@ -91,7 +91,7 @@ def read_link_speeds(path: str | Path) -> LinkSpeeds:
         A column missing, a speed that is no number above 0 (STAGING: of at least 0), a type twice; with its line.
     """
     try:
-        text = read_bytes(path).decode("utf-8-sig")
+        text = read_bytes(path, MAX_SETTINGS).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError("not text", source=str(path), expected="a CSV table of link speeds in UTF-8") from None
     return _parse(text, str(path), default_link_speeds())

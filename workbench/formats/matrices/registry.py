@@ -16,8 +16,12 @@ from workbench.formats.matrices.p2p_bandwidth import P2P_BANDWIDTH
 from workbench.formats.matrices.rocm_smi import ROCM_SMI
 from workbench.formats.matrices.table import TABLE
 from workbench.formats.matrices.transferbench import TRANSFERBENCH
+from workbench.model.bandwidth import MAX_GPUS
 
 __all__ = ["MATRIX_FORMATS", "detect_matrix_format", "read_matrix_text"]
+
+#: Characters of one line of a table: a row of 1,024 cells, each much longer than any tool prints.
+_LONGEST_LINE = 256 * MAX_GPUS
 
 #: The first that takes a text for its own reads it; a plain table takes everything.
 MATRIX_FORMATS: tuple[MatrixFormat, ...] = (
@@ -42,8 +46,24 @@ def detect_matrix_format(text: str) -> MatrixFormat:
 
 def read_matrix_text(text: str, source: str, speeds: LinkSpeeds, block: str | None = None) -> MatrixReading:
     """The matrix of a text in whichever format; InputError names the line, and a block that the format has not."""
+    _check_lines(text, source)
     entry = detect_matrix_format(text)
     reading = entry.read(text, source, speeds, block)
     if block is not None and not reading.blocks:
         raise InputError("the format has no blocks to choose", source=source, got=repr(block), expected=entry.title)
     return reading
+
+
+def _check_lines(text: str, source: str) -> None:
+    """Refuse a line that no table has, before it is cut into millions of cells; XML may stand on one line."""
+    if text.lstrip().startswith("<"):
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > _LONGEST_LINE:
+            raise InputError(
+                "the line is too long for a row of a matrix",
+                source=source,
+                where=f"line {number}",
+                got=f"{len(line)} characters",
+                expected=f"at most {MAX_GPUS} columns",
+            )

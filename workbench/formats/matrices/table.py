@@ -9,7 +9,7 @@ import numpy as np
 from workbench.errors import InputError
 from workbench.formats.matrices.base import SELF, MatrixFormat, MatrixReading
 from workbench.formats.matrices.link_speeds import LinkSpeeds
-from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.objects.fields import shown
 
 __all__ = ["TABLE", "is_number", "read_table"]
@@ -39,6 +39,15 @@ def read_table(text: str, source: str) -> BandwidthMatrix:
             # A title ("Bandwidth Matrix:") or the names of the columns, whichever is last.
             header = [] if line.endswith(":") else [cell for i, cell in enumerate(cells) if cell or i]
             continue
+        if len(rows) == MAX_GPUS or len(cells) > MAX_GPUS + 1:
+            got = f"{len(cells)} columns" if len(cells) > MAX_GPUS + 1 else f"more than {MAX_GPUS} rows"
+            raise InputError(
+                "too many GPUs in one matrix",
+                source=source,
+                where=f"line {number}",
+                got=got,
+                expected=f"at most {MAX_GPUS} rows and columns",
+            )
         label = "" if is_number(cells[0]) or cells[0].lower() in SELF else cells.pop(0)
         row = len(rows)
         rows.append([_entry(cell, row, j, label, number, source) for j, cell in enumerate(cells)])
