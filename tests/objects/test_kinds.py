@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.errors import InputError
+from workbench.errors import CapacityError, InputError
+from workbench.objects import kinds
 from workbench.objects.deployment import read_deployment
 from workbench.objects.kinds import ClusterObjects
 
@@ -43,6 +44,17 @@ def test_the_same_object_twice_is_bad_input() -> None:
     cluster.add(node)
     with pytest.raises(InputError, match="the same Node twice"):
         cluster.add(node)
+
+
+def test_more_objects_of_a_kind_than_any_cluster_has_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kinds, "MOST_OBJECTS", 2)
+    cluster = ClusterObjects()
+    for kind in ("Node", "Pod"):
+        for name in "ab":
+            cluster.add({"apiVersion": "v1", "kind": kind, "metadata": {"name": name}})
+    with pytest.raises(CapacityError, match="more than 2 objects of the kind Pod"):
+        cluster.add({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "c"}})
+    assert len(cluster.pods) == 2
 
 
 @pytest.mark.parametrize(("text", "want"), [("2", 2), ("-1", 1), ("1.5", 1), ("99999999999", 1), ("0", 0), (None, 1)])

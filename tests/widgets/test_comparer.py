@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import json
 import threading
@@ -197,6 +198,17 @@ def test_exports(comparer, kind, start):
     ask(comparer, "state")
     comparer.wait()
     assert ask(comparer, "export", kind=kind)["text"].lower().startswith(start)
+
+
+def test_an_exported_table_holds_no_formula(comparer):
+    @workbench.policy("=mine")
+    def mine(gang, ledger):
+        return "@SUM(A1)"
+
+    ask(comparer, "choose", chosen=[{"name": "=mine"}])
+    comparer.wait()
+    cells = [cell for row in csv.reader(ask(comparer, "export", kind="csv")["text"].splitlines()) for cell in row]
+    assert "'=mine" in cells and not [cell for cell in cells if cell.startswith(("=", "@", "+"))]
 
 
 def test_a_policy_from_a_cell_is_told_at_once_and_replaces_itself(comparer, said):

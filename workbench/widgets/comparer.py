@@ -17,6 +17,7 @@ from workbench.formats.manifest_text import line_of
 from workbench.model.gang import Gang
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.objects.fields import shown
+from workbench.report.csv_text import csv_text
 from workbench.report.html import explanation_html, report_html
 from workbench.report.topology_svg import Drawing, Plan
 from workbench.widgets.comparison_view import comparison_view, picture_after, pictures
@@ -310,7 +311,7 @@ class PlacementComparer(Panel):
         if kind == "html":
             return {"name": "comparison.html", "type": "text/html", "text": report_html(comparison)}
         if kind == "csv":
-            return {"name": "comparison.csv", "type": "text/csv", "text": comparison.to_dataframe().to_csv(index=False)}
+            return {"name": "comparison.csv", "type": "text/csv", "text": csv_text(comparison.to_dataframe())}
         raise InputError("no such form", source="comparer", got=shown(kind), expected="html or csv")
 
 

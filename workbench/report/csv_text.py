@@ -1,0 +1,27 @@
+"""A table as CSV that a spreadsheet shows and does not run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["csv_text"]
+
+#: Beginnings of a cell that spreadsheets take for a formula, or strip to find one.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_text(frame: pandas.DataFrame) -> str:
+    """The table with its header and without its index.
+
+    Text that a spreadsheet would take for a formula begins with an apostrophe, by which spreadsheets mark text; numbers
+    stay numbers, negative ones too.
+    """
+    # Lines end as RFC 4180 says; a carriage return inside a cell is then put in quotes.
+    return frame.rename(columns=_plain).map(_plain).to_csv(index=False, lineterminator="\r\n")
+
+
+def _plain(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
