@@ -17,6 +17,7 @@ from workbench.model.topology import DomainSpec, Problem, Topology
 from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.selectors import NameIndex
 from workbench.topology.members import resolve_members
+from workbench.topology.nesting import Nesting
 
 __all__ = ["ResolvedTree", "build_topology", "cut_cycles", "number_tree", "resolve_tree"]
 
@@ -45,6 +46,8 @@ class ResolvedTree:
     tier : mapping of str to int
     problems : tuple of Problem
         In byte order of HyperNode, then as found.
+    nesting : Nesting
+        Of the HyperNodes.
     """
 
     names: tuple[str, ...]
@@ -53,6 +56,7 @@ class ResolvedTree:
     parent: Mapping[str, str]
     tier: Mapping[str, int]
     problems: tuple[Problem, ...]
+    nesting: Nesting
 
     @property
     def ready(self) -> bool:
@@ -66,7 +70,10 @@ class ResolvedTree:
 
 
 def resolve_tree(
-    hypernodes: Iterable[HyperNode], node_names: Sequence[str], node_labels: Sequence[Mapping[str, str]] = ()
+    hypernodes: Iterable[HyperNode],
+    node_names: Sequence[str],
+    node_labels: Sequence[Mapping[str, str]] = (),
+    index: NameIndex | None = None,
 ) -> ResolvedTree:
     """Sets of nodes, parents and problems of a set of HyperNodes.
 
@@ -78,6 +85,8 @@ def resolve_tree(
         Distinct.
     node_labels : sequence of mapping, optional
         Labels of each node; needed for label selectors only.
+    index : NameIndex, optional
+        Of these names and labels, where there is one already: it remembers what patterns match.
 
     Notes
     -----
@@ -86,7 +95,7 @@ def resolve_tree(
     the highest tier, then of the larger name. A link that was cut adds no nodes.
     """
     by_name = {h.name: h for h in sorted(hypernodes, key=lambda h: h.name.encode())}
-    index = NameIndex(node_names, node_labels)
+    index = NameIndex(node_names, node_labels) if index is None else index
     index.prepare(m.selector.pattern or "" for h in by_name.values() for m in h.members if _by_pattern(m))
     names = list(node_names)
     extra: dict[str, int] = {}
@@ -114,7 +123,8 @@ def resolve_tree(
     tier = {name: h.tier for name, h in by_name.items()}
     order, cycles = cut_cycles(tier, parent)
     problems += cycles
-    problems += _overlaps(own, parent, names)
+    nesting = Nesting(order, parent)
+    problems += _overlaps(own, nesting, names)
     problems.sort(key=lambda p: p.domain.encode())
     return ResolvedTree(
         names=tuple(names),
@@ -123,6 +133,7 @@ def resolve_tree(
         parent=parent,
         tier=tier,
         problems=tuple(problems),
+        nesting=nesting,
     )
 
 
@@ -236,21 +247,22 @@ def _sets(own: Mapping[str, list[int]], parent: Mapping[str, str], order: Sequen
     for name in order:
         direct = np.array(own[name], dtype=np.int32)
         below = parts.pop(name, None)
-        nodes = direct if below is None else np.concatenate([direct, *below])
+        # Each once: in a chain that lists its nodes again at every step they would add up.
+        nodes = direct if below is None else np.unique(np.concatenate([direct, *below]))
         sets[name] = nodes
         if name in parent:
             parts.setdefault(parent[name], []).append(nodes)
     return sets
 
 
-def _overlaps(own: Mapping[str, list[int]], parent: Mapping[str, str], names: Sequence[str]) -> list[Problem]:
+def _overlaps(own: Mapping[str, list[int]], nesting: Nesting, names: Sequence[str]) -> list[Problem]:
     """Nodes that are direct members of two HyperNodes of which neither is inside the other."""
     owner: dict[int, str] = {}
     shared: dict[tuple[str, str], list[int]] = {}
     for name, nodes in own.items():
         for node in nodes:
             first = owner.setdefault(node, name)
-            if first is not name and name not in _above(first, parent) and first not in _above(name, parent):
+            if first is not name and not nesting.related(first, name):
                 shared.setdefault((first, name), []).append(node)
     return [
         Problem(
@@ -258,14 +270,6 @@ def _overlaps(own: Mapping[str, list[int]], parent: Mapping[str, str], names: Se
         )
         for (a, b), nodes in shared.items()
     ]
-
-
-def _above(name: str, parent: Mapping[str, str]) -> list[str]:
-    chain = []
-    while name in parent:
-        name = parent[name]
-        chain.append(name)
-    return chain
 
 
 def _some(kind: str, names: Sequence[str]) -> str:

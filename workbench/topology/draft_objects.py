@@ -46,7 +46,7 @@ def draft_of(hypernodes: Iterable[HyperNode], nodes: Iterable[Node]) -> Draft:
         ids[name] = len(ids) + 1
     leaf: dict[str, tuple[tuple[int, bytes], str]] = {}
     for name in given:
-        rank = (-_depth(name, tree.parent), name.encode())
+        rank = (-tree.nesting.depth[name], name.encode())
         for position in tree.nodes[name].tolist():
             node = tree.names[position]
             if node not in leaf or rank < leaf[node][0]:
@@ -170,14 +170,6 @@ def _selects(read: HyperNode, all_nodes: Callable[[], NameIndex], switches: list
     index = all_nodes()
     positions, unknown, _ = resolve_members(read, index)
     return not unknown and sorted(index.names[position] for position in positions) == sorted(nodes)
-
-
-def _depth(name: str, parent: Mapping[str, str]) -> int:
-    depth = 0
-    while name in parent:
-        name = parent[name]
-        depth += 1
-    return depth
 
 
 def _switch(item_id: int, read: HyperNode, parent: int) -> Item:

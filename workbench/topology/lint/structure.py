@@ -101,7 +101,7 @@ def _tier_zero(subject: Subject) -> Iterator[Found]:
 def _mixed_depth(subject: Subject) -> Iterator[Found]:
     depths: dict[int, list[str]] = {}
     for leaf in subject.leaves:
-        depths.setdefault(len(subject.above(leaf)), []).append(leaf)
+        depths.setdefault(subject.tree.nesting.depth[leaf], []).append(leaf)
     if len(depths) < 2:
         return
     # The deeper of two depths that are equally frequent counts as the usual one.

@@ -135,7 +135,7 @@ class Subject(Value):
 
     @cached_property
     def tree(self) -> ResolvedTree:
-        return resolve_tree(self.hypernodes.values(), self.names, self.labels)
+        return resolve_tree(self.hypernodes.values(), self.names, self.labels, self.index)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -224,27 +224,15 @@ class Subject(Value):
     @cached_property
     def overlapping(self) -> dict[str, set[str]]:
         """Per HyperNode those it shares listed nodes with, neither being inside the other."""
-        found: dict[str, set[str]] = {}
+        found: dict[str, set[str]] = {name: set() for names in self.shared for name in names}
         for names in self.shared:
-            for name in names:
-                found.setdefault(name, set()).update(names)
-        above = {name: set(self.above(name)) for name in found}
-        return {
-            name: {o for o in others if o != name and o not in above[name] and name not in above[o]}
-            for name, others in found.items()
-        }
+            for name, others in self.tree.nesting.strangers(names).items():
+                found[name] |= others
+        return found
 
     def topology(self) -> Topology:
         """What is left as a tree, to be drawn."""
         return build_topology(self.hypernodes.values(), self.names, self.labels)
-
-    def above(self, name: str) -> list[str]:
-        """Ancestors, the parent first."""
-        chain: list[str] = []
-        while name in self.tree.parent:
-            name = self.tree.parent[name]
-            chain.append(name)
-        return chain
 
     def tier(self, name: str) -> int:
         return self.hypernodes[name].tier

@@ -1,0 +1,66 @@
+"""Which HyperNode is inside which, in constant time, whatever the depth."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["Nesting"]
+
+
+class Nesting:
+    """A forest of names, numbered so that what is inside a name has an interval of numbers.
+
+    Parameters
+    ----------
+    children_first : sequence of str
+        Every name before its parent (`workbench.topology.build.cut_cycles`).
+    parent : mapping of str to str
+        Without cycles; a name without a parent is a root.
+    """
+
+    def __init__(self, children_first: Sequence[str], parent: Mapping[str, str]) -> None:
+        size = dict.fromkeys(children_first, 1)
+        for name in children_first:
+            if name in parent:
+                size[parent[name]] += size[name]
+        free: dict[str, int] = {}
+        roots = 0
+        #: Number of each name, below those of everything inside it; and the first number after them.
+        self.first: dict[str, int] = {}
+        self.end: dict[str, int] = {}
+        #: How many names each one is inside.
+        self.depth: dict[str, int] = {}
+        for name in reversed(children_first):
+            if name in parent:
+                number = free[parent[name]]
+                free[parent[name]] = number + size[name]
+                self.depth[name] = self.depth[parent[name]] + 1
+            else:
+                number, roots = roots, roots + size[name]
+                self.depth[name] = 0
+            self.first[name], self.end[name] = number, number + size[name]
+            free[name] = number + 1
+
+    def related(self, one: str, other: str) -> bool:
+        """Whether one of two names is the other, or inside it."""
+        a, b = self.first[one], self.first[other]
+        return a <= b < self.end[one] or b <= a < self.end[other]
+
+    def strangers(self, names: Iterable[str]) -> dict[str, set[str]]:
+        """Of some names the pairs of which neither is inside the other, both ways; a name without one is left out.
+
+        The cost grows with the answer, not with the pairs that are nested.
+        """
+        ordered = sorted(set(names), key=self.first.__getitem__)
+        found: dict[str, set[str]] = {}
+        # What begins after a name has ended is a stranger to it, and nothing else that begins later is.
+        starts = [self.first[name] for name in ordered]
+        for i, name in enumerate(ordered):
+            later = bisect_left(starts, self.end[name], lo=i + 1)
+            if later < len(ordered):
+                rest = ordered[later:]
+                found.setdefault(name, set()).update(rest)
+                for other in rest:
+                    found.setdefault(other, set()).add(name)
+        return found
