@@ -48,6 +48,7 @@ def test_asymmetry_is_smaller_over_larger():
         ([[0, -1], [1, 0]], "row 0, column 1"),
         ([[0, 1], [float("nan"), 0]], "row 1, column 0"),
         ([[0, float("inf")], [1, 0]], "row 0, column 1"),
+        ([[0, 1.7e308], [1, 0]], "row 0, column 1"),
     ],
 )
 def test_an_entry_that_is_no_bandwidth_is_named_by_its_place(entries, where):

@@ -27,6 +27,9 @@ SYMMETRIC = ("min", "max", "mean")
 
 MAX_GPUS = 1024
 
+#: Beyond any link by far; sums and means of a million such numbers are still finite.
+_LARGEST_GB_S = 1e300
+
 #: Two neighbouring measurements this far apart (as a ratio minus one) belong to different link classes (decision 1).
 CLASS_GAP = 0.10
 
@@ -195,7 +198,7 @@ def _checked_matrix(given: Any, source: str) -> npt.NDArray[np.float64]:
     if len(gb_s) > MAX_GPUS:
         raise CapacityError(f"{source}: {len(gb_s)} GPUs in one matrix, at most {MAX_GPUS} are supported")
     off_diagonal = ~np.eye(len(gb_s), dtype=np.bool_)
-    bad = (~np.isfinite(gb_s) | (gb_s < 0)) & off_diagonal
+    bad = (~np.isfinite(gb_s) | (gb_s < 0) | (gb_s > _LARGEST_GB_S)) & off_diagonal
     if bad.any():
         row, column = (int(x) for x in np.argwhere(bad)[0])
         raise InputError(
@@ -203,7 +206,7 @@ def _checked_matrix(given: Any, source: str) -> npt.NDArray[np.float64]:
             source=source,
             where=f"row {row}, column {column}",
             got=str(gb_s[row, column]),
-            expected="a finite number >= 0, in GB/s",
+            expected=f"a finite number >= 0, in GB/s, of at most {_LARGEST_GB_S:g}",
         )
     gb_s.flags.writeable = False
     return gb_s

@@ -54,6 +54,13 @@ def test_one_class_is_one_link_and_no_link_is_nothing():
     ]
 
 
+@pytest.mark.parametrize("gb_s", [1e25, 1e300])
+def test_a_pair_that_cannot_be_so_fast_has_at_most_the_links_that_a_name_can_have(gb_s):
+    matrix = koordinator_matrix_a().copy()
+    matrix[1, 2] = matrix[0, 3] = gb_s
+    assert pair_scores(BandwidthMatrix(matrix))[1, 2] == link_score("NV99")
+
+
 def test_link_types_of_another_size_are_refused():
     with pytest.raises(InputError, match="link types of another size"):
         BandwidthMatrix(np.ones((3, 3)), link_types=(("X", "NV1"), ("NV1", "X")))

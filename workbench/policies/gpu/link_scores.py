@@ -20,6 +20,9 @@ PCIE_SCORES = {"SYS": 10, "NODE": 20, "PHB": 30, "PXB": 40, "PIX": 50, "PSB": 60
 #: Points for each bonded NVLink.
 NVLINK_SCORE = 100
 
+#: More NVLinks than a pair of GPUs has, by name or guessed.
+_MOST_NVLINKS = 99
+
 _NVLINKS = re.compile(r"NV(\d{1,2})")
 
 
@@ -89,6 +92,7 @@ def _guessed(matrix: BandwidthMatrix) -> npt.NDArray[np.int64]:
     means = {c: float(weights[off_diagonal & (classes == c)].mean()) for c in linked}
     scores: npt.NDArray[np.int64] = np.zeros((n, n), dtype=np.int64)
     for place, c in enumerate(linked):
-        points = NVLINK_SCORE * max(1, round(means[c] / means[linked[min(1, len(linked) - 1)]]))
+        times = means[c] / means[linked[min(1, len(linked) - 1)]]
+        points = NVLINK_SCORE * max(1, round(min(times, _MOST_NVLINKS)))
         scores[off_diagonal & (classes == c)] = PCIE_SCORES["SYS"] if place == 0 and len(linked) > 1 else points
     return scores
