@@ -215,7 +215,19 @@ def test_a_whole_url_keeps_its_query() -> None:
 
 @pytest.mark.parametrize(
     "endpoint",
-    ["", "https://", "ftp://h", "file:///etc/passwd", "https://h:port", "https://h/?a=b", "https://h/#x", "h\x00"],
+    [
+        "https://" + "a" * 64 + ".example",
+        "https://x." + "a" * 64,
+        "https://a..b",
+        "",
+        "https://",
+        "ftp://h",
+        "file:///etc/passwd",
+        "https://h:port",
+        "https://h/?a=b",
+        "https://h/#x",
+        "h\x00",
+    ],
 )
 def test_what_is_no_endpoint(endpoint: str) -> None:
     with pytest.raises(InputError, match="not an endpoint"):

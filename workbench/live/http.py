@@ -83,7 +83,10 @@ def checked_url(endpoint: str, path: str = "") -> str:
 
 def _parsed(text: str) -> httpx.URL | None:
     try:
-        return httpx.URL(text)
+        url = httpx.URL(text)
+        # What the resolver refuses otherwise: an empty label, or one of more than 63 bytes.
+        url.raw_host.decode("ascii").encode("idna")
+        return url
     except (httpx.InvalidURL, UnicodeError, ValueError):
         return None
 
