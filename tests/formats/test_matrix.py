@@ -172,7 +172,9 @@ def test_too_many_rows_or_columns_are_refused_where_they_begin(content: str, wan
 
 
 def test_the_largest_matrix_is_read_from_a_table() -> None:
-    text = format_matrix(BandwidthMatrix(np.full((1024, 1024), 123.456)))
+    header = " ".join(f"gpu_{i}" for i in range(1024))
+    rows = (f"gpu_{i}{' 123.456' * 1024}" for i in range(1024))
+    text = "\n".join(("Bandwidth Matrix:", header, *rows))
     assert len(parse_matrix(text.encode(), "m.txt")) == 1024
 
 

@@ -77,7 +77,9 @@ def load(
     """
     gpus = 0 if gpus_per_node is None else _checked_gpus(gpus_per_node)
     with no_collection():
-        return _scenario(paths, *_read(paths, stdin, format), matrices or {}, any_scheduler=any_scheduler, gpus_per_node=gpus)
+        return _scenario(
+            paths, *_read(paths, stdin, format), matrices or {}, any_scheduler=any_scheduler, gpus_per_node=gpus
+        )
 
 
 def load_objects(*paths: str | Path, stdin: bytes | str | None = None, format: str | None = None) -> ClusterObjects:
