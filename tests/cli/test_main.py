@@ -56,7 +56,7 @@ def test_usage_errors_are_one_line_and_exit_2(run: Run, arguments: list[str]) ->
 def test_errors_become_statuses_and_one_line(
     run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int
 ) -> None:
-    def fail(*arguments: object) -> None:
+    def fail(*arguments: object, **named: object) -> None:
         raise error
 
     monkeypatch.setattr(workbench.cli.place, "load_scenario", fail)
