@@ -20,6 +20,7 @@ from workbench.model.display import set_installer
 if TYPE_CHECKING:
     from workbench.evaluate.compare import Comparison as Comparison
     from workbench.evaluate.compare import compare as compare
+    from workbench.evaluate.metric_table import metric as metric
     from workbench.evaluate.metrics import measure as measure
     from workbench.evaluate.regret import Regret as Regret
     from workbench.evaluate.regret import regret as regret
@@ -81,6 +82,7 @@ _HOME = {
     "load_config": "workbench.formats.scheduler_conf",
     "load_matrix": "workbench.formats.matrix",
     "measure": "workbench.evaluate.metrics",
+    "metric": "workbench.evaluate.metric_table",
     "policy": "workbench.policies",
     "regret": "workbench.evaluate.regret",
     "save": "workbench.formats.snapshot_file",

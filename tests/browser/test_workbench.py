@@ -95,7 +95,7 @@ def test_nodes_without_gpus_are_given_some_by_a_button_and_by_undo_none(chromium
     question.get_by_text("Jobs ask for GPUs, and 12 nodes have none.").wait_for(timeout=PATIENCE_MS)
     results = compared_again(comparer, results)
     notebook.screenshot(editor, "editor-no-gpus")
-    placed = "sum(row.metrics.n_pods_placed for row in bench.comparer.comparison.rows)"
+    placed = "sum(row.metrics['pods_placed'] for row in bench.comparer.comparison.rows)"
     assert notebook.kernel(placed) == 0
 
     question.get_by_label("GPUs to set").fill("4")

@@ -43,7 +43,7 @@ def run(*policies: Any, **options: Any) -> Any:
 def test_rows_stand_in_input_order_and_keep_their_decisions() -> None:
     comparison = run(Fixed("far", [0, 7]), Fixed("near", [0, 1]))
     assert [row.policy for row in comparison.rows] == ["far", "near"]
-    assert [row.metrics.jobs["default/a"].lca_tier for row in comparison.rows] == [3, 1]
+    assert [row.metrics.jobs["default/a"]["lca_tier"] for row in comparison.rows] == [3, 1]
     assert comparison.rows[0].decision("default/b").result.reasons[0].code == "insufficient"
     assert len(comparison.rows[0].placements) == len(comparison.rows[0].refusals) == 1
     assert not comparison.all_placed

@@ -119,5 +119,6 @@ def test_plain_hyper_nodes_are_measured_once_somebody_asks_for_switches() -> Non
 def test_the_parts_are_plain_python_numbers() -> None:
     found = measure_switches(decided(CLUSTER, a=[0, 1, 3]), CLUSTER)
     assert found is not None
-    values = [*found.crossing.values(), *found.jobs["default/a"].to_dict().values(), found.shared, found.pairs_across]
+    of_job = dataclasses.astuple(found.jobs["default/a"])
+    values = [*found.crossing.values(), *of_job, found.shared, found.pairs_across]
     assert not any(isinstance(value, np.generic) for value in values)

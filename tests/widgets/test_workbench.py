@@ -135,7 +135,7 @@ def test_a_scenario_without_a_cluster_is_read_back(tmp_path):
 
 def pods_on_gpus(comparer):
     comparer.wait()
-    return sum(row.metrics.n_pods_placed for row in comparer.comparison.rows)
+    return sum(row.metrics["pods_placed"] for row in comparer.comparison.rows)
 
 
 def test_nodes_without_gpus_are_asked_about_where_jobs_want_some(bench, said):

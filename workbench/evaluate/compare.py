@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.cancel import check
 from workbench.errors import InputError
+from workbench.evaluate.metric import Metric, MetricValue
 from workbench.evaluate.metrics import RunMetrics, measure_run
 from workbench.evaluate.provenance import Provenance, record_provenance
 from workbench.evaluate.records import session_record
-from workbench.evaluate.switch_sharing import measure_switches
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement, Refusal
@@ -128,21 +128,39 @@ class Comparison(Value, Displayed):
             "policies": [_row_dict(row) for row in self.rows],
         }
 
-    def to_dataframe(self) -> pandas.DataFrame:
-        """One line per policy and job, in input order.
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What was measured of a run by any policy, in the order of every output."""
+        return _distinct(metric for row in self.rows if row.metrics is not None for metric in row.metrics.metrics)
+
+    @property
+    def job_metrics(self) -> tuple[Metric, ...]:
+        """What was measured of a job by any policy, in the order of every output."""
+        return _distinct(metric for row in self.rows if row.metrics is not None for metric in row.metrics.job_metrics)
+
+    def to_dataframe(self, per: Literal["job", "run"] = "job") -> pandas.DataFrame:
+        """One line per policy and job, or one line per policy, in input order.
+
+        Parameters
+        ----------
+        per : {"job", "run"}
 
         Returns
         -------
         pandas.DataFrame
-            Columns: policy, job, outcome (``placed``, ``pending``, ``error``), turn (`Decision.turn`), pods,
-            hypernode, tier, nodes, leaves, lca_tier, ``pairs_<tier>`` and ``ring_<tier>`` per tier (``node``: the same
-            node), bottleneck_gb_s, gpus_stranded, reasons, decision_s (of the whole session). What a line has not is
-            missing (NaN). Where switches are measured also switches, shared_switches and pairs_across (of the job, see
-            `JobSwitches`).
+            Per job the columns policy, job, outcome (``placed``, ``pending``, ``error``), turn (`Decision.turn`), pods,
+            hypernode, tier, one column per metric of a job (see `workbench.evaluate.metric_table`), reasons, and
+            decision_s (of the whole session). Per run the columns policy, outcome (``ran``, ``error``), one column per
+            metric of a run, reasons, decision_s. A metric by tier has a column per tier, such as ``pairs_1``, with
+            ``node`` for the same node. What a line has not is missing (NaN).
         """
         import pandas
 
-        return pandas.DataFrame([_line(row, gang) for row in self.rows for gang in self.gangs])
+        if per not in ("job", "run"):
+            raise InputError("no such kind of line", source="per", got=repr(per), expected="job or run")
+        if per == "run":
+            return pandas.DataFrame([_run_line(row) for row in self.rows])
+        return pandas.DataFrame([_job_line(row, gang) for row in self.rows for gang in self.gangs])
 
     def to_html(self) -> str:
         """The comparison as an HTML fragment with its pictures, as a notebook shows it."""
@@ -201,16 +219,15 @@ def compare(
 
 
 def _with_switches(rows: Sequence[ComparisonRow], snapshot: ClusterSnapshot) -> list[ComparisonRow]:
-    """Every row with the sharing of switches as soon as one policy looked at them."""
+    """Measure how jobs share the switches for every policy as soon as one policy looked at them."""
     if not any(row.metrics is not None and row.metrics.switches is not None for row in rows):
         return list(rows)
-    measured = []
-    for row in rows:
-        if row.metrics is not None and row.metrics.switches is None:
-            metrics = dataclasses.replace(row.metrics, switches=measure_switches(row.decisions, snapshot))
-            row = dataclasses.replace(row, metrics=metrics)
-        measured.append(row)
-    return measured
+    return [
+        dataclasses.replace(row, metrics=measure_run(row.decisions, snapshot, with_switches=True))
+        if row.metrics is not None and row.metrics.switches is None
+        else row
+        for row in rows
+    ]
 
 
 def _run(policy: Policy, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> ComparisonRow:
@@ -234,43 +251,42 @@ def _row_dict(row: ComparisonRow) -> dict[str, Any]:
     }
 
 
-def _line(row: ComparisonRow, gang: Gang) -> dict[str, Any]:
+def _job_line(row: ComparisonRow, gang: Gang) -> dict[str, Any]:
     line: dict[str, Any] = {"policy": row.policy, "job": gang.key}
     decision = row.decision(gang.key)
     if decision is None or row.metrics is None:
-        return {
-            **line,
-            "outcome": "error",
-            "reasons": row.error.message if row.error else "",
-            "decision_s": row.decision_s,
-        }
+        return {**line, "outcome": "error", **_end_of_line(row, row.error.message if row.error else "")}
     result = decision.result
+    line |= {"outcome": "placed" if decision.placed else "pending", "turn": decision.turn, "pods": 0}
     if isinstance(result, Refusal):
-        reasons = "; ".join(reason.message for reason in result.reasons)
-        return {
-            **line,
-            "outcome": "pending",
-            "turn": decision.turn,
-            "pods": 0,
-            "reasons": reasons,
-            "decision_s": row.decision_s,
-        }
-    metrics, sharing = row.metrics.jobs[gang.key], row.metrics.switches
-    return {
-        **line,
-        "outcome": "placed",
-        "turn": decision.turn,
-        "pods": metrics.n_pods,
-        "hypernode": result.hypernode or None,
-        "tier": result.tier,
-        "nodes": metrics.n_nodes,
-        "leaves": metrics.n_leaves,
-        "lca_tier": metrics.lca_tier,
-        **{f"pairs_{tier}": count for tier, count in metrics.pod_pairs.items()},
-        **{f"ring_{tier}": count for tier, count in metrics.ring_crossings.items()},
-        "bottleneck_gb_s": metrics.worst_bottleneck_gb_s,
-        "gpus_stranded": metrics.gpus_stranded,
-        **({} if sharing is None else sharing.jobs[gang.key].to_dict()),
-        "reasons": "",
-        "decision_s": row.decision_s,
-    }
+        return {**line, **_end_of_line(row, "; ".join(reason.message for reason in result.reasons))}
+    measured = row.metrics.jobs[gang.key]
+    line |= {"hypernode": result.hypernode or None, "tier": result.tier}
+    return {**line, **_columns(measured.metrics, measured.values), **_end_of_line(row, "")}
+
+
+def _run_line(row: ComparisonRow) -> dict[str, Any]:
+    if row.metrics is None:
+        line = {"policy": row.policy, "outcome": "error"}
+        return {**line, **_end_of_line(row, row.error.message if row.error else "")}
+    line = {"policy": row.policy, "outcome": "ran"}
+    return {**line, **_columns(row.metrics.metrics, row.metrics.values), **_end_of_line(row, "")}
+
+
+def _end_of_line(row: ComparisonRow, reasons: str) -> dict[str, Any]:
+    return {"reasons": reasons, "decision_s": row.decision_s}
+
+
+def _distinct(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
+    return tuple({metric.key: metric for metric in metrics}.values())
+
+
+def _columns(metrics: Sequence[Metric], values: Mapping[str, MetricValue]) -> dict[str, Any]:
+    """Values by column: one column per metric, or one per key of a value that is a mapping."""
+    columns: dict[str, Any] = {}
+    for metric in metrics:
+        value, name = values[metric.key], metric.column or metric.key
+        columns |= (
+            {f"{name}_{key}": each for key, each in value.items()} if isinstance(value, Mapping) else {name: value}
+        )
+    return columns

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -32,9 +31,6 @@ class JobSwitches:
     switches: int
     shared: int
     pairs_across: int
-
-    def to_dict(self) -> dict[str, int]:
-        return {"switches": self.switches, "shared_switches": self.shared, "pairs_across": self.pairs_across}
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,17 +75,6 @@ class SwitchSharing:
     def pairs_across(self) -> int:
         """Pairs of pods across switches, summed over the placed jobs."""
         return sum(job.pairs_across for job in self.jobs.values())
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready; the jobs stand in ``metrics.jobs``."""
-        return {
-            "cross_switch_jobs": dict(self.crossing),
-            "cross_switch_jobs_placed": self.cross_jobs,
-            "shared_switches": self.shared,
-            "most_cross_switch_jobs": self.most_crossing,
-            "most_shared_switches_per_job": self.most_shared,
-            "pairs_across": self.pairs_across,
-        }
 
 
 def switches_matter(decisions: Sequence[Decision], snapshot: ClusterSnapshot) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.evaluate.compare import Comparison, ComparisonRow
-from workbench.evaluate.metrics import NODE
+from workbench.evaluate.facts import tier_keys
 from workbench.report.colours import job_colours
 from workbench.report.svg_text import fit_text
 
@@ -59,14 +59,14 @@ def comparison_charts(comparison: Comparison) -> list[str]:
 def tier_chart(comparison: Comparison) -> str:
     """Pairs of pods of a job by the tier where their nodes meet, one bar per policy; pairs of pending pods hatched."""
     topology = comparison.snapshot.topology
-    tiers = [NODE, *(str(tier) for tier in topology.tiers), str(topology.top_tier)]
+    tiers = tier_keys(topology)
     names = ["same node", *(f"tier {tier}" for tier in topology.tiers), "across all"]
     bars = []
     for row in comparison.rows:
         if row.metrics is None:
             bars.append(_failed(row, names))
             continue
-        pairs = row.metrics.pod_pairs()
+        pairs = row.metrics["pod_pairs"]
         total = sum(gang.n_pods * (gang.n_pods - 1) // 2 for gang in comparison.gangs)
         bars.append(_counted(row, [float(pairs.get(tier, 0)) for tier in tiers], total))
     return draw_bars("Pairs of pods of a job by the tier where they meet", names, bars, "pairs")
@@ -106,7 +106,7 @@ def _bottlenecks(row: ComparisonRow) -> npt.NDArray[np.float64]:
         with_gpus = np.array([role.n_gpus > 0 for role in placement.gang.roles])[placement.gang.role_of_pod]
         # Metrics are in the order of the nodes.
         nodes = np.unique(placement.node[placement.node >= 0])
-        of_node = row.metrics.jobs[placement.gang.key].bottleneck_gb_s
+        of_node = row.metrics.jobs[placement.gang.key].node_bottleneck_gb_s
         found.append(of_node[np.searchsorted(nodes, placement.node[with_gpus & (placement.node >= 0)])])
     return np.concatenate(found)
 

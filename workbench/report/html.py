@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.evaluate.compare import Comparison, ComparisonRow
-from workbench.evaluate.metrics import NODE, PlacementMetrics
+from workbench.evaluate.metric import View
+from workbench.evaluate.metrics import PlacementMetrics
 from workbench.model.best_gpus import BestGpus
 from workbench.model.explanation import Candidate, Explanation
 from workbench.model.placement import PlacedPod, Placement, Refusal
@@ -22,6 +23,16 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.report.charts import comparison_charts
 from workbench.report.heatmap import draw_heatmap
 from workbench.report.inserted import Inserted
+from workbench.report.metric_columns import (
+    Column,
+    groups,
+    job_cells,
+    job_columns,
+    legend,
+    run_cells,
+    run_columns,
+)
+from workbench.report.number_text import number_text
 from workbench.report.occupancy import occupancy, occupancy_of_running
 from workbench.report.topology_svg import SHRINK, Plan, draw_topology, drawing_width
 
@@ -63,15 +74,6 @@ def _environment() -> jinja2.Environment:
 def render(template: str, **values: Any) -> str:
     """A template of this room with its values; every text is escaped."""
     return _environment().get_template(template).render(**values)
-
-
-def number_text(value: object) -> str:
-    """A number for people: at most four digits that matter, a dash for nothing."""
-    if value is None or value == "":
-        return "–"
-    if isinstance(value, float):
-        return "∞" if value == float("inf") else f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def comparison_html(comparison: Comparison) -> str:
@@ -198,18 +200,17 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
         for row in comparison.rows
         if row.error is None
     ]
-    tiers = _tiers_shown(comparison)
+    columns = job_columns(comparison, View.PAGE)
     return {
         "pictures": pictures,
         "width": round(drawing_width(plan.layout)),
         "least_width": round(drawing_width(plan.layout) * SHRINK),
-        "tiers": tiers,
+        "runs": _run_table(comparison),
+        "groups": [_run_table(comparison, group) for group in groups(comparison, View.PAGE)],
         "charts": [Inserted(chart) for chart in comparison_charts(comparison)],
-        "switches": any(row.metrics is not None and row.metrics.switches is not None for row in comparison.rows),
-        "pair_headers": [f"pairs {_tier_text(tier)}" for tier in tiers],
-        "ring_headers": [f"ring {_tier_text(tier)}" for tier in tiers],
         "rows": [_row_values(row) for row in comparison.rows],
-        "jobs": [(job, [_line_values(row, job) for row in comparison.rows]) for job in jobs],
+        "job_table": _table(columns),
+        "jobs": [(job, _job_lines(comparison, columns, job)) for job in jobs],
         "pending": [(row.policy, refusal) for row in comparison.rows for refusal in row.refusals],
         "unplaced": [
             (row.policy, placement) for row in comparison.rows for placement in row.placements if placement.unplaced
@@ -220,36 +221,40 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _tiers_shown(comparison: Comparison) -> list[str]:
-    """The same node, every tier, and the virtual top where a job reaches it."""
-    topology = comparison.snapshot.topology
-    top = str(topology.top_tier)
-    reached = any(row.metrics is not None and row.metrics.pod_pairs().get(top, 0) for row in comparison.rows)
-    return [NODE, *(str(tier) for tier in topology.tiers), *([top] if reached else [])]
+def _table(columns: Sequence[Column]) -> dict[str, Any]:
+    """Headings of metrics, those that are read from the left, and what they mean."""
+    return {
+        "heads": [column.page_heading for column in columns],
+        "texts": [column.page_heading for column in columns if column.is_text],
+        "legend": legend(columns, View.PAGE),
+    }
 
 
-def _tier_text(tier: str) -> str:
-    return "same node" if tier == NODE else f"tier {tier}"
+def _run_table(comparison: Comparison, group: str = "") -> dict[str, Any]:
+    """Metrics of the runs, those of a group or of none, with a line per policy; no cells where a policy raised."""
+    columns = run_columns(comparison, View.PAGE, group)
+    lines = zip(map(_row_values, comparison.rows), run_cells(comparison, columns), strict=True)
+    return {"title": group.capitalize(), "lines": list(lines), **_table(columns)}
 
 
 def _row_values(row: ComparisonRow) -> dict[str, Any]:
     return {
         "policy": row.policy,
         "parameters": parameter_text(row.parameters),
-        "metrics": row.metrics,
+        "pending": None if row.metrics is None else len(row.metrics.pending),
         "milliseconds": row.decision_s * 1000.0,
         "error": row.error,
     }
 
 
-def _line_values(row: ComparisonRow, job: str) -> dict[str, Any]:
-    decision = row.decision(job)
-    return {
-        "policy": row.policy,
-        "result": None if decision is None else decision.result,
-        "metrics": row.metrics.jobs.get(job) if row.metrics is not None else None,
-        "switches": row.metrics.switches.jobs.get(job) if row.metrics is not None and row.metrics.switches else None,
-    }
+def _job_lines(comparison: Comparison, columns: Sequence[Column], job: str) -> list[dict[str, Any]]:
+    """What became of a job, with a line per policy; no cells where it is not placed."""
+    lines = []
+    for row, cells in zip(comparison.rows, job_cells(comparison, columns, job), strict=True):
+        decision = row.decision(job)
+        result = None if decision is None else decision.result
+        lines.append({"policy": row.policy, "result": result, "cells": cells})
+    return lines
 
 
 def parameter_text(parameters: Mapping[str, Any]) -> str:
@@ -294,9 +299,9 @@ def _worst_node(
     """
     found: tuple[tuple[bool, float], str, PlacementMetrics, int] | None = None
     for job, metrics in (row.metrics.jobs if row.metrics else {}).items():
-        for at in np.flatnonzero(~np.isnan(metrics.bottleneck_gb_s)):
+        for at in np.flatnonzero(~np.isnan(metrics.node_bottleneck_gb_s)):
             whole = len(metrics.gpus[at]) >= n_gpus[snapshot.topology.node(metrics.nodes[at])]
-            rank = (bool(whole), float(metrics.bottleneck_gb_s[at]))
+            rank = (bool(whole), float(metrics.node_bottleneck_gb_s[at]))
             if found is None or rank < found[0]:
                 found = (rank, job, metrics, int(at))
     return None if found is None else found[1:]

@@ -10,15 +10,17 @@ from rich.table import Table
 from rich.text import Text
 
 from workbench.evaluate.compare import Comparison
-from workbench.evaluate.metrics import NODE, RunMetrics
+from workbench.evaluate.metric import View
+from workbench.evaluate.metrics import RunMetrics
 from workbench.formats.review import Review
 from workbench.model.best_gpus import BestGpus
 from workbench.model.explanation import Explanation
 from workbench.model.links import suspicious_links
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.pod_gpus import PodGpus
-from workbench.report.html import number_text
 from workbench.report.layout import SOFT_BREAK
+from workbench.report.metric_columns import Cell, Column, groups, legend, run_cells, run_columns, session_columns
+from workbench.report.number_text import number_text
 from workbench.topology.discovery.reconcile import Plan
 from workbench.topology.presets import Preset
 
@@ -85,25 +87,21 @@ def _more(n: int, what: str) -> list[Text]:
 
 def session_tables(policy: str, decisions: Sequence[Decision], metrics: RunMetrics) -> list[Any]:
     """Jobs, their pods, and why the rest is pending."""
-    jobs = new_table("job", "outcome", "HyperNode", "tier", "pods", "nodes", "GB/s", title=policy, right=(3, 4, 5, 6))
+    topology = next((d.result.topology for d in decisions if isinstance(d.result, Placement)), None)
+    columns = session_columns(metrics, topology)
+    heads = [column.table_heading for column in columns]
+    jobs = new_table(
+        "job", "outcome", "HyperNode", "tier", "pods", *heads, title=policy, right=range(3, 5 + len(heads))
+    )
     parts: list[Any] = [jobs]
     for decision in decisions:
-        result = decision.result
+        key, n_pods, result = decision.gang.key, decision.gang.n_pods, decision.result
         if isinstance(result, Placement):
-            found = metrics.jobs[decision.gang.key]
-            pods = f"{found.n_pods} of {decision.gang.n_pods}" if result.unplaced else found.n_pods
-            text_row(
-                jobs,
-                decision.gang.key,
-                "placed",
-                result.hypernode,
-                result.tier,
-                pods,
-                found.n_nodes,
-                found.worst_bottleneck_gb_s,
-            )
+            pods = f"{result.n_placed} of {n_pods}" if result.unplaced else n_pods
+            values = (column.value(metrics.jobs[key]) for column in columns)
+            text_row(jobs, key, "placed", result.hypernode, result.tier, pods, *values)
         else:
-            text_row(jobs, decision.gang.key, "pending", "", None, f"0 of {decision.gang.n_pods}", None, None)
+            text_row(jobs, key, "pending", "", None, f"0 of {n_pods}", *(None for _ in columns))
     parts.extend(_pods(decisions))
     parts.extend(_reasons(decisions))
     return parts
@@ -143,56 +141,42 @@ def _reasons(decisions: Sequence[Decision]) -> list[Text]:
 
 def comparison_tables(comparison: Comparison) -> list[Any]:
     """One line per policy, then what is pending and why."""
-    tiers = [str(t) for t in (*comparison.snapshot.topology.tiers, comparison.snapshot.topology.top_tier)]
-    runs = [row.metrics for row in comparison.rows if row.metrics is not None]
-    shown = [t for t in (NODE, *tiers) if t != tiers[-1] or any(run.pod_pairs().get(t) for run in runs)]
-    heads = [t if t == NODE else f"t{t}" for t in shown]
-    table = new_table("policy", "jobs", "pods", *heads, "GB/s", "stranded", "ms", right=range(1, len(heads) + 6))
+    columns = run_columns(comparison, View.TABLE)
+    heads = [column.table_heading for column in columns]
+    table = new_table("policy", *heads, "ms", right=range(1, len(heads) + 2))
     details: list[Any] = []
-    for row in comparison.rows:
+    for row, cells in zip(comparison.rows, run_cells(comparison, columns), strict=True):
         if row.metrics is None or row.error is not None:
             text_row(table, row.policy, "failed")
             details.append(Text(f"{row.policy} failed: {row.error.message if row.error else ''}"))
             continue
-        pairs = row.metrics.pod_pairs()
-        text_row(
-            table,
-            _policy(row.policy),
-            _of(len(row.metrics.placed), len(comparison.gangs)),
-            _of(row.metrics.n_pods_placed, row.metrics.n_pods),
-            *(_brief(pairs.get(tier, 0)) for tier in shown),
-            row.metrics.worst_bottleneck_gb_s,
-            row.metrics.gpus_stranded,
-            f"{row.decision_s * 1000:.1f}",
-        )
+        table.add_row(_text(_policy(row.policy)), *map(_cell, columns, cells), f"{row.decision_s * 1000:.1f}")
         details.extend(Text(f"{row.policy}: ").append_text(line) for line in _reasons(row.decisions))
-    legend = Text(
-        f"{', '.join(heads)}: pairs of pods of a job whose nodes meet there (the same node, tier 1 …); "
-        "GB/s: slowest GPU pair of a job on one node; "
-        "stranded: GPUs left free on nodes where a job holds some",
-        style="dim",
-    )
-    return [table, legend, *_switches(comparison), *details]
+    of_groups = [part for group in groups(comparison, View.TABLE) for part in _group_table(comparison, group)]
+    return [table, Text(legend(columns, View.TABLE), style="dim"), *of_groups, *details]
 
 
-def _switches(comparison: Comparison) -> list[Any]:
-    """How each policy's jobs share the switches; nothing where that was not measured."""
-    sharing = [(r.policy, r.metrics, r.metrics.switches) for r in comparison.rows if r.metrics is not None]
-    if all(switches is None for _, _, switches in sharing):
-        return []
-    heads = ("pending", "crossing", "shared", "most jobs", "per job", "pairs")
-    table = new_table("policy", *heads, title="switches", right=range(1, len(heads) + 1))
-    for policy, run, found in sharing:
-        if found is not None:
-            counts = (found.cross_jobs, found.shared, found.most_crossing, found.most_shared, found.pairs_across)
-            text_row(table, _policy(policy), len(run.pending), *counts)
-    legend = Text(
-        "crossing: placed jobs under more than one switch; shared: switches of two or more such jobs, running ones "
-        "included; most jobs: of one switch; per job: most such switches of one; pairs: pairs of pods of a "
-        "job that no switch joins",
-        style="dim",
-    )
-    return [table, legend]
+def _group_table(comparison: Comparison, group: str) -> list[Any]:
+    """Metrics of a group with a line per policy, beside its pending jobs: a job that waits shares nothing."""
+    columns = run_columns(comparison, View.TABLE, group)
+    heads = [column.table_heading for column in columns]
+    table = new_table("policy", "pending", *heads, title=group, right=range(1, len(heads) + 2))
+    for row, cells in zip(comparison.rows, run_cells(comparison, columns), strict=True):
+        if row.metrics is not None:
+            pending = _text(len(row.metrics.pending))
+            table.add_row(_text(_policy(row.policy)), pending, *map(_cell, columns, cells))
+    return [table, Text(legend(columns, View.TABLE), style="dim")]
+
+
+def _cell(column: Column, cell: Cell) -> Text:
+    """A value as briefly as a terminal needs it; the best of all policies is bold."""
+    if cell.whole is not None and isinstance(cell.value, int):
+        text = _of(cell.value, cell.whole)
+    elif column.key and isinstance(cell.value, int):
+        text = _brief(cell.value)
+    else:
+        text = number_text(cell.value)
+    return Text(text, style="bold" if cell.best else "")
 
 
 def explanation_tables(explanation: Explanation) -> list[Any]:

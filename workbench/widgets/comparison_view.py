@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from workbench.cancel import check
 from workbench.evaluate.compare import Comparison, ComparisonRow
+from workbench.evaluate.metric import View
 from workbench.model.placement import Placement, Refusal
 from workbench.report.charts import comparison_charts
 from workbench.report.colours import job_colours
+from workbench.report.metric_columns import Cell, Column, groups, job_cells, job_columns, run_cells, run_columns
+from workbench.report.number_text import number_text
 from workbench.report.occupancy import occupancy
 from workbench.report.topology_svg import Drawing, Plan, draw_parts
 
 __all__ = ["comparison_view", "picture_after", "pictures"]
 
-#: Pods of one job that a cell of the table tells apart.
-_NODES_NAMED = 3
-
 
 def comparison_view(comparison: Comparison) -> dict[str, Any]:
     """Everything that the page shows beside the pictures, JSON-ready."""
+    columns = job_columns(comparison, View.COMPARER)
     return {
         "nodes": comparison.snapshot.n_nodes,
         "policies": [_row_view(row) for row in comparison.rows],
@@ -28,14 +30,37 @@ def comparison_view(comparison: Comparison) -> dict[str, Any]:
                 "key": gang.key,
                 "pods": gang.n_pods,
                 "colour": look.colour,
-                "cells": [_cell(row, gang.key) for row in comparison.rows],
+                "cells": [
+                    _cell(row, gang.key, columns, cells)
+                    for row, cells in zip(comparison.rows, job_cells(comparison, columns, gang.key), strict=True)
+                ],
                 "differs": len({_signature(row, gang.key) for row in comparison.rows}) > 1,
             }
             for gang, look in zip(comparison.gangs, job_colours(len(comparison.gangs)))
         ],
+        "metrics": _metrics_view(comparison),
         "charts": comparison_charts(comparison),
         "gaps": list(comparison.snapshot.gaps),
     }
+
+
+def _metrics_view(comparison: Comparison) -> list[dict[str, Any]]:
+    """Metrics of the runs, one line per metric: heading, meaning, and a value per policy, None where it raised."""
+    groups_shown = ("", *groups(comparison, View.COMPARER))
+    columns = [column for group in groups_shown for column in run_columns(comparison, View.COMPARER, group)]
+    by_policy = run_cells(comparison, columns)
+    return [
+        {
+            "heading": column.page_heading,
+            "meaning": column.metric.meaning,
+            "values": [_value(cells[i]) if cells else None for cells in by_policy],
+        }
+        for i, column in enumerate(columns)
+    ]
+
+
+def _value(cell: Cell) -> dict[str, Any]:
+    return {"text": number_text(cell.shown), "best": cell.best}
 
 
 def pictures(comparison: Comparison, plan: Plan | None = None) -> list[Drawing | None]:
@@ -59,48 +84,37 @@ def picture_after(comparison: Comparison, policy: int, steps: int, plan: Plan | 
 
 
 def _row_view(row: ComparisonRow) -> dict[str, Any]:
-    metrics = row.metrics
     return {
         "name": row.policy,
         "parameters": {name: str(value) for name, value in row.parameters.items()},
         "error": None if row.error is None else {"message": row.error.message, "traceback": row.error.traceback},
         "steps": [decision.gang.key for decision in row.in_turn],
         "milliseconds": row.decision_s * 1e3,
-        "placed": None if metrics is None else len(metrics.placed),
-        "pending": None if metrics is None else len(metrics.pending),
-        "pods": None if metrics is None else metrics.n_pods_placed,
-        "bottleneck_gb_s": None if metrics is None else metrics.worst_bottleneck_gb_s,
-        "stranded": None if metrics is None else metrics.gpus_stranded,
         "warnings": [f"{d.gang.key}: {text}" for d in row.decisions for text in d.result.warnings],
     }
 
 
-def _cell(row: ComparisonRow, job: str) -> dict[str, Any]:
+def _cell(row: ComparisonRow, job: str, columns: Sequence[Column], cells: Sequence[Cell]) -> dict[str, Any]:
+    """What became of a job: its outcome, a text, and the known metrics of a placed one."""
     decision = row.decision(job)
     if decision is None or row.metrics is None:
-        return {"outcome": "error", "text": row.error.message if row.error else "not asked"}
+        return {"outcome": "error", "text": row.error.message if row.error else "not asked", "metrics": []}
     result = decision.result
     if isinstance(result, Refusal):
         nearest = [f"tier {m.tier}: {m.domain} holds {m.holds} of {m.needs}" for m in result.nearest_misses]
         reasons = [reason.message for reason in result.reasons]
-        return {"outcome": "pending", "text": "; ".join(reasons), "nearest": nearest}
-    metrics = row.metrics.jobs[job]
-    names = ", ".join(metrics.nodes[:_NODES_NAMED]) + (" …" if metrics.n_nodes > _NODES_NAMED else "")
-    where = f"{metrics.lca} (tier {metrics.lca_tier})" if metrics.lca_tier else metrics.lca
-    slowest = metrics.worst_bottleneck_gb_s
-    pods, nodes = _n(metrics.n_pods, "pod"), _n(metrics.n_nodes, "node")
-    leaves = _n(metrics.n_leaves, "leaf", "leaves")
+        return {"outcome": "pending", "text": "; ".join(reasons), "nearest": nearest, "metrics": []}
+    n_pods = decision.gang.n_pods
+    pods = f"{result.n_placed} of {n_pods}" if result.unplaced else str(n_pods)
     return {
         "outcome": "placed",
-        "text": f"{pods} on {nodes}, {leaves}, in {where}",
-        "nodes": names,
-        "bottleneck": None if slowest is None else f"{slowest:.4g} GB/s",
-        "unplaced": len(result.unplaced),
+        "text": f"{pods} {'pod' if pods == '1' else 'pods'}",
+        "metrics": [
+            {"heading": column.heading, "unit": column.metric.unit, "meaning": column.metric.meaning, **_value(cell)}
+            for column, cell in zip(columns, cells, strict=True)
+            if cell.value is not None
+        ],
     }
-
-
-def _n(count: int, one: str, more: str = "") -> str:
-    return f"{count} {one if count == 1 else more or one + 's'}"
 
 
 def _signature(row: ComparisonRow, job: str) -> tuple[Any, ...]:
@@ -111,4 +125,4 @@ def _signature(row: ComparisonRow, job: str) -> tuple[Any, ...]:
     if isinstance(decision.result, Refusal):
         return ("pending",)
     metrics = row.metrics.jobs[job]
-    return ("placed", metrics.nodes, metrics.gpus, metrics.n_pods)
+    return ("placed", metrics.nodes, metrics.gpus, decision.result.n_placed)

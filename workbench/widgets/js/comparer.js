@@ -258,20 +258,25 @@ function render(context) {
     return { element: h("div", { class: "wb-picture" }, title, drawing, h("div", { class: "wb-bar" }, slider, said)), draw };
   }
 
+  /** A value of a metric; bold where no policy has a better one. */
+  function number({ text, best }) {
+    return best ? h("b", { title: "the best of these policies" }, text) : text;
+  }
+
   function resultTable() {
     const head = h("tr", {}, h("th", {}, "job"), h("th", {}, "pods"), ...view.policies.map((p) => h("th", {}, p.name)));
-    const totals = h("tr", {}, h("th", {}, "all"), h("td", {}, ""), ...view.policies.map((p) =>
-      h("td", {}, p.error ? "failed" : `${p.placed} placed, ${p.pending} pending${p.bottleneck_gb_s ? `, slowest ${p.bottleneck_gb_s.toPrecision(4)} GB/s` : ""}`)));
+    const metrics = view.metrics.map(({ heading, meaning, values }) => h("tr", { class: "wb-metric" },
+      h("th", { title: meaning }, heading), h("td", {}), ...values.map((value) => h("td", {}, value === null ? "failed" : number(value)))));
     const rows = view.jobs.map((job, index) => h("tr", { "data-job": index, class: job.differs ? "wb-differs" : "",
       onmouseenter: () => link(index), onmouseleave: () => link(null) },
       h("th", {}, h("span", { class: "wb-swatch", style: `background: ${job.colour}` }), job.key), h("td", {}, String(job.pods)), ...job.cells.map((cell, i) =>
         h("td", { class: `wb-cell wb-${cell.outcome}`, tabindex: 0, role: "button", title: "why?",
           onclick: () => explain(i, job.key), onkeydown: (event) => event.key === "Enter" && explain(i, job.key) },
           h("strong", {}, cell.outcome), ` ${cell.text}`,
-          cell.bottleneck ? `, ${cell.bottleneck}` : "", cell.unplaced ? `, ${cell.unplaced} left out` : "",
+          ...cell.metrics.flatMap((metric) => [", ", h("span", { title: metric.meaning }, `${metric.heading} `, number(metric), metric.unit ? ` ${metric.unit}` : "")]),
           ...(cell.nearest ?? []).map((miss) => h("div", { class: "wb-quiet" }, miss)))))) ;
     const warnings = view.policies.flatMap((p) => p.warnings.map((text) => h("li", {}, `${p.name}, ${text}`)));
-    return h("div", {}, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows, totals)),
+    return h("div", {}, h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows), h("tbody", {}, ...metrics)),
       warnings.length ? h("details", {}, h("summary", {}, `${warnings.length} warnings`), h("ul", {}, ...warnings)) : null);
   }
 

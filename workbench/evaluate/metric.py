@@ -1,0 +1,198 @@
+"""`Metric`: one number that says what a placement is worth, declared once for every output."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Flag, auto
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from workbench.errors import InputError
+from workbench.model.value import Value
+
+if TYPE_CHECKING:
+    from workbench.evaluate.facts import JobFacts, RunFacts
+
+__all__ = ["EVERYWHERE", "NOWHERE", "Metric", "MetricValue", "View", "nested"]
+
+Number = int | float | None
+
+#: What a metric says of one job or one run: a number, a text, a number per key; None where it is unknown.
+MetricValue = Number | str | Mapping[str, Number]
+
+
+class View(Flag):
+    """The human-readable outputs. JSON and DataFrame always hold every metric."""
+
+    #: Tables of ``workbench place`` and ``workbench compare`` in a terminal.
+    TABLE = auto()
+    #: The HTML report, and a comparison in a notebook.
+    PAGE = auto()
+    #: The placement comparer.
+    COMPARER = auto()
+
+
+EVERYWHERE = View.TABLE | View.PAGE | View.COMPARER
+NOWHERE = View(0)
+
+_AGGREGATIONS: Mapping[str, Callable[[Sequence[int | float]], int | float]] = {
+    "sum": sum,
+    "min": min,
+    "max": max,
+    "mean": lambda values: sum(values) / len(values),
+}
+
+
+@dataclass(frozen=True)
+class Metric(Value):
+    """Declaration of a metric; every output is generated from it.
+
+    Attributes
+    ----------
+    key : str
+        Name in JSON and, unless `column` says otherwise, in DataFrame and CSV: lower-case letters, digits and ``_``.
+    heading : str
+        Name in tables and pages, without the unit.
+    meaning : str
+        Legend: a phrase that completes "heading: …".
+    unit : str
+        Such as ``GB/s``; empty for a count.
+    brief : str, optional
+        Heading in a terminal, where columns are narrow; by default heading and unit.
+    better : {"", "lower", "higher"}
+        Direction. The best of several policies is emphasised; empty where neither direction is better.
+    by : str
+        What the keys of a value that is a mapping are, such as ``tier``; empty where the value is a single one.
+    column : str
+        Column of the DataFrame, followed by ``_`` and the key where the value is a mapping; by default `key`.
+    group : str
+        Metrics of a group are nested under this key in JSON and have a table of their own. A group of which nothing is
+        known is left out.
+    total : {"", "sum", "min", "max", "mean"}
+        How the value of a run follows from those of its jobs, unknown ones left out; empty where it does not.
+    whole : tuple of str
+        Keys of the metrics that add up to the amount of which this one is a part: shown as "3 of 4".
+    in_jobs, in_runs : View
+        Where the values of a job and of a run are shown.
+    job : callable, optional
+        From `JobFacts` to the value of one placed job.
+    run : callable, optional
+        From `RunFacts` to the value of a run; takes precedence over `total`.
+    """
+
+    key: str
+    heading: str
+    meaning: str = ""
+    unit: str = ""
+    brief: str | None = None
+    better: Literal["", "lower", "higher"] = ""
+    by: str = ""
+    column: str = ""
+    group: str = ""
+    total: Literal["", "sum", "min", "max", "mean"] = ""
+    whole: tuple[str, ...] = ()
+    in_jobs: View = EVERYWHERE
+    in_runs: View = EVERYWHERE
+    job: Callable[[JobFacts], Any] | None = None
+    run: Callable[[RunFacts], Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", self.key):
+            expected = "lower-case letters, digits and _"
+            raise InputError("not a key of a metric", source="metric", got=repr(self.key), expected=expected)
+        for name, known in (("better", ("", "lower", "higher")), ("total", ("", *_AGGREGATIONS))):
+            if getattr(self, name) not in known:
+                expected = ", ".join(repr(value) for value in known)
+                got = repr(getattr(self, name))
+                raise InputError(f"unknown value of {name}", source=f"metric {self.key}", got=got, expected=expected)
+
+    @cached_property
+    def declared(self) -> Metric:
+        """The metric without its functions: what results keep, because a notebook's function cannot be pickled."""
+        return dataclasses.replace(self, job=None, run=None)
+
+    @property
+    def table_heading(self) -> str:
+        """Heading in a terminal."""
+        return f"{self.heading} {self.unit}".strip() if self.brief is None else self.brief
+
+    def of_job(self, facts: JobFacts) -> MetricValue:
+        """The value of one placed job; None without a function."""
+        return None if self.job is None else self._checked(self.job, facts)
+
+    def of_run(self, facts: RunFacts, jobs: Sequence[MetricValue]) -> MetricValue:
+        """The value of a run, given the values of its placed jobs."""
+        if self.run is not None:
+            return self._checked(self.run, facts)
+        if self.by:
+            parts = [value for value in jobs if isinstance(value, Mapping)]
+            keys = dict.fromkeys(key for part in parts for key in part)
+            return {key: self._aggregated([part.get(key) for part in parts]) for key in keys}
+        return self._aggregated(jobs)
+
+    def best(self, values: Sequence[MetricValue]) -> frozenset[int]:
+        """Positions of the best of several values; none where they are all alike or no direction is better."""
+        known = [value for value in values if _is_number(value)]
+        if not self.better or len(set(known)) < 2:
+            return frozenset()
+        best = (min if self.better == "lower" else max)(known)  # type: ignore[type-var]
+        return frozenset(i for i, value in enumerate(values) if _is_number(value) and value == best)
+
+    def _aggregated(self, values: Sequence[MetricValue]) -> Number:
+        known = [value for value in values if isinstance(value, int | float)]
+        if not known:
+            # A sum over no job is 0; whether a group was measured can only be told from a job.
+            return 0 if self.total == "sum" and not values and not self.group else None
+        return _AGGREGATIONS[self.total](known)
+
+    def _checked(self, function: Callable[[Any], Any], facts: JobFacts | RunFacts) -> MetricValue:
+        """What the function answers, as plain Python values.
+
+        Raises
+        ------
+        InputError
+            The function raised, or answered with something that no output can show.
+        """
+        source = f"metric {self.key}"
+        try:
+            value = function(facts)
+        except Exception as error:
+            got = f"{type(error).__name__}: {error}"
+            raise InputError("the function of the metric raised", source=source, got=got) from error
+        if value is None or (type(value) is int and not self.by):
+            return value
+        if not self.by:
+            return value if isinstance(value, str) else _number(value, source)
+        if not isinstance(value, Mapping):
+            raise InputError("not a mapping", source=source, got=repr(value), expected=f"a number per {self.by}")
+        return {str(key): _number(each, source) for key, each in value.items()}
+
+
+def nested(metrics: Sequence[Metric], values: Mapping[str, MetricValue]) -> dict[str, Any]:
+    """Values in the shape of the JSON: those of a group under the name of the group, after all others."""
+    plain: dict[str, Any] = {metric.key: values[metric.key] for metric in metrics if not metric.group}
+    for metric in metrics:
+        if metric.group:
+            plain.setdefault(metric.group, {})[metric.key] = values[metric.key]
+    return plain
+
+
+def _is_number(value: MetricValue) -> bool:
+    return isinstance(value, int | float)
+
+
+def _number(value: Any, source: str) -> Number:
+    """A plain Python number; NaN and None become None."""
+    if type(value) is int or value is None:
+        return value
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, int | float) or value in (math.inf, -math.inf):
+        raise InputError("not a value of a metric", source=source, got=repr(value), expected="a finite number")
+    return None if value != value else value

@@ -1,0 +1,301 @@
+"""`METRICS`: every metric, declared once with the function that computes it. A new metric is a new entry here.
+
+Functions take `JobFacts` or `RunFacts`. A function of a group answers None where the group was not measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from workbench.errors import InputError
+from workbench.evaluate.facts import JobFacts, RunFacts
+from workbench.evaluate.metric import NOWHERE, Metric, View
+from workbench.evaluate.switch_sharing import JobSwitches, SwitchSharing
+
+__all__ = ["METRICS", "all_metrics", "metric"]
+
+F = TypeVar("F", bound=Callable[[Any], Any])
+
+
+def _lca(job: JobFacts) -> str:
+    topology = job.topology
+    return topology.node_names[job.nodes[0]] if len(job.nodes) == 1 else topology.domain_name(job.common_domain)
+
+
+def _lca_tier(job: JobFacts) -> int:
+    return 0 if len(job.nodes) == 1 else job.topology.domain_tier(job.common_domain)
+
+
+def _leaves(job: JobFacts) -> int:
+    return next(iter(job.domains_used.values()), 0)
+
+
+def _bottleneck(job: JobFacts) -> float | None:
+    known = job.bottleneck_gb_s[~np.isnan(job.bottleneck_gb_s)]
+    return float(known.min()) if len(known) else None
+
+
+def _of_switches(number: Callable[[JobSwitches], int]) -> Callable[[JobFacts], int | None]:
+    return lambda job: None if job.switches is None else number(job.switches)
+
+
+def _of_sharing(number: Callable[[SwitchSharing], Any]) -> Callable[[RunFacts], Any]:
+    return lambda run: None if run.switches is None else number(run.switches)
+
+
+#: The built-in metrics in the order of every output.
+METRICS = (
+    Metric(
+        "placed",
+        "placed",
+        brief="jobs",
+        better="higher",
+        whole=("placed", "pending"),
+        run=lambda run: len(run.placements),
+    ),
+    Metric(
+        "pending",
+        "jobs pending",
+        brief="pending",
+        in_runs=NOWHERE,
+        run=lambda run: len(run.decisions) - len(run.placements),
+    ),
+    Metric(
+        "pods_placed",
+        "pods",
+        better="higher",
+        whole=("pods",),
+        run=lambda run: sum(len(job.placed) for job in run.jobs.values()),
+    ),
+    # Of a job the pods that have a node, of a run all pods of its jobs.
+    Metric(
+        "pods",
+        "pods",
+        in_jobs=View.PAGE,
+        in_runs=NOWHERE,
+        job=lambda job: len(job.placed),
+        run=lambda run: sum(decision.gang.n_pods for decision in run.decisions),
+    ),
+    Metric(
+        "nodes",
+        "nodes",
+        meaning="nodes with a pod of the job, summed over the jobs",
+        total="sum",
+        in_runs=View.PAGE,
+        job=lambda job: len(job.nodes),
+    ),
+    Metric(
+        "leaves",
+        "leaves",
+        meaning="HyperNodes of the lowest tier with a pod of the job",
+        better="lower",
+        in_jobs=View.PAGE | View.COMPARER,
+        job=_leaves,
+    ),
+    Metric(
+        "domains_used",
+        "HyperNodes",
+        meaning="HyperNodes with a pod of the job",
+        by="tier",
+        in_jobs=NOWHERE,
+        job=lambda job: job.domains_used,
+    ),
+    Metric(
+        "lca",
+        "pods meet in",
+        meaning="the closest HyperNode that holds every pod of the job; the node's name where there is only one",
+        in_jobs=View.PAGE | View.COMPARER,
+        job=_lca,
+    ),
+    Metric(
+        "lca_tier",
+        "widest tier",
+        meaning="tier where the pods of a job meet, 0 on a single node",
+        better="lower",
+        total="max",
+        in_jobs=View.COMPARER,
+        in_runs=View.PAGE,
+        job=_lca_tier,
+    ),
+    Metric(
+        "pod_pairs",
+        "pairs",
+        meaning="pairs of pods of a job whose nodes meet there (the same node, tier 1 …)",
+        brief="",
+        by="tier",
+        column="pairs",
+        total="sum",
+        in_jobs=NOWHERE,
+        in_runs=View.TABLE | View.PAGE,
+        job=lambda job: job.pod_pairs,
+    ),
+    Metric(
+        "ring_crossings",
+        "ring",
+        meaning="links of the ring of ranks whose nodes meet there",
+        by="tier",
+        column="ring",
+        total="sum",
+        in_jobs=View.PAGE,
+        in_runs=NOWHERE,
+        job=lambda job: job.ring_crossings,
+    ),
+    Metric(
+        "bottleneck_gb_s",
+        "bottleneck",
+        meaning="slowest GPU pair of a job on one node",
+        unit="GB/s",
+        brief="GB/s",
+        better="higher",
+        total="min",
+        job=_bottleneck,
+    ),
+    Metric(
+        "gpus_stranded",
+        "GPUs stranded",
+        meaning="GPUs left free on nodes where a job holds some",
+        brief="stranded",
+        better="lower",
+        in_jobs=View.PAGE,
+        job=lambda job: job.gpus_stranded,
+        run=lambda run: run.gpus_stranded,
+    ),
+    Metric(
+        "cross_switch_jobs",
+        "cross-switch jobs",
+        group="switches",
+        by="switch",
+        in_runs=NOWHERE,
+        run=_of_sharing(lambda sharing: sharing.crossing),
+    ),
+    Metric(
+        "cross_switch_jobs_placed",
+        "cross-switch jobs",
+        meaning="placed jobs under more than one switch",
+        brief="crossing",
+        group="switches",
+        better="lower",
+        in_runs=View.TABLE | View.PAGE,
+        run=_of_sharing(lambda sharing: sharing.cross_jobs),
+    ),
+    Metric(
+        "switches",
+        "switches",
+        meaning="switches with a pod of the job",
+        group="switches",
+        better="lower",
+        in_jobs=View.PAGE,
+        job=_of_switches(lambda job: job.switches),
+    ),
+    Metric(
+        "shared_switches",
+        "shared switches",
+        meaning="switches of two or more such jobs, running ones included",
+        brief="shared",
+        group="switches",
+        better="lower",
+        in_jobs=View.PAGE,
+        in_runs=View.TABLE | View.PAGE,
+        job=_of_switches(lambda job: job.shared),
+        run=_of_sharing(lambda sharing: sharing.shared),
+    ),
+    Metric(
+        "most_cross_switch_jobs",
+        "most jobs on a switch",
+        meaning="of one switch",
+        brief="most jobs",
+        group="switches",
+        better="lower",
+        in_runs=View.TABLE | View.PAGE,
+        run=_of_sharing(lambda sharing: sharing.most_crossing),
+    ),
+    Metric(
+        "most_shared_switches_per_job",
+        "most shared by a job",
+        meaning="most such switches of one",
+        brief="per job",
+        group="switches",
+        better="lower",
+        in_runs=View.TABLE | View.PAGE,
+        run=_of_sharing(lambda sharing: sharing.most_shared),
+    ),
+    Metric(
+        "pairs_across",
+        "pairs across",
+        meaning="pairs of pods of a job that no switch joins",
+        brief="pairs",
+        group="switches",
+        better="lower",
+        in_jobs=View.PAGE,
+        in_runs=View.TABLE | View.PAGE,
+        job=_of_switches(lambda job: job.pairs_across),
+        run=_of_sharing(lambda sharing: sharing.pairs_across),
+    ),
+)
+
+#: Names in JSON, DataFrame and CSV that a further metric cannot have.
+_TAKEN = frozenset(name for metric in METRICS for name in (metric.key, metric.column, metric.group)) | frozenset(
+    ["policy", "job", "jobs", "outcome", "turn", "hypernode", "tier", "node_gpus", "reasons", "decision_s"]
+)
+
+#: Metrics that a notebook cell or another program added, by key.
+_registered: dict[str, Metric] = {}
+
+
+def all_metrics() -> tuple[Metric, ...]:
+    """The built-in metrics, then those that `metric` added."""
+    return (*METRICS, *_registered.values())
+
+
+def metric(
+    key: str, heading: str = "", *, per: Literal["job", "run"] = "job", meaning: str = "", **declaration: Any
+) -> Callable[[F], F]:
+    """Add the metric that a function computes to every output; doing it again under the same key replaces it.
+
+    Parameters
+    ----------
+    key : str
+        Name in JSON, DataFrame and CSV.
+    heading : str
+        Name in tables and pages; by default the key with spaces.
+    per : {"job", "run"}
+        The function takes `JobFacts` and is called for each placed job, or `RunFacts` and is called once per policy.
+    meaning : str
+        Legend; by default the first line of the function's docstring.
+    **declaration
+        Further attributes of `Metric`: unit, better, total, by and so on. Without `total` a metric per job has no value
+        for a run, and is not in the tables with one line per policy.
+
+    Raises
+    ------
+    InputError
+        The key is taken, or an attribute has a value that it does not take.
+
+    Examples
+    --------
+    >>> @metric("pods_per_node", better="higher", total="min")      # doctest: +SKIP
+    ... def pods_per_node(job):
+    ...     return len(job.placed) / len(job.nodes)
+    """
+    taken = sorted({key, declaration.get("column", key)} & _TAKEN)
+    if taken:
+        raise InputError("this name is taken", source="metric", got=taken[0])
+    unknown = sorted(set(declaration) - set(Metric.__dataclass_fields__))
+    if unknown:
+        expected = ", ".join(
+            name for name in Metric.__dataclass_fields__ if name not in ("key", "heading", "job", "run")
+        )
+        raise InputError("no such attribute of a metric", source=f"metric {key}", got=unknown[0], expected=expected)
+
+    def register(function: F) -> F:
+        first_line = (function.__doc__ or "").strip().partition("\n")[0]
+        computed: dict[str, Any] = {per: function}
+        _registered[key] = Metric(
+            key, heading or key.replace("_", " "), meaning=meaning or first_line, **declaration, **computed
+        )
+        return function
+
+    return register

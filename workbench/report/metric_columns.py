@@ -1,0 +1,194 @@
+"""Metrics of a comparison as columns of a table: which there are, what each cell says, and which cells are the best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from workbench.evaluate.compare import Comparison
+from workbench.evaluate.facts import NODE, tier_keys
+from workbench.evaluate.metric import Metric, MetricValue, View
+from workbench.evaluate.metrics import PlacementMetrics, RunMetrics
+from workbench.model.topology import Topology
+from workbench.report.number_text import number_text
+
+__all__ = [
+    "Cell",
+    "Column",
+    "groups",
+    "job_cells",
+    "job_columns",
+    "legend",
+    "run_cells",
+    "run_columns",
+    "session_columns",
+]
+
+Measured = PlacementMetrics | RunMetrics
+
+
+class Column(NamedTuple):
+    """One column: a metric, or one key of a metric whose values are mappings.
+
+    Attributes
+    ----------
+    metric : Metric
+    key : str
+        Empty where the metric has a single value.
+    is_text : bool
+        A value is a text, or a part of a whole: the column is read from the left.
+    """
+
+    metric: Metric
+    key: str = ""
+    is_text: bool = False
+
+    @property
+    def heading(self) -> str:
+        """Without the unit, such as ``bottleneck`` and ``pairs tier 1``."""
+        return f"{self.metric.heading} {self._key_text('same node', 'tier ')}".strip()
+
+    @property
+    def page_heading(self) -> str:
+        """Such as ``bottleneck GB/s`` and ``pairs tier 1``."""
+        return f"{self.heading} {self.metric.unit}".strip()
+
+    @property
+    def table_heading(self) -> str:
+        """In a terminal, such as ``GB/s`` and ``t1``."""
+        return f"{self.metric.table_heading} {self._key_text(NODE, 't')}".strip()
+
+    def value(self, measured: Measured) -> MetricValue:
+        """What was measured; 0 for a key that does not occur."""
+        found = measured.values.get(self.metric.key)
+        return found.get(self.key, 0) if isinstance(found, Mapping) else found
+
+    def _key_text(self, same_node: str, tier: str) -> str:
+        if self.metric.by != "tier":
+            return self.key
+        return same_node if self.key == NODE else f"{tier}{self.key}"
+
+
+class Cell(NamedTuple):
+    """One value in a table.
+
+    Attributes
+    ----------
+    value : MetricValue
+    whole : int, optional
+        The amount of which the value is a part.
+    best : bool
+        No other policy has a better value, and one has a worse one.
+    """
+
+    value: MetricValue
+    whole: int | None
+    best: bool
+
+    @property
+    def shown(self) -> object:
+        """The value for a page, a part as ``3 of 4``."""
+        return self.value if self.whole is None else f"{number_text(self.value)} of {number_text(self.whole)}"
+
+
+def run_columns(comparison: Comparison, view: View, group: str = "") -> list[Column]:
+    """Columns of a table with a line per policy.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    view : View
+    group : str
+        Metrics of this group; empty: those of no group.
+    """
+    shown = [metric for metric in comparison.metrics if metric.group == group and view in metric.in_runs]
+    runs = [row.metrics for row in comparison.rows if row.metrics is not None]
+    return _columns(shown, runs, tier_keys(comparison.snapshot.topology))
+
+
+def job_columns(comparison: Comparison, view: View) -> list[Column]:
+    """Columns of a table with a line per policy and job; metrics of groups are among them."""
+    jobs = [job for row in comparison.rows if row.metrics is not None for job in row.metrics.jobs.values()]
+    shown = [metric for metric in comparison.job_metrics if view in metric.in_jobs]
+    return _columns(shown, jobs, tier_keys(comparison.snapshot.topology))
+
+
+def session_columns(run: RunMetrics, topology: Topology | None) -> list[Column]:
+    """Columns of a terminal's table with a line per job of one session; the topology is None where no job is placed."""
+    shown = [metric for metric in run.job_metrics if View.TABLE in metric.in_jobs and (topology or not metric.by)]
+    return _columns(shown, list(run.jobs.values()), () if topology is None else tier_keys(topology))
+
+
+def groups(comparison: Comparison, view: View) -> list[str]:
+    """Groups with a metric of runs that is shown there."""
+    return list(dict.fromkeys(m.group for m in comparison.metrics if m.group and view in m.in_runs))
+
+
+def run_cells(comparison: Comparison, columns: Sequence[Column]) -> list[list[Cell]]:
+    """The cells of every policy; none where it raised.
+
+    Only policies that placed as many pods as any other compete for the best value: whoever leaves jobs pending has
+    fewer pairs of pods far apart. Amounts of placed jobs and pods are compared between all policies.
+    """
+    return _cells(columns, [row.metrics for row in comparison.rows], "pods_placed")
+
+
+def job_cells(comparison: Comparison, columns: Sequence[Column], job: str) -> list[list[Cell]]:
+    """The cells of a job by every policy; none where it is not placed.
+
+    Only policies that placed as many pods of the job as any other compete for the best value.
+    """
+    jobs = [None if row.metrics is None else row.metrics.jobs.get(job) for row in comparison.rows]
+    return _cells(columns, jobs, "pods")
+
+
+def legend(columns: Sequence[Column], view: View) -> str:
+    """What the headings of a table mean, one phrase per metric."""
+    headings: dict[Metric, list[str]] = {}
+    for column in columns:
+        heading = column.table_heading if view is View.TABLE else column.metric.heading
+        headings.setdefault(column.metric, []).append(heading)
+    return "; ".join(
+        f"{', '.join(dict.fromkeys(names))}: {metric.meaning}" for metric, names in headings.items() if metric.meaning
+    )
+
+
+def _cells(columns: Sequence[Column], measured: Sequence[Measured | None], amount: str) -> list[list[Cell]]:
+    most = max((one[amount] for one in measured if one is not None), default=0)
+    best = []
+    for column in columns:
+        competing = [one is not None and (bool(column.metric.whole) or one[amount] == most) for one in measured]
+        values = [column.value(one) if one and may else None for one, may in zip(measured, competing, strict=True)]
+        best.append(column.metric.best(values))
+    return [
+        []
+        if one is None
+        else [
+            Cell(
+                column.value(one),
+                sum(one[key] for key in column.metric.whole) if column.metric.whole else None,
+                i in winners,
+            )
+            for column, winners in zip(columns, best, strict=True)
+        ]
+        for i, one in enumerate(measured)
+    ]
+
+
+def _columns(metrics: Sequence[Metric], measured: Sequence[Measured], tiers: Sequence[str]) -> list[Column]:
+    """Columns of what was measured; `tiers` are the keys of a metric by tier, the virtual top's last."""
+    columns = []
+    for metric in metrics:
+        values = [one.values.get(metric.key) for one in measured]
+        if not metric.by:
+            columns.append(Column(metric, is_text=bool(metric.whole) or any(isinstance(v, str) for v in values)))
+            continue
+        found = [value for value in values if isinstance(value, Mapping)]
+        keys = list(dict.fromkeys(key for value in found for key in value))
+        if metric.by == "tier":
+            *below, top = tiers
+            # The virtual top has a column only where a job reaches it.
+            reached = any(value.get(top) for value in found)
+            keys = [tier for tier in below if tier in keys or not keys] + ([top] if reached else [])
+        columns += [Column(metric, key) for key in keys]
+    return columns

@@ -1,0 +1,14 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+__all__ = ["number_text"]
+
+
+def number_text(value: object) -> str:
+    """A number for people: at most four digits that matter, a dash for nothing."""
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, float):
+        return "∞" if value == float("inf") else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
