@@ -190,6 +190,39 @@ def saved_by(panel, button, count):
     return {one.suggested_filename: Path(one.path()).read_bytes() for one in came}
 
 
+#: A metric of a cell; the page has never heard of it.
+METRIC = """
+@workbench.metric("widest_ring", "widest ring link", unit="tiers", better="lower", total="max")
+def widest_ring(job):
+    return int(job.ring_levels.max()) + 1
+comparer.run()
+"""
+
+
+def test_the_page_shows_whatever_metrics_it_is_sent(chromium, lab: Server):
+    notebook = open_notebook(chromium, lab, "comparer-metrics", [CELL, METRIC])
+    notebook.run(0)
+    panel = notebook.panel("comparer")
+    results(panel, 1)
+    assert panel.locator("tr.wb-metric th").all_inner_texts() == ["placed", "pods", "bottleneck GB/s", "GPUs stranded"]
+    notebook.run(1)
+    results(panel, 2)
+    line = panel.locator("tr.wb-metric", has_text="widest ring link tiers")
+    widest, pods = (
+        notebook.kernel(f"[row.metrics[{key!r}] for row in comparer.comparison.rows]")
+        for key in ("widest_ring", "pods_placed")
+    )
+    assert line.locator("td").all_inner_texts()[1:] == [str(value) for value in widest]
+    # The best of different values is bold, in the lines of metrics and in the cells of jobs; whoever leaves pods out
+    # does not compete.
+    compete = [value for value, n in zip(widest, pods, strict=True) if n == max(pods)]
+    assert len(set(compete)) == 2 and line.locator("b").all_inner_texts() == [str(min(compete))]
+    cell = panel.locator("td.wb-placed").first
+    assert "widest ring link" in cell.inner_text() and "bottleneck" in cell.inner_text()
+    assert panel.locator("td.wb-placed b").count() > 0
+    assert notebook.outside == [] and notebook.complaints == []
+
+
 def test_links_charts_exports_errors_parameters_and_a_run_that_is_cancelled(chromium, lab: Server):
     notebook = open_notebook(chromium, lab, "comparer-parts", [CELL, SLOW], "dark")
     notebook.run(0)

@@ -82,7 +82,7 @@ METRICS = (
     Metric(
         "nodes",
         "nodes",
-        meaning="nodes with a pod of the job, summed over the jobs",
+        meaning="nodes with a pod of the job",
         total="sum",
         in_runs=View.PAGE,
         job=lambda job: len(job.nodes),
@@ -289,6 +289,9 @@ def metric(
             name for name in Metric.__dataclass_fields__ if name not in ("key", "heading", "job", "run")
         )
         raise InputError("no such attribute of a metric", source=f"metric {key}", got=unknown[0], expected=expected)
+
+    if per not in ("job", "run"):
+        raise InputError("unknown value of per", source=f"metric {key}", got=repr(per), expected="'job', 'run'")
 
     def register(function: F) -> F:
         first_line = (function.__doc__ or "").strip().partition("\n")[0]

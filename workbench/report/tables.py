@@ -153,7 +153,7 @@ def comparison_tables(comparison: Comparison) -> list[Any]:
         table.add_row(_text(_policy(row.policy)), *map(_cell, columns, cells), f"{row.decision_s * 1000:.1f}")
         details.extend(Text(f"{row.policy}: ").append_text(line) for line in _reasons(row.decisions))
     of_groups = [part for group in groups(comparison, View.TABLE) for part in _group_table(comparison, group)]
-    return [table, Text(legend(columns, View.TABLE), style="dim"), *of_groups, *details]
+    return [table, *_legend(columns), *of_groups, *details]
 
 
 def _group_table(comparison: Comparison, group: str) -> list[Any]:
@@ -165,7 +165,12 @@ def _group_table(comparison: Comparison, group: str) -> list[Any]:
         if row.metrics is not None:
             pending = _text(len(row.metrics.pending))
             table.add_row(_text(_policy(row.policy)), pending, *map(_cell, columns, cells))
-    return [table, Text(legend(columns, View.TABLE), style="dim")]
+    return [table, *_legend(columns)]
+
+
+def _legend(columns: Sequence[Column]) -> list[Text]:
+    found = legend(columns, View.TABLE)
+    return [Text(found, style="dim")] if found else []
 
 
 def _cell(column: Column, cell: Cell) -> Text:
