@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import workbench
-from workbench.formats.assemble import assemble
+from workbench.cluster.assemble import assemble
 from workbench.formats.snapshot_file import snapshot_text
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import re2
 
+from workbench.cluster.assemble import assemble, assign_matrices
 from workbench.errors import CapacityError, InputError
-from workbench.formats.assemble import assemble, assign_matrices
 from workbench.formats.fabric.intake import FabricIntake, Joined
 from workbench.formats.fabric.tor_node import nodes_by_address
 from workbench.formats.fabric.tor_tables import switch_table_of, with_share

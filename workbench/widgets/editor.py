@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from workbench.cancel import finish
+from workbench.cluster.assemble import assemble
 from workbench.errors import InputError
-from workbench.formats.assemble import assemble
 from workbench.formats.fabric.registry import get_format, writable_formats
 from workbench.formats.load import load_objects, load_to_draw
 from workbench.formats.manifest_text import HyperNodeText, TextError

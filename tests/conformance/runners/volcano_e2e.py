@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.conformance.registry import NotUnderstood, Runners
 from tests.conformance.runners.volcano_tree import hypernode_of
-from workbench.formats.assemble import assemble
+from workbench.cluster.assemble import assemble
 from workbench.formats.scheduler_conf import parse_config
 from workbench.model.release import Release
 from workbench.model.snapshot import ClusterSnapshot

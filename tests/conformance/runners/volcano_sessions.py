@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.formats.assemble import assemble
+from workbench.cluster.assemble import assemble
 from workbench.model.gang import Gang
 from workbench.model.labels import NodeLabels, NodeTaints
 from workbench.model.placement import Decision, Placement

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from workbench.formats.assemble import assemble
+from workbench.cluster.assemble import assemble
 from workbench.formats.fabric.base import make_node
 from workbench.formats.fabric.registry import get_format
 from workbench.formats.load import load

@@ -11,8 +11,8 @@ from xml.sax.saxutils import escape, quoteattr
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
 
+from workbench.cluster.assemble import assemble
 from workbench.errors import InputError
-from workbench.formats.assemble import assemble
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written
 from workbench.formats.fabric.graph import Graph, graph_of, graph_records
 from workbench.formats.fabric.writing import losses_beside, shape_of
