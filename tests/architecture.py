@@ -46,8 +46,8 @@ FILE_MODULES = frozenset({"fileinput", "glob", "io", "os", "pathlib", "shutil", 
 CLOCK_MODULES = frozenset({"time", "datetime"})
 
 MAY_OPEN_SOCKETS = frozenset({"live"})
-NO_FILES = frozenset({"errors", "model", "kernels", "objects", "topology", "jobs", "policies", "evaluate"})
-NO_CLOCK = frozenset({"policies"})
+NO_FILES = frozenset({"errors", "model", "kernels", "objects", "topology", "jobs", "cluster", "policies", "evaluate"})
+NO_CLOCK = frozenset({"cluster", "policies"})
 
 # The notebook's surface and the command line start fast: these are imported when they are asked for.
 LAZY = frozenset({"workbench.live", "workbench.widgets", "pandas"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from workbench.jobs.deployment import gang_of_deployment
 from workbench.jobs.job_labels import JobLabels, completed, read_job_labels
@@ -18,7 +18,7 @@ from workbench.objects.deployment import QUEUE_ANNOTATION
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod
 
-__all__ = ["Workload", "read_workload"]
+__all__ = ["Workload", "read_unit", "read_workload"]
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,29 @@ def read_workload(cluster: ClusterObjects, *, any_scheduler: bool = False) -> Wo
     Jobs, Deployments and waiting pods of a scheduler that is none of `OWN_SCHEDULERS` make no gang, unless
     `any_scheduler` is true; what their pods hold counts all the same.
     """
-    priorities = Priorities(cluster.priority_classes)
-    members = sort_pods(cluster)
     others = OtherSchedulers(any_scheduler)
+    members = sort_pods(cluster)
+    read = _read(cluster, members, Priorities(cluster.priority_classes), others)
+    told = ObjectNotes(cluster.notes, members)
+    gangs = tuple(map(told.added_to, read.gangs))
+    return replace(read, gangs=gangs, notes=tuple(filter(None, [others.note(), *told.left()])))
+
+
+def read_unit(cluster: ClusterObjects, priorities: Priorities, others: OtherSchedulers) -> Workload:
+    """`read_workload` of a part of a cluster, without its notes.
+
+    Parameters
+    ----------
+    cluster : ClusterObjects
+        Every pod comes with the object that owns it, and with the PodGroup of its Job.
+    priorities : Priorities
+    others : OtherSchedulers
+        Counts what is another scheduler's.
+    """
+    return _read(cluster, sort_pods(cluster), priorities, others)
+
+
+def _read(cluster: ClusterObjects, members: Membership, priorities: Priorities, others: OtherSchedulers) -> Workload:
     gangs: list[Gang | None] = []
     for key, job in cluster.jobs.items():
         if f"Job {key}" not in cluster.refused and not others.has_job(job):
@@ -78,14 +98,12 @@ def read_workload(cluster: ClusterObjects, *, any_scheduler: bool = False) -> Wo
             gangs.append(gang_of_deployment(deployment, members.of_deployment.get(key, ()), priorities))
     gangs += gangs_of_lone_pods([pod for pod in members.alone if not others.has_pod(pod)], priorities)
     labels = read_job_labels(cluster, members)
-    told = ObjectNotes(cluster.notes, members)
-    pending = [told.added_to(completed(gang, labels)) for gang in gangs if gang is not None]
+    pending = [completed(gang, labels) for gang in gangs if gang is not None]
     pending.sort(key=lambda gang: (gang.namespace.encode(), gang.name.encode(), gang.kind))
     queues = _queues(cluster, members) | {gang.key: gang.queue for gang in pending}
     refused = tuple(sorted(cluster.refused.items()))
     gated = sum(pod.waits and pod.gated for pod in cluster.pods.values())
-    notes = tuple(filter(None, [others.note(), *told.left()]))
-    return Workload(tuple(pending), refused, tuple(_holding(members)), queues, labels, gated, notes)
+    return Workload(tuple(pending), refused, tuple(_holding(members)), queues, labels, gated)
 
 
 def _queues(cluster: ClusterObjects, members: Membership) -> dict[str, str]:

@@ -9,11 +9,46 @@ from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, PodGroup
 
-__all__ = ["ROLE_LABEL", "Membership", "role_of", "sort_pods"]
+__all__ = ["ROLE_LABEL", "Membership", "Mentions", "job_of_group", "mentions_of", "role_of", "sort_pods"]
 
 JOB_LABEL = "volcano.sh/job-name"
 #: Label of a pod that names its role (task).
 ROLE_LABEL = "volcano.sh/task-spec"
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """The objects that a pod names as its owners, each as ``namespace/name``, whether they exist or not.
+
+    Attributes
+    ----------
+    jobs : tuple of str
+        The first that exists owns the pod.
+    group : str
+        Its PodGroup; empty: none.
+    deployment : str
+        Empty: none.
+    """
+
+    jobs: tuple[str, ...] = ()
+    group: str = ""
+    deployment: str = ""
+
+    def owner(self, cluster: ClusterObjects, jobs_of_groups: Mapping[str, str]) -> tuple[str, str]:
+        """Kind and key of the owner: a Job, a PodGroup (which need not exist) or a Deployment; two empty texts: none.
+
+        Parameters
+        ----------
+        cluster : ClusterObjects
+        jobs_of_groups : mapping of str to str
+            The Job of each PodGroup that has one (`job_of_group`).
+        """
+        job = next((key for key in self.jobs if key in cluster.jobs), "") or jobs_of_groups.get(self.group, "")
+        if job:
+            return "Job", job
+        if self.group:
+            return "PodGroup", self.group
+        return ("Deployment", self.deployment) if self.deployment in cluster.deployments else ("", "")
 
 
 @dataclass
@@ -48,42 +83,48 @@ def sort_pods(cluster: ClusterObjects) -> Membership:
     annotation scheduling.k8s.io/group-name, a Deployment by the name of the ReplicaSet that controls the pod.
     """
     result = Membership()
-    job_of_group: dict[str, str] = {}
+    jobs_of_groups: dict[str, str] = {}
     for key, group in cluster.pod_groups.items():
-        job = _job_of_group(group, cluster)
+        job = job_of_group(group, cluster)
         if job:
-            job_of_group[key] = job
+            jobs_of_groups[key] = job
             result.pod_group_of_job[job] = group
     for key in sorted(cluster.pods, key=str.encode):
         pod = cluster.pods[key]
         if f"Pod {key}" in cluster.refused:
             continue
-        group_name = pod.metadata.annotations.get(GROUP_NAME_ANNOTATION, "")
-        group_key = f"{pod.metadata.namespace}/{group_name}" if group_name else ""
-        job = _job_of_pod(pod, cluster) or job_of_group.get(group_key, "")
-        if job:
-            result.of_job.setdefault(job, []).append(pod)
-        elif group_key:
-            result.of_pod_group.setdefault(group_key, []).append(pod)
-        elif deployment := _deployment_of_pod(pod, cluster):
-            result.of_deployment.setdefault(deployment, []).append(pod)
+        kind, owner = mentions_of(pod).owner(cluster, jobs_of_groups)
+        if kind == "Job":
+            result.of_job.setdefault(owner, []).append(pod)
+        elif kind == "PodGroup":
+            result.of_pod_group.setdefault(owner, []).append(pod)
+        elif kind == "Deployment":
+            result.of_deployment.setdefault(owner, []).append(pod)
         else:
             result.alone.append(pod)
     return result
 
 
-def _job_of_pod(pod: Pod, cluster: ClusterObjects) -> str:
-    metadata = pod.metadata
-    owner = metadata.controller
-    names = [
+def mentions_of(pod: Pod) -> Mentions:
+    """The objects that a pod names as its owners."""
+    metadata, owner = pod.metadata, pod.metadata.controller
+    kind = owner.kind if owner else ""
+    jobs = [
         metadata.labels.get(JOB_LABEL),
         metadata.annotations.get(JOB_LABEL),
-        owner.name if owner and owner.kind == "Job" else None,
+        owner.name if owner and kind == "Job" else None,
     ]
-    return _first_known(metadata.namespace, names, cluster.jobs)
+    group = metadata.annotations.get(GROUP_NAME_ANNOTATION, "")
+    deployment = owner.name.rpartition("-")[0] if owner and kind == "ReplicaSet" else ""
+    return Mentions(
+        jobs=tuple(f"{metadata.namespace}/{name}" for name in jobs if name),
+        group=f"{metadata.namespace}/{group}" if group else "",
+        deployment=f"{metadata.namespace}/{deployment}" if deployment else "",
+    )
 
 
-def _job_of_group(group: PodGroup, cluster: ClusterObjects) -> str:
+def job_of_group(group: PodGroup, cluster: ClusterObjects) -> str:
+    """Key of the Job that a PodGroup was made for; empty: none that is in the cluster."""
     metadata = group.metadata
     owner = metadata.controller
     names = [owner.name if owner and owner.kind == "Job" else None, metadata.name]
@@ -93,13 +134,6 @@ def _job_of_group(group: PodGroup, cluster: ClusterObjects) -> str:
     # The controller names the group <job>-<uid>; the uid has four hyphens.
     job = cluster.jobs.get(f"{metadata.namespace}/{metadata.name.rsplit('-', 5)[0]}")
     return job.metadata.key if job and metadata.name == f"{job.metadata.name}-{job.metadata.uid}" else ""
-
-
-def _deployment_of_pod(pod: Pod, cluster: ClusterObjects) -> str:
-    owner = pod.metadata.controller
-    if owner is None or owner.kind != "ReplicaSet":
-        return ""
-    return _first_known(pod.metadata.namespace, [owner.name.rpartition("-")[0]], cluster.deployments)
 
 
 def _first_known(namespace: str, names: list[str | None], known: Mapping[str, object]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from workbench.jobs.job_labels import JobLabels
@@ -13,10 +14,63 @@ from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import RunningPod
 from workbench.objects.pod import Pod
 
-__all__ = ["GPU_ANNOTATION", "running_pods"]
+__all__ = ["GPU_ANNOTATION", "Doubts", "deal_gpus", "running_pods"]
 
 #: Koordinator's record of the GPUs that a pod was given.
 GPU_ANNOTATION = "topology.scheduling.koordinator.sh/gpu"
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """How many running pods had to be guessed about, by the reason.
+
+    Attributes
+    ----------
+    assumed : int
+        They do not say which GPUs they hold.
+    short : int
+        They ask for more GPUs than their node has left.
+    contradictions : int
+        They hold GPUs that their node does not have or that another pod holds.
+    lost : int
+        Their node is not known.
+    """
+
+    assumed: int = 0
+    short: int = 0
+    contradictions: int = 0
+    lost: int = 0
+
+    def __add__(self, other: Doubts) -> Doubts:
+        return Doubts(
+            self.assumed + other.assumed,
+            self.short + other.short,
+            self.contradictions + other.contradictions,
+            self.lost + other.lost,
+        )
+
+    def __sub__(self, other: Doubts) -> Doubts:
+        return Doubts(
+            self.assumed - other.assumed,
+            self.short - other.short,
+            self.contradictions - other.contradictions,
+            self.lost - other.lost,
+        )
+
+    def gaps(self) -> list[str]:
+        """One sentence per reason."""
+        assumed, short, contradictions, lost = self.assumed, self.short, self.contradictions, self.lost
+        gaps = [
+            f"{assumed} running pods do not say which GPUs they hold: the lowest free ones are taken"
+            if assumed
+            else "",
+            f"{short} running pods ask for more GPUs than their node has left" if short else "",
+            f"{contradictions} running pods hold GPUs that their node does not have or that another pod holds"
+            if contradictions
+            else "",
+            f"{lost} running pods are on nodes that are not in the input" if lost else "",
+        ]
+        return [gap for gap in gaps if gap]
 
 
 def running_pods(
@@ -49,7 +103,35 @@ def running_pods(
         Sentences: pods without a record of their GPUs (the lowest free ones are taken), pods on unknown nodes,
         records that contradict the node or one another.
     """
-    free = list(gpu_masks)
+    running, free, doubts = deal_gpus(pods, node_index, dict(enumerate(gpu_masks)), queues, labels)
+    return running, [free[i] for i in range(len(gpu_masks))], doubts.gaps()
+
+
+def deal_gpus(
+    pods: Iterable[tuple[Pod, str]],
+    node_index: Mapping[str, int],
+    gpu_masks: Mapping[int, int],
+    queues: Mapping[str, str],
+    labels: Mapping[str, JobLabels],
+) -> tuple[tuple[RunningPod, ...], dict[int, int], Doubts]:
+    """The running pods of some nodes, the GPUs they leave free, and what had to be assumed.
+
+    Parameters
+    ----------
+    pods, node_index, queues, labels
+        As for `running_pods`. A pod affects only pods on its own node.
+    gpu_masks : mapping of int to int
+        Healthy GPUs of each node of the pods, by the node's index.
+
+    Returns
+    -------
+    running : tuple of RunningPod
+        In the order of `pods`.
+    free : dict of int to int
+        GPU mask per node of `gpu_masks`.
+    doubts : Doubts
+    """
+    free = dict(gpu_masks)
     placed = [(pod, gang, node_index.get(pod.spec.node_name, -1)) for pod, gang in pods]
     masks: list[int | None] = []
     contradictions = 0
@@ -90,15 +172,7 @@ def running_pods(
         for (pod, gang, node), mask in zip(placed, masks, strict=True)
     )
     lost = sum(node < 0 for _, _, node in placed)
-    gaps = [
-        f"{assumed} running pods do not say which GPUs they hold: the lowest free ones are taken" if assumed else "",
-        f"{short} running pods ask for more GPUs than their node has left" if short else "",
-        f"{contradictions} running pods hold GPUs that their node does not have or that another pod holds"
-        if contradictions
-        else "",
-        f"{lost} running pods are on nodes that are not in the input" if lost else "",
-    ]
-    return running, free, [gap for gap in gaps if gap]
+    return running, free, Doubts(assumed, short, contradictions, lost)
 
 
 def _recorded_gpus(pod: Pod) -> int | None:

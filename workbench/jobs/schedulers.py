@@ -28,8 +28,18 @@ class OtherSchedulers:
 
     def __init__(self, any_scheduler: bool) -> None:
         self._any = any_scheduler
-        self._names: set[str] = set()
+        self._names: Counter[str] = Counter()
         self._left_out: Counter[str] = Counter()
+
+    def add(self, other: OtherSchedulers) -> None:
+        """Count what `other` counted, too."""
+        self._names += other._names
+        self._left_out += other._left_out
+
+    def remove(self, other: OtherSchedulers) -> None:
+        """Count what `other` counted no more."""
+        self._names -= other._names
+        self._left_out -= other._left_out
 
     def has_job(self, job: Job) -> bool:
         """Whether a Job is another scheduler's: one of its tasks is, since nobody here can place the gang as a whole.
@@ -56,7 +66,7 @@ class OtherSchedulers:
 
     def _take(self, kind: str, names: Iterable[str]) -> bool:
         others = set() if self._any else set(names) - OWN_SCHEDULERS
-        self._names |= others
+        self._names.update(others)
         if others:
             self._left_out[kind] += 1
         return bool(others)
