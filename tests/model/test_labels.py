@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from workbench.model.labels import (
     NODE_NAME_FIELD,
@@ -40,6 +42,34 @@ def test_a_condition_means_the_same_for_columns_and_for_one_object(requirement, 
 
 def test_a_row_comes_back_as_it_was_given():
     assert COLUMNS.rows() == LABELS
+
+
+_ROW = st.dictionaries(st.sampled_from("abc"), st.sampled_from("xyz"))
+
+
+@given(st.lists(st.tuples(_ROW, _ROW, st.booleans()), min_size=1, max_size=5))
+def test_changed_rows_make_the_columns_that_all_rows_make(rows):
+    names = [f"n{i}" for i in range(len(rows))]
+    now = [after if changes else before for before, after, changes in rows]
+    changed = [i for i, (_, _, changes) in enumerate(rows) if changes]
+    patched = NodeLabels.from_rows(names, [before for before, _, _ in rows]).with_rows(changed, now.__getitem__)
+    want = NodeLabels.from_rows(names, now)
+    assert {key: (codes.tolist(), values) for key, (codes, values) in patched.columns.items()} == {
+        key: (codes.tolist(), values) for key, (codes, values) in want.columns.items()
+    }
+    assert list(patched.columns) == list(want.columns)
+    assert not any(codes.flags.writeable for codes, _ in patched.columns.values())
+
+
+_TAINTS = st.lists(st.sampled_from([Taint("a", "", "NoSchedule"), Taint("b", "", "NoExecute")]), max_size=2)
+
+
+@given(st.lists(st.tuples(_TAINTS, _TAINTS, st.booleans()), min_size=1, max_size=5))
+def test_changed_taints_make_the_sets_that_all_taints_make(rows):
+    changed = {i: after for i, (_, after, changes) in enumerate(rows) if changes}
+    patched = NodeTaints.from_rows([before for before, _, _ in rows]).with_rows(changed)
+    want = NodeTaints.from_rows([after if changes else before for before, after, changes in rows])
+    assert (patched.sets, patched.codes.tolist()) == (want.sets, want.codes.tolist())
 
 
 @pytest.mark.parametrize(

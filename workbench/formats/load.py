@@ -12,7 +12,8 @@ from pathlib import Path
 
 import re2
 
-from workbench.cluster.assemble import assemble, assign_matrices
+from workbench.cluster.assemble import assemble
+from workbench.cluster.node_table import assign_matrices
 from workbench.errors import CapacityError, InputError
 from workbench.formats.fabric.intake import FabricIntake, Joined
 from workbench.formats.fabric.tor_node import nodes_by_address

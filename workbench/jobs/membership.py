@@ -9,7 +9,16 @@ from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, PodGroup
 
-__all__ = ["ROLE_LABEL", "Membership", "Mentions", "job_of_group", "mentions_of", "role_of", "sort_pods"]
+__all__ = [
+    "ROLE_LABEL",
+    "Membership",
+    "Mentions",
+    "job_of_group",
+    "jobs_named_by",
+    "mentions_of",
+    "role_of",
+    "sort_pods",
+]
 
 JOB_LABEL = "volcano.sh/job-name"
 #: Label of a pod that names its role (task).
@@ -123,18 +132,23 @@ def mentions_of(pod: Pod) -> Mentions:
     )
 
 
+def jobs_named_by(group: PodGroup) -> tuple[str, ...]:
+    """Keys of the Jobs, existing or not, for one of which a PodGroup may have been made; the first that exists counts.
+
+    The last is the Job whose controller named the group ``<job>-<uid>``; it counts only with that uid.
+    """
+    metadata, owner = group.metadata, group.metadata.controller
+    names = [owner.name] if owner and owner.kind == "Job" else []
+    # The uid has four hyphens.
+    names += [metadata.name, metadata.name.rsplit("-", 5)[0]]
+    return tuple(f"{metadata.namespace}/{name}" for name in names)
+
+
 def job_of_group(group: PodGroup, cluster: ClusterObjects) -> str:
     """Key of the Job that a PodGroup was made for; empty: none that is in the cluster."""
-    metadata = group.metadata
-    owner = metadata.controller
-    names = [owner.name if owner and owner.kind == "Job" else None, metadata.name]
-    known = _first_known(metadata.namespace, names, cluster.jobs)
+    *exact, shortened = jobs_named_by(group)
+    known = next((key for key in exact if key in cluster.jobs), "")
     if known:
         return known
-    # The controller names the group <job>-<uid>; the uid has four hyphens.
-    job = cluster.jobs.get(f"{metadata.namespace}/{metadata.name.rsplit('-', 5)[0]}")
-    return job.metadata.key if job and metadata.name == f"{job.metadata.name}-{job.metadata.uid}" else ""
-
-
-def _first_known(namespace: str, names: list[str | None], known: Mapping[str, object]) -> str:
-    return next((f"{namespace}/{name}" for name in names if name and f"{namespace}/{name}" in known), "")
+    job = cluster.jobs.get(shortened)
+    return shortened if job and group.metadata.name == f"{job.metadata.name}-{job.metadata.uid}" else ""

@@ -6,7 +6,7 @@ all nodes of a cluster at once. The operators are those of Kubernetes label sele
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -137,6 +137,36 @@ class NodeLabels(Value):
             column.flags.writeable = False
         return cls(columns, n)
 
+    def with_rows(self, changed: Iterable[int], row: Callable[[int], Mapping[str, str]]) -> NodeLabels:
+        """The labels after those of some nodes changed: what `from_rows` would make of all of them.
+
+        Parameters
+        ----------
+        changed : iterable of int
+        row : callable
+            The labels of a node, by its index.
+        """
+        columns = dict(self.columns)
+        names = columns.pop(NODE_NAME_FIELD)
+        rows = {i: row(i) for i in changed}
+        for key in {*columns, *(key for labels in rows.values() for key in labels)}:
+            codes, values = columns.get(key, (np.full(self.n_nodes, -1, dtype=np.int32), ()))
+            now = {i: labels.get(key) for i, labels in rows.items()}
+            if all(value == (values[codes[i]] if codes[i] >= 0 else None) for i, value in now.items()):
+                continue
+            known = {value: code for code, value in enumerate(values)}
+            codes = codes.copy()
+            for i, value in now.items():
+                codes[i] = -1 if value is None else known.setdefault(value, len(known))
+            codes, order = _by_first_node(codes, len(known))
+            every = tuple(known)
+            columns[key] = codes, tuple([every[code] for code in order])
+        # A key comes where the first node has it that has it at all.
+        first = {key: int((codes >= 0).argmax()) for key, (codes, values) in columns.items() if values}
+        place = {node: {key: i for i, key in enumerate(row(node))} for node in set(first.values())}
+        ordered = sorted(first, key=lambda key: (first[key], place[first[key]][key]))
+        return NodeLabels({**{key: columns[key] for key in ordered}, NODE_NAME_FIELD: names}, self.n_nodes)
+
     def mask(self, requirement: Requirement) -> Mask:
         """Nodes that satisfy one condition, as bool of shape (n,)."""
         if requirement.key not in self.columns:
@@ -172,6 +202,16 @@ class NodeTaints(Value):
         codes.flags.writeable = False
         return cls(tuple(distinct), codes)
 
+    def with_rows(self, changed: Mapping[int, Sequence[Taint]]) -> NodeTaints:
+        """The taints after those of some nodes changed: what `from_rows` would make of all of them."""
+        known = {taints: code for code, taints in enumerate(self.sets)}
+        codes = self.codes.copy()
+        for i, taints in changed.items():
+            codes[i] = known.setdefault(tuple(taints), len(known))
+        codes, order = _by_first_node(codes, len(known))
+        every = tuple(known)
+        return NodeTaints(tuple([every[code] for code in order]), codes)
+
     def mask(self, tolerations: Sequence[Toleration]) -> Mask:
         """Nodes none of whose excluding taints is left untolerated."""
         verdicts = np.array(
@@ -182,6 +222,18 @@ class NodeTaints(Value):
             dtype=np.bool_,
         )
         return verdicts[self.codes] if len(self.codes) else np.zeros(0, dtype=np.bool_)
+
+
+def _by_first_node(codes: npt.NDArray[np.int32], n_values: int) -> tuple[npt.NDArray[np.int32], list[int]]:
+    """Codes renumbered by the first node that has each, and the old codes in the new order; -1 stays."""
+    present = codes[codes >= 0]
+    found, first = np.unique(present, return_index=True)
+    order = found[np.argsort(first)]
+    number = np.full(n_values + 1, -1, dtype=np.int32)
+    number[order] = np.arange(len(order), dtype=np.int32)
+    renumbered = number[codes]
+    renumbered.flags.writeable = False
+    return renumbered, order.tolist()
 
 
 @dataclass(eq=False)

@@ -122,6 +122,21 @@ def capped_by_gpus(idle: Longs, gpu_free: Words, gpu_columns: Sequence[int]) -> 
     return capped
 
 
+# Derived parts of a snapshot that are worth keeping when the cluster changes, with the fields that they follow from.
+_FOLLOWS_FROM = {
+    "filters": ("labels", "taints", "unschedulable"),
+    "switch_table": ("topology", "switches"),
+    "largest_allocatable": ("allocatable",),
+    "domain_allocatable": ("topology", "allocatable"),
+    "domain_used": ("topology", "used"),
+    "idle": ("allocatable", "used"),
+    "node_states": ("allocatable", "used"),
+    "running_jobs": ("running",),
+    "releasing": ("running", "resources", "topology"),
+    "assumed": ("running", "topology"),
+}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ClusterSnapshot(Value, Displayed):
     """Nodes, topology, GPUs and running pods at one moment; every array is read-only and in `topology`'s node order.
@@ -312,6 +327,18 @@ class ClusterSnapshot(Value, Displayed):
                 gpu_free[pod.node] |= gpu_words_row(pod.gpu_mask, gpu_free.shape[1]) & self.gpu_total[pod.node]
         remaining = tuple(pod for pod in self.running if not pod.ending)
         return dataclasses.replace(self, used=self.used - self.releasing, gpu_free=gpu_free, running=remaining)
+
+    def share_derived(self, before: ClusterSnapshot) -> None:
+        """Take over what `before` has worked out from fields that this snapshot shares with it.
+
+        Parameters
+        ----------
+        before : ClusterSnapshot
+            A snapshot of the cluster at another moment. What follows from a field that is another object is left out.
+        """
+        for name, used in _FOLLOWS_FROM.items():
+            if name in before.__dict__ and all(getattr(self, each) is getattr(before, each) for each in used):
+                self.__dict__[name] = before.__dict__[name]
 
     def ledger(self) -> Ledger:
         """A working copy for one session."""

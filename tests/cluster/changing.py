@@ -1,0 +1,249 @@
+"""Manifests of a small cluster that changes: few names, so that objects meet; and comparing a state with a rebuild."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.survival import differences
+from workbench.cluster.assemble import assemble
+from workbench.cluster.changes import Change, read_change
+from workbench.cluster.state import ClusterState
+from workbench.errors import InputError
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.gang import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL
+from workbench.objects.device import device_manifest
+
+# Names sort otherwise than their numbers, and "a-b" comes before "a/".
+NODES = ["n0", "n1", "n10", "n2", "n3", "z"]
+HYPERNODES = ["h0", "h1", "h2", "top"]
+NAMESPACES = ["a", "a-b"]
+OWNERS = ["x", "y", "x-0-0-0-0-1"]
+PODS = ["p0", "p1", "p10", "p2", "x", "x-t-0", "x-t-1"]
+MATRIX = BandwidthMatrix([[0, 1, 2, 3], [1, 0, 4, 5], [2, 4, 0, 6], [3, 5, 6, 0]], source="m")
+
+AMOUNTS = [
+    {},
+    {"cpu": "8", "memory": "1Gi", "pods": "10", "nvidia.com/gpu": "4"},
+    {"cpu": "16", "memory": "1Gi", "pods": "10", "nvidia.com/gpu": "4"},
+    {"cpu": "8", "memory": "1Gi", "nvidia.com/gpu": "8"},
+    {"cpu": "8", "example.com/nic": "2", "amd.com/gpu": "70"},
+]
+
+_node = st.sampled_from(NODES)
+_owner = st.sampled_from(OWNERS)
+
+
+def _maybe(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.none() | strategy
+
+
+def _labels(**entries: list[str]) -> st.SearchStrategy[dict[str, str]]:
+    return st.dictionaries(st.sampled_from(sorted(entries)), st.integers(0, 1), max_size=2).map(
+        lambda chosen: {key: entries[key][i % len(entries[key])] for key, i in chosen.items()}
+    )
+
+
+def _manifest(version: str, kind: str, metadata: dict[str, Any], **parts: Any) -> dict[str, Any]:
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, **parts}
+
+
+@st.composite
+def nodes(draw: st.DrawFn) -> dict[str, Any]:
+    spec = {
+        "unschedulable": draw(st.booleans()),
+        "taints": draw(st.sampled_from([[], [{"key": "k", "effect": "NoSchedule"}]])),
+    }
+    status = {
+        "allocatable": draw(st.sampled_from(AMOUNTS)),
+        "addresses": draw(st.sampled_from([[], [{"type": "InternalIP", "address": "10.0.0.1"}]])),
+    }
+    labels = draw(_labels(rack=["r0", "r1"], zone=["z0", "z1"], arch=["x", "y"]))
+    return _manifest("v1", "Node", {"name": draw(_node), "labels": labels}, spec=spec, status=status)
+
+
+_selectors = st.one_of(
+    _node.map(lambda name: ("Node", {"exactMatch": {"name": name}})),
+    st.sampled_from(["n[01]", "n", "2$"]).map(lambda p: ("Node", {"regexMatch": {"pattern": p}})),
+    st.sampled_from(["r0", "r1"]).map(lambda r: ("Node", {"labelMatch": {"matchLabels": {"rack": r}}})),
+    st.sampled_from(HYPERNODES).map(lambda name: ("HyperNode", {"exactMatch": {"name": name}})),
+)
+
+
+@st.composite
+def hypernodes(draw: st.DrawFn) -> dict[str, Any]:
+    members = [{"type": kind, "selector": selector} for kind, selector in draw(st.lists(_selectors, max_size=3))]
+    labels = draw(_labels(note=["1", "2"]))
+    metadata = {"name": draw(st.sampled_from(HYPERNODES)), "labels": labels}
+    spec = {"tier": draw(st.integers(1, 3)), "members": members}
+    return _manifest("topology.volcano.sh/v1alpha1", "HyperNode", metadata, spec=spec)
+
+
+@st.composite
+def devices(draw: st.DrawFn) -> dict[str, Any]:
+    matrix = draw(_maybe(st.just(MATRIX)))
+    return device_manifest(draw(_node), range(4), matrix, unhealthy=draw(st.sampled_from([(), (1,), (0, 1, 2, 3)])))
+
+
+@st.composite
+def pods(draw: st.DrawFn) -> dict[str, Any]:
+    labels = draw(
+        _labels(
+            **{
+                "volcano.sh/job-name": ["x", "y"],
+                "volcano.sh/task-spec": ["t", "u"],
+                "tor-affinity": ["large-model-schema", "normal-schema"],
+            }
+        )
+    )
+    if draw(st.integers(0, 3)) == 0:
+        labels |= {GPU_GROUP_NAME_LABEL: "x", GPU_GROUP_REPLICA_LABEL: draw(st.sampled_from(["2", "3"]))}
+    annotations = draw(
+        _labels(
+            **{
+                "scheduling.k8s.io/group-name": ["x", "y"],
+                "gang.scheduling.koordinator.sh/name": ["x", "g"],
+                "topology.scheduling.koordinator.sh/gpu": [
+                    '{"allocatedGPUs": {"c": [0, 1]}}',
+                    '{"allocatedGPUs": {"c": [1, 9]}}',
+                ],
+                "volcano.sh/task-spec": ["t"],
+            }
+        )
+    )
+    metadata: dict[str, Any] = {
+        "name": draw(st.sampled_from(PODS)),
+        "namespace": draw(st.sampled_from(NAMESPACES)),
+        "labels": labels,
+        "annotations": annotations,
+    }
+    owner = draw(_maybe(st.sampled_from([("Job", "x"), ("ReplicaSet", "x-1"), ("ReplicaSet", "y-1")])))
+    if owner:
+        metadata["ownerReferences"] = [{"kind": owner[0], "name": owner[1], "controller": True}]
+    if draw(st.integers(0, 3)) == 0:
+        metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    requests = draw(st.sampled_from([{}, {"cpu": "1"}, {"cpu": "2", "nvidia.com/gpu": "2"}, {"nvidia.com/gpu": "3"}]))
+    spec: dict[str, Any] = {"containers": [{"name": "c", "resources": {"requests": requests, "limits": requests}}]}
+    node = draw(_maybe(st.sampled_from([*NODES, "elsewhere"])))
+    if node:
+        spec["nodeName"] = node
+    spec |= draw(
+        st.sampled_from(
+            [
+                {},
+                {},
+                {"schedulerName": "other"},
+                {"schedulingGates": [{"name": "example.com/wait"}]},
+                {"priorityClassName": "high"},
+                {"hostname": "not a name"},
+            ]
+        )
+    )
+    phase = draw(st.sampled_from(["Pending", "Running", "Running", "Succeeded", "Failed"]))
+    return _manifest("v1", "Pod", metadata, spec=spec, status={"phase": phase})
+
+
+@st.composite
+def pod_groups(draw: st.DrawFn) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"name": draw(_owner), "namespace": draw(st.sampled_from(NAMESPACES))}
+    owner = draw(_maybe(_owner))
+    if owner:
+        metadata["ownerReferences"] = [{"kind": "Job", "name": owner, "controller": True}]
+    spec: dict[str, Any] = {"minMember": draw(st.integers(0, 3)), "queue": draw(st.sampled_from(["q", "default"]))}
+    if draw(st.booleans()):
+        spec["networkTopology"] = {"mode": "hard", "highestTierAllowed": draw(st.integers(1, 2))}
+    phase = draw(st.sampled_from(["Pending", "Inqueue", "Running"]))
+    return _manifest("scheduling.volcano.sh/v1beta1", "PodGroup", metadata, spec=spec, status={"phase": phase})
+
+
+def _template(draw: st.DrawFn) -> dict[str, Any]:
+    container = {"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": draw(st.integers(1, 2))}}}
+    spec: dict[str, Any] = {"containers": [container]}
+    scheduler = draw(_maybe(st.just("other")))
+    if scheduler:
+        spec["schedulerName"] = scheduler
+    return {
+        "metadata": {"labels": draw(_labels(**{"tor-affinity": ["large-model-schema"], "framework": ["Mpi"]}))},
+        "spec": spec,
+    }
+
+
+@st.composite
+def jobs(draw: st.DrawFn) -> dict[str, Any]:
+    metadata = {
+        "name": draw(st.sampled_from(["x", "y"])),
+        "namespace": draw(st.sampled_from(NAMESPACES)),
+        "uid": draw(st.sampled_from(["0-0-0-0-1", "0-0-0-0-2"])),
+    }
+    tasks = [{"name": "t", "replicas": draw(st.integers(0, 3)), "template": _template(draw)}]
+    spec = {"tasks": tasks, "queue": draw(st.sampled_from(["q", "r"])), "minAvailable": draw(st.integers(0, 4))}
+    return _manifest("batch.volcano.sh/v1alpha1", "Job", metadata, spec=spec)
+
+
+@st.composite
+def deployments(draw: st.DrawFn) -> dict[str, Any]:
+    annotations = draw(_labels(**{"scheduling.volcano.sh/group-min-member": ["2", "two"]}))
+    metadata = {
+        "name": draw(_owner),
+        "namespace": draw(st.sampled_from(NAMESPACES)),
+        "annotations": annotations,
+    }
+    spec = {"replicas": draw(st.integers(0, 2)), "selector": {}, "template": _template(draw)}
+    return _manifest("apps/v1", "Deployment", metadata, spec=spec)
+
+
+@st.composite
+def settings_of_cluster(draw: st.DrawFn) -> dict[str, Any]:
+    if draw(st.booleans()):
+        spec = {"weight": draw(st.integers(1, 2))}
+        name = draw(st.sampled_from(["q", "default"]))
+        return _manifest("scheduling.volcano.sh/v1beta1", "Queue", {"name": name}, spec=spec)
+    name, value = draw(st.sampled_from(["high", "low"])), draw(st.integers(0, 2))
+    return _manifest(
+        "scheduling.k8s.io/v1", "PriorityClass", {"name": name}, value=value, globalDefault=draw(st.booleans())
+    )
+
+
+_MANIFESTS = st.one_of(
+    nodes(),
+    nodes(),
+    hypernodes(),
+    devices(),
+    pods(),
+    pods(),
+    pods(),
+    pod_groups(),
+    jobs(),
+    deployments(),
+    settings_of_cluster(),
+)
+
+
+def _change(manifest: dict[str, Any], gone: bool) -> Change:
+    change = read_change(manifest, gone=gone)
+    assert change is not None
+    return change
+
+
+#: One change; a third of them delete.
+changes = st.builds(_change, _MANIFESTS, st.sampled_from([False, False, True]))
+
+
+def compare_with_rebuild(state: ClusterState, matrices: Any = (), **settings: Any) -> list[str]:
+    """Where the snapshot and the workload of a state differ from those of its objects, read as a whole."""
+    try:
+        snapshot, workload = assemble(state.objects, matrices, state.source, **settings)
+    except InputError as error:
+        try:
+            _ = state.snapshot
+        except InputError as again:
+            return [] if str(again) == str(error) else [f"{again} and {error}"]
+        return [f"no error, but {error}"]
+    ours = state.workload
+    found = list(differences(state.snapshot, snapshot, "snapshot"))
+    for name in ("gangs", "refused", "holding", "gated", "notes"):
+        found += differences(getattr(ours, name), getattr(workload, name), name)
+    # The order of these two says nothing.
+    found += [name for name in ("queues", "labels") if getattr(ours, name) != getattr(workload, name)]
+    return found

@@ -1,0 +1,145 @@
+"""One change of a cluster's objects, as a watch reports it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.errors import UnknownNameError
+from workbench.model.snapshot import Queue
+from workbench.objects.deployment import Deployment
+from workbench.objects.device import Device
+from workbench.objects.hypernode import HyperNode
+from workbench.objects.job import Job
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.node import Node
+from workbench.objects.pod import Pod
+from workbench.objects.pod_group import PodGroup
+from workbench.objects.queue import PriorityClass
+
+__all__ = ["Change", "ClusterObject", "added", "deleted", "read_change"]
+
+ClusterObject = Node | HyperNode | Device | Pod | PodGroup | Queue | PriorityClass | Job | Deployment
+
+# The objects that a snapshot and its gangs are made of: where `ClusterObjects` keeps each kind.
+_FIELDS: dict[str, str] = {
+    "Node": "nodes",
+    "HyperNode": "hypernodes",
+    "Device": "devices",
+    "Pod": "pods",
+    "PodGroup": "pod_groups",
+    "Queue": "queues",
+    "PriorityClass": "priority_classes",
+    "Job": "jobs",
+    "Deployment": "deployments",
+}
+
+
+@dataclass(frozen=True)
+class Change:
+    """An object as it is now, or the news that it is gone; made by `added`, `deleted` and `read_change`.
+
+    Attributes
+    ----------
+    kind : str
+        One of Node, HyperNode, Device, Pod, PodGroup, Queue, PriorityClass, Job and Deployment.
+    key : str
+        ``namespace/name``, or the name of a cluster-scoped object.
+    value : ClusterObject, optional
+        None: deleted.
+    refused : str
+        Why admission refuses the object; empty: it accepts it.
+    notes : tuple of str
+        As in `ClusterObjects.notes`.
+    """
+
+    kind: str
+    key: str
+    value: ClusterObject | None
+    refused: str = ""
+    notes: tuple[str, ...] = ()
+
+    def apply_to(self, cluster: ClusterObjects) -> bool:
+        """Change the objects; False where nothing differs.
+
+        An object that is there keeps its place among those of its kind, a new one comes last. To delete an object that
+        is not there, or to add one that is there as it is, changes nothing.
+        """
+        objects: dict[str, ClusterObject] = getattr(cluster, _FIELDS[self.kind])
+        name = f"{self.kind} {self.key}"
+        differs = objects.get(self.key) != self.value
+        if self.value is None:
+            objects.pop(self.key, None)
+        elif differs:
+            objects[self.key] = self.value
+        differs |= _set(cluster.refused, name, self.refused)
+        return _set(cluster.notes, name, self.notes) or differs
+
+
+def added(value: ClusterObject, refused: str = "", notes: tuple[str, ...] = ()) -> Change:
+    """An object that was added or modified; `refused` and `notes` as in `Change`."""
+    key = value.name if isinstance(value, Queue | PriorityClass) else value.metadata.key
+    return Change(type(value).__name__, key, value, refused, notes)
+
+
+def deleted(kind: str, key: str) -> Change:
+    """An object that was deleted.
+
+    Parameters
+    ----------
+    kind : str
+    key : str
+        ``namespace/name``, or the name of a cluster-scoped object.
+
+    Raises
+    ------
+    UnknownNameError
+        No snapshot is made of objects of this kind.
+    """
+    if kind not in _FIELDS:
+        raise UnknownNameError("kind", kind, list(_FIELDS))
+    return Change(kind, key, None)
+
+
+def read_change(data: Mapping[str, Any], *, gone: bool = False) -> Change | None:
+    """The change that one watch event reports.
+
+    Parameters
+    ----------
+    data : mapping
+        The parsed manifest of the event's object.
+    gone : bool
+        The event is DELETED; by default it is ADDED or MODIFIED.
+
+    Returns
+    -------
+    Change or None
+        None for a kind of which no snapshot is made.
+
+    Raises
+    ------
+    InputError
+        As `ClusterObjects.add`.
+    """
+    cluster = ClusterObjects()
+    cluster.add(data)
+    for kind, room in _FIELDS.items():
+        for key, value in getattr(cluster, room).items():
+            name = f"{kind} {key}"
+            return (
+                deleted(kind, key)
+                if gone
+                else Change(kind, key, value, cluster.refused.get(name, ""), cluster.notes.get(name, ()))
+            )
+    return None
+
+
+def _set(texts: dict[str, Any], name: str, text: str | tuple[str, ...]) -> bool:
+    """Keep a text, or drop an empty one; whether that changed anything."""
+    differs: bool = texts.get(name) != (text or None)
+    if not text:
+        texts.pop(name, None)
+    elif differs:
+        texts[name] = text
+    return differs

@@ -1,0 +1,344 @@
+"""What Nodes, HyperNodes and Devices say of the nodes of a cluster, as columns in the topology's order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import InputError
+from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.labels import NodeLabels, NodeTaints
+from workbench.model.resources import PODS, UNLIMITED, amount_text, is_gpu_resource, resource_columns
+from workbench.model.snapshot import ClusterSnapshot, gpu_words
+from workbench.model.topology import Topology
+from workbench.model.value import Value
+from workbench.objects.device import Device
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.metadata import Metadata
+from workbench.objects.node import Node
+from workbench.objects.selectors import compile_pattern
+from workbench.topology.build import build_topology
+from workbench.topology.generate import NodeShape
+
+__all__ = ["Matrices", "NodeTable", "assign_matrices", "read_nodes", "with_nodes"]
+
+Longs = npt.NDArray[np.int64]
+
+#: Matrices by a pattern (RE2, unanchored) on node names; the last match wins, also over the Device's matrix.
+Matrices = Sequence[tuple[str, BandwidthMatrix]]
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTable(Value):
+    """The nodes of a cluster without what runs on them; arrays and tuples are in the topology's order.
+
+    Attributes
+    ----------
+    nodes : dict of str to Node
+        By name, in the order of the input, with the GPUs that were assumed.
+    ordered : list of Node
+    index : dict of str to int
+        Node index by name.
+    topology : Topology
+    selecting_labels : frozenset of str
+        Label keys by which HyperNodes select nodes.
+    columns : tuple of str
+        `ClusterSnapshot.resources`.
+    allocatable : ndarray of shape (n, r), int64
+    labels : NodeLabels
+    taints : NodeTaints
+    unschedulable : ndarray of shape (n,), bool
+    total : list of int
+        Mask of the healthy GPUs of each node.
+    gpu_total : ndarray of shape (n, w), uint64
+        `total` as words.
+    matrices : tuple of BandwidthMatrix
+    node_matrix : ndarray of shape (n,), int32
+    addresses : tuple of str
+    gaps, matrix_gaps : tuple of str
+        What is missing: of the nodes, and of their matrices.
+    """
+
+    nodes: dict[str, Node]
+    ordered: list[Node]
+    index: dict[str, int]
+    topology: Topology
+    selecting_labels: frozenset[str]
+    columns: tuple[str, ...]
+    allocatable: Longs
+    labels: NodeLabels
+    taints: NodeTaints
+    unschedulable: npt.NDArray[np.bool_]
+    total: list[int]
+    gpu_total: npt.NDArray[np.uint64]
+    matrices: tuple[BandwidthMatrix, ...]
+    node_matrix: npt.NDArray[np.int32]
+    addresses: tuple[str, ...]
+    gaps: tuple[str, ...]
+    matrix_gaps: tuple[str, ...]
+
+
+def read_nodes(
+    cluster: ClusterObjects, matrices: Matrices, gpus_per_node: int, topology: Topology | None = None
+) -> NodeTable:
+    """The nodes of a cluster.
+
+    Parameters
+    ----------
+    cluster : ClusterObjects
+    matrices : sequence of (pattern, BandwidthMatrix)
+    gpus_per_node : int
+        As in `workbench.cluster.assemble.assemble`.
+    topology : Topology, optional
+        That of this cluster, where it is known already.
+
+    Raises
+    ------
+    InputError
+        A matrix whose size is not the node's number of GPUs, a pattern that RE2 refuses.
+    """
+    gaps: list[str] = []
+    nodes = cluster.nodes or _nodes_of_members(cluster, gaps)
+    if gpus_per_node:
+        nodes = _with_assumed_gpus(nodes, gpus_per_node, gaps)
+    if topology is None:
+        topology = build_topology(
+            cluster.hypernodes.values(), list(nodes), [node.metadata.labels for node in nodes.values()]
+        )
+    ordered = [nodes[name] for name in topology.node_names]
+    columns = resource_columns(set().union(*(node.allocatable for node in ordered)))
+    allocatable = _allocatable(ordered, columns, gaps)
+    gpu_columns = [i for i, name in enumerate(columns) if is_gpu_resource(name)]
+    total = _gpu_masks(ordered, allocatable[:, gpu_columns].sum(axis=1).tolist(), cluster.devices, gaps)
+    matrix_gaps: list[str] = []
+    known, node_matrix = _matrices(ordered, total, cluster.devices, matrices, matrix_gaps)
+    without = sum(1 for mask, number in zip(total, node_matrix, strict=True) if mask.bit_count() > 1 and number < 0)
+    if without:
+        matrix_gaps.append(f"no bandwidth matrix for {without} nodes with several GPUs")
+    return NodeTable(
+        nodes=dict(nodes),
+        ordered=ordered,
+        index={name: i for i, name in enumerate(topology.node_names)},
+        topology=topology,
+        selecting_labels=_selecting_labels(cluster),
+        columns=columns,
+        allocatable=allocatable,
+        labels=NodeLabels.from_rows(topology.node_names, [node.metadata.labels for node in ordered]),
+        taints=NodeTaints.from_rows([node.taints for node in ordered]),
+        unschedulable=np.array([node.unschedulable for node in ordered], dtype=np.bool_),
+        total=total,
+        gpu_total=gpu_words(total),
+        matrices=known,
+        node_matrix=np.array(node_matrix, dtype=np.int32),
+        addresses=_addresses(ordered),
+        gaps=tuple(gaps),
+        matrix_gaps=tuple(matrix_gaps),
+    )
+
+
+def with_nodes(
+    table: NodeTable, cluster: ClusterObjects, changed: Collection[str], matrices: Matrices, gpus_per_node: int
+) -> NodeTable:
+    """What `read_nodes` says after Nodes changed.
+
+    Costs copies of a few arrays and the rows of the nodes that changed. All nodes are read again where a node offers
+    other resources by name or another number of GPUs than before; the topology, too, where a label changed by which a
+    HyperNode selects.
+
+    Parameters
+    ----------
+    table : NodeTable
+        Of the cluster before.
+    cluster : ClusterObjects
+        The cluster now: the same but for these Nodes.
+    changed : collection of str
+        Names of Nodes that were there before and are there now.
+    matrices, gpus_per_node
+        As for `read_nodes`, as before.
+    """
+    if not changed:
+        return table
+    pairs = {table.index[name]: (table.nodes[name], cluster.nodes[name]) for name in changed}
+    relabelled = [i for i, (old, new) in pairs.items() if old.metadata.labels != new.metadata.labels]
+    if any(
+        pairs[i][0].metadata.labels.get(key) != pairs[i][1].metadata.labels.get(key)
+        for i in relabelled
+        for key in table.selecting_labels
+    ):
+        return read_nodes(cluster, matrices, gpus_per_node)
+    offering = {i: new for i, (old, new) in pairs.items() if old.allocatable != new.allocatable}
+    # What is assumed of nodes that offer nothing depends on all of them.
+    if gpus_per_node or any(
+        old.allocatable.keys() != new.allocatable.keys() or old.n_gpus != new.n_gpus for old, new in pairs.values()
+    ):
+        return read_nodes(cluster, matrices, gpus_per_node, table.topology)
+    nodes, ordered = table.nodes.copy(), table.ordered.copy()
+    for i, (_, new) in pairs.items():
+        nodes[new.name] = ordered[i] = new
+    allocatable, unschedulable, labels, taints = table.allocatable, table.unschedulable, table.labels, table.taints
+    if offering:
+        allocatable = allocatable.copy()
+        allocatable[list(offering)] = _allocatable(list(offering.values()), table.columns, [])
+    if any(old.unschedulable != new.unschedulable for old, new in pairs.values()):
+        unschedulable = unschedulable.copy()
+        unschedulable[list(pairs)] = [new.unschedulable for _, new in pairs.values()]
+    if relabelled:
+        labels = labels.with_rows(relabelled, lambda i: ordered[i].metadata.labels)
+    tainted = {i: new.taints for i, (old, new) in pairs.items() if old.taints != new.taints}
+    if tainted:
+        taints = taints.with_rows(tainted)
+    moved = any(old.internal_ip != new.internal_ip for old, new in pairs.values())
+    return replace(
+        table,
+        nodes=nodes,
+        ordered=ordered,
+        allocatable=allocatable,
+        unschedulable=unschedulable,
+        labels=labels,
+        taints=taints,
+        addresses=_addresses(ordered) if moved else table.addresses,
+    )
+
+
+def _addresses(nodes: Sequence[Node]) -> tuple[str, ...]:
+    return tuple(node.internal_ip for node in nodes) if any(node.internal_ip for node in nodes) else ()
+
+
+def _selecting_labels(cluster: ClusterObjects) -> frozenset[str]:
+    return frozenset(
+        requirement.key
+        for hypernode in cluster.hypernodes.values()
+        for member in hypernode.members
+        for requirement in member.selector.labels or ()
+    )
+
+
+def _nodes_of_members(cluster: ClusterObjects, gaps: list[str]) -> dict[str, Node]:
+    """Without any Node object the exact members of HyperNodes still tell which nodes there are."""
+    names = {
+        member.selector.exact
+        for hypernode in cluster.hypernodes.values()
+        for member in hypernode.members
+        if member.type == "Node" and member.selector.exact
+    }
+    if names:
+        gaps.append(f"no Node in the input: the {len(names)} nodes that HyperNodes name have no resources")
+    else:
+        gaps.append("no Node in the input")
+    selecting = sum(
+        any(member.type == "Node" and member.selector.exact is None for member in hypernode.members)
+        for hypernode in cluster.hypernodes.values()
+    )
+    if selecting:
+        gaps.append(f"{selecting} HyperNodes select nodes by pattern or label: without a Node they hold none")
+    return {name: Node(Metadata(name), {}) for name in sorted(names, key=str.encode)}
+
+
+def _with_assumed_gpus(nodes: Mapping[str, Node], gpus: int, gaps: list[str]) -> dict[str, Node]:
+    """Nodes without resources as drawn ones are: with GPUs, and the cores and memory of a usual machine."""
+    silent = [name for name, node in nodes.items() if not node.allocatable]
+    offered = NodeShape(devices={"nvidia.com/gpu": gpus}).resources
+    if silent:
+        amounts = ", ".join(f"{amount_text(name, amount)} {name}" for name, amount in offered.items())
+        gaps.append(f"assumed for {len(silent)} nodes that report no resources: {amounts} each")
+    else:
+        gaps.append("every node reports its resources: no GPUs were assumed")
+    return {**nodes, **{name: replace(nodes[name], allocatable=offered) for name in silent}}
+
+
+def _allocatable(nodes: Sequence[Node], columns: tuple[str, ...], gaps: list[str]) -> Longs:
+    offered = [node.allocatable for node in nodes]
+    allocatable = np.empty((len(nodes), len(columns)), dtype=np.int64)
+    for i, name in enumerate(columns):
+        allocatable[:, i] = [amounts.get(name, 0) for amounts in offered]
+    without_pods = np.array([PODS not in amounts for amounts in offered], dtype=np.bool_)
+    allocatable[without_pods, columns.index(PODS)] = UNLIMITED
+    if without_pods.any():
+        gaps.append(f"{int(without_pods.sum())} nodes do not say how many pods they take: no limit")
+    empty = sum(not amounts for amounts in offered)
+    if empty:
+        gaps.append(f"{empty} nodes report neither allocatable nor capacity: they offer nothing")
+    return allocatable
+
+
+def _gpu_masks(
+    nodes: Sequence[Node], counted: Sequence[int], devices: Mapping[str, Device], gaps: list[str]
+) -> list[int]:
+    masks = [(1 << count) - 1 for count in counted]
+    differing = 0
+    for i, node in enumerate(nodes if devices else ()):
+        device = devices.get(node.name)
+        if device is None:
+            continue
+        masks[i] = sum(1 << minor for minor in set(device.healthy_gpus))
+        differing += masks[i].bit_count() != counted[i]
+    if differing:
+        gaps.append(f"on {differing} nodes the Device lists another number of healthy GPUs than the Node offers")
+    return masks
+
+
+def _matrices(
+    nodes: Sequence[Node],
+    gpu_masks: Sequence[int],
+    devices: Mapping[str, Device],
+    given: Sequence[tuple[str, BandwidthMatrix]],
+    gaps: list[str],
+) -> tuple[tuple[BandwidthMatrix, ...], list[int]]:
+    known: list[BandwidthMatrix] = []
+    numbers: dict[BandwidthMatrix, int] = {}
+    node_matrix = [-1] * len(nodes)
+    for i, node in enumerate(nodes if devices else ()):
+        device = devices.get(node.name)
+        if device is not None and device.bandwidth is not None:
+            node_matrix[i] = numbers.setdefault(device.bandwidth, len(known))
+            if node_matrix[i] == len(known):
+                known.append(device.bandwidth)
+    for pattern, matrix in given:
+        search = compile_pattern(pattern).search
+        matched = [i for i, node in enumerate(nodes) if gpu_masks[i] and search(node.name) is not None]
+        if not matched:
+            gaps.append(f"the pattern {pattern} of {matrix.source} matches no node with GPUs")
+        for i in matched:
+            device = devices.get(nodes[i].name)
+            gpus = max(device.all_gpus, default=-1) + 1 if device else gpu_masks[i].bit_length()
+            _check_size(matrix, nodes[i].name, gpus)
+            node_matrix[i] = len(known)
+        known.append(matrix)
+    used = sorted(set(node_matrix) - {-1})
+    renumbered = {old: new for new, old in enumerate(used)} | {-1: -1}
+    return tuple(known[i] for i in used), [renumbered[number] for number in node_matrix]
+
+
+def _check_size(matrix: BandwidthMatrix, node: str, gpus: int) -> None:
+    if len(matrix) != gpus:
+        raise InputError(
+            f"the matrix has another number of GPUs than node {node}",
+            source=matrix.source,
+            got=f"{len(matrix)} rows",
+            expected=f"{gpus} GPUs",
+        )
+
+
+def assign_matrices(snapshot: ClusterSnapshot, given: Sequence[tuple[str, BandwidthMatrix]]) -> ClusterSnapshot:
+    """A snapshot with matrices for the nodes whose names match (RE2, unanchored); the last match wins.
+
+    Raises
+    ------
+    InputError
+        A matrix whose size is not the node's number of GPUs, a pattern that RE2 refuses.
+    """
+    for pattern, matrix in given:
+        search = compile_pattern(pattern).search
+        masks = [int.from_bytes(row.astype("<u8").tobytes(), "little") for row in snapshot.gpu_total]
+        names = snapshot.topology.node_names
+        matched = np.array(
+            [bool(masks[i]) and search(name) is not None for i, name in enumerate(names)], dtype=np.bool_
+        )
+        for i in np.flatnonzero(matched):
+            _check_size(matrix, names[i], masks[i].bit_length())
+        if matched.any():
+            snapshot = snapshot.with_matrix(matrix, matched)
+    return snapshot

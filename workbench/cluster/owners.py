@@ -1,0 +1,156 @@
+"""Which pods are read together, kept up to date while pods and the objects that own them come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from workbench.jobs.membership import Mentions, job_of_group, jobs_named_by, mentions_of
+from workbench.jobs.pods import group_of_lone_pod
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.pod import Pod
+
+__all__ = ["Owners", "Unit"]
+
+
+@dataclass
+class Unit:
+    """What is read together: the Job, the Deployment and the gang of lone pods with one key, and all their pods.
+
+    Attributes
+    ----------
+    pods : dict of str to None
+        Keys of the pods.
+    groups : dict of str to None
+        Keys of the PodGroups: those that were made for the Job, and the one with the unit's key if no Job has it.
+    """
+
+    pods: dict[str, None] = field(default_factory=dict)
+    groups: dict[str, None] = field(default_factory=dict)
+
+
+class Owners:
+    """Units by key (``namespace/name``).
+
+    The key of a unit is the key of its gang, so that whatever is looked up by a gang's key stays inside one unit.
+
+    Parameters
+    ----------
+    cluster : ClusterObjects
+        Its owner changes it, then calls `update`.
+    """
+
+    def __init__(self, cluster: ClusterObjects) -> None:
+        self.units: dict[str, Unit] = {}
+        self._cluster = cluster
+        self._unit_of_pod: dict[str, str] = {}
+        self._unit_of_group: dict[str, str] = {}
+        self._jobs_of_groups: dict[str, str] = {}
+        self._mentions: dict[str, Mentions] = {}
+        self._jobs_named: dict[str, tuple[str, ...]] = {}
+        # By the key of what is mentioned, whatever its kind.
+        self._pods_mentioning: dict[str, dict[str, None]] = {}
+        self._groups_naming: dict[str, dict[str, None]] = {}
+        # Of each key that a Job or a Deployment has: which of the two exist.
+        self._existing: dict[str, tuple[bool, bool]] = {}
+
+    def update(self, pods: Iterable[str], groups: Iterable[str], others: Iterable[str]) -> set[str]:
+        """Follow changes of the cluster.
+
+        Parameters
+        ----------
+        pods, groups, others : iterable of str
+            Keys of the pods, the PodGroups, and the Jobs and Deployments that were added, modified or deleted.
+
+        Returns
+        -------
+        set of str
+            Keys of the units to be read again; one without any object is in `units` no more.
+        """
+        changed = set(others)
+        moving, moving_groups = dict.fromkeys(pods), dict.fromkeys(groups)
+        for key in others:
+            # A PodGroup may ask for the uid of its Job, too.
+            moving_groups.update(self._groups_naming.get(key, {}))
+            if self._came_or_went(key):
+                moving.update(self._pods_mentioning.get(key, {}))
+        for key in moving_groups:
+            job = self._jobs_of_groups.get(key)
+            changed |= self._place_group(key)
+            if self._jobs_of_groups.get(key) != job:
+                moving.update(self._pods_mentioning.get(key, {}))
+        for key in moving:
+            changed |= self._place_pod(key)
+        for key in changed:
+            unit = self.units.get(key)
+            if unit is not None and not (unit.pods or unit.groups or self._owns(key)):
+                del self.units[key]
+            elif unit is None and self._owns(key):
+                self.units[key] = Unit()
+        return changed
+
+    def _owns(self, key: str) -> bool:
+        return key in self._cluster.jobs or key in self._cluster.deployments
+
+    def _came_or_went(self, key: str) -> bool:
+        """Whether a Job or a Deployment with this key exists now and did not before, or the other way round."""
+        before = self._existing.pop(key, (False, False))
+        now = key in self._cluster.jobs, key in self._cluster.deployments
+        if any(now):
+            self._existing[key] = now
+        return now != before
+
+    def _place_group(self, key: str) -> set[str]:
+        group = self._cluster.pod_groups.get(key)
+        before, after = self._unit_of_group.pop(key, ""), ""
+        self._jobs_of_groups.pop(key, None)
+        _forget(self._groups_naming, self._jobs_named.pop(key, ()), key)
+        if before:
+            del self.units[before].groups[key]
+        if group is not None:
+            self._jobs_named[key] = named = tuple(set(jobs_named_by(group)))
+            for name in named:
+                self._groups_naming.setdefault(name, {})[key] = None
+            job = job_of_group(group, self._cluster)
+            if job:
+                self._jobs_of_groups[key] = job
+            after = self._unit_of_group[key] = job or key
+            self.units.setdefault(after, Unit()).groups[key] = None
+        return {unit for unit in (before, after) if unit}
+
+    def _place_pod(self, key: str) -> set[str]:
+        pod = self._cluster.pods.get(key)
+        before, after = self._unit_of_pod.pop(key, ""), ""
+        _forget(self._pods_mentioning, _names(self._mentions.pop(key, Mentions())), key)
+        if before:
+            del self.units[before].pods[key]
+        if pod is not None:
+            mentions = self._mentions[key] = mentions_of(pod)
+            for name in _names(mentions):
+                self._pods_mentioning.setdefault(name, {})[key] = None
+            after = self._unit_of_pod[key] = self._unit_of(key, pod, mentions)
+            self.units.setdefault(after, Unit()).pods[key] = None
+        return {unit for unit in (before, after) if unit}
+
+    def _unit_of(self, key: str, pod: Pod, mentions: Mentions) -> str:
+        # A pod that admission refuses belongs to nothing, and is counted all the same where it is gated.
+        if f"Pod {key}" in self._cluster.refused:
+            return key
+        _, owner = mentions.owner(self._cluster, self._jobs_of_groups)
+        if owner:
+            return owner
+        group = group_of_lone_pod(pod, [])
+        name = group if isinstance(group, str) else group.name
+        return f"{pod.metadata.namespace}/{name}" if name else key
+
+
+def _forget(index: dict[str, dict[str, None]], names: Iterable[str], key: str) -> None:
+    """Take a key out of the entries with these names; an empty entry goes."""
+    for name in names:
+        del index[name][key]
+        if not index[name]:
+            del index[name]
+
+
+def _names(mentions: Mentions) -> set[str]:
+    return {*mentions.jobs, mentions.group, mentions.deployment} - {""}

@@ -1,0 +1,177 @@
+"""Running pods, what they use and the GPUs they leave free, kept up to date node by node."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.cluster.node_table import NodeTable
+from workbench.cluster.workload import Held
+from workbench.jobs.job_labels import JobLabels
+from workbench.jobs.running import Doubts, deal_gpus
+from workbench.model.resources import request_rows
+from workbench.model.snapshot import RunningPod, gpu_words, gpu_words_row
+from workbench.objects.pod import Pod
+
+__all__ = ["PodsOnNodes"]
+
+Longs = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+# Pods are in byte order of namespace, then name.
+_Place = tuple[bytes, bytes]
+
+
+@dataclass
+class _OnNode:
+    """The pods on one node, be it known or not, and what follows from them."""
+
+    pods: dict[_Place, tuple[Pod, str]] = field(default_factory=dict)
+    used: Longs = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    free: int = 0
+    doubts: Doubts = field(default_factory=Doubts)
+
+
+class PodsOnNodes:
+    """What `workbench.jobs.running.running_pods` says, asked again only of nodes whose pods or GPUs changed.
+
+    Attributes
+    ----------
+    used : ndarray of shape (n, r), int64
+    gpu_free : ndarray of shape (n, w), uint64
+    running : tuple of RunningPod
+        As in `ClusterSnapshot`; replaced where they differ, never changed.
+    holding : tuple of (Pod, str)
+        As in `Workload`; likewise.
+    doubts : Doubts
+        The sum over all nodes.
+    """
+
+    def __init__(self) -> None:
+        self.used: Longs = np.zeros((0, 0), dtype=np.int64)
+        self.gpu_free: Words = np.zeros((0, 1), dtype=np.uint64)
+        self.running: tuple[RunningPod, ...] = ()
+        self.holding: tuple[tuple[Pod, str], ...] = ()
+        self.doubts = Doubts()
+        self._nodes: dict[str, _OnNode] = {}
+        # Three lists with one entry per pod, in the order of the first.
+        self._places: list[_Place] = []
+        self._holding: list[tuple[Pod, str]] = []
+        self._running: list[RunningPod] = []
+        self._table: NodeTable | None = None
+
+    def update(
+        self,
+        before: Held,
+        after: Held,
+        table: NodeTable,
+        queues: Mapping[str, str],
+        labels: Mapping[str, JobLabels],
+    ) -> None:
+        """Follow changes of pods and nodes.
+
+        Parameters
+        ----------
+        before, after : Held
+            As `LiveWorkload.update` returns them.
+        table : NodeTable
+        queues, labels : mapping
+            As in `Workload`.
+        """
+        touched = self._move(before, after)
+        old, self._table = self._table, table
+        if old is not None and old.total is table.total:
+            # The nodes have the indices and the GPUs that they had.
+            if not touched:
+                return
+            self.used, self.gpu_free = self.used.copy(), self.gpu_free.copy()
+            written: Iterable[str] = touched
+        else:
+            touched |= self._renumber(old, table)
+            self.used = np.zeros(table.allocatable.shape, dtype=np.int64)
+            self.gpu_free = gpu_words(table.total)
+            written = {*touched, *self._nodes}
+        for name in touched:
+            self._ask(name, table, queues, labels)
+        width = self.gpu_free.shape[1]
+        for name in written:
+            node, index = self._nodes.get(name), table.index.get(name, -1)
+            if index >= 0:
+                self.used[index] = np.int64(0) if node is None else node.used
+                self.gpu_free[index] = gpu_words_row(table.total[index] if node is None else node.free, width)
+        self.running, self.holding = tuple(self._running), tuple(self._holding)
+
+    def _move(self, before: Held, after: Held) -> set[str]:
+        """Take pods from where they were and put them where they are; names of the nodes concerned."""
+        touched = set()
+        for key, held in before.items():
+            pod = held[0]
+            place = _place(pod)
+            touched.add(pod.spec.node_name)
+            del self._nodes[pod.spec.node_name].pods[place]
+            if key not in after:
+                i = bisect_left(self._places, place)
+                del self._places[i], self._holding[i], self._running[i]
+        # In order, so that a first filling appends.
+        for place, held in sorted((_place(held[0]), held) for held in after.values()):
+            pod = held[0]
+            touched.add(pod.spec.node_name)
+            self._nodes.setdefault(pod.spec.node_name, _OnNode()).pods[place] = held
+            i = bisect_left(self._places, place)
+            if i == len(self._places) or self._places[i] != place:
+                self._places.insert(i, place)
+                self._running.insert(i, _NOT_ASKED)
+                self._holding.insert(i, held)
+            else:
+                self._holding[i] = held
+        return touched
+
+    def _renumber(self, old: NodeTable | None, new: NodeTable) -> set[str]:
+        """Give pods the new index of their node; names of the nodes to ask again, because more than that differs."""
+        if old is None or old.columns != new.columns:
+            return set(self._nodes)
+        index = [new.index.get(name, -1) for name in old.index]
+        if index != list(range(len(index))):
+            self._running = [
+                pod if pod.node < 0 or index[pod.node] == pod.node else replace(pod, node=index[pod.node])
+                for pod in self._running
+            ]
+        return {name for name in self._nodes if _gpus(name, old) != _gpus(name, new)}
+
+    def _ask(self, name: str, table: NodeTable, queues: Mapping[str, str], labels: Mapping[str, JobLabels]) -> None:
+        node = self._nodes.get(name)
+        if node is None:
+            return
+        self.doubts -= node.doubts
+        if not node.pods:
+            del self._nodes[name]
+            return
+        places = sorted(node.pods)
+        held = [node.pods[place] for place in places]
+        index = table.index.get(name, -1)
+        known = {name: index} if index >= 0 else {}
+        masks = {index: table.total[index]} if index >= 0 else {}
+        running, free, node.doubts = deal_gpus(held, known, masks, queues, labels)
+        self.doubts += node.doubts
+        node.free = free.get(index, 0)
+        node.used = request_rows(table.columns, [pod.spec.requests for pod, _ in held])[0].sum(axis=0)
+        for place, pod in zip(places, running, strict=True):
+            self._running[bisect_left(self._places, place)] = pod
+
+
+# Stands for a pod until its node is asked, in the same update.
+_NOT_ASKED = RunningPod("", "", -1, {})
+
+
+def _place(pod: Pod) -> _Place:
+    return pod.metadata.namespace.encode(), pod.metadata.name.encode()
+
+
+def _gpus(name: str, table: NodeTable) -> int | None:
+    """Mask of a node's GPUs; None where the node is not known."""
+    index = table.index.get(name)
+    return None if index is None else table.total[index]

@@ -1,0 +1,246 @@
+"""`ClusterState`: a cluster that changes, with the snapshot and the gangs of its objects at every moment."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from copy import copy
+from dataclasses import fields, replace
+from typing import Any
+
+from workbench.cluster.assemble import join, other_gaps
+from workbench.cluster.changes import Change
+from workbench.cluster.node_table import Matrices, NodeTable, read_nodes, with_nodes
+from workbench.cluster.pods_on_nodes import PodsOnNodes
+from workbench.cluster.workload import LiveWorkload
+from workbench.jobs.gangs import Workload
+from workbench.model.gang import Gang
+from workbench.model.snapshot import ClusterSnapshot, Queue
+from workbench.model.value import Working
+from workbench.objects.hypernode import HyperNode
+from workbench.objects.kinds import ClusterObjects
+
+__all__ = ["ClusterState"]
+
+
+class ClusterState(Working):
+    """The objects of a cluster, followed change by change.
+
+    After every change `snapshot` and `workload` equal what `workbench.cluster.assemble.assemble` makes of `objects`:
+    order, indices and gaps included. Snapshots share the arrays that did not change and are never changed themselves.
+
+    Parameters
+    ----------
+    cluster : ClusterObjects
+        Copied.
+    matrices, source, any_scheduler, gpus_per_node
+        As for `assemble`.
+
+    Attributes
+    ----------
+    objects : ClusterObjects
+        To be read only. An object keeps its place among those of its kind while it is modified.
+
+    Notes
+    -----
+    What a change costs, beside copies of arrays and lists of pointers:
+
+    - a pod, PodGroup, Job or Deployment: to read the pods of its gang, and to deal the GPUs of the nodes of the pods
+      that changed;
+    - a cordon, a taint, a label, an amount: the node's row;
+    - a Node that comes or goes, a HyperNode, a Device, a node's number of GPUs, a resource that no node had, a label by
+      which HyperNodes select: all nodes are read, but no job and no pod. The GPUs of a node are dealt again where the
+      node is new, gone, or has other GPUs; running pods on a node with another index are copied with that index;
+    - a PriorityClass: every gang.
+
+    A change that repeats what is known costs nothing. Versions are not compared: the caller hands in the changes of an
+    object in their order.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterObjects,
+        matrices: Matrices = (),
+        source: str = "",
+        *,
+        any_scheduler: bool = False,
+        gpus_per_node: int = 0,
+    ) -> None:
+        self.objects = _copied(cluster)
+        self.source = source
+        self._matrices = tuple(matrices)
+        self._any_scheduler = any_scheduler
+        self._gpus_per_node = gpus_per_node
+        self._taken_at = ""
+        self._parts: _Parts | None = None
+
+    def _kept(self) -> dict[str, Any]:
+        return {**super()._kept(), "objects": _copied(self.objects), "_parts": None}
+
+    @property
+    def snapshot(self) -> ClusterSnapshot:
+        """The cluster as it is; InputError as `assemble`."""
+        return self._current().snapshot
+
+    @property
+    def workload(self) -> Workload:
+        """Gangs and the pods that hold resources; InputError as `assemble`."""
+        return self._current().workload
+
+    def apply(self, changes: Iterable[Change], taken_at: str = "") -> tuple[ClusterSnapshot, Workload]:
+        """Follow some changes.
+
+        Parameters
+        ----------
+        changes : iterable of Change
+            In their order. To delete what is not there, or to add what is there already, is no change.
+        taken_at : str
+            As in `ClusterSnapshot`.
+
+        Returns
+        -------
+        ClusterSnapshot
+        Workload
+
+        Raises
+        ------
+        InputError
+            As `assemble` of the changed objects: a matrix whose size is not a node's number of GPUs. The objects have
+            changed all the same; the error comes again until they change to what can be joined.
+        """
+        self._taken_at = taken_at
+        parts, self._parts = self._parts, None
+        changed = _Changed(self.objects, changes)
+        if parts is not None:
+            parts.update(changed, taken_at)
+            self._parts = parts
+        current = self._current()
+        return current.snapshot, current.workload
+
+    def _current(self) -> _Parts:
+        if self._parts is None:
+            self._parts = _Parts(
+                self.objects, self._matrices, self.source, self._taken_at, self._any_scheduler, self._gpus_per_node
+            )
+        return self._parts
+
+
+class _Changed:
+    """Makes changes, and keeps what they concern.
+
+    Attributes
+    ----------
+    keys : mapping of str to dict of str to None
+        Keys of what differs, by kind.
+    new_nodes : bool
+        A Node came or went, even if it came back.
+    redrawn : bool
+        A HyperNode differs in what the topology is built of.
+    """
+
+    def __init__(self, objects: ClusterObjects, changes: Iterable[Change]) -> None:
+        self.keys: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        self.new_nodes = self.redrawn = False
+        for change in changes:
+            n_nodes, before = len(objects.nodes), objects.hypernodes.get(change.key)
+            if change.apply_to(objects):
+                self.keys[change.kind][change.key] = None
+                self.new_nodes |= len(objects.nodes) != n_nodes
+                self.redrawn |= change.kind == "HyperNode" and _tree_part(before) != _tree_part(change.value)
+
+
+class _Parts:
+    """Everything that is derived from the objects of a cluster."""
+
+    def __init__(
+        self,
+        objects: ClusterObjects,
+        matrices: Matrices,
+        source: str,
+        taken_at: str,
+        any_scheduler: bool,
+        gpus_per_node: int,
+    ) -> None:
+        self._objects = objects
+        self._matrices = matrices
+        self._source = source
+        self._gpus_per_node = gpus_per_node
+        self._table = read_nodes(objects, matrices, gpus_per_node)
+        self._jobs = LiveWorkload(objects, any_scheduler)
+        self._pods = PodsOnNodes()
+        self._queues = _queues(objects)
+        self._gangs: tuple[Gang, ...] = ()
+        self._last_gaps: list[str] = []
+        self._snapshot: ClusterSnapshot | None = None
+        self._follow(objects.pods, objects.pod_groups, [*objects.jobs, *objects.deployments])
+        self._join(taken_at, anew=True)
+
+    def update(self, changed: _Changed, taken_at: str) -> None:
+        """Follow what has changed of the objects."""
+        keys = changed.keys
+        self._table = self._changed_table(changed)
+        if keys["Queue"]:
+            self._queues = _queues(self._objects)
+        every_gang = bool(keys["PriorityClass"])
+        self._follow(keys["Pod"], keys["PodGroup"], [*keys["Job"], *keys["Deployment"]], every_gang)
+        self._join(taken_at, anew=any(keys[kind] for kind in ("Node", "HyperNode", "Device", "Queue")))
+
+    def _changed_table(self, changed: _Changed) -> NodeTable:
+        keys, settings = changed.keys, (self._matrices, self._gpus_per_node)
+        if changed.new_nodes or changed.redrawn or (keys["Device"] and keys["Node"]):
+            return read_nodes(self._objects, *settings)
+        if keys["Device"]:
+            return read_nodes(self._objects, *settings, self._table.topology)
+        return with_nodes(self._table, self._objects, keys["Node"], *settings)
+
+    def _follow(
+        self, pods: Iterable[str], groups: Iterable[str], others: Iterable[str], every_gang: bool = False
+    ) -> None:
+        jobs = self._jobs
+        before, after = jobs.update(pods, groups, others, every_gang)
+        self._pods.update(before, after, self._table, jobs.queues, jobs.labels)
+
+    def _join(self, taken_at: str, anew: bool) -> None:
+        """Make the snapshot and the workload; `anew`: of other nodes, Devices, HyperNodes or queues."""
+        jobs, pods = self._jobs, self._pods
+        gangs, notes = jobs.told()
+        if anew or gangs is not self._gangs:
+            self._gangs, self._last_gaps = gangs, other_gaps(self._objects, self._table.nodes, gangs)
+        refused = tuple(sorted(self._objects.refused.items()))
+        self.workload = Workload(gangs, refused, pods.holding, jobs.queues, jobs.labels, jobs.gated, notes)
+        snapshot = join(
+            self._table,
+            self.workload,
+            running=pods.running,
+            used=pods.used,
+            gpu_free=pods.gpu_free,
+            queues=self._queues,
+            running_gaps=pods.doubts.gaps(),
+            last_gaps=self._last_gaps,
+            source=self._source,
+            taken_at=taken_at,
+        )
+        if self._snapshot is not None:
+            snapshot.share_derived(self._snapshot)
+        self._snapshot = snapshot
+
+    @property
+    def snapshot(self) -> ClusterSnapshot:
+        """As in `ClusterState`."""
+        assert self._snapshot is not None
+        return self._snapshot
+
+
+def _tree_part(hypernode: object) -> object:
+    """What a topology is built of."""
+    if not isinstance(hypernode, HyperNode):
+        return None
+    return hypernode.tier, hypernode.tier_name, hypernode.members
+
+
+def _queues(objects: ClusterObjects) -> dict[str, Queue]:
+    return {"default": Queue("default"), **objects.queues}
+
+
+def _copied(cluster: ClusterObjects) -> ClusterObjects:
+    return replace(cluster, **{f.name: copy(getattr(cluster, f.name)) for f in fields(cluster)})

@@ -1,0 +1,213 @@
+"""Gangs and the pods that hold resources, kept up to date unit by unit."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from workbench.cluster.owners import Owners, Unit
+from workbench.jobs.gangs import Workload, read_unit
+from workbench.jobs.job_labels import JobLabels
+from workbench.jobs.membership import Membership
+from workbench.jobs.object_notes import ObjectNotes
+from workbench.jobs.roles import Priorities
+from workbench.jobs.schedulers import OtherSchedulers
+from workbench.model.gang import Gang
+from workbench.objects.kinds import ClusterObjects
+from workbench.objects.pod import Pod
+
+__all__ = ["Held", "LiveWorkload"]
+
+T = TypeVar("T")
+
+#: Pods that hold resources with the key of their gang, by the pods' keys.
+Held = dict[str, tuple[Pod, str]]
+
+_NOTHING = Workload((), (), ())
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What was read of one unit."""
+
+    workload: Workload
+    others: OtherSchedulers
+    holding: Held
+
+
+class LiveWorkload:
+    """What `workbench.jobs.gangs.read_workload` says of a cluster, read again only where the cluster changed.
+
+    Parameters
+    ----------
+    cluster : ClusterObjects
+        Its owner changes it, then calls `update`.
+    any_scheduler : bool
+        As in `read_workload`.
+
+    Attributes
+    ----------
+    queues, labels : dict
+        As in `Workload`; replaced, never changed.
+    gangs : tuple of Gang
+        As in `Workload`.
+    """
+
+    def __init__(self, cluster: ClusterObjects, any_scheduler: bool) -> None:
+        self.queues: dict[str, str] = {}
+        self.labels: dict[str, JobLabels] = {}
+        self.gangs: tuple[Gang, ...] = ()
+        self._cluster = cluster
+        self._any_scheduler = any_scheduler
+        self._owners = Owners(cluster)
+        self._read: dict[str, _Read] = {}
+        self._pending: list[tuple[bytes, bytes, str]] = []
+        self._others = OtherSchedulers(any_scheduler)
+        self._gated = 0
+        # PodGroups in the order of the cluster: of two that were made for one Job the last counts.
+        self._number_of_group: dict[str, int] = {}
+        self._next_number = 0
+
+    def update(
+        self, pods: Iterable[str], groups: Iterable[str], others: Iterable[str], everything: bool = False
+    ) -> tuple[Held, Held]:
+        """Follow changes of the cluster.
+
+        Parameters
+        ----------
+        pods, groups, others : iterable of str
+            As for `Owners.update`.
+        everything : bool
+            What all gangs depend on has changed: read every unit again.
+
+        Returns
+        -------
+        before, after : Held
+            Of the pods for which what they hold, or what their gang says of them, may differ: as it was, as it is.
+        """
+        groups = list(groups)
+        for key in groups:
+            self._number(key)
+        changed = self._owners.update(pods, groups, others)
+        if everything:
+            changed |= self._owners.units.keys()
+        priorities = Priorities(self._cluster.priority_classes)
+        before: Held = {}
+        after: Held = {}
+        retold: dict[str, _Read | None] = {}
+        regrouped = False
+        for key in changed:
+            old = self._read.pop(key, None)
+            unit = self._owners.units.get(key)
+            new = None if unit is None else self._read_unit(key, unit, priorities)
+            if new is not None:
+                self._read[key] = new
+            regrouped |= self._replace(key, old, new)
+            before.update(old.holding if old else {})
+            after.update(new.holding if new else {})
+            if _said(key, old) != _said(key, new):
+                retold[key] = new
+        if retold:
+            self._retell(retold)
+        if regrouped:
+            self.gangs = tuple(gang for *_, key in self._pending for gang in self._read[key].workload.gangs)
+        kept = [
+            key
+            for key, (pod, gang) in before.items()
+            if key in after and after[key][0] is pod and after[key][1] == gang and gang not in retold
+        ]
+        for key in kept:
+            del before[key], after[key]
+        return before, after
+
+    def told(self) -> tuple[tuple[Gang, ...], tuple[str, ...]]:
+        """The gangs and the notes of a `Workload`, the notes about single objects handed out to their gangs.
+
+        Where such notes exist this looks at every gang.
+        """
+        if not self._cluster.notes:
+            return self.gangs, tuple(filter(None, [self._others.note()]))
+        groups = self._cluster.pod_groups
+        made = {
+            key: groups[self._last_group(unit)]
+            for key, unit in self._owners.units.items()
+            if key in self._cluster.jobs and unit.groups
+        }
+        told = ObjectNotes(self._cluster.notes, Membership(pod_group_of_job=made))
+        gangs = tuple(map(told.added_to, self.gangs))
+        return gangs, tuple(filter(None, [self._others.note(), *told.left()]))
+
+    @property
+    def gated(self) -> int:
+        """As in `Workload`."""
+        return self._gated
+
+    def _number(self, key: str) -> None:
+        if key not in self._cluster.pod_groups:
+            self._number_of_group.pop(key, None)
+        elif key not in self._number_of_group:
+            self._number_of_group[key] = self._next_number
+            self._next_number += 1
+
+    def _last_group(self, unit: Unit) -> str:
+        return max(unit.groups, key=self._number_of_group.__getitem__)
+
+    def _read_unit(self, key: str, unit: Unit, priorities: Priorities) -> _Read:
+        cluster = self._cluster
+        part = ClusterObjects(
+            pods={name: cluster.pods[name] for name in unit.pods},
+            pod_groups={
+                name: cluster.pod_groups[name] for name in sorted(unit.groups, key=self._number_of_group.__getitem__)
+            },
+            jobs={key: cluster.jobs[key]} if key in cluster.jobs else {},
+            deployments={key: cluster.deployments[key]} if key in cluster.deployments else {},
+            refused=self._refused_of(key, unit) if cluster.refused else {},
+        )
+        others = OtherSchedulers(self._any_scheduler)
+        workload = read_unit(part, priorities, others)
+        return _Read(workload, others, {pod.metadata.key: (pod, gang) for pod, gang in workload.holding})
+
+    def _refused_of(self, key: str, unit: Unit) -> dict[str, str]:
+        names = [f"Job {key}", *(f"PodGroup {name}" for name in unit.groups), *(f"Pod {name}" for name in unit.pods)]
+        refused = self._cluster.refused
+        return {name: refused[name] for name in names if name in refused}
+
+    def _retell(self, units: dict[str, _Read | None]) -> None:
+        self.queues, self.labels = dict(self.queues), dict(self.labels)
+        for key, read in units.items():
+            queue, labels = _said(key, read)
+            _put(self.queues, key, queue)
+            _put(self.labels, key, labels)
+
+    def _replace(self, key: str, old: _Read | None, new: _Read | None) -> bool:
+        """Count one unit as it is, no more as it was; whether its gangs differ."""
+        if old is not None:
+            self._others.remove(old.others)
+        if new is not None:
+            self._others.add(new.others)
+        before, after = (each.workload if each else _NOTHING for each in (old, new))
+        self._gated += after.gated - before.gated
+        if bool(before.gangs) != bool(after.gangs):
+            namespace, _, name = key.partition("/")
+            place = (namespace.encode(), name.encode(), key)
+            if after.gangs:
+                insort(self._pending, place)
+            else:
+                del self._pending[bisect_left(self._pending, place)]
+        return before.gangs != after.gangs
+
+
+def _said(key: str, read: _Read | None) -> tuple[str | None, JobLabels | None]:
+    """The queue and the labels of the gang of a unit; None where nothing is said."""
+    if read is None:
+        return None, None
+    return read.workload.queues.get(key), read.workload.labels.get(key)
+
+
+def _put(said: dict[str, T], key: str, value: T | None) -> None:
+    if value is None:
+        said.pop(key, None)
+    else:
+        said[key] = value
