@@ -66,11 +66,11 @@ def test_what_volcano_ignores_is_noted() -> None:
         "actions: allocate\nverbose: 1\ntiers:\n- plugins:\n  - name: drf\n    weight: 10\n    enabledJobOrder: false\n"
     )
     config = parse_config(text.encode(), "f")
-    assert config.tiers == ((PluginOption("drf", {"JobOrder": False}),),)
+    assert config.tiers == ((PluginOption("drf"),),)
     assert config.notes == (
         "field verbose is not known to Volcano: ignored",
         "plugin drf: field weight is not known to Volcano: ignored",
-        "plugin drf: enabledJobOrder is read as enableJobOrder, the only spelling Volcano knows",
+        "plugin drf: enabledJobOrder is ignored, because Volcano reads enableJobOrder",
     )
 
 

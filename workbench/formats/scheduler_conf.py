@@ -77,12 +77,12 @@ def _plugin(entry: Mapping[str, Any], where: str, notes: list[str]) -> PluginOpt
     switches: dict[str, bool] = {}
     for key, value in entry.items():
         switch = switch_of(key)
-        if switch is not None:
+        if switch is not None and key != SWITCHES[switch]:
+            notes.append(f"plugin {name}: {key} is ignored, because Volcano reads {SWITCHES[switch]}")
+        elif switch is not None:
             if type(value) is not bool:
                 raise wrong(f"{where}.{key}", value, "true or false")
             switches[switch] = value
-            if key != SWITCHES[switch]:
-                notes.append(f"plugin {name}: {key} is read as {SWITCHES[switch]}, the only spelling Volcano knows")
         elif key not in ("name", "arguments"):
             notes.append(f"plugin {name}: field {key} is not known to Volcano: ignored")
     return PluginOption(name, switches, _arguments(entry, where))

@@ -56,7 +56,7 @@ _SWITCH = re.compile("enabled?([A-Z][A-Za-z]*)")
 
 
 def switch_of(key: str) -> str | None:
-    """The switch that a key of a plugin names, in either spelling (``enable…``, ``enabled…``); None for another key."""
+    """The switch that a key of a plugin means, be it ``enable…`` or ``enabled…``, of which Volcano reads only one."""
     match = _SWITCH.fullmatch(key)
     return match[1] if match and match[1] in SWITCHES else None
 

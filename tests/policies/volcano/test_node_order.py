@@ -193,3 +193,12 @@ def test_pods_that_started_keep_what_is_assumed_of_them():
     assert scenario.snapshot.assumed is None
     assert after.assumed.tolist() == [[200, 0]]
     assert after.without("ns/j").assumed is None
+
+
+@pytest.mark.parametrize("policy", BOTH)
+@pytest.mark.parametrize(("spelling", "want"), [("enableNodeOrder", "a"), ("enabledNodeOrder", "b")])
+def test_a_switch_in_another_spelling_is_ignored(policy, spelling, want):
+    # With nodeorder the emptier node is better.
+    scenario = loaded(two_nodes(), pod("x", EIGHTH, at="a"), job("j", 1, EIGHTH))
+    plugins = config("priority", "gang", "predicates", {"name": "nodeorder", spelling: False})
+    assert nodes_of(scenario, policy, plugins)["j"] == [want]
