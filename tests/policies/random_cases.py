@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.fabrics import snapshot
 from tests.reference import volcano_1_13 as oracle
 from workbench.model.gang import Gang, Role, TopologyConstraint
+from workbench.model.labels import NodeTaints, Taint
 from workbench.model.snapshot import RunningPod
 from workbench.policies import get_policy
 
@@ -25,6 +26,7 @@ DEFAULTS = {
     "least": 1,
     "most": 0,
     "balanced": 1,
+    "taints": 3,
 }
 
 
@@ -58,7 +60,10 @@ def random_cluster(rng):
         for i in range(rng.choice([0, 0, 1, 3]))
     ]
     running = [replace(pod, assumed=open_amounts(pod.node)) for pod in running]
-    return snapshot(
+    own = random.Random(repr(names))
+    avoided = own.sample(names, own.choice([0, 0, 0, 1, 4]) % len(names))
+    taint = Taint("maintenance", "", "PreferNoSchedule")
+    cluster = snapshot(
         names,
         domains,
         cpu=4000,
@@ -70,6 +75,8 @@ def random_cluster(rng):
         cordoned=rng.sample(names, rng.randint(0, 1)),
         running=running,
     )
+    taints = [[taint] if name in avoided else [] for name in cluster.topology.node_names]
+    return replace(cluster, taints=NodeTaints.from_rows(taints))
 
 
 def open_amounts(number):

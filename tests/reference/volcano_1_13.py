@@ -34,6 +34,7 @@ class Cluster:
             for column in snapshot.gpu_columns:
                 self.idle[n][column] = min(self.idle[n][column], free)
         self.cordoned = {n: bool(snapshot.unschedulable[at[n]]) for n in self.names}
+        self.taints = {n: [t for t in snapshot.taints.sets[snapshot.taints.codes[at[n]]]] for n in self.names}
         self.ready = topology.ready and topology.n_domains > 0
         self.tier = {d: int(topology.tier[j]) for j, d in enumerate(topology.domain_names)}
         self.parent = {
@@ -170,6 +171,17 @@ def balance(cluster, request, used, allocatable):
     return math.floor((1.0 - math.sqrt(squares / 3)) * 100.0)
 
 
+def tolerated(cluster, job, pod, feasible):
+    """0 to 100 per node: the fewer PreferNoSchedule taints a pod does not tolerate, the better."""
+    tolerations = job.gang.roles[job.role_of[pod]].filter.tolerations
+    counts = {
+        n: sum(t.effect == "PreferNoSchedule" and not any(x.covers(t) for x in tolerations) for t in cluster.taints[n])
+        for n in feasible
+    }
+    most = max(counts.values())
+    return {n: float(100 - 100 * count // most if most else 100) for n, count in counts.items()}
+
+
 def base(cluster, leaf, record):
     if leaf == record and leaf:
         return 1.0
@@ -190,8 +202,9 @@ def choose(cluster, job, pod, feasible, record, w, topology_weight):
     best_base = max(bases.values(), default=0.0)
     shared = sum(b == best_base for b in bases.values()) >= 2
     best = None
+    taints = tolerated(cluster, job, pod, feasible)
     for node in sorted(feasible, key=str.encode):
-        part = node_score(cluster, job, pod, node, w)
+        part = node_score(cluster, job, pod, node, w) + taints[node] * w["taints"]
         total = part
         if bases:
             value, leaf = bases[node], cluster.leaf(node)

@@ -37,6 +37,7 @@ class Cluster:
             for column in snapshot.gpu_columns:
                 self.idle[n][column] = min(self.idle[n][column], free)
         self.cordoned = {n: bool(snapshot.unschedulable[at[n]]) for n in self.names}
+        self.taints = {n: [t for t in snapshot.taints.sets[snapshot.taints.codes[at[n]]]] for n in self.names}
         self.ready = topology.ready
         self.tier = {d: int(topology.tier[j]) for j, d in enumerate(topology.domain_names)}
         self.tier_of_name = {}
@@ -333,6 +334,17 @@ def normal_score(cluster, request, node, w):
     return score / weights if weights > 0 else 0.0
 
 
+def tolerated(cluster, job, role, feasible):
+    """0 to 100 per node: the fewer PreferNoSchedule taints a pod does not tolerate, the better."""
+    tolerations = job.gang.roles[role].filter.tolerations
+    counts = {
+        n: sum(t.effect == "PreferNoSchedule" and not any(x.covers(t) for x in tolerations) for t in cluster.taints[n])
+        for n in feasible
+    }
+    most = max(counts.values())
+    return {n: float(100 - 100 * count // most if most else 100) for n, count in counts.items()}
+
+
 def base(cluster, leaf, record):
     if not leaf or not record:
         return 0.0
@@ -354,8 +366,9 @@ def choose(cluster, job, sub, role, feasible, running, w):
     best_base = max(bases.values(), default=0.0)
     shared = sum(b == best_base for b in bases.values()) >= 2
     best = None
+    taints = tolerated(cluster, job, role, feasible)
     for node in sorted(feasible, key=str.encode):
-        part = node_part(cluster, request, job.assumed[role], node, w)
+        part = node_part(cluster, request, job.assumed[role], node, w) + taints[node] * w["taints"]
         total = part
         if not sub.topology:
             total = part + normal_score(cluster, request, node, w) * 100.0 * w["topology"]

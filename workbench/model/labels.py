@@ -223,6 +223,14 @@ class NodeTaints(Value):
         )
         return verdicts[self.codes] if len(self.codes) else np.zeros(0, dtype=np.bool_)
 
+    def avoided(self, tolerations: Sequence[Toleration]) -> npt.NDArray[np.int64] | None:
+        """Untolerated ``PreferNoSchedule`` taints of each node, int64 of shape (n,); None: no node has any."""
+        counts = [
+            sum(t.effect == "PreferNoSchedule" and not any(x.covers(t) for x in tolerations) for t in taints)
+            for taints in self.sets
+        ]
+        return np.array(counts, dtype=np.int64)[self.codes] if any(counts) else None
+
 
 def _by_first_node(codes: npt.NDArray[np.int32], n_values: int) -> tuple[npt.NDArray[np.int32], list[int]]:
     """Codes renumbered by the first node that has each, and the old codes in the new order; -1 stays."""
@@ -244,6 +252,7 @@ class FilterCache:
     taints: NodeTaints
     unschedulable: Mask
     _masks: dict[NodeFilter, Mask] = field(default_factory=dict)
+    _avoided: dict[tuple[Toleration, ...], npt.NDArray[np.int64] | None] = field(default_factory=dict)
 
     def mask(self, condition: NodeFilter) -> Mask:
         """Nodes that a pod with this filter may use, read-only bool of shape (n,); cordoned nodes are out."""
@@ -262,3 +271,12 @@ class FilterCache:
             found.flags.writeable = False
             self._masks[condition] = found
         return found
+
+    def avoided(self, tolerations: tuple[Toleration, ...]) -> npt.NDArray[np.int64] | None:
+        """`NodeTaints.avoided`, read-only."""
+        if tolerations not in self._avoided:
+            found = self.taints.avoided(tolerations)
+            if found is not None:
+                found.flags.writeable = False
+            self._avoided[tolerations] = found
+        return self._avoided[tolerations]

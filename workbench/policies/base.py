@@ -138,13 +138,26 @@ class Policy(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What a node policy is asked: one gang, the ledger (not to be changed), and tools on it."""
+    """What a node policy is asked: one gang, the ledger (not to be changed), and tools on it.
+
+    Attributes
+    ----------
+    gang : Gang
+    ledger : Ledger
+    demand : Demand
+    gpus : GpuQuestions
+    recorder : Recorder, optional
+    opened : Ledger, optional
+        As the session found it that the question is part of, and not to be changed; None: `ledger` is as it was then, or
+        the policy does not look at it.
+    """
 
     gang: Gang
     ledger: Ledger
     demand: Demand
     gpus: GpuQuestions
     recorder: Recorder | None
+    opened: Ledger | None = None
 
     @property
     def snapshot(self) -> ClusterSnapshot:

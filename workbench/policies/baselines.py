@@ -20,6 +20,7 @@ from workbench.policies.demand import node_reasons
 from workbench.policies.parameters import NoParameters, gpu_weight, parameter
 from workbench.policies.reasons import fit_reason, gang_text
 from workbench.policies.volcano.allocate import Workplace
+from workbench.policies.volcano.fixed_scores import FixedScores
 from workbench.policies.volcano.turns import FlatTurns
 
 __all__ = ["BinPack", "GangFirstFit", "Random", "RandomParameters", "ScoreParameters", "Spread"]
@@ -56,7 +57,7 @@ class _Scored(NodePolicy):
         workplace = Workplace(
             request,
             self.weights(scored),
-            self._parameters.gpu_weight,
+            FixedScores(request, gpu_weight=self._parameters.gpu_weight),
             request.demand.idle,
             request.ledger.used,
         )

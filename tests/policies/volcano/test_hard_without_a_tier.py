@@ -56,7 +56,7 @@ def test_running_pods_give_a_record_that_later_turns_begin_with():
 
 
 def test_without_gradients_the_virtual_top_is_recorded():
-    off = {"name": "network-topology-aware", "enableHyperNodeGradient": False}
+    off = {"name": "network-topology-aware", "enabledHyperNodeGradient": False}
     wish = {"mode": "hard", "highestTierAllowed": 1}
     scenario = cluster(job("j", 2, {"cpu": "1"}, topology=wish))
     placed = wb.place(scenario.gangs[0], scenario.snapshot, "volcano-1.15", config=config(*PLUGINS[:-1], off))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -202,3 +203,88 @@ def test_a_switch_in_another_spelling_is_ignored(policy, spelling, want):
     scenario = loaded(two_nodes(), pod("x", EIGHTH, at="a"), job("j", 1, EIGHTH))
     plugins = config("priority", "gang", "predicates", {"name": "nodeorder", spelling: False})
     assert nodes_of(scenario, policy, plugins)["j"] == [want]
+
+
+def tainted(item, *keys):
+    item.setdefault("spec", {})["taints"] = [{"key": key, "effect": "PreferNoSchedule"} for key in keys]
+    return item
+
+
+@pytest.mark.parametrize("policy", [*BOTH, "allocate"])
+@pytest.mark.parametrize(
+    ("taints", "spec", "want"),
+    [
+        (("x",), {}, "b"),
+        (("x", "y"), {"tolerations": [{"key": "x", "operator": "Exists"}]}, "b"),
+        (("x",), {"tolerations": [{"key": "x", "operator": "Exists"}]}, "a"),
+        (("x",), {"tolerations": [{"key": "x", "operator": "Exists", "effect": "NoSchedule"}]}, "b"),
+    ],
+)
+def test_nodes_that_would_rather_have_no_pods_score_less(policy, taints, spec, want):
+    nodes = two_nodes()
+    tainted(nodes[0], *taints)
+    group, only = job("j", 1, EIGHTH)
+    only["spec"].update(spec)
+    scenario = loaded(nodes, group, only)
+    assert nodes_of(scenario, policy, PLAIN)["j"] == [want]
+    assert [p.node for p in get_policy(policy).place(scenario.gangs[0], scenario.snapshot.ledger()).pods()] == [want]
+
+
+@pytest.mark.parametrize("policy", BOTH)
+def test_tainttoleration_has_a_weight_of_its_own(policy):
+    nodes = two_nodes()
+    tainted(nodes[0], "x")
+    without = {"name": "nodeorder", "arguments": {"tainttoleration.weight": 0}}
+    plugins = config("priority", "gang", "predicates", without)
+    assert nodes_of(loaded(nodes, job("j", 1, EIGHTH)), policy, plugins)["j"] == ["a"]
+
+
+def test_taints_are_a_part_of_the_scores_shown():
+    nodes = two_nodes()
+    tainted(nodes[0], "x")
+    scenario = loaded(nodes, job("j", 1, EIGHTH))
+    told = get_policy("volcano-1.15").explain(scenario.gangs[0], scenario.snapshot)
+    parts = {each.name: each for each in told.candidates if each.kind == "node"}
+    assert (parts["a"].parts["taints"], parts["b"].parts["taints"]) == (0.0, 300.0)
+    assert parts["b"].score == pytest.approx(sum(parts["b"].parts.values()))
+
+
+def test_scores_of_tolerated_taints_add_up_in_1_13():
+    # The third pod has three nodes to choose from in t0-04, in t0-06 the one that is left, which is not scored.
+    nodes = [node(f"n0{i}", cpu="8", memory="32Gi") for i in (12, 13, 14, 16, 17, 18)]
+    tree = [
+        hypernode("t0-04", 1, "n012", "n013", "n014"),
+        hypernode("t0-06", 1, "n016", "n017", "n018"),
+        hypernode("t1-02", 2, "t0-04", "t0-06", kind="HyperNode"),
+        hypernode("t2-00", 3, "t1-02", kind="HyperNode"),
+    ]
+    topology = {"mode": "hard", "highestTierAllowed": 2}
+    group, *pods = job("j", 3, {"cpu": "8", "memory": "4Gi"}, topology=topology, minimum=2)
+    group["metadata"]["annotations"] = {"volcano.sh/job-allocated-hypernode": "t0-06"}
+    plugins = config(
+        "priority",
+        "gang",
+        "predicates",
+        "nodeorder",
+        {"name": "network-topology-aware", "arguments": {"weight": 2}},
+    )
+    assert nodes_of(loaded(nodes, tree, group, pods), "volcano-1.13", plugins)["j"] == ["n016", "n017", "n012"]
+
+
+@pytest.mark.parametrize("policy", BOTH)
+@pytest.mark.parametrize(("plugins", "want"), [(["predicates"], "b"), ([], "a")])
+def test_without_predicates_nodeorder_sees_the_nodes_as_the_session_found_them(policy, plugins, want):
+    # The first job takes a; whoever sees that sends the second to b.
+    scenario = loaded(two_nodes(), job("i", 1, EIGHTH), job("j", 1, EIGHTH, created=1))
+    plugins = config("priority", "gang", *plugins, "nodeorder")
+    assert nodes_of(scenario, policy, plugins) == {"i": ["a"], "j": [want]}
+
+
+@pytest.mark.parametrize("policy", BOTH)
+def test_without_predicates_what_runs_before_the_session_counts(policy):
+    scenario = loaded(two_nodes(), pod("x", EIGHTH, at="a"), job("j", 2, EIGHTH))
+    assert nodes_of(scenario, policy, config("priority", "gang", "nodeorder"))["j"] == ["b", "b"]
+    # A placement that the ledger holds already was not made in this session.
+    ledger, chosen = scenario.snapshot.ledger(), get_policy(policy, config=config("priority", "gang", "nodeorder"))
+    ledger.take(np.array([1, 1], dtype=np.int32), np.array([[8000, 32 << 30, 1]] * 2))
+    assert [pod.node for pod in chosen.place(scenario.gangs[0], ledger).pods()] == ["a", "a"]

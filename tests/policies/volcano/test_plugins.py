@@ -40,6 +40,7 @@ def test_defaults_are_the_plugins_own():
         "hypernode_binpack_cpu": 1,
         "hypernode_binpack_memory": 1,
         "hypernode_binpack_resources": {},
+        "taint_weight": 3,
         "normal_pod_enable": True,
         "normal_pod_fading": 0.8,
     }

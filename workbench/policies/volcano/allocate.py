@@ -16,6 +16,7 @@ from workbench.kernels.domains import Fill, ScoreWeights, TopologyScores
 from workbench.kernels.dry_runs import DryRuns
 from workbench.model.gang import Gang
 from workbench.policies.base import Request
+from workbench.policies.volcano.fixed_scores import FixedScores
 from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.scored_nodes import ScoredNodes
 
@@ -32,7 +33,7 @@ class Workplace:
 
     request: Request
     weights: ScoreWeights
-    gpu_weight: float
+    fixed: FixedScores | None
     idle: Longs
     used: Longs
     assumed: Longs | None = None
@@ -67,13 +68,13 @@ class Workplace:
             weights=self.weights,
         )
         shapes = {
-            role: fill.add_shape(scored.rows[role], feasible=demand.restriction(role), extra=self.gpu_extra(role))
+            role: fill.add_shape(scored.rows[role], feasible=demand.restriction(role), extra=self.extra(role))
             for role in (demand.order if roles is None else roles)
         }
         return fill, shapes
 
     def dry_runs(self, roles: Sequence[int], scores: TopologyScores) -> DryRuns:
-        """Trials on every HyperNode; the shape of a role is its place in `roles`."""
+        """Trials on every HyperNode, whose scores are added up; the shape of a role is its place in `roles`."""
         demand, topology, scored = self.request.demand, self.request.snapshot.topology, self.scored
         runs = DryRuns(
             scored.idle,
@@ -89,15 +90,13 @@ class Workplace:
             leaves=topology.leaves_of_node,
         )
         for role in roles:
-            runs.add_shape(scored.rows[role], feasible=demand.restriction(role), extra=self.gpu_extra(role))
+            extra = self.extra(role, even=True)
+            runs.add_shape(scored.rows[role], feasible=demand.restriction(role), extra=extra)
         return runs
 
-    def gpu_extra(self, role: int) -> Floats | None:
-        """What the GPU policy adds to the score of each node of the cluster; None: nothing."""
-        if self.gpu_weight == 0:
-            return None
-        scores = self.request.gpus.scores(self.request.gang.roles[role].n_gpus)
-        return None if scores is None else scores * self.gpu_weight
+    def extra(self, role: int, *, even: bool = False) -> Floats | None:
+        """What the fixed parts add to the score of each node of the cluster, as `FixedScores.extra`."""
+        return None if self.fixed is None else self.fixed.extra(role, even=even)
 
 
 @dataclass(eq=False)

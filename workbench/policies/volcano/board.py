@@ -142,9 +142,7 @@ class Board:
             allocatable = seen.pad(self.request.snapshot.domain_allocatable)
             fill.set_fading(fading, self._domain_used, allocatable, *self.topology.node_domains)
         shapes = {
-            role: fill.add_shape(
-                seen.rows[role], feasible=demand.restriction(role), extra=self._workplace.gpu_extra(role)
-            )
+            role: fill.add_shape(seen.rows[role], feasible=demand.restriction(role), extra=self._workplace.extra(role))
             for role in roles
         }
         return fill, shapes

@@ -13,6 +13,7 @@ from workbench.kernels.two_level import Job, Nodes, Shape, TwoLevel
 from workbench.kernels.two_level import SubJobs as SubJobColumns
 from workbench.policies.base import Request
 from workbench.policies.volcano.enqueue import min_resources
+from workbench.policies.volcano.fixed_scores import FixedScores
 from workbench.policies.volcano.job_parts import cache_names
 from workbench.policies.volcano.scored_nodes import ScoredNodes
 from workbench.policies.volcano.splitting import SubJobs
@@ -38,7 +39,7 @@ def compiled_search(
     scale: float,
     order: Sequence[str],
     fading: Fading | None,
-    gpu_weight: float,
+    fixed: FixedScores,
 ) -> TwoLevel:
     """The search before its first turn; role i of the kernel is the i-th of the demand's order.
 
@@ -104,7 +105,7 @@ def compiled_search(
     return TwoLevel(
         topology.domain_tree,
         nodes,
-        shapes_of(request, seen.rows, gpu_weight),
+        shapes_of(request, seen.rows, fixed),
         job,
         columns,
         weights=weights,
@@ -115,15 +116,10 @@ def compiled_search(
     )
 
 
-def shapes_of(request: Request, rows: Longs, gpu_weight: float) -> list[Shape]:
+def shapes_of(request: Request, rows: Longs, fixed: FixedScores) -> list[Shape]:
     """One for each role with a request, in the order in which roles are tried; `rows`: what a pod of each asks for."""
-    demand, shapes = request.demand, []
-    for role in demand.order:
-        extra = None
-        if gpu_weight and (given := request.gpus.scores(request.gang.roles[role].n_gpus)) is not None:
-            extra = given * gpu_weight
-        shapes.append(Shape(rows[role], demand.restriction(role), extra))
-    return shapes
+    demand = request.demand
+    return [Shape(rows[role], demand.restriction(role), fixed.extra(role)) for role in demand.order]
 
 
 def _domain_used(request: Request) -> Longs:

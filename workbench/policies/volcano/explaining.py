@@ -114,9 +114,9 @@ def record_nodes(
 
     Notes
     -----
-    Parts: binpack, least, most, balanced and gpu as far as they have a weight; ``tier`` for the LCA with the record and
-    ``tasks`` for the tasks on the same leaf, or ``hypernodes`` for a pod without a topology that is drawn to full
-    HyperNodes. Their sum is the score up to rounding.
+    Parts: binpack, least, most, balanced and gpu as far as they have a weight, taints where they tell nodes apart;
+    ``tier`` for the LCA with the record and ``tasks`` for the tasks on the same leaf, or ``hypernodes`` for a pod
+    without a topology that is drawn to full HyperNodes. Their sum is the score up to rounding.
     """
     request = workplace.request
     recorder = request.recorder
@@ -152,9 +152,8 @@ def _node_parts(workplace: Workplace, role: int, nodes: Ints) -> dict[str, Float
     for name, weight in _PARTS:
         if getattr(workplace.weights, weight):
             parts[name] = _score_with(workplace, role, nodes, replace(workplace.weights, **_only(weight)))
-    extra = workplace.gpu_extra(role)
-    if extra is not None:
-        parts["gpu"] = extra[nodes]
+    if workplace.fixed is not None:
+        parts |= {name: scores[nodes] for name, scores in workplace.fixed.parts(role).items()}
     return parts
 
 
@@ -163,7 +162,7 @@ def _only(weight: str) -> dict[str, Any]:
 
 
 def _score_with(workplace: Workplace, role: int, nodes: Ints, weights: ScoreWeights) -> Floats:
-    fill, shapes = replace(workplace, weights=weights, gpu_weight=0.0).fill(nodes, [role])
+    fill, shapes = replace(workplace, weights=weights, fixed=None).fill(nodes, [role])
     scores: Floats = fill.node_scores(shapes[role])[0]
     return scores
 

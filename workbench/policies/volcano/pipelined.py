@@ -104,7 +104,7 @@ def _waiting(policy: VolcanoPolicy, request: Request, now: Assignment | Declined
 
 def _on(policy: VolcanoPolicy, request: Request, ledger: Ledger) -> Request:
     gpus = GpuQuestions(request.gpus.policy, ledger)
-    return policy.request(request.gang, ledger, gpus, request.recorder)
+    return replace(policy.request(request.gang, ledger, gpus, request.recorder), opened=request.opened)
 
 
 def _late(ahead: Request, request: Request, node: Ints) -> npt.NDArray[np.bool_]:

@@ -48,6 +48,7 @@ _NODE_ORDER = {
     "leastrequested.weight": ("least_weight", 1),
     "mostrequested.weight": ("most_weight", 0),
     "balancedresource.weight": ("balanced_weight", 1),
+    "tainttoleration.weight": ("taint_weight", 3),
 }
 
 _TOPOLOGY_1_13 = frozenset({"weight"})

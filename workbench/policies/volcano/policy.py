@@ -25,6 +25,12 @@ from workbench.policies.base import Assignment, Composed, Declined, NodePolicy, 
 from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.volcano.allocate import Workplace
+from workbench.policies.volcano.fixed_scores import (
+    FixedScores,
+    NodeOrderAtOpen,
+    nodeorder_at_open,
+    without_nodeorder,
+)
 from workbench.policies.volcano.job_order import seen_by
 from workbench.policies.volcano.pipelined import assign_beside_endings
 from workbench.policies.volcano.plugins import DEFAULT_CONFIG, TOPOLOGY, config_warnings, score_parameters
@@ -66,6 +72,7 @@ class VolcanoPolicy(NodePolicy):
         self.gradients = option is not None and option.enabled("HyperNodeGradient")
         self.warnings = () if given is None else config_warnings(given, self.release)
         self._weights: dict[tuple[str, ...], ScoreWeights] = {}
+        self._at_open: dict[tuple[str, ...], NodeOrderAtOpen] = {}
         self._parameters = parameters if given is None else _configured(self.name, parameters, given, self.release)
 
     @property
@@ -77,16 +84,32 @@ class VolcanoPolicy(NodePolicy):
         return Workplace(
             request,
             self._score_weights(scored_columns(request)),
-            self._parameters.gpu_weight,
+            self.fixed_scores(request),
             request.demand.idle,
             request.ledger.used,
             assumed_of(request),
         )
 
+    @property
+    def scores_at_open(self) -> bool:
+        """Nodeorder scores the nodes as the session found them: only the plugin predicates tells it of pods placed."""
+        return self.config.plugin("predicates") is None
+
+    def fixed_scores(self, request: Request) -> FixedScores:
+        """The parts of node scores that no pod of the session changes."""
+        p, at_open = self._parameters, None
+        if self.scores_at_open:
+            columns = scored_columns(request)
+            if columns not in self._at_open:
+                self._at_open[columns] = nodeorder_at_open(score_weights(p, columns))
+            at_open = self._at_open[columns]
+        return FixedScores(request, p.gpu_weight, p.taint_weight, at_open)
+
     def _score_weights(self, columns: tuple[str, ...]) -> ScoreWeights:
-        """Checking them takes longer than many a search."""
+        """Of what the nodes are like now; checking them takes longer than many a search."""
         if columns not in self._weights:
-            self._weights[columns] = score_weights(self._parameters, columns)
+            weights = score_weights(self._parameters, columns)
+            self._weights[columns] = without_nodeorder(weights) if self.scores_at_open else weights
         return self._weights[columns]
 
     def best_effort_nodes(self, request: Request, role: int, pods: Longs) -> Ints:

@@ -41,6 +41,7 @@ class NodeOrderParameters:
     least_weight: int = weight_parameter(1, "weight of least requested in nodeorder", source=_NODEORDER)
     most_weight: int = weight_parameter(0, "weight of most requested in nodeorder", source=_NODEORDER)
     balanced_weight: int = weight_parameter(1, "weight of balanced resources in nodeorder", source=_NODEORDER)
+    taint_weight: int = weight_parameter(3, "weight of tolerated taints in nodeorder", source=_NODEORDER)
     gpu_weight: float = gpu_weight()
     config: SchedulerConfig | None = parameter(  # noqa: RUF009 - it makes a dataclass field
         None, "volcano-scheduler.conf: actions, plugins and their weights; on the command line a file"

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -126,6 +127,7 @@ class Session:
         if any(gang.assumes for gang in gangs):
             # From the first turn on, so that the kernels see the same columns in each.
             self._ledger.assume()
+        self._opened = self._ledger.copy() if policy.scores_at_open else None
         self._jobs = [_Job(gang, snapshot.resources) for gang in gangs]
         self._n_verdicts = 0
         if recorded:
@@ -201,7 +203,7 @@ class Session:
 
     def _request(self, job: _Job) -> Request:
         gpus = GpuQuestions(self._whole.gpu, self._ledger)
-        return self._policy.request(job.gang, self._ledger, gpus, job.recorder)
+        return replace(self._policy.request(job.gang, self._ledger, gpus, job.recorder), opened=self._opened)
 
     # -----------------------------------------------------------------------------------------------------------------
     # enqueue

@@ -196,7 +196,7 @@ class Volcano115(VolcanoPolicy):
 
     def shapes(self, request: Request, seen: ScoredNodes) -> list[Shape]:
         """The pods of each role with a request, where they may run and what they gain there, as it is now."""
-        return shapes_of(request, seen.rows, self._parameters.gpu_weight)
+        return shapes_of(request, seen.rows, self.fixed_scores(request))
 
     def _prepare(
         self,
@@ -225,7 +225,7 @@ class Volcano115(VolcanoPolicy):
             scale=self._hypernode_weight,
             order=self._sub_job_order,
             fading=fading_of(p, request.snapshot.topology, seen.columns) if faded else None,
-            gpu_weight=p.gpu_weight,
+            fixed=self.fixed_scores(request),
         )
 
     def stream(self, whole: Composed, snapshot: ClusterSnapshot) -> Stream:
@@ -237,7 +237,7 @@ class Volcano115(VolcanoPolicy):
         limits = limits_of(gang, topology, gradients=self.gradients)
         if not topology.ready or (limits.job is None and not gang.sub_grouped):
             return None
-        if request.ledger.releasing is not None:
+        if request.ledger.releasing is not None or self.scores_at_open:
             return None
         subs = split(gang, request.snapshot, request.demand, limits)
         if self._parameters.gpu_weight and any(role.n_gpus for role in gang.roles):

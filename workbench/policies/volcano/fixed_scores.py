@@ -1,0 +1,123 @@
+"""Parts of node scores that pods placed in a session do not change: one number for each node and role.
+
+::
+
+    gpu       what the GPU policy says about the free GPUs of a node
+    taints    fewer PreferNoSchedule taints that a pod does not tolerate are better
+    least, most, balanced
+              of the plugin nodeorder as the session found the nodes, where nobody tells it of the pods placed since
+
+Source: Volcano, plugin nodeorder; Kubernetes, plugin TaintToleration, which nodeorder asks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.domains import Fill, ScoreWeights
+from workbench.policies.base import Request
+from workbench.policies.volcano.scored_nodes import ScoredNodes, assumed_of
+
+__all__ = ["FixedScores", "NodeOrderAtOpen", "nodeorder_at_open", "taint_scores", "without_nodeorder"]
+
+Floats = npt.NDArray[np.float64]
+
+_MOST = 100
+
+#: Parts of nodeorder that look at what is used: the name shown, and the field of `ScoreWeights`.
+_NODEORDER = {"least": "least_requested", "most": "most_requested", "balanced": "balanced"}
+
+
+@dataclass(frozen=True, eq=False)
+class NodeOrderAtOpen:
+    """The parts of nodeorder that look at what is used on a node, as weights of one part each, by the name shown."""
+
+    parts: dict[str, ScoreWeights]
+
+    def scores(self, request: Request, role: int) -> dict[str, Floats]:
+        """Score of every node for a role when the session began; 0 where a pod did not fit then, nor will since."""
+        snapshot, demand = request.snapshot, request.demand
+        opened = request if request.opened is None else replace(request, ledger=request.opened)
+        seen = ScoredNodes.of(request, opened.ledger.idle, opened.ledger.used, assumed_of(opened))
+        nodes = np.arange(snapshot.n_nodes, dtype=np.int32)
+        found = {}
+        for name, weights in self.parts.items():
+            fill = Fill(nodes, seen.idle, seen.used, seen.allocatable, snapshot.topology.node_rank, weights=weights)
+            scores = fill.node_scores(fill.add_shape(seen.rows[role], feasible=demand.restriction(role)))[0]
+            found[name] = np.where(np.isfinite(scores), scores, 0.0)
+        return found
+
+
+def nodeorder_at_open(weights: ScoreWeights) -> NodeOrderAtOpen:
+    """Those parts of some weights that nodeorder gives."""
+    none = replace(without_nodeorder(weights), binpack=0.0)
+    given = {name: getattr(weights, field) for name, field in _NODEORDER.items()}
+    return NodeOrderAtOpen(
+        {name: replace(none, **{_NODEORDER[name]: weight}) for name, weight in given.items() if weight}
+    )
+
+
+def without_nodeorder(weights: ScoreWeights) -> ScoreWeights:
+    """The other parts."""
+    return replace(weights, least_requested=0.0, most_requested=0.0, balanced=0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class FixedScores:
+    """The fixed parts for one request.
+
+    Attributes
+    ----------
+    request : Request
+    gpu_weight, taint_weight : float
+    at_open : NodeOrderAtOpen, optional
+        None: nodeorder sees the nodes as they are now, which the kernels score.
+    """
+
+    request: Request
+    gpu_weight: float = 0.0
+    taint_weight: float = 0.0
+    at_open: NodeOrderAtOpen | None = None
+
+    def parts(self, role: int, *, even: bool = False) -> dict[str, Floats]:
+        """Every part that tells nodes apart, by the name shown; `even`: taints also where they tell none apart."""
+        found: dict[str, Floats] = {} if self.at_open is None else self.at_open.scores(self.request, role)
+        if self.gpu_weight:
+            gpu = self.request.gpus.scores(self.request.gang.roles[role].n_gpus)
+            if gpu is not None:
+                found["gpu"] = gpu * self.gpu_weight
+        if self.taint_weight:
+            taints = taint_scores(self.request, role)
+            if taints is None and even:
+                taints = np.full(self.request.snapshot.n_nodes, float(_MOST))
+            if taints is not None:
+                found["taints"] = taints * self.taint_weight
+        return found
+
+    def extra(self, role: int, *, even: bool = False) -> Floats | None:
+        """What the parts add to the score of each node of the cluster; None: nothing."""
+        parts = list(self.parts(role, even=even).values())
+        if len(parts) < 2:
+            return parts[0] if parts else None
+        total: Floats = np.sum(parts, axis=0)
+        return total
+
+
+def taint_scores(request: Request, role: int) -> Floats | None:
+    """0 to 100 for each node, 100 for the fewest untolerated PreferNoSchedule taints; None: 100 for every node.
+
+    The number of taints that scores 0 is the largest among the nodes on which a pod of the role fits now.
+    """
+    snapshot, demand = request.snapshot, request.demand
+    counts = snapshot.filters.avoided(request.gang.roles[role].filter.tolerations)
+    if counts is None:
+        return None
+    fits = demand.capacity(role, demand.idle, 1) > 0
+    most = int(counts[fits].max(initial=0))
+    if most == 0:
+        return None
+    scores: Floats = np.maximum(_MOST - _MOST * counts // most, 0).astype(np.float64)
+    return scores
