@@ -72,13 +72,16 @@ cdef inline double how_full(
     const int64_t* allocatable,
     int64_t r,
 ) noexcept nogil:
-    """Weighted mean of what is used with the request added; 0 where a resource overflows; ``weights``: `packing_sum`."""
+    """Weighted mean of what is used with the request added; ``weights``: `packing_sum`.
+
+    0 where a resource overflows, also one of weight 0; those of negative weight are not looked at.
+    """
     cdef double score = 0.0
     cdef int64_t k, after
     if weights == 0.0:
         return 0.0
     for k in range(r):
-        if request[k] > 0 and packing[k] > 0.0:
+        if request[k] > 0 and packing[k] >= 0.0:
             after = used[k] + request[k]
             if after > allocatable[k]:
                 return 0.0

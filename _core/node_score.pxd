@@ -24,11 +24,11 @@ cdef inline bint fits(const int64_t* request, const int64_t* idle, int64_t r) no
 
 
 cdef inline double packing_sum(const double* packing, const int64_t* request, int64_t r) noexcept nogil:
-    """Sum of the weights, none negative, over the requested resources: of binpack and of the packing of domains."""
+    """Sum of the weights over the requested resources, of binpack and of the packing of domains; negative ones are none."""
     cdef double total = 0.0
     cdef int64_t k
     for k in range(r):
-        if request[k] > 0:
+        if request[k] > 0 and packing[k] > 0.0:
             total += packing[k]
     return total
 

@@ -33,7 +33,7 @@ def random_fill(rng: random.Random) -> tuple[Fill, RescanFill]:
     used = [[rng.randint(0, a) if rng.random() < 0.5 else 0 for a in row] for row in allocatable]
     idle = [[a - u for a, u in zip(*rows, strict=True)] for rows in zip(allocatable, used, strict=True)]
     by_tier = [(number, rng.choice([0.0, 0.5, 1.0])) for number in range(1, 6)]
-    packing = [float(rng.randint(0, 2)) for _ in range(r)]
+    packing = [float(rng.randint(-1, 2)) for _ in range(r)]
     nodes = rng.sample(range(n), rng.randint(1, n))
     weights = Weights(rng.choice([0.0, 1.0]), [1.0] * r, 0.0, 0.0, [1] * r, 0.0, [1] * r)
     shapes = [([rng.randint(0, 2) for _ in range(r)], [int(rng.random() < 0.9) for _ in range(n)]) for _ in range(2)]

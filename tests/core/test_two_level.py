@@ -213,7 +213,7 @@ def random_search(rng: random.Random, neat: bool = False, alike: bool = False) -
         weights,
         value,
         rng.choice([0.0, 1.0, 10.0]),
-        [float(rng.randint(0, 2)) for _ in range(r)],
+        [float(rng.randint(-1, 2)) for _ in range(r)],
         rng.choice([0.0, 1.0, 10.0, 10.0]),
         job,
         grouped,

@@ -143,7 +143,7 @@ def test_a_tree_that_does_not_fit_together_is_refused(changes: dict[str, Any]) -
         {"shapes": [Shape(int64([1]), extra=np.array([0.0, np.nan, 0.0]))]},
         {"shapes": []},
         {"packing": np.ones(2)},
-        {"packing": np.array([-1.0])},
+        {"packing": np.array([-1.5])},
         {"scale": float("nan")},
         {"scores": TopologyScores(Forest(int32([-1]), int32([1])), np.zeros(1))},
         {"job": replace(JOB, record=3)},

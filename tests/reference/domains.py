@@ -62,10 +62,10 @@ class Topology:
 def how_full(
     packing: list[float], request: list[int], nodes: list[int], used: list[list[int]], allocatable: list[list[int]]
 ) -> float:
-    """Weighted mean of what is used on some nodes with a request added; 0 where a resource overflows."""
+    """Weighted mean of what is used on some nodes with a request added; 0 where a resource that counts overflows."""
     score = weights = 0.0
     for k, (weight, asked) in enumerate(zip(packing, request, strict=True)):
-        if asked > 0 and weight > 0:
+        if asked > 0 and weight >= 0:
             after = sum(used[n][k] for n in nodes) + asked
             whole = sum(allocatable[n][k] for n in nodes)
             if after > whole:

@@ -34,7 +34,7 @@ class Cluster:
             for column in snapshot.gpu_columns:
                 self.idle[n][column] = min(self.idle[n][column], free)
         self.cordoned = {n: bool(snapshot.unschedulable[at[n]]) for n in self.names}
-        self.taints = {n: [t for t in snapshot.taints.sets[snapshot.taints.codes[at[n]]]] for n in self.names}
+        self.taints = {n: snapshot.taints.sets[snapshot.taints.codes[at[n]]] for n in self.names}
         self.ready = topology.ready and topology.n_domains > 0
         self.tier = {d: int(topology.tier[j]) for j, d in enumerate(topology.domain_names)}
         self.parent = {

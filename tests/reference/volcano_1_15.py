@@ -37,7 +37,7 @@ class Cluster:
             for column in snapshot.gpu_columns:
                 self.idle[n][column] = min(self.idle[n][column], free)
         self.cordoned = {n: bool(snapshot.unschedulable[at[n]]) for n in self.names}
-        self.taints = {n: [t for t in snapshot.taints.sets[snapshot.taints.codes[at[n]]]] for n in self.names}
+        self.taints = {n: snapshot.taints.sets[snapshot.taints.codes[at[n]]] for n in self.names}
         self.ready = topology.ready
         self.tier = {d: int(topology.tier[j]) for j, d in enumerate(topology.domain_names)}
         self.tier_of_name = {}
@@ -307,13 +307,13 @@ def utilisation(cluster, domain, request, w):
     allocatable = cluster.total(cluster.allocatable, domain)
     score, weights = 0.0, 0.0
     for k, name in enumerate(cluster.resources):
-        weight = float(w["hypernode"].get(name, 0))
-        if request[k] > 0 and weight > 0:
+        weight = w["hypernode"].get(name)
+        if request[k] > 0 and weight is not None:
             after = used[k] + request[k]
             if after > allocatable[k]:
                 return 0.0
-            score += weight * float(after) / float(allocatable[k])
-            weights += weight
+            score += float(weight) * float(after) / float(max(allocatable[k], 1))
+            weights += float(weight)
     return score / weights if weights > 0 else 0.0
 
 

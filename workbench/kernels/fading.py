@@ -60,7 +60,8 @@ class Fading:
     by_tier : ndarray of shape (t,), float64
         What each of them counts; not negative.
     packing : ndarray of shape (r,), float64
-        Weight of each resource.
+        Weight of each resource. 0: it adds nothing, but a domain in which it would overflow counts as 0 full; negative:
+        it is not looked at.
     scale : float
         What the gain, 0 to 1, is multiplied by, after 100.
 
@@ -104,7 +105,7 @@ class Fading:
             raise InputError("negative or not finite", source="by_tier", expected="0 or more")
         packing = as_array("packing", self.packing, np.float64, 1)
         check_length("packing", packing, r)
-        check_range("packing", packing, 0, MAX_WEIGHT)
+        check_range("packing", packing, -1, MAX_WEIGHT)
         if not abs(self.scale) <= MAX_WEIGHT:
             raise InputError("not finite or too large", source="scale", expected=f"-{MAX_WEIGHT:g}..{MAX_WEIGHT:g}")
         return ring, around, column, by_tier, packing, float(self.scale)

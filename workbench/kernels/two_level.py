@@ -160,7 +160,8 @@ class TwoLevel:
     scores : TopologyScores
         Of sub-jobs that are scored by a record.
     packing : ndarray of shape (r,), float64
-        Weight of each resource in the score of a HyperNode.
+        Weight of each resource in the score of a HyperNode. 0: it adds nothing, but a HyperNode in which it would
+        overflow scores 0; negative: it is not looked at.
     scale : float
         What that score, 0 to 1, is multiplied by, after 100. 0: HyperNodes have no score, and no share of tasks.
     fading : Fading, optional
@@ -215,7 +216,7 @@ class TwoLevel:
         idle_at_open = _of_nodes("idle_at_open", nodes.idle_at_open, (d + 1, r), -MAX_SUM, MAX_SUM)
         packing = as_array("packing", packing, np.float64, 1)
         check_length("packing", packing, r)
-        check_range("packing", packing, 0, MAX_WEIGHT)
+        check_range("packing", packing, -1, MAX_WEIGHT)
         if not abs(scale) <= MAX_SCORE:
             raise InputError("not finite or too large", source="scale", expected=f"-{MAX_SCORE:g}..{MAX_SCORE:g}")
         check_length("scores", scores.value, d)

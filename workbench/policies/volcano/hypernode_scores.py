@@ -54,13 +54,13 @@ class HyperNodeParameters(TopologyParameters):
 
 
 def weights_of_resources(parameters: HyperNodeParameters, resources: tuple[str, ...]) -> Floats:
-    """Weight of each column of a snapshot in the packing of HyperNodes."""
+    """Weight of each column of a snapshot in the packing of HyperNodes; -1: the resource is not configured."""
     by_name = {
         CPU: parameters.hypernode_binpack_cpu,
         MEMORY: parameters.hypernode_binpack_memory,
         **parameters.hypernode_binpack_resources,
     }
-    return np.array([by_name.get(name, 0) for name in resources], dtype=np.float64)
+    return np.array([by_name.get(name, -1) for name in resources], dtype=np.float64)
 
 
 #: By topology and weight: checking 10,000 HyperNodes takes as long as a small search.

@@ -48,7 +48,7 @@ class Prepared:
     search: TwoLevel
     subs: SubJobs
     warnings: tuple[str, ...]
-    has_topology: bool
+    recorded: bool
 
 
 @dataclass(eq=False)
@@ -199,7 +199,7 @@ class SearchStream(Stream):
             self._ledger.commit()
         answer = Assignment(node, score=form.run.score, warnings=form.prepared.warnings)
         topology = self._ledger.topology
-        if form.prepared.has_topology and form.run.record != NO_RECORD:
+        if form.prepared.recorded and form.run.record != NO_RECORD:
             answer.record, answer.has_record = form.run.record, True
             kept = form.prepared.search.records().tolist()
             answer.records = records_to_keep(gang.key, form.prepared.subs.names, kept, form.run.record, topology)

@@ -244,7 +244,7 @@ class Volcano115(VolcanoPolicy):
             return None
         scores = topology_scores_newest(topology, self._parameters.weight)
         search = self._prepare(request, subs, [NO_RECORD] * len(subs), NO_RECORD, limits, scores)
-        return Prepared(search, subs, limits.warnings, _has_topology(gang))
+        return Prepared(search, subs, limits.warnings, _is_recorded(gang))
 
 
 def _turn(search: TwoLevel, story: SearchStory | None) -> bool:
@@ -415,7 +415,7 @@ def _enter_record(request: Request, answer: Assignment, subs: SubJobs, record: i
 
 def _enter_records(request: Request, answer: Assignment, subs: SubJobs, search: TwoLevel) -> None:
     """What the job leaves behind: its HyperNode and those of its sub-jobs."""
-    if not _has_topology(request.gang) or search.record == NO_RECORD:
+    if not _is_recorded(request.gang) or search.record == NO_RECORD:
         return
     answer.record, answer.has_record = search.record, True
     kept, topology = search.records().tolist(), request.snapshot.topology
@@ -424,6 +424,11 @@ def _enter_records(request: Request, answer: Assignment, subs: SubJobs, search: 
 
 def _has_topology(gang: Gang) -> bool:
     return gang.constraint is not None or any(group.constraint is not None for group in gang.sub_groups)
+
+
+def _is_recorded(gang: Gang) -> bool:
+    """Whether a search leaves a record: also of sub-groups without a topology, for which the virtual top is tried."""
+    return gang.sub_grouped or _has_topology(gang)
 
 
 def _reasons(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Reason, ...]]:

@@ -1,0 +1,62 @@
+"""How HyperNodes of the newest release are packed: cases in which a real Volcano was asked, and their neighbours."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as wb
+from tests.policies.volcano.cluster_objects import config, hypernode, job, loaded, node, nodes_of
+from workbench.policies import get_policy
+
+HARD = {"mode": "hard", "highestTierAllowed": 2}
+
+
+def topology_aware(**arguments):
+    named = {f"hypernode.binpack.{key}": value for key, value in arguments.items()}
+    return {"name": "network-topology-aware", "arguments": {"weight": 10, **named}}
+
+
+def two_leaves(*jobs, gpus="0"):
+    nodes = [node(name, cpu="16", memory="64Gi", gpu=gpus) for name in "ab"]
+    tree = [hypernode("la", 1, "a"), hypernode("lb", 1, "b"), hypernode("top", 2, "la", "lb", kind="HyperNode")]
+    return loaded(nodes, tree, *jobs)
+
+
+def counts(scenario, plugin):
+    found = nodes_of(scenario, "volcano-1.15", config("priority", "gang", "predicates", plugin))["j"]
+    return sorted(map(found.count, set(found)))
+
+
+@pytest.mark.parametrize(("cpu", "want"), [(1, [1, 2]), (0, [1, 2])])
+def test_a_resource_without_weight_keeps_hypernodes_from_overflowing(cpu, want):
+    # Two pods make the job ready in la. With the third la would hold 4 + 4 + 12 of 16 cpu by the request of the whole
+    # job, which is counted again: it scores 0, as lb does.
+    scenario = two_leaves(job("j", 3, {"cpu": "4", "memory": "2Gi"}, topology=HARD, minimum=2))
+    assert counts(scenario, topology_aware(cpu=cpu)) == want
+
+
+def test_a_resource_that_is_not_listed_is_not_looked_at():
+    # Of 8 GPUs la would take 2 + 2 + 6 if they were listed, be it with weight 0.
+    asks = {"cpu": "1", "memory": "2Gi", "gpu": "2"}
+    scenario = two_leaves(job("j", 3, asks, topology=HARD, minimum=2), gpus="8")
+    assert counts(scenario, topology_aware()) == [3]
+    listed = {"resources": "nvidia.com/gpu", "resources.nvidia.com/gpu": 0}
+    assert counts(scenario, topology_aware(**listed)) == [1, 2]
+
+
+def test_sub_groups_without_a_topology_are_recorded_in_the_virtual_top():
+    policy = {
+        "name": "w",
+        "subGroupSize": 1,
+        "labelSelector": {"matchLabels": {"app": "x"}},
+        "matchLabelKeys": ["part"],
+    }
+    group, *pods = job("j", 2, {"cpu": "4", "memory": "2Gi"}, subGroupPolicy=[policy])
+    for number, each in enumerate(pods):
+        each["metadata"]["labels"] = {"app": "x", "part": str(number)}
+    scenario = two_leaves(group, pods)
+    placed = wb.place(scenario.gangs[0], scenario.snapshot, "volcano-1.15")
+    assert placed.hypernode == "<cluster-top-hypernode>"
+    assert set(placed.records) == {"ns/j", "ns/j/w-0", "ns/j/w-1"}
+    streamed = get_policy("volcano-1.15").stream(scenario.snapshot).place(scenario.gangs[0])
+    assert streamed.records == placed.records
