@@ -123,10 +123,10 @@ class Policy(ABC):
         return [found[i] for i in range(len(gangs))]
 
     def explain(self, gang: Gang, snapshot: ClusterSnapshot) -> Explanation:
-        """The decision on one gang alone, with everything that was considered; the same code as `place`."""
-        return self._explained(gang, snapshot.ledger())
+        """The decision on one gang in a session of its own, with everything that was considered."""
+        return self.explain_session([gang], snapshot)[0]
 
-    def _explained(self, gang: Gang, ledger: Ledger, turn: int = 0) -> Explanation:
+    def _explained(self, gang: Gang, ledger: Ledger, turn: int) -> Explanation:
         recorder = Recorder()
         result = self.decide(gang, ledger, recorder)
         return Explanation(Decision(gang, result, turn=turn), tuple(recorder.candidates), tuple(recorder.notes))
@@ -148,8 +148,8 @@ class Request:
     gpus : GpuQuestions
     recorder : Recorder, optional
     opened : Ledger, optional
-        As the session found it that the question is part of, and not to be changed; None: `ledger` is as it was then, or
-        the policy does not look at it.
+        As the session found it that the question is part of, and not to be changed; None: `ledger` is as it was
+        then, or the policy does not look at it.
     """
 
     gang: Gang

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.fabrics import document_tree
+import workbench as wb
+from tests.fabrics import document_tree, snapshot
 from tests.policies.newest_cases import random_equal_groups, random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang, seeds
 from tests.profiles import max_examples
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement
+from workbench.model.snapshot import Queue
 from workbench.policies import get_policy
 from workbench.policies.volcano.explaining import lacking
 
@@ -182,3 +185,35 @@ def test_a_hypernode_that_may_be_used_says_where_it_meets_the_record():
         "s2": "meets the recorded s1 only at tier 3, 2 is allowed",
         "s3": "meets the recorded s1 only at tier 3, 2 is allowed",
     }
+
+
+WITH_QUEUES = {"allocate": random_gang, **GANGS}
+
+
+def test_an_explanation_knows_the_limit_of_the_queue():
+    queue = Queue("default", capability={"cpu": 1000})
+    cluster = replace(snapshot(["a"], [], cpu=8000), queues={"default": queue})
+    gang = Gang("d", "j", (Role("w", 4, {"cpu": 1000}),), 4, queue="default")
+    for name in WITH_QUEUES:
+        told, placed = wb.explain(gang, cluster, name), wb.place(gang, cluster, name)
+        assert not isinstance(placed, Placement)
+        assert told.decision.result.reasons == placed.reasons
+        assert "queue-limit" in {reason.code for reason in placed.reasons}
+
+
+@pytest.mark.parametrize("name", WITH_QUEUES)
+@max_examples(60)
+@given(seed=seeds)
+def test_an_explanation_is_of_the_session_that_place_is(name, seed):
+    rng = random.Random(seed)
+    cluster = random_cluster(rng)
+    gang = WITH_QUEUES[name](rng, cluster)
+    queue = Queue(gang.queue, capability={"cpu": rng.randint(0, 9) * 1000, "nvidia.com/gpu": rng.randint(0, 9)})
+    cluster = replace(cluster, queues={gang.queue: queue})
+    told, placed = wb.explain(gang, cluster, name).decision.result, wb.place(gang, cluster, name)
+    assert isinstance(told, Placement) == isinstance(placed, Placement)
+    if isinstance(placed, Placement):
+        assert (told.node.tolist(), told.unplaced) == (placed.node.tolist(), placed.unplaced)
+        assert (told.hypernode, told.records) == (placed.hypernode, placed.records)
+    else:
+        assert told.reasons == placed.reasons

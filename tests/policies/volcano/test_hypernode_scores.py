@@ -61,4 +61,4 @@ def test_too_many_tiers_that_count_are_refused():
 
 def test_weights_of_listed_resources():
     parameters = HyperNodeParameters(hypernode_binpack_cpu=2, hypernode_binpack_resources={"nvidia.com/gpu": 5})
-    assert weights_of_resources(parameters, ("cpu", "memory", "pods", "nvidia.com/gpu")).tolist() == [2, 1, 0, 5]
+    assert weights_of_resources(parameters, ("cpu", "memory", "pods", "nvidia.com/gpu")).tolist() == [2, 1, -1, 5]
