@@ -5,7 +5,7 @@ Policies record numbers; the text is made only when somebody looks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from workbench.model.display import Displayed
@@ -76,6 +76,13 @@ class Recorder:
         self.notes.append(sentence)
 
 
+def _best_of(candidates: Iterable[Candidate]) -> tuple[str, ...]:
+    """Names of the candidates that were kept with the greatest score."""
+    scores = {c.name: c.score for c in candidates if c.kept and c.score is not None}
+    best = max(scores.values(), default=None)
+    return tuple(name for name, score in scores.items() if score == best)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Value, Displayed):
     """The decision on one gang with everything that was considered, in order."""
@@ -100,3 +107,27 @@ class Explanation(Value, Displayed):
     @property
     def nodes(self) -> tuple[Candidate, ...]:
         return tuple(c for c in self.candidates if c.kind == "node")
+
+    @property
+    def equals(self) -> tuple[str, ...]:
+        """Names of the HyperNodes among which the smallest name decided: those with the best score of the first turn.
+
+        The one chosen is among them. A scheduler that breaks ties at random could have taken any of them. Empty where
+        the policy gives HyperNodes no scores, or found none.
+        """
+        return _best_of(self.domains)
+
+    @property
+    def equal_nodes(self) -> tuple[str, ...]:
+        """The same of the nodes for the first pod, inside the HyperNode chosen."""
+        return _best_of(self.nodes)
+
+    def inner_equals(self, owner: str) -> tuple[str, ...]:
+        """The same of the HyperNodes inside the one chosen, for the first pods of a sub-group."""
+        first: dict[str, Candidate] = {}
+        for candidate in self.inner:
+            if candidate.owner == owner:
+                if candidate.name in first:
+                    break
+                first[candidate.name] = candidate
+        return _best_of(first.values())

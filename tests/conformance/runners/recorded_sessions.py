@@ -1,4 +1,4 @@
-"""Sessions on a real API server: each job placed on what the real scheduler had placed before it."""
+"""Sessions on a real API server: each job explained on what the real scheduler had placed before it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from workbench import load, schedule
+import numpy as np
+
+from workbench import load
 from workbench.formats.scheduler_conf import parse_config
+from workbench.model.explanation import Explanation
+from workbench.model.gang import Gang
+from workbench.model.topology import Topology
+from workbench.policies import get_policy
 
 __all__ = ["check"]
 
@@ -17,26 +23,47 @@ VOLCANO = "scheduling.volcano.sh/v1beta1"
 
 
 def check(session: Json, policy: str) -> None:
-    """Verdict and number of pods of every job; where the real scheduler placed it decides what the next one finds."""
-    config = parse_config(session["config"].encode(), "config")
+    """Verdict, number of pods and HyperNode of every job; what the next one finds is where the real scheduler put them.
+
+    The real scheduler took one of equal HyperNodes at random: it must be one of those that explain our choice.
+    """
+    scheduler = get_policy(policy, config=parse_config(session["config"].encode(), "config"))
     running: list[Json] = []
     waiting: list[Json] = []
-    found, want = {}, {}
+    wrong = {}
     for job in session["jobs"]:
         name = job["manifest"]["metadata"]["name"]
         objects = [*cluster(session), *running, *waiting, submitted(job, 59)]
         scenario = load("-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode())
-        decisions = schedule(scenario.gangs, scenario.snapshot, policy, config=config)
-        decision = next(each for each in decisions if each.gang.name == name)
-        found[name] = sum(bool(pod.node) for pod in decision.result.pods()) if decision.placed else 0
-        want[name] = sum(node is not None for node in job["pods"].values())
-        if want[name]:
+        told = scheduler.explain_session(scenario.gangs, scenario.snapshot)
+        mine = next(each for each in told if each.decision.gang.name == name)
+        decision = mine.decision
+        found = sum(bool(pod.node) for pod in decision.result.pods()) if decision.placed else 0
+        want = sum(node is not None for node in job["pods"].values())
+        if found != want:
+            wrong[name] = f"{found} pods, really {want}"
+        elif want and has_topology(decision.gang) and not among_equals(mine, scenario.snapshot.topology, job["pods"]):
+            wrong[name] = f"one of {', '.join(mine.equals)}, really {job['pods']}"
+        if want:
             running += bound(job)
         else:
             # What stays pending keeps its place in the queue.
             waiting.append(submitted(job, len(waiting)))
-    wrong = {name: f"{found[name]} pods, really {want[name]}" for name in want if found[name] != want[name]}
     assert not wrong, wrong
+
+
+def has_topology(gang: Gang) -> bool:
+    return gang.constraint is not None or any(group.constraint is not None for group in gang.sub_groups)
+
+
+def among_equals(told: Explanation, topology: Topology, nodes: dict[str, str | None]) -> bool:
+    """Whether the first pods, those that are needed, are inside one of the HyperNodes among which the name decided."""
+    gang, number = told.decision.gang, {name: i for i, name in enumerate(topology.node_names)}
+    names = [name.rsplit("/", 1)[-1] for name in gang.pod_names(np.arange(gang.n_pods))]
+    placed = [node for i in np.argsort(gang.task_rank) if (node := nodes.get(names[i])) is not None]
+    first = {number[node] for node in placed[: max(gang.min_available, 1)]}
+    domains = [-1 if name == topology.domain_name(-1) else topology.domain(name) for name in told.equals]
+    return any(first <= set(topology.nodes_of(domain).tolist()) for domain in domains)
 
 
 def cluster(session: Json) -> Iterator[Json]:

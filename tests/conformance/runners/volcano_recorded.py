@@ -37,7 +37,7 @@ class Recorded:
         return None
 
     def run(self, file: str, case: Json) -> None:
-        """Compare with the outcome in which the smallest name wins; a session by its verdicts and numbers of pods."""
+        """Compare with the outcome in which the smallest name wins; a session as `recorded_sessions` does."""
         if "session" in case:
             recorded_sessions.check(case["session"], policy_of(case["session"].get("release")))
             return
