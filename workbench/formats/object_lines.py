@@ -8,7 +8,6 @@ there is no alias, no tag and no depth to be afraid of.
 from __future__ import annotations
 
 import codecs
-import json
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any
 import yaml
 
 from workbench.errors import InputError
+from workbench.formats.write_manifests import to_yaml_scalar
 from workbench.topology.lint import Edit
 
 __all__ = ["ObjectText", "decoded", "hypernode_texts", "spliced"]
@@ -135,11 +135,10 @@ def spliced(text: str, changes: Iterable[tuple[ObjectText, Iterable[Edit]]]) -> 
 
 def _scalar(value: Any, node: Any) -> str:
     """A value in the quotes of the one that it replaces, where it can be written so."""
-    if not isinstance(value, str):
-        return json.dumps(value)
-    if not node.style and re.fullmatch(r"[a-z0-9][a-z0-9.-]*", value) and yaml.safe_load(value) == value:
-        return value
-    return f"'{value}'" if node.style == "'" and "'" not in value else json.dumps(value)
+    text = to_yaml_scalar(value)
+    if text.strip('"') == value and "'" not in value and node.style in ("'", '"'):
+        return f"{node.style}{value}{node.style}"  # nothing in it is escaped
+    return text
 
 
 def _removals(text: str, found: ObjectText, sequence: Any, numbers: set[int]) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Kubernetes objects → YAML text.
+"""Plain data → YAML text; the only writer of YAML in the package.
 
 Writes block style, one document per object. Every string that any YAML reader could take for something else (a
 number, a truth value, a date, ``null``, an indicator) is quoted, for YAML 1.1 and 1.2 alike.
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.errors import InputError
 
-__all__ = ["is_plain", "to_yaml", "to_yaml_value"]
+__all__ = ["is_plain", "to_yaml", "to_yaml_scalar", "to_yaml_value"]
 
 #: Plain scalars that are strings to everyone: a letter first, then nothing that means something to YAML.
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*\Z")
@@ -21,7 +21,12 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*\Z")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf"})
 #: What double quotes must escape beyond JSON's rules: not printable in YAML, a line break to YAML 1.1, or a character
 #: that turns the direction of writing.
-_ESCAPED = re.compile("[\x7f-\x9f\xa0\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]")
+_ESCAPED = re.compile("[\x7f-\x9f\xa0\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+#: Readers look for the colon behind a key in the next 1,024 characters; a longer key is written as ``? key``.
+_LONGEST_SIMPLE_KEY = 1000
+
+_COLLECTIONS = (dict, list, tuple, Mapping)
 
 
 def to_yaml(manifests: Iterable[Mapping[str, Any]]) -> str:
@@ -30,53 +35,27 @@ def to_yaml(manifests: Iterable[Mapping[str, Any]]) -> str:
     Raises
     ------
     InputError
-        A value that is no mapping, list, string, number, truth value or None; a key that is no string.
+        A value that is no mapping, list, string, number, truth value or None; a key that is no string; text with half
+        of a surrogate pair, which YAML cannot hold.
     """
-    return "".join("---\n" + "\n".join(_mapping(manifest, "")) + "\n" for manifest in manifests)
+    writer = _Writer()
+    for manifest in manifests:
+        writer.lines.append("---")
+        writer.mapping(manifest, "", "")
+    return writer.text()
 
 
 def to_yaml_value(value: Mapping[str, Any] | Sequence[Any]) -> str:
-    """A mapping or list as block-style YAML without a document marker; else as `to_yaml`."""
-    lines = _mapping(value, "") if isinstance(value, Mapping) else _list(value, "")
-    return "\n".join(lines) + "\n"
+    """A mapping or list as block-style YAML without a document marker; errors as of `to_yaml`."""
+    writer = _Writer()
+    writer.block(value, "", "")
+    return writer.text()
 
 
-def _mapping(value: Mapping[str, Any], indent: str) -> Iterator[str]:
-    if not value:
-        yield f"{indent}{{}}"
-    for key, item in value.items():
-        if not isinstance(key, str):
-            raise InputError("keys of an object must be text", source="to_yaml", got=repr(key))
-        head = f"{indent}{_text(key)}:"
-        if isinstance(item, Mapping) and item:
-            yield head
-            yield from _mapping(item, indent + "  ")
-        elif _is_list(item) and item:
-            yield head
-            yield from _list(item, indent)
-        else:
-            yield f"{head} {_scalar(item)}"
-
-
-def _list(value: Sequence[Any], indent: str) -> Iterator[str]:
-    for item in value:
-        if (isinstance(item, Mapping) or _is_list(item)) and item:
-            inner = indent + "  "
-            lines = _mapping(item, inner) if isinstance(item, Mapping) else _list(item, inner)
-            # The first line of a nested block starts on the dash's own line.
-            yield f"{indent}- {next(lines)[len(inner) :]}"
-            yield from lines
-        else:
-            yield f"{indent}- {_scalar(item)}"
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, (list, tuple))
-
-
-def _scalar(value: Any) -> str:
+def to_yaml_scalar(value: object) -> str:
+    """A string, number, truth value, None or empty collection on a line of YAML; errors as of `to_yaml`."""
     if isinstance(value, str):
-        return _text(value)
+        return _string(value)
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -87,9 +66,73 @@ def _scalar(value: Any) -> str:
         return _float(value)
     if isinstance(value, Mapping):
         return "{}"
-    if _is_list(value):
+    if isinstance(value, (list, tuple)):
         return "[]"
     raise InputError("cannot be written as YAML", source="to_yaml", got=type(value).__name__)
+
+
+def is_plain(value: str) -> bool:
+    """Whether every YAML reader takes the text for text without quotes."""
+    return _PLAIN.match(value) is not None and value.lower() not in _WORDS
+
+
+class _Strings(dict[str, str]):
+    """Strings as YAML writes them, each worked out once: objects of one kind repeat keys and most values."""
+
+    def __missing__(self, value: str) -> str:
+        text = self[value] = _string(value)
+        return text
+
+
+class _Writer:
+    """The lines of one text. `lead` stands before the first line of a collection, `indent` before the others."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._strings = _Strings()
+
+    def text(self) -> str:
+        return "".join(f"{line}\n" for line in self.lines)
+
+    def block(self, value: Any, indent: str, lead: str) -> None:
+        """Append a collection."""
+        if isinstance(value, (list, tuple)):
+            self._list(value, indent, lead)
+        else:
+            self.mapping(value, indent, lead)
+
+    def mapping(self, value: Mapping[str, Any], indent: str, lead: str) -> None:
+        """Append a mapping."""
+        if not value:
+            self.lines.append(f"{lead}{{}}")
+        for key, item in value.items():
+            head = f"{lead}{self._key(key, indent)}:"
+            if item.__class__ is str:
+                self.lines.append(f"{head} {self._strings[item]}")
+            elif not item or not isinstance(item, _COLLECTIONS):
+                self.lines.append(f"{head} {to_yaml_scalar(item)}")
+            else:
+                self.lines.append(head)
+                inner = indent if isinstance(item, (list, tuple)) else indent + "  "
+                self.block(item, inner, inner)
+            lead = indent
+
+    def _list(self, value: Sequence[Any], indent: str, lead: str) -> None:
+        if not value:
+            self.lines.append(f"{lead}[]")
+        for item in value:
+            if not item or not isinstance(item, _COLLECTIONS):
+                self.lines.append(f"{lead}- {to_yaml_scalar(item)}")
+            else:
+                # The first line of a nested collection stands on the line of the dash.
+                self.block(item, indent + "  ", lead + "- ")
+            lead = indent
+
+    def _key(self, key: object, indent: str) -> str:
+        if not isinstance(key, str):
+            raise InputError("keys of an object must be text", source="to_yaml", got=repr(key))
+        text = self._strings[key]
+        return text if len(text) <= _LONGEST_SIMPLE_KEY else f"? {text}\n{indent}"
 
 
 def _float(value: float) -> str:
@@ -100,12 +143,9 @@ def _float(value: float) -> str:
     return text if "e" not in text or "." in text else text.replace("e", ".0e")
 
 
-def is_plain(value: str) -> bool:
-    """Whether every YAML reader takes the text for text without quotes."""
-    return bool(_PLAIN.match(value)) and value.lower() not in _WORDS
-
-
-def _text(value: str) -> str:
+def _string(value: str) -> str:
     if is_plain(value):
         return value
+    if _SURROGATE.search(value):
+        raise InputError("half of a surrogate pair is no text", source="to_yaml", got=ascii(value[:60]))
     return _ESCAPED.sub(lambda found: f"\\u{ord(found.group()):04x}", json.dumps(value, ensure_ascii=False))
