@@ -204,12 +204,14 @@ def terminal_writes(source: str, module: str) -> list[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in _HARMLESS:
             harmless.add(node.value)
-        elif isinstance(node, ast.Compare) and all(ast.unparse(other) == "None" for other in node.comparators):
+        elif isinstance(node, ast.Compare) and all(
+            isinstance(other, ast.Constant) and other.value is None for other in node.comparators
+        ):
             harmless.add(node.left)
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
-            of = ast.unparse(node.value)
+            of = node.value.id if isinstance(node.value, ast.Name) else ""
             stream = of == "sys" and node.attr in _STREAMS and isinstance(node.ctx, ast.Load) and node not in harmless
             if (
                 stream

@@ -51,13 +51,25 @@ def is_package(path: Path) -> bool:
     return path.name == "__init__.py"
 
 
+@pytest.fixture(scope="module")
+def judged():
+    """What each rule says of all modules; a module is parsed once for all rules."""
+    found = {"imports": [], "docstrings": [], "writes": [], "third party": set()}
+    for path in SOURCES:
+        source, module = path.read_text("utf-8"), module_of(path, ROOT)
+        found["imports"] += forbidden_imports(source, module, is_package(path))
+        found["docstrings"] += missing_docstrings(source, module)
+        found["writes"] += terminal_writes(source, module)
+        found["third party"] |= third_party_imports(source)
+    return found
+
+
 class TestTheSources:
-    def test_a_module_uses_only_what_its_room_may_and_its_public_names_say_what_they_do(self):
-        found = []
-        for path in SOURCES:
-            source, module = path.read_text("utf-8"), module_of(path, ROOT)
-            found += forbidden_imports(source, module, is_package(path)) + missing_docstrings(source, module)
-        assert found == []
+    def test_a_module_uses_only_what_its_room_may(self, judged):
+        assert judged["imports"] == []
+
+    def test_public_names_say_what_they_do(self, judged):
+        assert judged["docstrings"] == []
 
     def test_the_walk_saw_the_rooms(self):
         assert {module_of(p, ROOT).split(".")[1] for p in SOURCES if p.parent != PACKAGE} >= {"model", "kernels"}
@@ -70,18 +82,15 @@ class TestTheSources:
         files = sorted((ROOT / "tests").rglob("*.py"))
         assert checks_nothing({p.relative_to(ROOT).as_posix(): p.read_text("utf-8") for p in files}) == []
 
-    def test_one_module_writes_to_the_terminal(self):
-        found = []
-        for path in SOURCES:
-            found += terminal_writes(path.read_text("utf-8"), module_of(path, ROOT))
-        assert found == []
+    def test_one_module_writes_to_the_terminal(self, judged):
+        assert judged["writes"] == []
 
-    def test_what_is_imported_is_declared(self):
+    def test_what_is_imported_is_declared(self, judged):
         """A package that only came along with another may be gone with its next release."""
         declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
         names = {re.split(r"[<>=!~; \[]", text)[0].lower().replace("_", "-") for text in declared}
         providers = importlib.metadata.packages_distributions()
-        imported = {top for path in SOURCES for top in third_party_imports(path.read_text("utf-8"))}
+        imported = judged["third party"]
         assert imported
         undeclared = {
             top for top in imported if not names & {one.lower().replace("_", "-") for one in providers.get(top, [top])}

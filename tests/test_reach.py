@@ -78,14 +78,17 @@ KEPT = {
 }
 
 
-def test_every_definition_of_the_package_is_reached() -> None:
+@pytest.fixture(scope="module")
+def package() -> Reach:
+    return Reach(sources_of(ROOT, "workbench"))
+
+
+def test_every_definition_of_the_package_is_reached(package: Reach) -> None:
     """What only tests call is dead; a name that a notebook of ours or `_core`'s faces hand out is not."""
-    package = Reach(sources_of(ROOT, "workbench"))
     reached = package.reached([*user_roots(), *package.everything_in("workbench.kernels"), *KEPT, *NOT_SHIPPED_YET])
     assert sorted(name for name in package.definitions - reached if not name.endswith(":__all__")) == []
 
 
-def test_what_is_reached_by_now_is_off_the_list_of_what_is_kept() -> None:
-    package = Reach(sources_of(ROOT, "workbench"))
+def test_what_is_reached_by_now_is_off_the_list_of_what_is_kept(package: Reach) -> None:
     assert KEPT.keys() <= package.definitions
     assert sorted(KEPT.keys() & package.reached([*user_roots(), *package.everything_in("workbench.kernels")])) == []

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import multiprocessing
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
@@ -38,6 +39,16 @@ def pool() -> Iterator[ProcessPoolExecutor]:
         yield executor
 
 
+#: The quick set takes one policy of each family and the newest protocol; `make test` takes all of them.
+QUICK = ("volcano-1.15", "switch-affinity", "koordinator-network", "allocate+gpu-bottleneck", "random")
+EACH_POLICY = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in POLICIES]
+)
+NEWEST = f"pickle {pickle.HIGHEST_PROTOCOL}"
+OLDER = tuple(way for way in COPIES if way.startswith("pickle") and way != NEWEST)
+
+
+@functools.cache
 def examples() -> list[Any]:
     names = ("volcano", "switch-affinity", "koordinator-gpu")
     return objects_in([used_values(load_demo(), name) for name in names])
@@ -69,19 +80,36 @@ def test_unused_values_survive(way: str) -> None:
     same(values, copied)
 
 
-@pytest.mark.parametrize("name", POLICIES)
-def test_used_values_survive_every_way_to_copy_them_and_answer_alike(name: str) -> None:
+def test_the_quick_set_has_policies_that_are_registered() -> None:
+    assert set(QUICK) <= set(POLICIES) and NEWEST in COPIES and len(OLDER) == pickle.HIGHEST_PROTOCOL - 2
+
+
+def copied_one_by_one(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: copy.copy(value) for key, value in values.items()}
+
+
+def survive(name: str, ways: Iterable[Callable[[Any], Any]]) -> None:
     values = used_values(load_demo(), name)
-    copies = {way: COPIES[way](values) for way in COPIES if way != "copy"}
-    copies["copy"] = {key: copy.copy(value) for key, value in values.items()}
-    for copied in copies.values():
+    copies = [way(values) for way in ways]
+    for copied in copies:
         same(values, copied)
     want = again(values)
-    for copied in copies.values():
+    for copied in copies:
         same(want, again(copied))
 
 
+@EACH_POLICY
+def test_used_values_survive_every_way_to_copy_them_and_answer_alike(name: str) -> None:
+    survive(name, [copied_one_by_one, COPIES["deepcopy"], COPIES[NEWEST]])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POLICIES)
+def test_used_values_survive_the_older_protocols(name: str) -> None:
+    survive(name, [COPIES[way] for way in OLDER])
+
+
+@EACH_POLICY
 def test_used_values_go_to_another_process_and_come_back(pool: ProcessPoolExecutor, name: str) -> None:
     values = used_values(load_demo(), name)
     arrived, there = pool.submit(there_and_back, values).result()
@@ -89,7 +117,7 @@ def test_used_values_go_to_another_process_and_come_back(pool: ProcessPoolExecut
     same(again(values), there)
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@EACH_POLICY
 def test_a_scenario_read_anew_survives_where_an_equal_one_was_used(name: str) -> None:
     used_values(load_demo(), name)
     fresh = load_demo()

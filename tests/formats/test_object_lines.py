@@ -83,7 +83,8 @@ def test_entries_of_a_flow_list_go_with_their_commas(numbers: tuple[int, ...], w
         ("'Node1 '", "node1", "'node1'"),
         ('"Node1"', "node1", '"node1"'),
         ("Yes", "yes", '"yes"'),
-        ("NODE", "1e3", "1e3"),
+        ("NODE", "node-1", "node-1"),
+        ("NODE", "1e3", '"1e3"'),  # a number to readers of YAML 1.2
         ("NODE", "12", '"12"'),
         ("7", 12, "12"),
     ],

@@ -89,11 +89,6 @@ def test_keys_must_be_text():
         to_yaml([{1: "x"}])
 
 
-def test_half_of_a_surrogate_pair_is_refused():
-    with pytest.raises(InputError, match="surrogate"):
-        to_yaml([{"k": "a\ud800"}])
-
-
 def test_a_mapping_of_another_class_is_written_as_a_dict():
     written = to_yaml([MappingProxyType({"a": MappingProxyType({"b": (1, MappingProxyType({}))})})])
     assert written == "---\na:\n  b:\n  - 1\n  - {}\n"

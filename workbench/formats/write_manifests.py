@@ -21,8 +21,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*\Z")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf"})
 #: What double quotes must escape beyond JSON's rules: not printable in YAML, a line break to YAML 1.1, or a character
 #: that turns the direction of writing.
-_ESCAPED = re.compile("[\x7f-\x9f\xa0\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED = re.compile("[\x7f-\x9f\xa0\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]")
 #: Readers look for the colon behind a key in the next 1,024 characters; a longer key is written as ``? key``.
 _LONGEST_SIMPLE_KEY = 1000
 
@@ -35,8 +34,7 @@ def to_yaml(manifests: Iterable[Mapping[str, Any]]) -> str:
     Raises
     ------
     InputError
-        A value that is no mapping, list, string, number, truth value or None; a key that is no string; text with half
-        of a surrogate pair, which YAML cannot hold.
+        A value that is no mapping, list, string, number, truth value or None; a key that is no string.
     """
     writer = _Writer()
     for manifest in manifests:
@@ -146,6 +144,4 @@ def _float(value: float) -> str:
 def _string(value: str) -> str:
     if is_plain(value):
         return value
-    if _SURROGATE.search(value):
-        raise InputError("half of a surrogate pair is no text", source="to_yaml", got=ascii(value[:60]))
     return _ESCAPED.sub(lambda found: f"\\u{ord(found.group()):04x}", json.dumps(value, ensure_ascii=False))
