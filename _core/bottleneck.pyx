@@ -30,7 +30,7 @@ from cpython.exc cimport PyErr_CheckSignals
 
 import numpy as np
 
-from workbench._core.bits cimport ctz, popcount
+from workbench._core.bits cimport clz, ctz, popcount
 
 cdef int MAX_DEVICES = 1024
 cdef int TABLE_DEVICES = 16
@@ -382,6 +382,7 @@ cdef class Solver:
             class) exact; is the choice among ties proven.
         """
         cdef int count, i, answer, w = self.words
+        cdef int64_t n_ties
         cdef _Work work
         cdef Ties* q
         self._check_words(free)
@@ -406,8 +407,10 @@ cdef class Solver:
             q.s.poll = POLL
         if self.n <= TABLE_DEVICES:
             out[0] = self._choose_in_tables(<uint16_t>free[0], k, <uint16_t>require[0])
-            ties = self._ties_in_tables(<uint16_t>free[0], k, <uint16_t>require[0], <uint16_t>out[0])
-            return mask, self._shorten(ties, mask, max_ties), len(ties), True, upper, True, True
+            ties = self._ties_in_tables(
+                <uint16_t>free[0], k, <uint16_t>require[0], <uint16_t>out[0], max_ties, &n_ties
+            )
+            return mask, self._shorten(ties, mask, max_ties), n_ties, True, upper, True, True
         with nogil:
             answer = search(q, &work.proven)
         for i in range(w):
@@ -427,22 +430,32 @@ cdef class Solver:
             kept = np.concatenate([kept, mask.reshape(1, -1)])
         return np.ascontiguousarray(kept)
 
-    cdef _ties_in_tables(self, uint16_t free, int k, uint16_t require, uint16_t best):
-        cdef int i, end = self.offset[k + 1], n_ties = 0
+    cdef _ties_in_tables(self, uint16_t free, int k, uint16_t require, uint16_t best, int64_t most, int64_t* total):
+        """The first ``most`` ties in lexicographic order, one word each; ``total`` becomes the number of all."""
+        cdef int i, end = self.offset[k + 1], n_ties = 0, word, key
         cdef uint16_t look = <uint16_t>(~free | require), value = self.value_of[best]
-        masks = np.empty(end - self.offset[k], dtype=np.uint64)
-        cdef uint64_t[::1] out = masks
+        # Lexicographic order of ascending lists of one size is falling order of the reversed masks: a bit for each.
+        cdef uint64_t seen[1024]
+        memset(seen, 0, sizeof(seen))
         i = scan(&self.order[0], self.offset[k], end, look, require)
         while i < end and self.value_of[self.order[i]] == value:
-            out[n_ties] = self.order[i]
+            key = reversed_mask(self.order[i])
+            seen[key >> 6] |= <uint64_t>1 << (key & 63)
             n_ties += 1
             i = scan(&self.order[0], i + 1, end, look, require)
-        masks = masks[:n_ties]
-        # Lexicographic order of ascending lists of one size is falling order of the reversed bits.
-        reversed_bits = np.zeros(n_ties, dtype=np.uint64)
-        for i in range(self.n):
-            reversed_bits |= ((masks >> np.uint64(i)) & np.uint64(1)) << np.uint64(63 - i)
-        return masks[np.argsort(~reversed_bits, kind="stable")].reshape(-1, 1)
+        total[0] = n_ties
+        if most > n_ties:
+            most = n_ties
+        masks = np.empty((most, 1), dtype=np.uint64)
+        cdef uint64_t[:, ::1] out = masks
+        word = 1023
+        for i in range(<int>most):
+            while seen[word] == 0:
+                word -= 1
+            key = 63 - clz(seen[word])
+            seen[word] ^= <uint64_t>1 << key
+            out[i, 0] = reversed_mask(<uint16_t>(64 * word + key))
+        return masks
 
     def value(self, const uint64_t[::1] mask):
         """Lowest pair weight of a set and the first pair (i, j) that has it; (inf, -1, -1) below two devices."""
@@ -488,6 +501,7 @@ cdef class Solver:
         """
         cdef int n_pods = len(sizes), total = 0, i, j, k
         cdef int size_of[16]
+        cdef int64_t n_unions
         if self.n > TABLE_DEVICES:
             raise ValueError(f"split: at most {TABLE_DEVICES} devices, not {self.n}")
         if free & ~self.full or require & ~free:
@@ -507,7 +521,7 @@ cdef class Solver:
             unions = np.array([[free]], dtype=np.uint64)
         else:
             chosen = <uint16_t>self._choose_in_tables(<uint16_t>free, total, <uint16_t>require)
-            unions = self._ties_in_tables(<uint16_t>free, total, <uint16_t>require, chosen)
+            unions = self._ties_in_tables(<uint16_t>free, total, <uint16_t>require, chosen, UNLIMITED, &n_unions)
         cdef _Dealer dealer = _Dealer.__new__(_Dealer)
         dealer.prepare(self, n_pods, size_of, <uint16_t>free)
         best = bytes(16)

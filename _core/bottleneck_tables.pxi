@@ -115,6 +115,9 @@ cdef inline int scan(const uint16_t* masks, int begin, int end, uint16_t look, u
     """First position whose mask shows exactly ``want`` under ``look``; ``end`` when none does."""
     cdef int i = begin, j
     cdef uint16_t hit
+    # Among many ties the next one stands right here as a rule.
+    if i < end and (masks[i] & look) == want:
+        return i
     while i + 32 <= end:
         hit = 0
         for j in range(32):
@@ -125,3 +128,12 @@ cdef inline int scan(const uint16_t* masks, int begin, int end, uint16_t look, u
     while i < end and (masks[i] & look) != want:
         i += 1
     return i
+
+
+cdef inline uint16_t reversed_mask(uint16_t mask) noexcept nogil:
+    """The mask with its first bit last: of two sets of one size the lexicographically smaller one has the larger."""
+    cdef uint16_t x = mask
+    x = <uint16_t>((x & 0x5555) << 1 | (x >> 1) & 0x5555)
+    x = <uint16_t>((x & 0x3333) << 2 | (x >> 2) & 0x3333)
+    x = <uint16_t>((x & 0x0F0F) << 4 | (x >> 4) & 0x0F0F)
+    return <uint16_t>(x << 8 | x >> 8)

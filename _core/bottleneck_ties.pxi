@@ -48,8 +48,19 @@ cdef int compare_counts(const Ties* q) noexcept nogil:
 
 
 cdef void count_pair_ranks(Ties* q, int v, int sign) noexcept nogil:
-    cdef int i
-    cdef const int32_t* rank = q.s.rank + <size_t>v * q.s.n
+    """Add the pairs of ``v`` and the members to the counts, or take them away; no pair is below the objective."""
+    cdef Search* s = q.s
+    cdef int i, w = s.w, faster, reaching = q.n_members
+    cdef uint32_t r, top = s.n_levels - 1
+    cdef const int32_t* rank = s.rank + <size_t>v * s.n
+    if s.level_adj != NULL and <int>(top - q.t) * w < q.n_members:
+        # Few weights: whole words of members are counted at once.
+        for r in range(q.t, top):
+            faster = count_common(s.level_adj + (<size_t>(r + 1) * s.n + v) * w, q.chosen, w)
+            q.counts[r] += sign * (reaching - faster)
+            reaching = faster
+        q.counts[top] += sign * reaching
+        return
     for i in range(q.n_members):
         q.counts[rank[q.members[i]]] += sign
 
@@ -179,7 +190,7 @@ cdef inline int count_missing(const Ties* q) noexcept nogil:
 cdef int extend(Ties* q, int need, bint clique) except -2 nogil:
     """Visit the ties in lexicographic order; YES: the winner is final, NO: all seen, CUT: the budget ended it."""
     cdef Search* s = q.s
-    cdef int w = s.w, i, v, answer
+    cdef int w = s.w, i, v, answer, size
     cdef uint64_t* p = q.stack + <size_t>q.n_members * w
     cdef bint required
     if count_missing(q) > need:
@@ -202,9 +213,11 @@ cdef int extend(Ties* q, int need, bint clique) except -2 nogil:
                 return NO
     if hopeless(q, p, need) or not objective_pair_possible(q, p):
         return NO
-    while count_words(p, w) >= need:
+    size = count_words(p, w)
+    while size >= need:
         v = lowest(p, w)
         drop(p, v)
+        size -= 1
         required = has(q.require, v)
         intersect(p + w, p, q.graph + <size_t>v * w, w)
         push(q, v)
@@ -269,9 +282,10 @@ cdef int list_ties(Ties* q, int need, bint clique) except -2 nogil:
         return CUT if q.saturated or q.total >= q.enough else NO
     if not objective_pair_possible(q, p):
         return NO
-    while count_words(p, w) >= need:
+    while size >= need:
         v = lowest(p, w)
         drop(p, v)
+        size -= 1
         required = has(q.require, v)
         intersect(p + w, p, q.graph + <size_t>v * w, w)
         push(q, v)

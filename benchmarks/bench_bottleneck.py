@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from workbench.kernels.bottleneck import BottleneckSolver, indices_of, mask_of
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.best_gpus import best_gpus
 from workbench.policies.gpu.best_effort import MAX_DEVICES, best_effort_sets
 from workbench.policies.gpu.link_scores import pair_scores
 
@@ -177,8 +178,17 @@ def rows() -> Iterator[dict[str, object]]:
                     0.05,
                     "means over batches of 10,000",
                 )
+    yield from tie_rows()
     yield from raw_rows()
     yield from build_rows()
+
+
+def tie_rows() -> Iterator[dict[str, object]]:
+    """`best_gpus` where every set is as good as any other: the first hundred ties are listed, all are counted."""
+    matrix, k = BandwidthMatrix(np.full((16, 16), 25.0)), 8
+    ties = best_gpus(matrix, k).optimal_sets
+    times = [best_of(lambda: best_gpus(matrix, k), 1) for _ in range(500)]
+    yield row("best_gpus: many ties", "n=16", times, "none", None, 100.0, f"k={k}, {ties:,} ties, tables built")
 
 
 def raw_rows() -> Iterator[dict[str, object]]:
