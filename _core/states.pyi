@@ -10,3 +10,6 @@ def kinds_of_nodes(
     first: NDArray[np.int64],
     count: NDArray[np.int64],
 ) -> tuple[NDArray[np.int32], int]: ...
+def states_of_nodes(
+    idle: NDArray[np.int64], used: NDArray[np.int64], allocatable: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...

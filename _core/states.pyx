@@ -7,6 +7,7 @@ Validation and errors in words are ``workbench.kernels.states``' part.
 
 from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memcmp
 
 import numpy as np
 
@@ -168,6 +169,12 @@ def kinds_of_nodes(
     cdef int32_t[::1] kinds = kinds_array
     with nogil:
         for i in range(m):
+            # Neighbours are often alike, and to compare them is cheaper than to hash one.
+            if i and same_question(
+                i, i - 1, &matrix[0], &free[0, 0] if words else NULL, words, &wanted[0], &first[0], &count[0]
+            ):
+                kinds[i] = kinds[i - 1]
+                continue
             hashed = <uint64_t>matrix[i]
             for k in range(words):
                 hashed = (hashed ^ free[i, k]) * <uint64_t>0x9E3779B97F4A7C15
@@ -188,3 +195,67 @@ def kinds_of_nodes(
             else:
                 kinds[i] = kinds[slots[slot]]
     return kinds_array, n_kinds
+
+
+cdef inline bint same_amounts(
+    const int64_t[:, ::1] idle, const int64_t[:, ::1] used, const int64_t[:, ::1] allocatable, int64_t a, int64_t b
+) noexcept nogil:
+    cdef size_t row = idle.shape[1] * sizeof(int64_t)
+    return (
+        memcmp(&idle[a, 0], &idle[b, 0], row) == 0
+        and memcmp(&used[a, 0], &used[b, 0], row) == 0
+        and memcmp(&allocatable[a, 0], &allocatable[b, 0], row) == 0
+    )
+
+
+def states_of_nodes(
+    const int64_t[:, ::1] idle not None, const int64_t[:, ::1] used not None, const int64_t[:, ::1] allocatable not None
+):
+    """Which nodes agree in all three amounts, by hashing; a node like the one before it is not hashed.
+
+    Parameters
+    ----------
+    idle, used, allocatable : ndarray of shape (n, r), int64, C-contiguous
+
+    Returns
+    -------
+    state_of : ndarray of shape (n,), int32
+        Number of each node's state, in the order in which states come first.
+    first : ndarray of shape (states,), int32
+        First node of each state.
+    """
+    cdef int64_t n = idle.shape[0], r = idle.shape[1], i, k, n_slots = 8
+    cdef int32_t n_states = 0
+    cdef uint64_t hashed, slot
+    state_array = np.zeros(n, dtype=np.int32)
+    first_array = np.zeros(n, dtype=np.int32)
+    if n == 0 or r == 0:
+        return state_array, first_array[:1]
+    while n_slots < 2 * n:
+        n_slots *= 2
+    slots_array = np.full(n_slots, -1, dtype=np.int32)
+    cdef int32_t[::1] slots = slots_array
+    cdef int32_t[::1] state_of = state_array
+    cdef int32_t[::1] first = first_array
+    with nogil:
+        for i in range(n):
+            if i and same_amounts(idle, used, allocatable, i, i - 1):
+                state_of[i] = state_of[i - 1]
+                continue
+            hashed = 0
+            for k in range(r):
+                hashed = (hashed ^ <uint64_t>idle[i, k]) * <uint64_t>0x9E3779B97F4A7C15
+                hashed ^= hashed >> 29
+                hashed = (hashed ^ <uint64_t>used[i, k]) * <uint64_t>0x9E3779B97F4A7C15
+                hashed ^= hashed >> 29
+                hashed = (hashed ^ <uint64_t>allocatable[i, k]) * <uint64_t>0x9E3779B97F4A7C15
+                hashed ^= hashed >> 29
+            slot = hashed & <uint64_t>(n_slots - 1)
+            while slots[slot] >= 0 and not same_amounts(idle, used, allocatable, i, first[slots[slot]]):
+                slot = (slot + 1) & <uint64_t>(n_slots - 1)
+            if slots[slot] < 0:
+                slots[slot] = n_states
+                first[n_states] = <int32_t>i
+                n_states += 1
+            state_of[i] = slots[slot]
+    return state_array, first_array[:n_states].copy()

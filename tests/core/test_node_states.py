@@ -21,12 +21,29 @@ def frozen(values: object, shape: tuple[int, int]) -> np.ndarray:
 def test_states_are_numbered_as_they_come(shape: tuple[int, int]) -> None:
     rng = random.Random(sum(shape))
     for _ in range(20):
-        arrays = [frozen([rng.choice([-1, 0, 2**53]) for _ in range(shape[0] * shape[1])], shape) for _ in range(3)]
+        lowest = (-1, 1, 1)
+        arrays = [frozen([rng.choice([low, 0, 2**53]) for _ in range(shape[0] * shape[1])], shape) for low in lowest]
         states = NodeStates(*arrays)
         rows = [tuple(tuple(array[node].tolist()) for array in arrays) for node in range(shape[0])]
         numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
         assert states.state_of.tolist() == [numbers[row] for row in rows]
         assert states.first.tolist() == [rows.index(row) for row in numbers]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_intervals_are_of_one_kind_where_their_states_follow_one_another_alike(seed: int) -> None:
+    rng = random.Random(seed)
+    n = rng.randint(0, 30)
+    amounts = frozen([rng.randint(0, 1) for _ in range(n)], (n, 1))
+    spans = [sorted((rng.randint(0, n), rng.randint(0, n))) for _ in range(rng.randint(0, 40))]
+    marks = [rng.randint(0, 1) for _ in spans]
+    first, kind = NodeStates(amounts, amounts, amounts).kinds_of_spans(
+        np.array(spans, dtype=np.int32).reshape(-1, 2), np.array(marks, dtype=np.uint64).reshape(-1, 1)
+    )
+    looks = [(mark, tuple(amounts[low:high, 0].tolist())) for mark, (low, high) in zip(marks, spans, strict=True)]
+    numbers = {look: number for number, look in enumerate(dict.fromkeys(looks))}
+    assert kind.tolist() == [numbers[look] for look in looks]
+    assert first.tolist() == [looks.index(look) for look in numbers]
 
 
 def test_what_may_change_has_no_lasting_states() -> None:
@@ -37,5 +54,7 @@ def test_what_may_change_has_no_lasting_states() -> None:
         NodeStates(idle, idle.copy(), idle)
     with pytest.raises(InputError, match="allocatable: wrong shape"):
         NodeStates(idle, idle, frozen([1, 2], (1, 2)))
+    with pytest.raises(InputError, match="used: entry 1: out of range"):
+        NodeStates(idle, frozen([1, -1], (2, 1)), idle)
     with pytest.raises(InputError, match="idle: wrong dtype"):
         NodeStates(idle.astype(np.float64), idle, idle)

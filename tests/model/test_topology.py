@@ -115,6 +115,11 @@ def test_laminar_is_exactly_nested_or_disjoint_and_sets_survive_numbering(case):
     topology = Topology.build(names, [DomainSpec(f"d{i}", 1, sorted(s)) for i, s in enumerate(sets)])
     nested = all(a <= b or b <= a or not a & b for a in sets for b in sets)
     assert topology.laminar == nested
+    holders = [[j for j in range(len(sets)) if k in topology.nodes_of(j)] for k in range(n)]
+    assert topology.domain_of_node(1).tolist() == [min(held, default=-1) for held in holders]
+    if nested:
+        ordered = [[topology.node_names[k] for k in topology.nodes_of(j)] for j in range(len(sets))]
+        assert topology.leaves_by_name == all(each == sorted(each) for each in ordered)
     for i, members in enumerate(sets):
         found = {topology.node_names[k] for k in topology.nodes_of(topology.domain(f"d{i}"))}
         assert found == {names[k] for k in members}

@@ -24,6 +24,7 @@ from workbench.kernels.domains import (
     TopologyScores,
     checked_leaves,
 )
+from workbench.kernels.node_states import NodeStates
 from workbench.kernels.tiers import VIRTUAL_TOP
 
 __all__ = ["Counts", "DryRuns", "Settled", "Trials"]
@@ -115,6 +116,8 @@ class DryRuns:
         A placed pod widens the record of its trial, see `workbench.kernels.domains.Fill.set_topology`.
     leaves : tuple of ndarray, optional
         Where leaves overlap, see there.
+    states : NodeStates, optional
+        The states of the nodes, found in these very arrays, which are then not checked once more.
 
     Notes
     -----
@@ -150,16 +153,20 @@ class DryRuns:
         scores: TopologyScores | None = None,
         update_record: bool = False,
         leaves: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None,
+        states: NodeStates | None = None,
     ) -> None:
         idle = as_array("idle", idle, np.int64, 2)
         n, r = idle.shape
-        check_range("idle", idle, -MAX_QUANTITY, MAX_QUANTITY)
         used = as_array("used", used, np.int64, 2)
         allocatable = as_array("allocatable", allocatable, np.int64, 2)
-        for name, array in (("used", used), ("allocatable", allocatable)):
-            if array.shape != idle.shape:
-                raise InputError("wrong shape", source=name, got=str(array.shape), expected=str(idle.shape))
-            check_range(name, array, 0, MAX_QUANTITY)
+        if states is None:
+            check_range("idle", idle, -MAX_QUANTITY, MAX_QUANTITY)
+            for name, array in (("used", used), ("allocatable", allocatable)):
+                if array.shape != idle.shape:
+                    raise InputError("wrong shape", source=name, got=str(array.shape), expected=str(idle.shape))
+                check_range(name, array, 0, MAX_QUANTITY)
+        elif not states.are_of(idle, used, allocatable):
+            raise InputError("of other arrays", source="states", expected="those of idle, used and allocatable")
         name_rank = as_array("name_rank", name_rank, np.int32, 1)
         check_length("name_rank", name_rank, n)
         check_range("name_rank", name_rank, 0, max(n - 1, 0))
@@ -178,6 +185,8 @@ class DryRuns:
         self._c_runs = _core.DryRuns(idle, used, allocatable, name_rank, leaf, start, members, *weights.checked(r))
         if leaves is not None:
             self._c_runs.set_leaves(*checked_leaves(leaves, n, self._d))
+        if states is not None:
+            self._c_runs.know_states(states.state_of, states.first)
         self._scored = scores is not None
         self._asked = False
         if scores is not None:

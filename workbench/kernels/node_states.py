@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from workbench._core import states as kernel
 from workbench.errors import InputError
-from workbench.kernels.checks import as_array
+from workbench.kernels.checks import as_array, check_length, check_range
+from workbench.kernels.domains import MAX_QUANTITY
 
 __all__ = ["NodeStates"]
 
@@ -15,9 +16,12 @@ __all__ = ["NodeStates"]
 class NodeStates:
     """Which nodes agree in all that is idle, used and allocatable.
 
+    Whoever is handed these very arrays beside their states need not check them again.
+
     Parameters
     ----------
     idle, used, allocatable : ndarray of shape (n, r), int64, read-only
+        At most `MAX_QUANTITY`; only idle may be negative.
 
     Attributes
     ----------
@@ -29,24 +33,51 @@ class NodeStates:
     Raises
     ------
     InputError
-        Wrong dtype or shape, or an array may still be changed.
+        Wrong dtype or shape, an amount out of range, or an array may still be changed.
     """
 
     def __init__(self, idle: NDArray[np.int64], used: NDArray[np.int64], allocatable: NDArray[np.int64]) -> None:
         self._arrays = idle, used, allocatable
         for name, array in (("idle", idle), ("used", used), ("allocatable", allocatable)):
-            as_array(name, array, np.int64, 2)
+            checked = as_array(name, array, np.int64, 2)
             if array.shape != idle.shape:
                 raise InputError("wrong shape", source=name, got=str(array.shape), expected=str(idle.shape))
             if array.flags.writeable:
                 raise InputError("it may be changed", source=name, expected="a read-only array")
-        n = len(idle)
-        none = np.zeros(max(n, 1), dtype=np.int64)
-        rows = np.concatenate(self._arrays, axis=1).view(np.uint64)
-        self.state_of, n_states = kernel.kinds_of_nodes(none[:n].astype(np.int32), rows, none, none[:n], none[:n])
-        self.first = np.empty(n_states, dtype=np.int32)
-        # From the last node on, so that the first stays.
-        self.first[self.state_of[::-1]] = np.arange(n - 1, -1, -1, dtype=np.int32)
+            check_range(name, checked, -MAX_QUANTITY if name == "idle" else 0, MAX_QUANTITY)
+        self.state_of, self.first = kernel.states_of_nodes(*map(np.ascontiguousarray, self._arrays))
+
+    def kinds_of_spans(
+        self, spans: NDArray[np.int32], marks: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+        """Intervals of nodes whose nodes, one after another, are in the same states.
+
+        Parameters
+        ----------
+        spans : ndarray of shape (m, 2), int32
+            First node and one past the last.
+        marks : ndarray of shape (m, w), uint64
+            What else must agree.
+
+        Returns
+        -------
+        first : ndarray of intp
+            First interval of each kind.
+        kind : ndarray of shape (m,), int32
+            Number of each interval's kind.
+        """
+        spans, marks = as_array("spans", spans, np.int32, 2), as_array("marks", marks, np.uint64, 2)
+        check_length("marks", marks, len(spans))
+        check_range("spans", spans, 0, len(self.state_of))
+        begin = spans[:, 0].astype(np.int64)
+        count = spans[:, 1] - begin
+        check_range("spans", count, 0, len(self.state_of))
+        states = self.state_of.astype(np.int64)
+        kind, n_kinds = kernel.kinds_of_nodes(np.zeros(len(spans), dtype=np.int32), marks, states, begin, count)
+        first = np.empty(n_kinds, dtype=np.intp)
+        # From the last interval on, so that the first stays.
+        first[kind[::-1]] = np.arange(len(spans) - 1, -1, -1)
+        return first, kind
 
     def are_of(self, idle: NDArray[np.int64], used: NDArray[np.int64], allocatable: NDArray[np.int64]) -> bool:
         """Whether they were found in these very arrays."""

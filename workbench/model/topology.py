@@ -277,7 +277,7 @@ class Topology(Value, Displayed):
         """Per domain [first node, one past the last], int32 of shape (d, 2); None unless `laminar`."""
         if not self.laminar:
             return None
-        sizes = np.diff(self.member_start)
+        sizes = self._sizes
         spans = np.zeros((self.n_domains, 2), dtype=np.int32)
         full = sizes > 0
         spans[full, 0] = self.member_nodes[self.member_start[:-1][full]]
@@ -372,9 +372,17 @@ class Topology(Value, Displayed):
     def domain_of_node(self, tier: int) -> Ints:
         """Per node the domain of a tier that holds it, int32 (n,): -1 for none, the smallest name if several."""
         found = np.full(self.n_nodes, -1, dtype=np.int32)
-        for domain in self.domains_at(tier)[::-1]:
-            found[self.nodes_of(int(domain))] = domain
+        domains = self.domains_at(tier)[::-1]
+        start, sizes = self.member_start[domains], self._sizes[domains]
+        # Where each domain's members stand, one domain after another; of several the last assignment stays.
+        places = np.arange(sizes.sum()) + np.repeat(start - (np.cumsum(sizes) - sizes), sizes)
+        found[self.member_nodes[places]] = np.repeat(domains, sizes)
         return found
+
+    @cached_property
+    def _sizes(self) -> Longs:
+        """Nodes of each domain."""
+        return _frozen(np.diff(self.member_start))
 
     @cached_property
     def leaf_of_node(self) -> Ints:
@@ -390,12 +398,22 @@ class Topology(Value, Displayed):
     @cached_property
     def leaves_of_node(self) -> tuple[Longs, Ints] | None:
         """Every HyperNode of the lowest tier that holds each node, CSR start and domains; None: no node is in two."""
-        start, domains = self.node_domains
-        lowest = self.tier[domains] == self.tiers[0] if self.tiers else np.zeros(0, dtype=np.bool_)
-        if np.count_nonzero(lowest) == np.count_nonzero(self.leaf_of_node >= 0):
+        if not self.tiers or self._sizes[self.domains_at(self.tiers[0])].sum() == (self.leaf_of_node >= 0).sum():
             return None
+        start, domains = self.node_domains
+        lowest = self.tier[domains] == self.tiers[0]
         before = np.concatenate([[0], np.cumsum(lowest)])
         return _frozen(before[start].astype(np.int64)), _frozen(domains[lowest])
+
+    @cached_property
+    def leaves_by_name(self) -> bool:
+        """Every HyperNode of the lowest tier is an interval whose nodes are in byte order of their names."""
+        if self.spans is None:
+            return False
+        falls = np.concatenate([[0], np.cumsum(self.node_rank[1:] < self.node_rank[:-1])])
+        spans = self.spans[self.domains_at(self.tiers[0])] if self.tiers else self.spans
+        spans = spans[spans[:, 0] < spans[:, 1]]
+        return bool((falls[spans[:, 1] - 1] == falls[spans[:, 0]]).all())
 
     def count_on_leaves(self, nodes: Ints) -> Longs:
         """How many of some nodes each HyperNode of the lowest tier holds, int64 (d,); 0 for all others.

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import Fill, ScoreWeights, TopologyScores
+from workbench.kernels.domains import Fill, ScoreWeights, TopologyScores, pods_per_node
 from workbench.kernels.dry_runs import DryRuns
+from workbench.kernels.node_states import NodeStates
 from workbench.model.gang import Gang
 from workbench.policies.base import Request
 from workbench.policies.volcano.fixed_scores import FixedScores
@@ -43,6 +44,22 @@ class Workplace:
     def scored(self) -> ScoredNodes:
         """The nodes as the kernels see them; the weights are over its columns."""
         return ScoredNodes.of(self.request, self.idle, self.used, self.assumed)
+
+    @property
+    def states(self) -> NodeStates | None:
+        """Which nodes are alike, where nothing was taken since the snapshot, which knows; None elsewhere."""
+        snapshot = self.request.snapshot
+        untouched = self.idle is snapshot.idle and self.used is snapshot.used and self.assumed is None
+        return snapshot.node_states if untouched else None
+
+    def capacity(self, role: int, cap: int) -> Longs:
+        """Pods of the role that each node holds, at most `cap`: int64 of shape (n,)."""
+        demand, states = self.request.demand, self.states
+        if states is None:
+            return demand.capacity(role, self.idle, cap)
+        held = pods_per_node(self.idle[states.first], demand.rows[role], cap=cap)[states.state_of]
+        accepting = demand.restriction(role)
+        return held if accepting is None else np.where(accepting, held, 0)
 
     def put(self, role: int, nodes: Ints) -> None:
         """Pods of a role more on some nodes; the arrays are copies from then on."""
@@ -88,6 +105,7 @@ class Workplace:
             scores=scores,
             update_record=True,
             leaves=topology.leaves_of_node,
+            states=self.states,
         )
         for role in roles:
             extra = self.extra(role, even=True)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import TopologyScores, domain_counts, domain_counts_spans
-from workbench.kernels.dry_runs import Counts
+from workbench.kernels.dry_runs import Counts, Trials
 from workbench.model.explanation import Recorder
 from workbench.model.placement import NearestMiss
 from workbench.policies.volcano.allocate import Pass, Workplace
@@ -25,6 +25,9 @@ __all__ = ["HardSearch", "Turn"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+
+#: Leaves from which on it is cheaper to find those that are alike than to try each.
+_MANY = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +84,10 @@ class HardSearch:
         numbers = {name: i for i, name in enumerate(dict.fromkeys(cached))}
         self._names: Ints = np.array([numbers[cached[role]] for role in self._roles], dtype=np.int32)
         self._runs = workplace.dry_runs(self._roles, scores)
+        # Pods accept every node, and gain nothing by its GPUs: two nodes that are alike in amounts are alike to them.
+        self._nodes_differ_by_state = all(
+            demand.restriction(role) is None and workplace.gpu_extra(role) is None for role in self._roles
+        )
         # Of each run of pods: role, its place among the roles here, pods of that role up to its end.
         self._run_role, self._run_upto = runs_of_gang(workplace.request.gang)
         self._run_place: Ints = demand.place[self._run_role]
@@ -121,7 +128,8 @@ class HardSearch:
             unknown = np.flatnonzero(worth & ~self._known[tried])
             if len(unknown):
                 # Pods of a role that has its minimum do not bring the gang nearer.
-                solved[unknown], held[unknown] = self._dry_run(tried[unknown], needs)
+                leaves = tier == topology.tiers[0] and record == NO_RECORD
+                solved[unknown], held[unknown] = self._dry_run(tried[unknown], needs, leaves=leaves)
             held[solved] = needs
             self._tell_tried(recorder, tier, domains, tried, solved, held, needs, record, progress)
             solutions = tried[solved]
@@ -191,15 +199,29 @@ class HardSearch:
         on_leaf = self._tasks_on_leaf[: len(self._sums)]
         self._runs.ask(counts, record=known, tasks_on_leaf=on_leaf, total_tasks=self._total_tasks)
 
-    def _dry_run(self, domains: Ints, needs: int) -> tuple[npt.NDArray[np.bool_], Longs]:
-        """Which domains have a solution, and how many of the pods needed each holds; their scores join the sums."""
-        trials = self._runs.try_each(domains, self._sums[domains])
+    def _dry_run(self, domains: Ints, needs: int, *, leaves: bool) -> tuple[npt.NDArray[np.bool_], Longs]:
+        """Which domains have a solution, and how many of the pods needed each holds; their scores join the sums.
+
+        `leaves`: the domains are of the lowest tier, and the job has no record that would tell them apart.
+        """
+        trials = self._try_leaves(domains) if leaves else self._runs.try_each(domains, self._sums[domains])
         self._sums[domains] = trials.sums
         solved: npt.NDArray[np.bool_] = trials.ready & (trials.placed > 0)
         if self._question is not None:
             self._known[domains[solved]] = True
             self._one_score[domains[solved]] = trials.first[solved]
         return solved, np.where(trials.placed > 0, needs - trials.missing, 0)
+
+    def _try_leaves(self, domains: Ints) -> Trials:
+        """A dry run of each leaf; of those whose nodes, by name, are in the same states only the first is tried."""
+        topology, states, sums = self.workplace.request.snapshot.topology, self.workplace.states, self._sums[domains]
+        if states is None or not self._nodes_differ_by_state or len(domains) < _MANY or not topology.leaves_by_name:
+            return self._runs.try_each(domains, sums)
+        assert topology.spans is not None
+        marks = np.stack([sums.view(np.uint64), self._tasks_on_leaf[domains].view(np.uint64)], axis=1)
+        first, kind = states.kinds_of_spans(topology.spans[domains], marks)
+        tried = self._runs.try_each(domains[first], sums[first])
+        return Trials(tried.placed[kind], tried.ready[kind], tried.missing[kind], tried.sums[kind], tried.first[kind])
 
     def _settle(self, domain: int, progress: JobProgress) -> Pass:
         """Place the pods in the domain chosen."""
@@ -226,7 +248,7 @@ class HardSearch:
             left = progress.left[role]
             if left == 0:
                 continue
-            per_node = request.demand.capacity(role, self.workplace.idle, left)
+            per_node = self.workplace.capacity(role, left)
             if topology.spans is not None:
                 counts = domain_counts_spans(per_node, topology.spans)
             else:
