@@ -75,6 +75,8 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
             job_class=draw(st.sampled_from(["", "normal-schema"])),
             group_phase=draw(st.sampled_from(["", "Running"])),
             assumed=draw(AMOUNTS),
+            uid=draw(st.sampled_from(["", "1-2"])),
+            resource_version=draw(st.sampled_from(["", "7"])),
         )
         for i in range(draw(st.integers(0, 3)))
     )
@@ -113,6 +115,8 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
         source="a test",
         taken_at="2026-01-01T00:00:00Z",
         addresses=tuple(f"10.0.0.{i}" if i % 2 else "" for i in range(n)),
+        node_uids=draw(st.none() | st.tuples(*[st.sampled_from(["", "1-2", "é"])] * n)),
+        node_resource_versions=draw(st.none() | st.tuples(*[st.sampled_from(["", "7"])] * n)),
         gpu_plans=(
             GpuPlan("ns", GpuGroup("g", 2), (PlannedPod("p", "n", draw(st.integers(0, 2**70))),), "2026-01-01"),
         ),
@@ -132,14 +136,14 @@ def test_every_field_of_a_snapshot_is_varied_by_these_tests():
     assert named == {
         "topology", "resources", "allocatable", "used", "labels", "taints", "unschedulable", "gpu_total", "gpu_free",
         "matrices", "node_matrix", "queues", "running", "records", "gaps", "source", "taken_at",
-        "addresses", "switches", "gpu_plans",
+        "addresses", "switches", "gpu_plans", "node_uids", "node_resource_versions",
     }  # fmt: skip
 
 
 def test_every_field_of_a_running_pod_is_varied_by_these_tests():
     assert {field.name for field in dataclasses.fields(RunningPod)} == {
         "namespace", "name", "node", "requests", "gang", "role", "gpu_mask", "labels", "annotations", "queue", "ending",
-        "job_class", "group_phase", "assumed",
+        "job_class", "group_phase", "assumed", "uid", "resource_version",
     }  # fmt: skip
 
 

@@ -118,6 +118,8 @@ def join(
         source=source,
         taken_at=taken_at,
         addresses=table.addresses,
+        node_uids=table.uids,
+        node_resource_versions=table.resource_versions,
     )
 
 

@@ -58,6 +58,8 @@ class NodeTable(Value):
     matrices : tuple of BandwidthMatrix
     node_matrix : ndarray of shape (n,), int32
     addresses : tuple of str
+    uids, resource_versions : tuple of str
+        Of each Node; "" where the object has none.
     gaps, matrix_gaps : tuple of str
         What is missing: of the nodes, and of their matrices.
     """
@@ -77,6 +79,8 @@ class NodeTable(Value):
     matrices: tuple[BandwidthMatrix, ...]
     node_matrix: npt.NDArray[np.int32]
     addresses: tuple[str, ...]
+    uids: tuple[str, ...]
+    resource_versions: tuple[str, ...]
     gaps: tuple[str, ...]
     matrix_gaps: tuple[str, ...]
 
@@ -134,6 +138,8 @@ def read_nodes(
         matrices=known,
         node_matrix=np.array(node_matrix, dtype=np.int32),
         addresses=_addresses(ordered),
+        uids=tuple(node.metadata.uid for node in ordered),
+        resource_versions=tuple(node.metadata.resource_version for node in ordered),
         gaps=tuple(gaps),
         matrix_gaps=tuple(matrix_gaps),
     )
@@ -200,7 +206,18 @@ def with_nodes(
         labels=labels,
         taints=taints,
         addresses=_addresses(ordered) if moved else table.addresses,
+        uids=_replaced(table.uids, {i: new.metadata.uid for i, (_, new) in pairs.items()}),
+        resource_versions=_replaced(
+            table.resource_versions, {i: new.metadata.resource_version for i, (_, new) in pairs.items()}
+        ),
     )
+
+
+def _replaced(texts: tuple[str, ...], by_index: Mapping[int, str]) -> tuple[str, ...]:
+    changed = list(texts)
+    for i, text in by_index.items():
+        changed[i] = text
+    return tuple(changed)
 
 
 def _addresses(nodes: Sequence[Node]) -> tuple[str, ...]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from workbench.evaluate.metrics import RunMetrics
+from workbench.model.gang import Gang, PodRef
 from workbench.model.placement import Decision, Placement, Reason
 
 __all__ = ["decision_record", "session_record"]
@@ -24,11 +27,16 @@ def session_record(
 
 
 def decision_record(decision: Decision) -> dict[str, Any]:
-    """One job: ``placed`` means that min_available is met, ``turn`` is its place in the order of the decisions."""
-    result = decision.result
+    """One job: ``placed`` means that min_available is met, ``turn`` is its place in the order of the decisions.
+
+    A job and a pod that came from a cluster have their ``uid`` and ``resource_version``, so that whoever acts on the
+    answer can make the action conditional; others have neither key.
+    """
+    result, gang = decision.result, decision.gang
     record: dict[str, Any] = {
-        "namespace": decision.gang.namespace,
-        "name": decision.gang.name,
+        "namespace": gang.namespace,
+        "name": gang.name,
+        **_identity(gang),
         "outcome": "placed" if decision.placed else "pending",
         "turn": decision.turn,
         "hypernode": None,
@@ -41,19 +49,20 @@ def decision_record(decision: Decision) -> dict[str, Any]:
     if isinstance(result, Placement):
         record["hypernode"] = result.hypernode or None
         record["tier"] = result.tier
+        known = any(role.pod_uids or role.pod_resource_versions for role in gang.roles)
         record["pods"] = [
             {
                 "name": pod.name,
+                **(_identity(gang.pod(int(position))) if known else {}),
                 "node": pod.node,
                 "gpus": list(pod.gpus),
                 "rank": pod.rank,
                 "annotations": dict(pod.annotations),
             }
-            for pod in result.pods()
+            for position, pod in zip(np.flatnonzero(result.node >= 0), result.pods(), strict=True)
         ]
         record["unplaced"] = [
-            {"name": decision.gang.pod(u.position).name, "reasons": [_reason(r) for r in u.reasons]}
-            for u in result.unplaced
+            {"name": gang.pod(u.position).name, "reasons": [_reason(r) for r in u.reasons]} for u in result.unplaced
         ]
     else:
         record["reasons"] = [_reason(reason) for reason in result.reasons]
@@ -62,6 +71,11 @@ def decision_record(decision: Decision) -> dict[str, Any]:
             for miss in result.nearest_misses
         ]
     return record
+
+
+def _identity(of: Gang | PodRef) -> dict[str, str]:
+    """``uid`` and ``resource_version`` where the object has one of them."""
+    return {key: value for key in ("uid", "resource_version") if (value := getattr(of, key))}
 
 
 def _reason(reason: Reason) -> dict[str, Any]:

@@ -99,6 +99,8 @@ def _record(snapshot: ClusterSnapshot) -> dict[str, Any]:
         },
         "unschedulable": np.flatnonzero(snapshot.unschedulable).tolist(),
         "addresses": list(snapshot.addresses),
+        "node_uids": list(snapshot.node_uids or ()),
+        "node_resource_versions": list(snapshot.node_resource_versions or ()),
         "switches": None if snapshot.switches is None else _switch_record(snapshot.switches),
         "gpu_total": _hex_rows(snapshot.gpu_total),
         "gpu_free": _hex_rows(snapshot.gpu_free),
@@ -203,9 +205,7 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
     resources = tuple(_texts(data, "resources", ""))
     matrices = tuple(_matrix(item, path) for path, item in get_maps(data, "matrices", ""))
     node_matrix = _ints(data, "node_matrix", "", (n,), -1, len(matrices) - 1)
-    addresses = _texts(data, "addresses", "")
-    if len(addresses) not in (0, n):
-        raise wrong("addresses", addresses, f"one per node, {n}, or none")
+    addresses = _texts_of_nodes(data, "addresses", order)
     unschedulable = np.zeros(n, dtype=np.bool_)
     unschedulable[_ints(data, "unschedulable", "", (-1,), 0, n - 1)] = True
     running = tuple(_pod(item, path, n, order) for path, item in get_maps(data, "running", ""))
@@ -230,7 +230,9 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
         gaps=tuple(_texts(data, "gaps", "")),
         source=get_text(data, "source", ""),
         taken_at=get_text(data, "taken_at", ""),
-        addresses=tuple(addresses[i] for i in order) if addresses else (),
+        addresses=addresses,
+        node_uids=_texts_of_nodes(data, "node_uids", order) or None,
+        node_resource_versions=_texts_of_nodes(data, "node_resource_versions", order) or None,
         switches=None if data.get("switches") is None else _switches(get_map(data, "switches", ""), n, order),
         gpu_plans=tuple(_gpu_plan(item, path) for path, item in get_maps(data, "gpu_plans", "")),
     )
@@ -446,6 +448,14 @@ def _texts(data: Mapping[str, Any], key: str, where: str) -> list[str]:
     if any(type(value) is not str for value in values):
         raise wrong(child(where, key), values, "a list of text")
     return values
+
+
+def _texts_of_nodes(data: Mapping[str, Any], key: str, order: npt.NDArray[np.int64]) -> tuple[str, ...]:
+    """One text per node, in the topology's order; empty where the file gives none."""
+    texts = _texts(data, key, "")
+    if len(texts) not in (0, len(order)):
+        raise wrong(key, texts, f"one per node, {len(order)}, or none")
+    return tuple([texts[i] for i in order]) if texts else ()
 
 
 def _ints(

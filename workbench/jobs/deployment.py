@@ -36,7 +36,7 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
     # A ReplicaSet replaces finished pods and those that are ending, so only those that hold a node count.
     ready = sum(pod.runs for pod in pods)
     notes += gates(pods)
-    waiting = [pod.metadata.name for pod in pods if pod.pending]
+    waiting = [pod.metadata for pod in pods if pod.pending]
     count = max(deployment.replicas - ready - sum(pod.waits and pod.gated for pod in pods), 0)
     if count == 0:
         return None
@@ -49,7 +49,8 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
         labels=template.labels,
         annotations=template.annotations,
         first_index=ready,
-        pod_names=tuple(waiting) if len(waiting) == count else None,
+        pod_names=tuple(pod.name for pod in waiting) if len(waiting) == count else None,
+        pods=waiting if len(waiting) == count else (),
     )
     gather = first_gather([deployment.metadata.annotations, template.annotations], notes)
     return Gang(
@@ -67,4 +68,6 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
         min_resources=min_resources_of_pods(template.spec.requests, deployment.min_member),
         notes=tuple(notes),
         gather=gather,
+        uid=deployment.metadata.uid,
+        resource_version=deployment.metadata.resource_version,
     )

@@ -82,7 +82,8 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
         inqueue=group is not None and group.inqueue,
         created=group.metadata.created if group else "",
         order=_order(roles, pending),
-        stored=group is not None and group.metadata.stored,
+        uid=group.metadata.uid if group else "",
+        resource_version=group.metadata.resource_version if group else "",
         notes=tuple(notes),
         gather=gather,
     )
@@ -185,6 +186,8 @@ def _gang_of(
         min_resources=min_resources,
         notes=tuple(notes),
         gather=gather,
+        uid=pods[0].metadata.uid if kind == "Pod" else "",
+        resource_version=pods[0].metadata.resource_version if kind == "Pod" else "",
     )
 
 
@@ -237,6 +240,7 @@ def _roles(
                     annotations=first.metadata.annotations,
                     min_available=of_shapes[number - 1] if of_shapes else None,
                     pod_names=tuple(pod.metadata.name for pod in alike),
+                    pods=[pod.metadata for pod in alike],
                     succeeded=succeeded[name] if number == 1 else 0,
                 )
             )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from workbench.errors import InputError
 from workbench.model.gang import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL, Gather, GpuGroup, Role
 from workbench.objects.gather import read_gather
+from workbench.objects.metadata import Metadata
 from workbench.objects.pod import Pod, PodSpec
 from workbench.objects.queue import PriorityClass
 
@@ -60,8 +61,14 @@ def make_role(
     first_index: int = 0,
     pod_names: tuple[str, ...] | None = None,
     succeeded: int = 0,
+    pods: Sequence[Metadata | None] = (),
 ) -> Role:
-    """A role of `count` pending pods with this spec."""
+    """A role of `count` pending pods with this spec.
+
+    `pods` is the metadata of each of them, None for a pod that does not exist yet; empty: none of them exists.
+    """
+    uids = tuple(pod.uid if pod else "" for pod in pods)
+    versions = tuple(pod.resource_version if pod else "" for pod in pods)
     return Role(
         name=name,
         count=count,
@@ -76,6 +83,8 @@ def make_role(
         annotations=annotations,
         succeeded=succeeded,
         assumed=spec.assumed,
+        pod_uids=uids if any(uids) else None,
+        pod_resource_versions=versions if any(versions) else None,
     )
 
 

@@ -168,6 +168,8 @@ def deal_gpus(
             job_class=labels[gang].job_class if gang in labels else pod.metadata.labels.get(JOB_CLASS_LABEL, ""),
             group_phase=labels[gang].phase if gang in labels else "",
             assumed=pod.spec.assumed,
+            uid=pod.metadata.uid,
+            resource_version=pod.metadata.resource_version,
         )
         for (pod, gang, node), mask in zip(placed, masks, strict=True)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from workbench.jobs.group_pods import SubGroups, min_sub_groups
 from workbench.jobs.membership import ROLE_LABEL, role_of
@@ -20,6 +20,7 @@ from workbench.jobs.roles import (
 from workbench.jobs.sub_groups import PARTITION_LABEL, partition_id, sub_group_policy
 from workbench.model.gang import Gang, Role
 from workbench.objects.job import Job, Task
+from workbench.objects.metadata import Metadata
 from workbench.objects.partition import SubGroupPolicy
 from workbench.objects.pod import Pod
 from workbench.objects.pod_group import ALLOCATED_HYPERNODE_ANNOTATION, PodGroup
@@ -52,7 +53,8 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
     # Upstream defaults every task's minimum to its replicas; only where some task sets one can that matter, because
     # otherwise the minimums add up to more than minAvailable and are not looked at, or to exactly all pods.
     own_minimums = any(task.min_available is not None or task.minimum < task.replicas for task in job.tasks)
-    roles = [_role(job, task, [*started, *gated], own_minimums, priorities, notes) for task in job.tasks]
+    waiting = {pod.metadata.name: pod.metadata for pod in pods if pod.pending}
+    roles = [_role(job, task, [*started, *gated], waiting, own_minimums, priorities, notes) for task in job.tasks]
     if not any(role.count for role in roles):
         return None
     groups = {read_gpu_group(task.template.labels, notes) for task in job.tasks}
@@ -83,7 +85,8 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         created=(group.metadata.created if group else "") or job.metadata.created,
         notes=tuple(notes),
         gather=gather,
-        stored=job.metadata.stored,
+        uid=job.metadata.uid,
+        resource_version=job.metadata.resource_version,
     )
 
 
@@ -107,8 +110,15 @@ def _sub_groups(
 
 
 def _role(
-    job: Job, task: Task, not_tried: Sequence[Pod], own_minimums: bool, priorities: Priorities, notes: list[str]
+    job: Job,
+    task: Task,
+    not_tried: Sequence[Pod],
+    waiting: Mapping[str, Metadata],
+    own_minimums: bool,
+    priorities: Priorities,
+    notes: list[str],
 ) -> Role:
+    """The pods of a task that are still to be placed; `waiting` are the pending pods that exist, by name."""
     prefix = f"{job.metadata.name}-{task.name}-"
     taken = {pod.metadata.name for pod in not_tried if (role_of(pod) or task.name) == task.name}
     if not taken:
@@ -132,4 +142,5 @@ def _role(
         first_index=free[0] if free else 0,
         pod_names=None if contiguous else tuple(f"{prefix}{i}" for i in free),
         succeeded=sum(pod.phase == "Succeeded" and (role_of(pod) or task.name) == task.name for pod in not_tried),
+        pods=[waiting.get(f"{prefix}{i}") for i in free] if waiting else (),
     )

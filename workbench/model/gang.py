@@ -27,6 +27,9 @@ GPU_GROUP_REPLICA_LABEL = "gputopology.scheduling.koordinator.sh/replica"
 #: The filter of a pod that states no condition.
 ANY_NODE = NodeFilter()
 
+#: Kinds whose networkTopology is a field that the API server fills in and keeps.
+_STORES_CONSTRAINT = ("Job", "PodGroup")
+
 __all__ = [
     "ANY_NODE",
     "GPU_GROUP_NAME_LABEL",
@@ -85,6 +88,9 @@ class Role(Value):
         Index of the first pending pod in the role (pods before it exist already).
     pod_names : tuple of str, optional
         Names of existing pods; None: ``<gang>-<role>-<index>``.
+    pod_uids, pod_resource_versions : tuple of str, optional
+        metadata.uid and metadata.resourceVersion of each pending pod, in order; empty for one that does not exist yet.
+        None: no pod of the role has one.
     assumed : mapping of str to int
         What Kubernetes' scores assume of cpu and memory beyond `requests`, because a container does not say: 100m and
         200 MiB each.
@@ -92,6 +98,11 @@ class Role(Value):
         Whole GPUs of one pod.
     best_effort : bool
         No request at all: never handled by allocate, triggers no topology logic.
+
+    Raises
+    ------
+    InputError
+        `pod_uids` or `pod_resource_versions` of another length than `count`.
     """
 
     name: str
@@ -107,6 +118,8 @@ class Role(Value):
     annotations: Mapping[str, str] = field(default_factory=dict)
     succeeded: int = 0
     assumed: Mapping[str, int] = field(default_factory=dict)
+    pod_uids: tuple[str, ...] | None = None
+    pod_resource_versions: tuple[str, ...] | None = None
     n_gpus: int = field(init=False, repr=False, compare=False)
     best_effort: bool = field(init=False, repr=False, compare=False)
 
@@ -115,6 +128,19 @@ class Role(Value):
         gpus = sum(amount for name, amount in self.requests.items() if is_gpu_resource(name))
         object.__setattr__(self, "n_gpus", gpus)
         object.__setattr__(self, "best_effort", not any(self.requests.values()))
+        if self.pod_uids is not None or self.pod_resource_versions is not None:
+            self._check_identities()
+
+    def _check_identities(self) -> None:
+        for name in ("pod_uids", "pod_resource_versions"):
+            given = getattr(self, name)
+            if given is not None and len(given) != self.count:
+                raise InputError(
+                    "one entry per pending pod is needed; give a role with other pods None",
+                    source=f"role {self.name}, {name}",
+                    got=f"{len(given)} entries",
+                    expected=str(self.count),
+                )
 
 
 @dataclass(frozen=True)
@@ -214,13 +240,18 @@ class Gather:
 
 @dataclass(frozen=True)
 class PodRef:
-    """One pod of a gang: its position, role and index inside the role."""
+    """One pod of a gang: its position, role and index inside the role.
+
+    `uid` and `resource_version` are those of the pod in the cluster, empty for a pod that does not exist yet.
+    """
 
     position: int
     name: str
     role: Role
     role_number: int
     index: int
+    uid: str = ""
+    resource_version: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -274,8 +305,9 @@ class Gang(Value):
         Pods of a role with a higher priority are tried first.
     notes : tuple of str
         What the reader of the object wants the user to know; shown as warnings of every decision.
-    stored : bool
-        Its object was read from a cluster: no release fills anything into its constraint any more.
+    uid, resource_version : str
+        metadata.uid and metadata.resourceVersion of the object it came from, so that an action can be conditional;
+        empty: the object does not exist yet, or pods of no common object make up the gang.
 
     Raises
     ------
@@ -308,7 +340,8 @@ class Gang(Value):
     framework: str = ""
     former: tuple[FormerPod, ...] = ()
     gather: tuple[Gather, ...] = ()
-    stored: bool = False
+    uid: str = ""
+    resource_version: str = ""
 
     def __post_init__(self) -> None:
         if self.order and (len(self.order) != self.n_pods or set(self.order) != set(self._every_name)):
@@ -323,6 +356,11 @@ class Gang(Value):
     def key(self) -> str:
         """``namespace/name``."""
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def stored(self) -> bool:
+        """Whether its Job or PodGroup was read from a cluster: no release fills anything into such a constraint."""
+        return self.kind in _STORES_CONSTRAINT and bool(self.uid or self.resource_version)
 
     @cached_property
     def n_pods(self) -> int:
@@ -402,7 +440,9 @@ class Gang(Value):
         role = self.roles[number]
         offset = position - int(self.role_start[number])
         (name,) = self._names(role, [offset])
-        return PodRef(position, name, role, number, role.first_index + offset)
+        uid = role.pod_uids[offset] if role.pod_uids else ""
+        version = role.pod_resource_versions[offset] if role.pod_resource_versions else ""
+        return PodRef(position, name, role, number, role.first_index + offset, uid, version)
 
     def pod_names(self, positions: npt.NDArray[np.intp]) -> list[str]:
         """Names of the pending pods at ascending positions."""

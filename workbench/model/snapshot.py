@@ -85,6 +85,8 @@ class RunningPod:
         Phase of its PodGroup; empty: it has none, or the input does not say.
     assumed : mapping of str to int
         What scores assume of it beyond `requests` (`workbench.model.gang.Role.assumed`).
+    uid, resource_version : str
+        metadata.uid and metadata.resourceVersion, so that an action on the pod can be conditional; empty: unknown.
     """
 
     namespace: str
@@ -101,6 +103,8 @@ class RunningPod:
     job_class: str = ""
     group_phase: str = ""
     assumed: Mapping[str, int] = field(default_factory=dict)
+    uid: str = ""
+    resource_version: str = ""
 
 
 def gpu_counts(words: Words) -> Longs:
@@ -174,6 +178,8 @@ class ClusterSnapshot(Value, Displayed):
         As a switch file gives it; None: the tier-1 HyperNodes are the switches (`switch_table`).
     gpu_plans : tuple of GpuPlan
         GPUs that are planned for pods that are not bound yet (`koordinator-gpu`).
+    node_uids, node_resource_versions : tuple of str, optional
+        metadata.uid and metadata.resourceVersion of each node, empty where unknown; None: no node has one.
     """
 
     topology: Topology
@@ -196,6 +202,8 @@ class ClusterSnapshot(Value, Displayed):
     addresses: tuple[str, ...] = ()
     switches: SwitchTable | None = None
     gpu_plans: tuple[GpuPlan, ...] = ()
+    node_uids: tuple[str, ...] | None = None
+    node_resource_versions: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         n = self.topology.n_nodes
@@ -206,6 +214,12 @@ class ClusterSnapshot(Value, Displayed):
             if len(array) != n:
                 raise InputError("one row per node is needed", source=name, got=f"{len(array)} rows", expected=f"{n}")
             array.flags.writeable = False
+        for name in ("node_uids", "node_resource_versions"):
+            texts = getattr(self, name)
+            if texts is not None and len(texts) != n:
+                raise InputError("one per node is needed", source=name, got=f"{len(texts)}", expected=f"{n} or None")
+            if texts is not None and not any(texts):
+                object.__setattr__(self, name, None)
 
     @property
     def n_nodes(self) -> int:
@@ -348,6 +362,14 @@ class ClusterSnapshot(Value, Displayed):
         """The InternalIP of a node; empty where it is unknown."""
         return self.addresses[node] if self.addresses else ""
 
+    def uid_of(self, node: int) -> str:
+        """metadata.uid of a node; empty where it is unknown."""
+        return self.node_uids[node] if self.node_uids else ""
+
+    def resource_version_of(self, node: int) -> str:
+        """metadata.resourceVersion of a node; empty where it is unknown."""
+        return self.node_resource_versions[node] if self.node_resource_versions else ""
+
     def matrix_of(self, node: int) -> BandwidthMatrix | None:
         """The bandwidth matrix of a node; None where it is unknown."""
         number = int(self.node_matrix[node])
@@ -386,6 +408,8 @@ class ClusterSnapshot(Value, Displayed):
                     queue=placement.gang.queue,
                     job_class=placement.job_class or placement.gang.job_class,
                     assumed=ref.role.assumed,
+                    # Binding a pod writes it: the resourceVersion that it waited with is out of date.
+                    uid=ref.uid,
                 )
             )
         running, records = (*self.running, *started), {**self.records, **placement.records}

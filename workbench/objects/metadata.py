@@ -24,23 +24,28 @@ class Owner:
 class Metadata:
     """Name, namespace and what is attached to an object.
 
-    `namespace` is empty for cluster-scoped kinds, `created` (creationTimestamp) for what does not exist yet. `stored`:
-    the object was read from a cluster (`is_stored`).
+    `namespace` is empty for cluster-scoped kinds; `created` (creationTimestamp), `uid` and `resource_version` for what
+    does not exist yet.
     """
 
     name: str
     namespace: str = ""
     uid: str = ""
+    resource_version: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     owners: tuple[Owner, ...] = ()
     created: str = ""
-    stored: bool = False
 
     @property
     def key(self) -> str:
         """``namespace/name``, or the name alone for cluster-scoped kinds."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def stored(self) -> bool:
+        """Whether the object was read from a cluster (`is_stored`)."""
+        return bool(self.uid or self.resource_version)
 
     @property
     def controller(self) -> Owner | None:
@@ -77,11 +82,11 @@ def read_metadata(data: Mapping[str, Any], namespaced: bool) -> Metadata:
         name=name,
         namespace=namespace,
         uid=get_text(metadata, "uid", "metadata"),
+        resource_version=get_text(metadata, "resourceVersion", "metadata"),
         labels=get_texts(metadata, "labels", "metadata"),
         annotations=get_texts(metadata, "annotations", "metadata"),
         owners=_owners(metadata) if metadata.get("ownerReferences") else (),
         created=get_text(metadata, "creationTimestamp", "metadata"),
-        stored=is_stored(data),
     )
 
 

@@ -135,6 +135,9 @@ def _role(gang: Gang | None, number: int, pods: Sequence[RunningPod]) -> Role:
         min_available=None,
         annotations=annotations,
         pod_names=tuple(pod.name for pod in pods),
+        # They are made anew, by the same names.
+        pod_uids=None,
+        pod_resource_versions=None,
     )
 
 

@@ -73,7 +73,8 @@ OF_GANG = {
     "framework": text,
     "former": lambda rng, value: (FormerPod(0, "n1"),),
     "gather": lambda rng, value: (Gather("rack", True),),
-    "stored": lambda rng, value: not value,
+    "uid": text,
+    "resource_version": text,
 }
 OF_ROLE = {
     "name": text,
@@ -85,6 +86,8 @@ OF_ROLE = {
     "priority": number,
     "first_index": number,
     "pod_names": None,
+    "pod_uids": None,
+    "pod_resource_versions": None,
     "labels": lambda rng, value: {"a": "b"},
     "annotations": lambda rng, value: {"a": "b"},
     "succeeded": number,
@@ -114,6 +117,7 @@ def variants(rng, gang):
     at = rng.randrange(len(gang.roles))
     role = gang.roles[at]
     changed = {name: vary(rng, getattr(role, name)) for name, vary in OF_ROLE.items() if vary is not None}
+    changed["pod_uids"] = changed["pod_resource_versions"] = tuple(f"{i}" for i in range(role.count))
     changed["pod_names"] = tuple(f"other-{role.name}-{9 - i}" for i in range(role.count))
     if not gang.sub_groups:
         changed["count"] = role.count + 1

@@ -263,8 +263,8 @@ def test_equals_the_naive_dry_run_of_every_domain(seed):
     ("gang", "placed", "warning"),
     [
         (job(3, "hard"), False, "hard without highestTierAllowed: its default 1 applies"),
-        (job(3, "hard", stored=True), True, "stored as hard without highestTierAllowed: volcano-1.13 takes the job as"),
-        (job(3, "hard", 1, stored=True), False, ""),
+        (job(3, "hard", uid="1"), True, "stored as hard without highestTierAllowed: volcano-1.13 takes the job as"),
+        (job(3, "hard", 1, resource_version="7"), False, ""),
     ],
     ids=["submitted", "stored", "stored with a tier"],
 )

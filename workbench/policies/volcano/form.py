@@ -24,6 +24,8 @@ _UNREAD_OF_GANG = frozenset(
         "queue",
         "priority",
         "created",
+        "uid",
+        "resource_version",
         "notes",
         "former",
         "gpu_group",
@@ -33,7 +35,7 @@ _UNREAD_OF_GANG = frozenset(
     }
 )
 #: Names of pods and what is written on them.
-_UNREAD_OF_ROLE = frozenset({"first_index", "pod_names", "labels", "annotations"})
+_UNREAD_OF_ROLE = frozenset({"first_index", "pod_names", "pod_uids", "pod_resource_versions", "labels", "annotations"})
 
 
 def form_of(gang: Gang) -> Hashable:
