@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from workbench.model.best_gpus import BestGpus as BestGpus
     from workbench.model.best_gpus import best_gpus as best_gpus
     from workbench.model.explanation import Explanation as Explanation
+    from workbench.model.extras import AscendWish as AscendWish
+    from workbench.model.extras import KoordinatorWish as KoordinatorWish
+    from workbench.model.extras import VolcanoMemory as VolcanoMemory
     from workbench.model.gang import Gang as Gang
     from workbench.model.gang import Role as Role
     from workbench.model.gang import TopologyConstraint as TopologyConstraint
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
     from workbench.topology.presets import generate_scenario as generate_scenario
 
 _HOME = {
+    "AscendWish": "workbench.model.extras",
     "BandwidthMatrix": "workbench.model.bandwidth",
     "BestGpus": "workbench.model.best_gpus",
     "ClusterSnapshot": "workbench.model.snapshot",
@@ -61,6 +65,7 @@ _HOME = {
     "Decision": "workbench.model.placement",
     "Explanation": "workbench.model.explanation",
     "Gang": "workbench.model.gang",
+    "KoordinatorWish": "workbench.model.extras",
     "Placement": "workbench.model.placement",
     "Policy": "workbench.policies",
     "Refusal": "workbench.model.placement",
@@ -71,6 +76,7 @@ _HOME = {
     "Timeline": "workbench.simulate.timeline",
     "Topology": "workbench.model.topology",
     "TopologyConstraint": "workbench.model.gang",
+    "VolcanoMemory": "workbench.model.extras",
     "best_gpus": "workbench.model.best_gpus",
     "compare": "workbench.evaluate.compare",
     "from_networkx": "workbench.formats.fabric.graphml",

@@ -16,7 +16,7 @@ from tests.formats.fabric.forests import read_back, snapshots
 from workbench.errors import InputError
 from workbench.formats.snapshot_file import save, snapshot_text
 from workbench.model.bandwidth import BandwidthMatrix
-from workbench.model.gang import GpuGroup
+from workbench.model.extras import GpuGroup
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.labels import NodeLabels, NodeTaints, Taint
 from workbench.model.links import SuspiciousLinks

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from workbench.jobs.gangs import Workload, read_workload
-from workbench.model.gang import Gang, Gather, GpuGroup, TopologyConstraint
+from workbench.model.extras import Gather, GpuGroup
+from workbench.model.gang import Gang, TopologyConstraint
 from workbench.objects.kinds import ClusterObjects
 
 
@@ -145,9 +146,9 @@ class TestJob:
 
     def test_the_record_comes_from_the_jobs_pod_group(self) -> None:
         record = {"volcano.sh/job-allocated-hypernode": "s4"}
-        assert gang(job(task("w", 1)), pod_group("j-1-2-3-4-5", record)).record == "s4"
-        assert gang(job(task("w", 1)), pod_group("j", record)).record == "s4"
-        assert gang(job(task("w", 1)), pod_group("other", record)).record == ""
+        assert gang(job(task("w", 1)), pod_group("j-1-2-3-4-5", record)).volcano.record == "s4"
+        assert gang(job(task("w", 1)), pod_group("j", record)).volcano.record == "s4"
+        assert gang(job(task("w", 1)), pod_group("other", record)).volcano.record == ""
 
     def test_priority_and_class_and_gpu_group(self) -> None:
         labels = {
@@ -159,7 +160,11 @@ class TestJob:
             priority_class("high", 7),
             priority_class("usual", 3, globalDefault=True),
         )
-        assert (found.priority, found.job_class, found.gpu_group) == (7, "large-model-schema", GpuGroup("g", 2))
+        assert (found.priority, found.ascend.job_class, found.koordinator.gpu_group) == (
+            7,
+            "large-model-schema",
+            GpuGroup("g", 2),
+        )
         assert found.roles[0].priority == 3
         assert found.notes == ()
 
@@ -191,7 +196,7 @@ class TestPodGroup:
         group = pod_group("g", record, minMember=3, minTaskMember={"w": 2}, queue="q", networkTopology=topology)
         found = gang(group, *pods)
         assert (found.key, found.kind, found.min_available, found.ready, found.queue) == ("ns/g", "PodGroup", 3, 1, "q")
-        assert (found.record, found.constraint) == ("s4", TopologyConstraint("soft", 2))
+        assert (found.volcano.record, found.constraint) == ("s4", TopologyConstraint("soft", 2))
         assert [(r.name, r.count, r.min_available) for r in found.roles] == [("w", 2, 2), ("pod", 1, None)]
         assert [p.name for p in found.pods()] == ["a", "b", "c"]
 
@@ -240,7 +245,7 @@ class TestPodGroup:
     @pytest.mark.parametrize(("phase", "want"), [("Inqueue", True), ("Pending", False), ("", False)])
     def test_a_group_that_the_scheduler_admitted(self, phase: str, want: bool) -> None:
         group = {**pod_group("g"), "status": {"phase": phase}}
-        assert gang(group, pod("a", annotations=GROUP)).inqueue is want
+        assert gang(group, pod("a", annotations=GROUP)).volcano.inqueue is want
 
     def test_pods_are_tried_by_index_then_age_then_name(self) -> None:
         def aged(manifest: dict[str, Any], created: str) -> dict[str, Any]:
@@ -319,7 +324,7 @@ class TestPodsWithoutGroup:
         }
         found = gang(pod("a", labels=labels), pod("b", labels=labels), pod("c", "n0", labels=labels))
         assert (found.key, found.n_pods, found.min_available, found.ready) == ("ns/g", 2, 1, 1)
-        assert found.gpu_group == GpuGroup("g", 3)
+        assert found.koordinator.gpu_group == GpuGroup("g", 3)
         assert found.notes == ()
 
     def test_pods_of_a_koordinator_gang_are_one(self) -> None:
@@ -331,7 +336,7 @@ class TestPodsWithoutGroup:
         }
         found = gang(*(pod(name, annotations=annotations) for name in "ab"))
         assert (found.name, found.kind, found.n_pods, found.min_available) == ("g", "Gang", 2, 2)
-        assert found.gather == (Gather("BlockLayer", True),)
+        assert found.koordinator.gather == (Gather("BlockLayer", True),)
 
     @pytest.mark.parametrize("minimum", ["two", "", "²", "9" * 5000])
     def test_a_minimum_that_is_no_whole_number_counts_as_1_with_a_note(self, minimum: str) -> None:
@@ -346,7 +351,7 @@ class TestPodsWithoutGroup:
 
     def test_a_gather_rule_that_cannot_be_read_is_noted(self) -> None:
         found = gang(pod("a", annotations={"gang.scheduling.koordinator.sh/network-topology-spec": "x"}))
-        assert found.gather == ()
+        assert found.koordinator.gather == ()
         assert any(note.startswith("no gather rule is followed") for note in found.notes)
 
     def test_a_pod_whose_group_and_gang_contradict_each_other_is_refused(self) -> None:
@@ -375,7 +380,7 @@ class TestPodsWithoutGroup:
         if replica is not None:
             labels["gputopology.scheduling.koordinator.sh/replica"] = replica
         found = gang(pod("a", labels=labels))
-        assert found.gpu_group is None
+        assert found.koordinator.gpu_group is None
         assert "name no GPU group" in found.notes[0]
 
 

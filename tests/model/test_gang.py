@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 
 from workbench.errors import InputError
-from workbench.model.gang import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL, Gang, GpuGroup, Role
+from workbench.model.extras import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL, GpuGroup
+from workbench.model.gang import Gang, Role
 
 MIXED = Gang("d", "g", (Role("m", 1, {"cpu": 1}), Role("w", 2, {"cpu": 1})), 3, order=("g-w-0", "g-m-0", "g-w-1"))
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from workbench.errors import InputError
-from workbench.model.gang import Gather
+from workbench.model.extras import Gather
 from workbench.objects.gather import GATHER_ANNOTATION, read_gather
 
 

@@ -474,7 +474,7 @@ def order(job, number):
 
 def for_job(cluster, job, w):
     """The state after one turn of the job and the HyperNode chosen; None: no solution."""
-    minimum = [(job.gang.min_resources or {}).get(name, 0) for name in cluster.resources]
+    minimum = [(job.gang.volcano.min_resources or {}).get(name, 0) for name in cluster.resources]
     for domains in gradients(cluster, TOP, job.record, job.limit, minimum):
         solutions = {}
         for domain in domains:

@@ -12,6 +12,7 @@ from rich.console import Console
 from tests.hand_made import document_tree, gang_of, snapshot_of
 from tests.switch_fabric import Switch, fabric, job
 from workbench.evaluate.compare import compare
+from workbench.model.extras import AscendWish
 from workbench.model.gang import TopologyConstraint
 from workbench.report import html, tables
 from workbench.report.charts import bottleneck_chart, comparison_charts, switch_chart, tier_chart
@@ -35,7 +36,7 @@ def test_switches_are_parts_by_their_cross_switch_jobs() -> None:
 
 def test_no_chart_and_no_table_where_nobody_asks_about_switches() -> None:
     plain = dataclasses.replace(CLUSTER, switches=None)
-    compared = compare([dataclasses.replace(job("a", "common", 2), job_class="")], plain, ["spread"])
+    compared = compare([dataclasses.replace(job("a", "common", 2), ascend=AscendWish())], plain, ["spread"])
     assert switch_chart(compared) == ""
     assert "shared switches" not in html.comparison_html(compared)
     assert not any("Switches by" in chart for chart in comparison_view(compared)["charts"])

@@ -83,7 +83,7 @@ def switches_matter(decisions: Sequence[Decision], snapshot: ClusterSnapshot) ->
     """
     if snapshot.switches is not None and snapshot.switches.names:
         return True
-    asked = any(d.gang.job_class or (isinstance(d.result, Placement) and d.result.job_class) for d in decisions)
+    asked = any(d.gang.ascend.job_class or (isinstance(d.result, Placement) and d.result.job_class) for d in decisions)
     return asked and snapshot.switch_table is not None
 
 

@@ -14,6 +14,7 @@ from workbench.jobs.roles import (
     notes_about,
     read_gpu_group,
 )
+from workbench.model.extras import AscendWish, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang
 from workbench.objects.deployment import QUEUE_ANNOTATION, Deployment
 from workbench.objects.pod import Pod
@@ -53,6 +54,8 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
         pods=waiting if len(waiting) == count else (),
     )
     gather = first_gather([deployment.metadata.annotations, template.annotations], notes)
+    gpu_group = read_gpu_group(template.labels, notes)
+    job_class = template.labels.get(JOB_CLASS_LABEL) or deployment.metadata.labels.get(JOB_CLASS_LABEL, "")
     return Gang(
         namespace=deployment.metadata.namespace,
         name=deployment.metadata.name,
@@ -61,13 +64,12 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
         constraint=constraint_from_annotations(template.annotations),
         queue=template.annotations.get(QUEUE_ANNOTATION) or "default",
         priority=role.priority,
-        job_class=template.labels.get(JOB_CLASS_LABEL) or deployment.metadata.labels.get(JOB_CLASS_LABEL, ""),
-        gpu_group=read_gpu_group(template.labels, notes),
         kind="Deployment",
         ready=ready,
-        min_resources=min_resources_of_pods(template.spec.requests, deployment.min_member),
         notes=tuple(notes),
-        gather=gather,
         uid=deployment.metadata.uid,
         resource_version=deployment.metadata.resource_version,
+        volcano=VolcanoMemory(min_resources=min_resources_of_pods(template.spec.requests, deployment.min_member)),
+        koordinator=KoordinatorWish(gpu_group=gpu_group, gather=gather),
+        ascend=AscendWish(job_class=job_class),
     )

@@ -61,9 +61,11 @@ def read_job_labels(cluster: ClusterObjects, members: Membership) -> dict[str, J
 def completed(gang: Gang, said: Mapping[str, JobLabels]) -> Gang:
     """The gang with what its own pods did not tell."""
     labels = said.get(gang.key)
-    if labels is None or ((gang.job_class or not labels.job_class) and not labels.framework):
+    known = gang.ascend
+    if labels is None or ((known.job_class or not labels.job_class) and not labels.framework):
         return gang
-    return replace(gang, job_class=gang.job_class or labels.job_class, framework=labels.framework)
+    wish = replace(known, job_class=known.job_class or labels.job_class, framework=labels.framework)
+    return replace(gang, ascend=wish)
 
 
 def _labels(rows: list[Mapping[str, str]], pods: Iterable[Pod], phase: str) -> JobLabels:

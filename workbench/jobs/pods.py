@@ -18,7 +18,8 @@ from workbench.jobs.roles import (
     notes_about,
     read_gpu_group,
 )
-from workbench.model.gang import Gang, GpuGroup, Role, pod_index
+from workbench.model.extras import NO_VOLCANO_MEMORY, AscendWish, GpuGroup, KoordinatorWish, VolcanoMemory
+from workbench.model.gang import Gang, Role, pod_index
 from workbench.model.whole_number import whole_number
 from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION, GANG_NAME_ANNOTATION
 from workbench.objects.deployment import QUEUE_ANNOTATION
@@ -61,6 +62,8 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
     roles = _roles(pending, minimums, priorities, notes, started, min_available)
     groups = _sub_groups(policies, roles, pods)
     gather = first_gather([*([group.metadata.annotations] if group else []), *_annotations(pending)], notes)
+    priority = priorities.of(group.priority_class, notes) if group else 0
+    gpu_group = _common_gpu_group(pending, notes)
     return Gang(
         namespace=namespace,
         name=name,
@@ -68,24 +71,23 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
         min_available=min_available,
         constraint=group.constraint if group else None,
         queue=group.queue if group else "default",
-        priority=priorities.of(group.priority_class, notes) if group else 0,
-        record=group.record if group else "",
-        job_class=_job_class(pending),
-        gpu_group=_common_gpu_group(pending, notes),
+        priority=priority,
         kind="PodGroup",
         ready=len(started),
         succeeded=tuple(groups.succeeded),
         sub_groups=groups.make(),
         min_subgroups=min_sub_groups(policies),
         sub_grouped=bool(policies),
-        min_resources=group.min_resources if group else None,
-        inqueue=group is not None and group.inqueue,
         created=group.metadata.created if group else "",
         order=_order(roles, pending),
         uid=group.metadata.uid if group else "",
         resource_version=group.metadata.resource_version if group else "",
         notes=tuple(notes),
-        gather=gather,
+        volcano=(
+            VolcanoMemory(group.record, group.min_resources, group.inqueue) if group is not None else NO_VOLCANO_MEMORY
+        ),
+        koordinator=KoordinatorWish(gpu_group, gather),
+        ascend=AscendWish(_job_class(pending)),
     )
 
 
@@ -179,15 +181,14 @@ def _gang_of(
         constraint=constraint_from_annotations(annotations),
         queue=annotations.get(QUEUE_ANNOTATION) or "default",
         priority=max(role.priority for role in roles),
-        job_class=_job_class(pods),
-        gpu_group=gpu_group,
         kind=kind,
         ready=ready,
-        min_resources=min_resources,
         notes=tuple(notes),
-        gather=gather,
         uid=pods[0].metadata.uid if kind == "Pod" else "",
         resource_version=pods[0].metadata.resource_version if kind == "Pod" else "",
+        volcano=VolcanoMemory(min_resources=min_resources),
+        koordinator=KoordinatorWish(gpu_group, gather),
+        ascend=AscendWish(_job_class(pods)),
     )
 
 

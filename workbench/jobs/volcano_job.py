@@ -18,6 +18,7 @@ from workbench.jobs.roles import (
     read_gpu_group,
 )
 from workbench.jobs.sub_groups import PARTITION_LABEL, partition_id, sub_group_policy
+from workbench.model.extras import AscendWish, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang, Role
 from workbench.objects.job import Job, Task
 from workbench.objects.metadata import Metadata
@@ -58,7 +59,6 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
     if not any(role.count for role in roles):
         return None
     groups = {read_gpu_group(task.template.labels, notes) for task in job.tasks}
-    record = group.record if group else ""
     policies = tuple(policy for task in job.tasks if (policy := sub_group_policy(task)) is not None)
     parts = _sub_groups(job, policies, roles, started)
     gather = first_gather([job.metadata.annotations, *(task.template.annotations for task in job.tasks)], notes)
@@ -71,22 +71,23 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         constraint=job.constraint,
         queue=job.queue,
         priority=priorities.of(job.priority_class, notes),
-        record=record or job.metadata.annotations.get(ALLOCATED_HYPERNODE_ANNOTATION, ""),
-        job_class=next((row[JOB_CLASS_LABEL] for row in labels if JOB_CLASS_LABEL in row), ""),
-        gpu_group=groups.pop() if len(groups) == 1 else None,
         kind="Job",
         ready=sum(pod.phase != "Failed" and not pod.ending for pod in started),
         succeeded=tuple(parts.succeeded),
         sub_groups=parts.make(),
         min_subgroups=min_sub_groups(policies),
         sub_grouped=bool(policies),
-        min_resources=group.min_resources if group else min_resources_of_job(job, priorities),
-        inqueue=group is not None and group.inqueue,
         created=(group.metadata.created if group else "") or job.metadata.created,
         notes=tuple(notes),
-        gather=gather,
         uid=job.metadata.uid,
         resource_version=job.metadata.resource_version,
+        volcano=VolcanoMemory(
+            record=(group.record if group else "") or job.metadata.annotations.get(ALLOCATED_HYPERNODE_ANNOTATION, ""),
+            min_resources=group.min_resources if group else min_resources_of_job(job, priorities),
+            inqueue=group is not None and group.inqueue,
+        ),
+        koordinator=KoordinatorWish(gpu_group=groups.pop() if len(groups) == 1 else None, gather=gather),
+        ascend=AscendWish(job_class=next((row[JOB_CLASS_LABEL] for row in labels if JOB_CLASS_LABEL in row), "")),
     )
 
 

@@ -15,14 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
+from workbench.model.extras import (
+    NO_ASCEND_WISH,
+    NO_KOORDINATOR_WISH,
+    NO_VOLCANO_MEMORY,
+    AscendWish,
+    KoordinatorWish,
+    VolcanoMemory,
+)
 from workbench.model.labels import NodeFilter
 from workbench.model.resources import ASSUMED, is_gpu_resource, request_rows
 from workbench.model.value import Value
 from workbench.model.whole_number import whole_number
-
-#: Labels of Koordinator's GPU topology groups (proposal 20230314, "How to identify pods are in the same group").
-GPU_GROUP_NAME_LABEL = "gputopology.scheduling.koordinator.sh/name"
-GPU_GROUP_REPLICA_LABEL = "gputopology.scheduling.koordinator.sh/replica"
 
 #: The filter of a pod that states no condition.
 ANY_NODE = NodeFilter()
@@ -32,12 +36,7 @@ _STORES_CONSTRAINT = ("Job", "PodGroup")
 
 __all__ = [
     "ANY_NODE",
-    "GPU_GROUP_NAME_LABEL",
-    "GPU_GROUP_REPLICA_LABEL",
-    "FormerPod",
     "Gang",
-    "Gather",
-    "GpuGroup",
     "PodRef",
     "Role",
     "SubGroup",
@@ -179,66 +178,6 @@ class SubGroup:
 
 
 @dataclass(frozen=True)
-class GpuGroup:
-    """Koordinator's GPU topology group: pods of one namespace that agree on name and replica labels."""
-
-    name: str
-    replica: int
-
-    @classmethod
-    def of_labels(cls, labels: Mapping[str, str]) -> GpuGroup | None:
-        """The group that a pod's labels name.
-
-        None where a label is missing or the replica is no whole number above 0 (reference/gpu-topology.md A1).
-        """
-        name, replica = labels.get(GPU_GROUP_NAME_LABEL), whole_number(labels.get(GPU_GROUP_REPLICA_LABEL, ""))
-        return cls(name, replica) if name and replica else None
-
-
-@dataclass(frozen=True)
-class FormerPod:
-    """Where a pod of a gang ran before a fault.
-
-    Attributes
-    ----------
-    rank : int
-    node : str
-        Name of its node.
-    faulty : bool
-        The node, or a GPU of the pod there, is broken: it may not go back.
-    mark : int
-        Its annotation isSharedTor (`workbench.model.switches`), 0 where it had none.
-    pod : str
-        Name of the pod, which keeps its rank; empty: whichever pending pod has that rank.
-    """
-
-    rank: int
-    node: str
-    faulty: bool = False
-    mark: int = 0
-    pod: str = ""
-
-
-@dataclass(frozen=True)
-class Gather:
-    """Koordinator's wish for one layer of the network (annotation network-topology-spec).
-
-    Attributes
-    ----------
-    layer : str
-        A layer of the ClusterNetworkTopology; for HyperNodes the tier name.
-    must : bool
-        MustGather: all pods in one domain of the layer; otherwise PreferGather.
-    pod_count_multiple : int
-        A domain of the layer takes a multiple of so many pods; 1: any number.
-    """
-
-    layer: str
-    must: bool
-    pod_count_multiple: int = 1
-
-
-@dataclass(frozen=True)
 class PodRef:
     """One pod of a gang: its position, role and index inside the role.
 
@@ -270,33 +209,18 @@ class Gang(Value):
     queue : str
     priority : int
         Higher first.
-    record : str
-        HyperNode this job was allocated in before (annotation volcano.sh/job-allocated-hypernode); empty: none.
     sub_groups : tuple of SubGroup
         Pods of none of them belong to the gang itself.
     min_subgroups : mapping of str to int
         Per policy how many of its sub-groups must be ready; a policy that is not there asks for none.
     sub_grouped : bool
         The object has sub-group policies, even if no pod belongs to one.
-    job_class : str
-        Label tor-affinity (switch affinity); empty: none.
-    framework : str
-        Training framework where the object says it (label framework, or a framework plugin); empty: unknown.
-    former : tuple of FormerPod
-        Where its pending pods ran before a fault.
-    gpu_group : GpuGroup, optional
-    gather : tuple of Gather
-        As written; empty: nothing wanted.
     kind : str
         Kind of the object it came from.
     ready : int
         Pods of the gang that are placed already and count towards `min_available`.
     succeeded : tuple of mapping of str to int
         Requests of those of them that succeeded, base units, without pods of a sub-group.
-    min_resources : mapping of str to int, optional
-        minResources of the PodGroup that it has or that the controller makes for it, base units; None: absent.
-    inqueue : bool
-        The scheduler admitted it in a session before: its PodGroup is in the phase Inqueue.
     created : str
         When its PodGroup or the object itself was created, as the API writes it (UTC); empty: it does not exist yet.
     order : tuple of str
@@ -308,6 +232,10 @@ class Gang(Value):
     uid, resource_version : str
         metadata.uid and metadata.resourceVersion of the object it came from, so that an action can be conditional;
         empty: the object does not exist yet, or pods of no common object make up the gang.
+    volcano : VolcanoMemory
+    koordinator : KoordinatorWish
+    ascend : AscendWish
+        What one scheduler alone reads (`workbench.model.extras`); empty where nothing was said, never None.
 
     Raises
     ------
@@ -322,26 +250,21 @@ class Gang(Value):
     constraint: TopologyConstraint | None = None
     queue: str = "default"
     priority: int = 0
-    record: str = ""
     sub_groups: tuple[SubGroup, ...] = ()
     min_subgroups: Mapping[str, int] = field(default_factory=dict)
     sub_grouped: bool = False
-    job_class: str = ""
-    gpu_group: GpuGroup | None = None
     kind: str = "Job"
     ready: int = 0
     succeeded: tuple[Mapping[str, int], ...] = ()
-    min_resources: Mapping[str, int] | None = None
-    inqueue: bool = False
     created: str = ""
     order: tuple[str, ...] = ()
     tasks_by_priority: bool = True
     notes: tuple[str, ...] = ()
-    framework: str = ""
-    former: tuple[FormerPod, ...] = ()
-    gather: tuple[Gather, ...] = ()
     uid: str = ""
     resource_version: str = ""
+    volcano: VolcanoMemory = NO_VOLCANO_MEMORY
+    koordinator: KoordinatorWish = NO_KOORDINATOR_WISH
+    ascend: AscendWish = NO_ASCEND_WISH
 
     def __post_init__(self) -> None:
         if self.order and (len(self.order) != self.n_pods or set(self.order) != set(self._every_name)):

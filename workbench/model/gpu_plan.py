@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from workbench.model.gang import GpuGroup
+from workbench.model.extras import GpuGroup
 
 __all__ = ["GpuPlan", "PlannedPod"]
 

@@ -406,7 +406,7 @@ class ClusterSnapshot(Value, Displayed):
                     labels=ref.role.labels,
                     annotations={**ref.role.annotations, **written(int(position))},
                     queue=placement.gang.queue,
-                    job_class=placement.job_class or placement.gang.job_class,
+                    job_class=placement.job_class or placement.gang.ascend.job_class,
                     assumed=ref.role.assumed,
                     # Binding a pod writes it: the resourceVersion that it waited with is out of date.
                     uid=ref.uid,

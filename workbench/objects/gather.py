@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from workbench.model.gang import Gather
+from workbench.model.extras import Gather
 from workbench.objects.fields import child, get_int, get_maps, get_text, wrong
 
 __all__ = ["GATHER_ANNOTATION", "read_gather"]

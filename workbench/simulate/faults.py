@@ -8,7 +8,8 @@ from collections.abc import Sequence, Set
 import numpy as np
 
 from workbench.errors import InputError
-from workbench.model.gang import FormerPod, Gang, Role
+from workbench.model.extras import AscendWish, FormerPod
+from workbench.model.gang import Gang, Role
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
 from workbench.model.switches import IDLE, IS_HEALTHY, IS_SHARED, RANK_ANNOTATION, SHARED_ADDRESS
 from workbench.model.whole_number import whole_number
@@ -78,7 +79,8 @@ def damaged_gang(
     roles = tuple(_role(gang, number, shape) for number, shape in enumerate(shapes))
     first = lost[0]
     namespace, _, name = first.gang.partition("/")
-    whole = gang or Gang(namespace, name, roles, len(pods), queue=first.queue or "default", job_class=first.job_class)
+    wish = AscendWish(first.job_class)
+    whole = gang or Gang(namespace, name, roles, len(pods), queue=first.queue or "default", ascend=wish)
     former = tuple(
         FormerPod(rank, names[pod.node], faulty=True, mark=_mark(pod), pod=pod.name)
         for pod in lost
@@ -87,7 +89,14 @@ def damaged_gang(
     succeeded = len(whole.succeeded) + sum(len(group.succeeded) for group in whole.sub_groups)
     ready = len(pods) - len(lost) + succeeded
     return dataclasses.replace(
-        whole, roles=roles, order=(), ready=ready, former=former, record="", sub_groups=(), sub_grouped=False
+        whole,
+        roles=roles,
+        order=(),
+        ready=ready,
+        sub_groups=(),
+        sub_grouped=False,
+        volcano=dataclasses.replace(whole.volcano, record=""),
+        ascend=dataclasses.replace(whole.ascend, former=former),
     )
 
 

@@ -156,8 +156,9 @@ class Timeline(Working):
         free[index] |= restored["gpu_total"][index] & ~now.gpu_total[index]
         self.snapshot = dataclasses.replace(now, gpu_free=free, **restored)
         for key, gang in self.pending.items():
-            former = tuple(dataclasses.replace(p, faulty=p.faulty and p.node != node) for p in gang.former)
-            self.pending[key] = dataclasses.replace(gang, former=former)
+            former = tuple(dataclasses.replace(p, faulty=p.faulty and p.node != node) for p in gang.ascend.former)
+            wish = dataclasses.replace(gang.ascend, former=former)
+            self.pending[key] = dataclasses.replace(gang, ascend=wish)
         return self._record(f"recover {node}")
 
     def play(self, steps: Sequence[tuple[str, Gang | str]]) -> list[Moment]:
@@ -198,7 +199,8 @@ class Timeline(Working):
                 continue
             names = (*(roles[same].pod_names or ()), *(role.pod_names or ()))
             roles[same] = dataclasses.replace(roles[same], count=len(names), pod_names=names)
-        return dataclasses.replace(gang, roles=tuple(roles), former=(*waiting.former, *gang.former))
+        wish = dataclasses.replace(gang.ascend, former=(*waiting.ascend.former, *gang.ascend.former))
+        return dataclasses.replace(gang, roles=tuple(roles), ascend=wish)
 
     def _try(self, gang: Gang) -> Decision:
         result = self.policy.schedule([gang], self.snapshot)[0]

@@ -14,7 +14,8 @@ from tests.fabrics import snapshot
 from workbench.jobs.pods import gangs_of_lone_pods
 from workbench.jobs.roles import Priorities
 from workbench.kernels.bottleneck import indices_of, mask_of
-from workbench.model.gang import Gang, GpuGroup, Role
+from workbench.model.extras import GpuGroup, KoordinatorWish
+from workbench.model.gang import Gang, Role
 from workbench.model.gpu_environment import container_environment
 from workbench.model.placement import GPU_ANNOTATION, Placement, Refusal
 from workbench.model.snapshot import gpu_words
@@ -57,7 +58,9 @@ def register(runners: Runners) -> None:
 def group_of(pods: list[int]) -> Gang:
     """A GPU group that needs all its pods, one role per pod."""
     roles = tuple(Role(f"p{i}", 1, {"nvidia.com/gpu": gpus}, (gpus,)) for i, gpus in enumerate(pods))
-    return Gang("default", "j", roles, len(pods), gpu_group=GpuGroup("j", len(pods)), kind="GpuGroup")
+    return Gang(
+        "default", "j", roles, len(pods), koordinator=KoordinatorWish(GpuGroup("j", len(pods))), kind="GpuGroup"
+    )
 
 
 def _annotation(given: dict[str, Any], want: dict[str, Any]) -> None:
@@ -70,7 +73,7 @@ def _annotation(given: dict[str, Any], want: dict[str, Any]) -> None:
     cluster = snapshot(["n"], gpus=16)
     group = group_of([sum(counts), 1])
     role = Role("p0", 1, {"nvidia.com/gpu": sum(counts)}, counts)
-    gang = Gang("default", "j", (role, group.roles[1]), 2, gpu_group=group.gpu_group)
+    gang = Gang("default", "j", (role, group.roles[1]), 2, koordinator=group.koordinator)
     placed = Placement(
         gang,
         cluster.topology,

@@ -17,7 +17,8 @@ from tests.conformance.registry import NotUnderstood, Runner, Runners
 from tests.conformance.runners.switch_affinity_checks import CHECKS, After, accepts, check, check_invariants
 from tests.switch_fabric import LABEL_OF, Switch, fabric, job, running_pod, states, with_running
 from workbench.kernels.switches import SAYS_UNHEALTHY
-from workbench.model.gang import FormerPod, Gang
+from workbench.model.extras import AscendWish, FormerPod
+from workbench.model.gang import Gang
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
 from workbench.model.switch_book import SwitchBook
@@ -172,9 +173,8 @@ def damaged_cluster(empty: ClusterSnapshot, running: Mapping[str, Any]) -> tuple
             survivors.append(running_pod(empty, f"{name}-{pod['rank']}", name, kind, pod["node"], written))
     snapshot = with_running(dataclasses.replace(empty, unschedulable=unschedulable), survivors)
     gang = job(name, kind, len(pods) - len(survivors))
-    return snapshot, dataclasses.replace(
-        gang, min_available=len(pods), ready=len(survivors), former=tuple(former), job_class=LABEL_OF[kind]
-    )
+    wish = AscendWish(LABEL_OF[kind], former=tuple(former))
+    return snapshot, dataclasses.replace(gang, min_available=len(pods), ready=len(survivors), ascend=wish)
 
 
 @everywhere("sequence", _CLUSTER, ("steps",))

@@ -90,12 +90,12 @@ def score_nodes(given: dict[str, Any], want: dict[str, Any], release: Release) -
     if sub.topology:
         if release is Release.V1_13:
             scores, total = topology_scores_1_13(topology, parameters.weight), gang.n_pods + gang.ready
-            record = read_record(gang.record, topology)
+            record = read_record(gang.volcano.record, topology)
         else:
             scores, total = topology_scores_newest(topology, parameters.weight), sub.total
             # A session drops a record that is no HyperNode.
-            known = gang.record == VIRTUAL_TOP or topology.has_domain(gang.record)
-            record = topology.domain(gang.record) if known else NO_RECORD
+            known = gang.volcano.record == VIRTUAL_TOP or topology.has_domain(gang.volcano.record)
+            record = topology.domain(gang.volcano.record) if known else NO_RECORD
         found = by_record(snapshot, nodes, scores, record, sub.running_nodes, total)
     elif release is Release.V1_13 or not parameters.normal_pod_enable:
         found = None

@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 
 from tests.fabrics import document_tree, snapshot
-from workbench.model.gang import Gang, Gather, Role, TopologyConstraint
+from workbench.model.extras import Gather, KoordinatorWish
+from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import RunningPod
 from workbench.policies import get_policy
@@ -16,7 +17,7 @@ ONE_NODE = {"nvidia.com/gpu": 8}
 
 def gang(count, *gather, requests=ONE_NODE, annotations=None, **more):
     role = Role("w", count, requests, (requests.get("nvidia.com/gpu", 0),), annotations=annotations or {})
-    return Gang("d", "j", (role,), count, gather=gather, **more)
+    return Gang("d", "j", (role,), count, koordinator=KoordinatorWish(gather=gather), **more)
 
 
 def place(what, where, **options):

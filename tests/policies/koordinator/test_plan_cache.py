@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from tests.fabrics import snapshot
-from workbench.model.gang import GpuGroup
+from workbench.model.extras import GpuGroup
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.snapshot import RunningPod
 from workbench.policies.koordinator.plan_cache import PlanCache, free_for_others, node_scores, plan_action

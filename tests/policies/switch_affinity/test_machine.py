@@ -120,7 +120,7 @@ class SwitchMachine(RuleBasedStateMachine):
             for pod in before.running
             if pod.gang == gang.key
         ]
-        lost = [(pod.rank, pod.node, pod.faulty) for pod in gang.former]
+        lost = [(pod.rank, pod.node, pod.faulty) for pod in gang.ascend.former]
         return [
             {
                 "rank": rank,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.fabrics import snapshot
+from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.model.snapshot import Queue
@@ -101,7 +102,7 @@ def test_queues_take_turns_and_jobs_come_in_their_order():
 
 def test_min_resources_are_what_the_pod_group_says():
     assert min_resources(gang(), ("cpu", "memory")) is None
-    given = dataclasses.replace(gang(), min_resources={"cpu": 7, "requests.cpu": 9})
+    given = dataclasses.replace(gang(), volcano=VolcanoMemory(min_resources={"cpu": 7, "requests.cpu": 9}))
     assert min_resources(given, ("cpu", "memory")).tolist() == [7, 0]
-    beyond = dataclasses.replace(gang(), min_resources={"cpu": 2**70})
+    beyond = dataclasses.replace(gang(), volcano=VolcanoMemory(min_resources={"cpu": 2**70}))
     assert min_resources(beyond, ("cpu",)).tolist() == [2**62 - 1]

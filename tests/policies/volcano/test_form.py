@@ -12,7 +12,8 @@ from tests.policies.newest_cases import random_equal_groups, random_newest_gang
 from tests.policies.random_cases import random_cluster, seeds
 from tests.policies.stream_cases import SideBySide
 from tests.profiles import max_examples
-from workbench.model.gang import FormerPod, Gang, Gather, GpuGroup, Role, SubGroup, TopologyConstraint
+from workbench.model.extras import AscendWish, FormerPod, Gather, GpuGroup, KoordinatorWish, VolcanoMemory
+from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.labels import NodeFilter, Requirement
 from workbench.policies import get_policy
 from workbench.policies.volcano.form import form_of
@@ -55,27 +56,37 @@ OF_GANG = {
     "constraint": wish,
     "queue": text,
     "priority": number,
-    "record": lambda rng, value: rng.choice(["h0", "h1", "gone"]),
     "sub_groups": lambda rng, groups: groups[1:],
     "min_subgroups": lambda rng, value: {"v": rng.randint(0, 3), "w": rng.randint(0, 2)},
     "sub_grouped": lambda rng, value: not value,
-    "job_class": text,
-    "gpu_group": lambda rng, value: GpuGroup("g", 2),
     "kind": text,
     "ready": number,
     "succeeded": lambda rng, value: (*value, {"cpu": 500}),
-    "min_resources": lambda rng, value: rng.choice([None, {"cpu": 0}, {"cpu": 4000, "pods": 2}, {"pods": 9}]),
-    "inqueue": lambda rng, value: not value,
     "created": text,
     "order": None,
     "tasks_by_priority": lambda rng, value: not value,
     "notes": lambda rng, value: (*value, "a note"),
-    "framework": text,
-    "former": lambda rng, value: (FormerPod(0, "n1"),),
-    "gather": lambda rng, value: (Gather("rack", True),),
     "uid": text,
     "resource_version": text,
+    "volcano": None,
+    "koordinator": None,
+    "ascend": None,
 }
+OF_VOLCANO = {
+    "record": lambda rng, value: rng.choice(["h0", "h1", "gone"]),
+    "min_resources": lambda rng, value: rng.choice([None, {"cpu": 0}, {"cpu": 4000, "pods": 2}, {"pods": 9}]),
+    "inqueue": lambda rng, value: not value,
+}
+OF_KOORDINATOR = {
+    "gpu_group": lambda rng, value: GpuGroup("g", 2),
+    "gather": lambda rng, value: (Gather("rack", True),),
+}
+OF_ASCEND = {
+    "job_class": text,
+    "framework": text,
+    "former": lambda rng, value: (FormerPod(0, "n1"),),
+}
+OF_EXTRAS = {"volcano": OF_VOLCANO, "koordinator": OF_KOORDINATOR, "ascend": OF_ASCEND}
 OF_ROLE = {
     "name": text,
     "count": None,
@@ -107,12 +118,17 @@ OF_SUB_GROUP = {
 
 
 def variants(rng, gang):
-    """The gang with one field varied, for each field of itself, of one of its roles and of one of its sub-groups."""
+    """The gang with one field varied: each field of itself, its extras, one of its roles and one of its sub-groups."""
     plain = dataclasses.replace(gang, order=())
     for name, vary in OF_GANG.items():
         # Sub-groups belong to gangs with sub-group policies alone.
         if vary is not None and not (name == "sub_grouped" and gang.sub_groups):
             yield name, dataclasses.replace(plain, **{name: vary(rng, getattr(plain, name))})
+    for extra, varied in OF_EXTRAS.items():
+        for name, vary in varied.items():
+            was = getattr(plain, extra)
+            other = dataclasses.replace(was, **{name: vary(rng, getattr(was, name))})
+            yield f"{extra} {name}", dataclasses.replace(plain, **{extra: other})
     yield "order", dataclasses.replace(gang, order=mixed(rng, plain))
     at = rng.randrange(len(gang.roles))
     role = gang.roles[at]
@@ -133,7 +149,17 @@ def variants(rng, gang):
             yield f"sub-group {name}", dataclasses.replace(plain, sub_groups=groups)
 
 
-@pytest.mark.parametrize(("kind", "varied"), [(Gang, OF_GANG), (Role, OF_ROLE), (SubGroup, OF_SUB_GROUP)])
+@pytest.mark.parametrize(
+    ("kind", "varied"),
+    [
+        (Gang, OF_GANG),
+        (VolcanoMemory, OF_VOLCANO),
+        (KoordinatorWish, OF_KOORDINATOR),
+        (AscendWish, OF_ASCEND),
+        (Role, OF_ROLE),
+        (SubGroup, OF_SUB_GROUP),
+    ],
+)
 def test_every_field_is_varied(kind, varied):
     assert {each.name for each in dataclasses.fields(kind) if each.init} == set(varied)
 
@@ -174,3 +200,10 @@ def test_gangs_that_differ_in_their_names_alone_share_a_search():
     gang = random_newest_gang(random.Random(1), random_cluster(random.Random(1)))
     other = dataclasses.replace(gang, namespace="e", name="k", queue="q", priority=7, created="2030", order=())
     assert form_of(dataclasses.replace(gang, order=())) == form_of(other)
+
+
+def test_what_a_search_reads_of_the_extras_is_part_of_the_key():
+    gang = random_newest_gang(random.Random(1), random_cluster(random.Random(1)))
+    remembered = dataclasses.replace(gang, volcano=VolcanoMemory(min_resources={"cpu": 7}))
+    assert form_of(remembered) != form_of(dataclasses.replace(gang, volcano=VolcanoMemory(min_resources={"cpu": 8})))
+    assert form_of(remembered) != form_of(dataclasses.replace(gang, volcano=VolcanoMemory()))

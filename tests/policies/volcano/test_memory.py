@@ -13,6 +13,7 @@ from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster, seeds
 from tests.profiles import max_examples
 from workbench.kernels.domains import NO_RECORD
+from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement
 from workbench.model.snapshot import RunningPod
@@ -61,7 +62,7 @@ def test_1_13_goes_on_from_what_it_wrote_although_the_object_does_not_say_it_yet
     assert get_policy("volcano-1.13").place(again, running(2).ledger()).hypernode == "s0"
     assert get_policy("volcano-1.13").place(again, cluster.ledger()).records == {"d/j": "s1"}
     # The object's own word comes first.
-    named = replace(again, record="s3")
+    named = replace(again, volcano=VolcanoMemory("s3"))
     assert get_policy("volcano-1.13").place(named, cluster.ledger()).records == {"d/j": "s3"}
 
 

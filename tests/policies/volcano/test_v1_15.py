@@ -22,6 +22,7 @@ from tests.policies.random_cases import random_cluster, seeds
 from tests.profiles import max_examples
 from workbench.errors import InternalError
 from workbench.model.explanation import Recorder
+from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Refusal
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
@@ -212,7 +213,8 @@ def test_what_all_pods_ask_for_may_be_more_than_an_amount_on_one_node(sub_groups
     disk = 2**52
     role = Role("worker", 4, {"cpu": disk})
     wish = TopologyConstraint("hard", 2)
-    options = {"min_resources": {"cpu": 4 * disk}, "sub_groups": sub_groups, "sub_grouped": bool(sub_groups)}
+    memory = VolcanoMemory(min_resources={"cpu": 4 * disk})
+    options = {"volcano": memory, "sub_groups": sub_groups, "sub_grouped": bool(sub_groups)}
     gang, cluster = Gang("d", "j", (role,), 4, wish, **options), document_tree(cpu=disk, gpus=0)
     placement = get_policy("volcano-1.15").place(gang, cluster.ledger())
     assert placement.node.tolist() == [0, 1, 2, 3]
@@ -220,7 +222,14 @@ def test_what_all_pods_ask_for_may_be_more_than_an_amount_on_one_node(sub_groups
 
 def test_a_job_that_asks_for_more_than_can_be_counted_is_pending():
     role = Role("worker", 5000, {"cpu": 2**52})
-    gang = Gang("d", "j", (role,), 5000, TopologyConstraint("hard", 3), min_resources={"cpu": 5000 * 2**52})
+    gang = Gang(
+        "d",
+        "j",
+        (role,),
+        5000,
+        TopologyConstraint("hard", 3),
+        volcano=VolcanoMemory(min_resources={"cpu": 5000 * 2**52}),
+    )
     refusal = get_policy("volcano-1.15").place(gang, document_tree(cpu=2**52, gpus=0).ledger())
     assert refusal.reasons[0].message.endswith("best s6 (tier 3) holds 8 of 5000")
 
@@ -305,7 +314,7 @@ REFUSED = {
         "all of them together",
     ),
     "every HyperNode is smaller than minResources, though the pods would fit": (
-        job(1, "hard", 1, min_resources={"nvidia.com/gpu": 20}),
+        job(1, "hard", 1, volcano=VolcanoMemory(min_resources={"nvidia.com/gpu": 20})),
         {},
         "no HyperNode of tier <= 1 was as large as minResources when the session began; s0 (tier 1) has room for 1 pod",
     ),
@@ -379,7 +388,7 @@ def test_a_plain_pod_is_drawn_to_the_fuller_leaf():
 
 def test_min_resources_of_the_job_keep_it_out_of_small_hypernodes():
     cluster = document_tree(used={f"node{i}": (0, 0, 0, 4) for i in range(4)})
-    small = job(1, "hard", 3, gpus=1, min_resources={"nvidia.com/gpu": 20})
+    small = job(1, "hard", 3, gpus=1, volcano=VolcanoMemory(min_resources={"nvidia.com/gpu": 20}))
     placement = answer(small, cluster)
     assert placement.hypernode == "s5"
 
@@ -427,7 +436,7 @@ def test_the_explanation_of_the_pre_filter_names_the_resource():
         "began (nvidia.com/gpu: 32 asked, 16 idle)"
     )
     assert explanation.notes == ("no HyperNode chosen", "nodes of s0 as the first pod sees them")
-    small = job(1, "hard", 3, min_resources={"nvidia.com/gpu": 20, "memory": 1 << 30})
+    small = job(1, "hard", 3, volcano=VolcanoMemory(min_resources={"nvidia.com/gpu": 20, "memory": 1 << 30}))
     explanation = get_policy("volcano-1.15").explain(small, document_tree())
     assert {c.name: c.why for c in explanation.domains}["s1"] == (
         "smaller than minResources when the session began (nvidia.com/gpu: 20 asked, 16 idle)"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.model.gang import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL
+from workbench.model.extras import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL
 from workbench.model.whole_number import whole_number
 
 __all__ = ["GANG_MINIMUM_ANNOTATION", "GANG_NAME_ANNOTATION", "refuse_gpu_group"]

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from workbench.errors import InternalError
 from workbench.model.explanation import Explanation, Recorder
-from workbench.model.gang import Gang, GpuGroup
+from workbench.model.extras import GpuGroup
+from workbench.model.gang import Gang
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.ledger import Ledger
 from workbench.model.placement import Decision, Placement, Reason, Refusal
@@ -69,7 +70,7 @@ class _GroupGpus(GpuQuestions):
     def __init__(self, whole: KoordinatorGpu, ledger: Ledger, cache: PlanCache, gang: Gang) -> None:
         super().__init__(whole.gpu, ledger)
         self.cache = cache
-        self.free = ledger.gpu_free & ~cache.reserved(ledger.snapshot, gang.namespace, gang.gpu_group)
+        self.free = ledger.gpu_free & ~cache.reserved(ledger.snapshot, gang.namespace, gang.koordinator.gpu_group)
         self.turn: Turn | None = None
         self.shared = False
 
@@ -106,6 +107,7 @@ class _GroupNodes(NodePolicy):
         gang, gpus, given = request.gang, request.gpus, self._parameters
         if not isinstance(gpus, _GroupGpus):
             raise InternalError("koordinator-gpu is asked without the plans of its groups")
+        group = gang.koordinator.gpu_group
         members, bound = _bound_members(request.snapshot, gang)
         choice = GpuChoice(
             given.symmetric,  # type: ignore[arg-type]
@@ -113,14 +115,14 @@ class _GroupNodes(NodePolicy):
             given.objective == "pods",
         )
         turn = Turn(request, gpus.free, choice, members, bound)
-        grouped = gang.gpu_group is not None or given.ungrouped == "gang"
+        grouped = group is not None or given.ungrouped == "gang"
         gpus.turn, gpus.shared = turn, grouped
         warnings = _group_warnings(gang, grouped)
         failed: list[int] = []
         if not grouped:
             failed = turn.one_by_one(turn.pods())
         else:
-            plan = gpus.cache.plan_of(gang.namespace, gang.gpu_group) if gang.gpu_group is not None else None
+            plan = gpus.cache.plan_of(gang.namespace, group) if group is not None else None
             todo = turn.by_plan(plan)
             if todo and not turn.together(todo):
                 failed = turn.one_by_one(todo)
@@ -182,8 +184,9 @@ class KoordinatorGpu(Composed):
         gpus = _GroupGpus(self, ledger, cache, gang)
         result = self.decide_with(gpus, gang, ledger, recorder)
         extra: dict[str, Any] = {}
-        if isinstance(result, Placement) and gang.gpu_group is not None and gpus.turn is not None:
-            extra["gpu_plan"] = _plan(gang, gang.gpu_group, gpus.turn, ledger.snapshot)
+        group = gang.koordinator.gpu_group
+        if isinstance(result, Placement) and group is not None and gpus.turn is not None:
+            extra["gpu_plan"] = _plan(gang, group, gpus.turn, ledger.snapshot)
         return Decision(gang, result, extra, turn)
 
     def schedule(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
@@ -198,7 +201,7 @@ class KoordinatorGpu(Composed):
         for turn, i in enumerate(session_order(gangs)):
             recorder = Recorder() if explained else None
             decision = self._decide(gangs[i], ledger, recorder, cache, turn)
-            group = gangs[i].gpu_group
+            group = gangs[i].koordinator.gpu_group
             if decision.placed and group is not None:
                 # Its pods are bound now, by the old plan or another: what they use is in the ledger.
                 cache = cache.without(gangs[i].namespace, group)
@@ -209,11 +212,12 @@ class KoordinatorGpu(Composed):
 
 def _bound_members(snapshot: ClusterSnapshot, gang: Gang) -> tuple[dict[int, int], int]:
     """Per node the GPUs that running pods of the group hold, and how many such pods there are."""
+    group = gang.koordinator.gpu_group
     members: dict[int, int] = {}
     bound = 0
-    if gang.gpu_group is not None:
+    if group is not None:
         for pod in snapshot.running:
-            if pod.namespace == gang.namespace and GpuGroup.of_labels(pod.labels) == gang.gpu_group:
+            if pod.namespace == gang.namespace and GpuGroup.of_labels(pod.labels) == group:
                 bound += 1
                 if pod.node >= 0 and pod.gpu_mask:
                     members[pod.node] = members.get(pod.node, 0) | pod.gpu_mask
@@ -221,14 +225,15 @@ def _bound_members(snapshot: ClusterSnapshot, gang: Gang) -> tuple[dict[int, int
 
 
 def _group_warnings(gang: Gang, grouped: bool) -> list[str]:
-    if gang.gpu_group is None:
+    group = gang.koordinator.gpu_group
+    if group is None:
         if grouped or gang.n_pods < 2:
             return []
         return ["no labels of a GPU group: each pod is placed by itself (ungrouped=gang plans them together)"]
     pods = gang.ready + gang.n_pods
-    if gang.kind == "GpuGroup" or pods == gang.gpu_group.replica:
+    if gang.kind == "GpuGroup" or pods == group.replica:
         return []
-    return [f"GPU group {gang.gpu_group.name} wants {gang.gpu_group.replica} pods, the {gang.kind} has {pods}"]
+    return [f"GPU group {group.name} wants {group.replica} pods, the {gang.kind} has {pods}"]
 
 
 def _plan(gang: Gang, group: GpuGroup, turn: Turn, snapshot: ClusterSnapshot) -> GpuPlan | None:

@@ -112,7 +112,8 @@ class KoordinatorNetwork(NodePolicy):
             )
             return Declined((held,), warnings=warnings)
         record = next((at.domain for at in candidate.chain() if at.node < 0), -1)
-        return Assignment(node, record=record, has_record=bool(gang.gather or gang.constraint), warnings=warnings)
+        has_record = bool(gang.koordinator.gather or gang.constraint)
+        return Assignment(node, record=record, has_record=has_record, warnings=warnings)
 
     @staticmethod
     def _declined(
@@ -160,14 +161,15 @@ def _layers(topology: Topology) -> list[tuple[int, str]]:
 
 def _wish(gang: Gang, topology: Topology, layers: list[tuple[int, str]]) -> _Wish:
     known = [CLUSTER_LAYER, *(name for _, name in layers), NODE_LAYER]
-    if gang.gather:
-        unknown = [rule.layer for rule in gang.gather if rule.layer not in known]
+    rules = gang.koordinator.gather
+    if rules:
+        unknown = [rule.layer for rule in rules if rule.layer not in known]
         # The lowest of several: known is sorted from the widest down.
-        must = max((known.index(rule.layer) for rule in gang.gather if rule.must and rule.layer in known), default=0)
-        lost = [rule.layer for rule in gang.gather if rule.must and rule.layer not in known]
+        must = max((known.index(rule.layer) for rule in rules if rule.must and rule.layer in known), default=0)
+        lost = [rule.layer for rule in rules if rule.must and rule.layer not in known]
         return _Wish(
             known[must] if must else "",
-            {r.layer: r.pod_count_multiple for r in gang.gather if r.pod_count_multiple > 1},
+            {r.layer: r.pod_count_multiple for r in rules if r.pod_count_multiple > 1},
             tuple(f"there is no layer {layer}: its rule has no effect" for layer in unknown if layer not in lost),
             f"there is no layer {lost[0]} to gather in" if lost else "",
         )

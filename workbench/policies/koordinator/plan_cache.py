@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from workbench.model.gang import GpuGroup
+from workbench.model.extras import GpuGroup
 from workbench.model.gpu_plan import GpuPlan
 from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
 

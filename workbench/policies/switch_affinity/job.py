@@ -67,8 +67,8 @@ class SwitchJob:
         if request.demand.best_effort:
             pending = np.flatnonzero(~np.isin(gang.role_of_pod, request.demand.best_effort))
             _, none, nothing = _nobody(len(pending))
-        label = gang.job_class or default_label
-        if not gang.ready and not gang.former:
+        label = gang.ascend.job_class or default_label
+        if not gang.ready and not gang.ascend.former:
             n = len(pending)
             rank = np.arange(n, dtype=np.int32)
             return cls(
@@ -77,7 +77,7 @@ class SwitchJob:
         mine = [pod for pod in request.snapshot.running if pod.gang == gang.key and pod.requests] if gang.ready else []
         rank = _named_first(request.gang, pending, _free_ranks(mine, len(pending)))
         former, returns = none.copy(), nothing.copy()
-        by_rank = {pod.rank: pod for pod in gang.former}
+        by_rank = {pod.rank: pod for pod in gang.ascend.former}
         if by_rank:
             for i, number in enumerate(rank.tolist()):
                 pod = by_rank.get(number)
@@ -86,7 +86,7 @@ class SwitchJob:
                     returns[i] = not pod.faulty
         idle = str(IDLE)
         marked = any(pod.annotations.get(IS_SHARED, idle) != idle for pod in mine) or any(
-            pod.mark != IDLE for pod in gang.former
+            pod.mark != IDLE for pod in gang.ascend.former
         )
         return cls(
             label=label,
@@ -125,7 +125,7 @@ def _nobody(n: int) -> tuple[npt.NDArray[np.int64], Ints, Mask]:
 
 def _named_first(gang: Gang, pending: npt.NDArray[np.int64], free: Ints) -> Ints:
     """Free ranks for the pending pods: the one that a pod of that name had before, the others ascending."""
-    had = {pod.pod: pod.rank for pod in gang.former if pod.pod}
+    had = {pod.pod: pod.rank for pod in gang.ascend.former if pod.pod}
     if not had:
         return free
     left = set(free.tolist())

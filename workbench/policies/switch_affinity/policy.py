@@ -120,7 +120,7 @@ class _Affinity(NodePolicy):
             table = replace(table, nodes_per_switch=self._parameters.nodes_per_switch)
         switches = _look(request, table, book)
         found = self.find(switches, job, book, request)
-        warnings = _framework_warning(request.gang.framework)
+        warnings = _framework_warning(request.gang.ascend.framework)
         if request.recorder is not None:
             tell(request.recorder, switches, None if isinstance(found, NoPlan) else found.node)
         if isinstance(found, NoPlan):

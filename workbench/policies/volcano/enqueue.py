@@ -29,9 +29,9 @@ def min_resources(gang: Gang, resources: Sequence[str]) -> Longs | None:
     Names that no node has are left out, as in Volcano, which compares what nodes offer; beyond `MAX_SUM` an amount is
     more than any cluster has, however much.
     """
-    if gang.min_resources is None:
+    if gang.volcano.min_resources is None:
         return None
-    return np.array([min(gang.min_resources.get(name, 0), MAX_SUM) for name in resources], dtype=np.int64)
+    return np.array([min(gang.volcano.min_resources.get(name, 0), MAX_SUM) for name in resources], dtype=np.int64)
 
 
 @dataclass(eq=False)

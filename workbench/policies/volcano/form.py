@@ -1,22 +1,24 @@
 """What a search reads of a gang, as a key: gangs with equal keys get equal answers on the same nodes.
 
-The key holds every field of the gang, its roles and its sub-groups but those listed here as unread, so a field that is
-added to one of these classes is part of the key until somebody shows that no search reads it.
+The key holds every field of the gang, its extras, its roles and its sub-groups but those listed here as unread, so a
+field that is added to one of these classes is part of the key until somebody shows that no search reads it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import fields
-from operator import attrgetter
+from functools import reduce
+from operator import attrgetter, or_
 from typing import Any
 
+from workbench.model.extras import AscendWish, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup
 
 __all__ = ["form_of"]
 
-#: Names and times, what only other policies read, and what is read another way: the roles one by one, the order of the
-#: pods as `Gang.task_rank`.
+#: Names, times and versions, and what is read another way: roles, sub-groups and extras one by one, the order of the pods
+#: as `Gang.task_rank`.
 _UNREAD_OF_GANG = frozenset(
     {
         "namespace",
@@ -27,13 +29,20 @@ _UNREAD_OF_GANG = frozenset(
         "uid",
         "resource_version",
         "notes",
-        "former",
-        "gpu_group",
         "roles",
         "sub_groups",
         "order",
+        "volcano",
+        "koordinator",
+        "ascend",
     }
 )
+#: Per extra its class and the fields that the search of the newest release does not read.
+_UNREAD_OF_EXTRAS = {
+    "volcano": (VolcanoMemory, frozenset({"record", "inqueue"})),
+    "koordinator": (KoordinatorWish, frozenset({"gpu_group", "gather"})),
+    "ascend": (AscendWish, frozenset({"job_class", "framework", "former"})),
+}
 #: Names of pods and what is written on them.
 _UNREAD_OF_ROLE = frozenset({"first_index", "pod_names", "pod_uids", "pod_resource_versions", "labels", "annotations"})
 
@@ -51,12 +60,17 @@ def form_of(gang: Gang) -> Hashable:
     )
 
 
-def _reader(kind: type, unread: frozenset[str]) -> Callable[[Any], tuple[Hashable, ...]]:
-    """A function from an object to its fields but the unread ones; tables, which have no hash, become tuples."""
-    read = [each for each in fields(kind) if each.init and each.name not in unread]
-    tables = [each.name for each in read if "Mapping" in str(each.type)]
+def _read(kind: type, unread: frozenset[str], before: str = "") -> dict[str, bool]:
+    """The fields of a class but the unread ones, by their paths, and whether each is a table."""
+    read = (each for each in fields(kind) if each.init and each.name not in unread)
+    return {before + each.name: "Mapping" in str(each.type) for each in read}
+
+
+def _reader(read: Mapping[str, bool]) -> Callable[[Any], tuple[Hashable, ...]]:
+    """A function from an object to these fields of it (`_read`); tables, which have no hash, become tuples."""
+    tables = [path for path, is_table in read.items() if is_table]
     # Few calls, because every placement of a stream begins with the key.
-    plain = attrgetter(*(each.name for each in read if each.name not in tables))
+    plain = attrgetter(*(path for path in read if path not in tables))
     if not tables:
         return plain
     if len(tables) == 1:
@@ -74,6 +88,7 @@ def _hashable(value: Any) -> Hashable:
     return tuple(value.items()) if isinstance(value, Mapping) else value
 
 
-_gang = _reader(Gang, _UNREAD_OF_GANG)
-_role = _reader(Role, _UNREAD_OF_ROLE)
-_sub_group = _reader(SubGroup, frozenset())
+_of_extras = (_read(kind, unread, f"{name}.") for name, (kind, unread) in _UNREAD_OF_EXTRAS.items())
+_gang = _reader(reduce(or_, _of_extras, _read(Gang, _UNREAD_OF_GANG)))
+_role = _reader(_read(Role, _UNREAD_OF_ROLE))
+_sub_group = _reader(_read(SubGroup, frozenset()))

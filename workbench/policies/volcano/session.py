@@ -149,7 +149,7 @@ class Session:
         """
         admitted = set(range(len(self._jobs)))
         if "enqueue" in self._config.actions:
-            admitted = {i for i in admitted if self._jobs[i].gang.ready or self._jobs[i].gang.inqueue}
+            admitted = {i for i in admitted if self._jobs[i].gang.ready or self._jobs[i].gang.volcano.inqueue}
         for action in self._config.actions:
             if action == "enqueue":
                 admitted |= self._enqueue([i for i in range(len(self._jobs)) if i not in admitted])
@@ -222,7 +222,7 @@ class Session:
                 # A job without minResources could give all of it back.
                 self._queues.beyond_minimum(job.gang.queue, held if least is None else np.maximum(held - least, 0.0))
             # What a job that runs in part still lacks is not counted.
-            if job.gang.inqueue and not job.gang.ready and (asked := minimum(i)) is not None:
+            if job.gang.volcano.inqueue and not job.gang.ready and (asked := minimum(i)) is not None:
                 admission.count(job.gang, asked)
         refused = admission.run(waiting, [job.gang for job in self._jobs], minimum, self._key)
         for i, why in refused.items():

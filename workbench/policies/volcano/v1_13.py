@@ -55,8 +55,8 @@ class Volcano113(VolcanoPolicy):
 
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
         # What the last session wrote, where nobody put it on the object yet.
-        if not gang.record and gang.key in ledger.snapshot.records:
-            gang = replace(gang, record=ledger.snapshot.records[gang.key])
+        if not gang.volcano.record and gang.key in ledger.snapshot.records:
+            gang = replace(gang, volcano=replace(gang.volcano, record=ledger.snapshot.records[gang.key]))
         return super().request(gang, ledger, gpus, recorder)
 
     def turns(self, request: Request) -> Turns:
@@ -98,7 +98,7 @@ class _SoftTurns(FlatTurns):
         super().__init__(request, workplace_of)
         topology = request.snapshot.topology
         self._scores = topology_scores_1_13(topology, weight)
-        self._record = self._first_record = read_record(request.gang.record, topology)
+        self._record = self._first_record = read_record(request.gang.volcano.record, topology)
         self._on_leaf = _running_on_leaf(request)
         self._total = self.progress.total
 
@@ -109,7 +109,7 @@ class _SoftTurns(FlatTurns):
     def tell(self, workplace: Workplace, fill: Fill, shapes: dict[int, int]) -> None:
         recorder = workplace.request.recorder
         assert recorder is not None
-        recorder.note(_soft_note(workplace.request.gang.record))
+        recorder.note(_soft_note(workplace.request.gang.volcano.record))
         nodes = _all_nodes(workplace.request)
         without_tasks, _ = _scored(workplace, nodes, self._scores, self._record, None, self._total)
         record_nodes(workplace, fill, shapes, without_tasks)
@@ -139,7 +139,7 @@ class _HardTurns(Turns):
         # Its ready flag starts as false, and only a HyperNode can set it.
         self._ready = topology.ready and topology.n_domains > 0
         self._highest, self._warnings = _highest_tier(request)
-        self._record = read_record(request.gang.record, topology)
+        self._record = read_record(request.gang.volcano.record, topology)
         self._warnings += _record_warnings(request, self._record)
         self._on_leaf = _running_on_leaf(request)
         self._search: HardSearch | None = None
@@ -259,7 +259,7 @@ def _turn_note(number: int, turn: Turn | None, topology: Topology) -> str:
 def _running_on_leaf(request: Request) -> Longs:
     """Running pods of the gang by leaf: int64 of shape (d,); one entry more when there is no domain."""
     nodes = []
-    if request.gang.ready or request.gang.record:
+    if request.gang.ready or request.gang.volcano.record:
         nodes = [pod.node for pod in request.snapshot.running if pod.gang == request.gang.key]
     counts = request.snapshot.topology.count_on_leaves(np.array(nodes, dtype=np.int32))
     return counts if len(counts) else np.zeros(1, dtype=np.int64)
@@ -284,7 +284,7 @@ def _name_warnings(request: Request) -> tuple[str, ...]:
 def _record_warnings(request: Request, record: int) -> tuple[str, ...]:
     if record != UNKNOWN_RECORD:
         return ()
-    return (f"the recorded HyperNode '{request.gang.record}' does not exist",)
+    return (f"the recorded HyperNode '{request.gang.volcano.record}' does not exist",)
 
 
 def _declined(request: Request, search: HardSearch, highest: int, record: int, warnings: tuple[str, ...]) -> Declined:
@@ -304,10 +304,10 @@ def _declined(request: Request, search: HardSearch, highest: int, record: int, w
         text = f"no HyperNode of tier <= {highest} holds {pods}: "
         text += f"best {best.domain} (tier {best.tier}) holds {best.holds} of {needs}"
         if record != NO_RECORD:
-            text += f"; the job is recorded in {request.gang.record}"
+            text += f"; the job is recorded in {request.gang.volcano.record}"
         reasons.append(Reason("no-domain", text, int((topology.tier <= highest).sum())))
     elif record != NO_RECORD:
-        text = f"no HyperNode of tier <= {highest} meets the recorded {request.gang.record} at an allowed tier"
+        text = f"no HyperNode of tier <= {highest} meets the recorded {request.gang.volcano.record} at an allowed tier"
         reasons.append(Reason("record-too-far", text, int((topology.tier <= highest).sum())))
     else:
         text = f"there is no HyperNode of tier <= {highest}"

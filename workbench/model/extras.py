@@ -1,0 +1,146 @@
+"""What one vendor's scheduler alone reads of a gang: typed extras, empty where nothing was said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from workbench.model.whole_number import whole_number
+
+#: Labels of Koordinator's GPU topology groups (proposal 20230314, "How to identify pods are in the same group").
+GPU_GROUP_NAME_LABEL = "gputopology.scheduling.koordinator.sh/name"
+GPU_GROUP_REPLICA_LABEL = "gputopology.scheduling.koordinator.sh/replica"
+
+__all__ = [
+    "GPU_GROUP_NAME_LABEL",
+    "GPU_GROUP_REPLICA_LABEL",
+    "NO_ASCEND_WISH",
+    "NO_KOORDINATOR_WISH",
+    "NO_VOLCANO_MEMORY",
+    "AscendWish",
+    "FormerPod",
+    "Gather",
+    "GpuGroup",
+    "KoordinatorWish",
+    "VolcanoMemory",
+]
+
+
+@dataclass(frozen=True)
+class VolcanoMemory:
+    """What Volcano wrote down about a job in earlier sessions; read by the policies named after Volcano.
+
+    Attributes
+    ----------
+    record : str
+        HyperNode this job was allocated in before (annotation volcano.sh/job-allocated-hypernode); empty: none.
+    min_resources : mapping of str to int, optional
+        minResources of the PodGroup that the job has or that the controller makes for it, base units; None: absent.
+    inqueue : bool
+        The scheduler admitted the job in a session before: its PodGroup is in the phase Inqueue.
+    """
+
+    record: str = ""
+    min_resources: Mapping[str, int] | None = None
+    inqueue: bool = False
+
+
+@dataclass(frozen=True)
+class GpuGroup:
+    """Koordinator's GPU topology group: pods of one namespace that agree on name and replica labels."""
+
+    name: str
+    replica: int
+
+    @classmethod
+    def of_labels(cls, labels: Mapping[str, str]) -> GpuGroup | None:
+        """The group that a pod's labels name.
+
+        None where a label is missing or the replica is no whole number above 0 (reference/gpu-topology.md A1).
+        """
+        name, replica = labels.get(GPU_GROUP_NAME_LABEL), whole_number(labels.get(GPU_GROUP_REPLICA_LABEL, ""))
+        return cls(name, replica) if name and replica else None
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Koordinator's wish for one layer of the network (annotation network-topology-spec).
+
+    Attributes
+    ----------
+    layer : str
+        A layer of the ClusterNetworkTopology; for HyperNodes the tier name.
+    must : bool
+        MustGather: all pods in one domain of the layer; otherwise PreferGather.
+    pod_count_multiple : int
+        A domain of the layer takes a multiple of so many pods; 1: any number.
+    """
+
+    layer: str
+    must: bool
+    pod_count_multiple: int = 1
+
+
+@dataclass(frozen=True)
+class KoordinatorWish:
+    """What Koordinator's labels and annotations ask for; read by `koordinator-gpu` and `koordinator-network`.
+
+    Attributes
+    ----------
+    gpu_group : GpuGroup, optional
+        None: the pods belong to no GPU topology group.
+    gather : tuple of Gather
+        As written; empty: no layer of the network is asked for.
+    """
+
+    gpu_group: GpuGroup | None = None
+    gather: tuple[Gather, ...] = ()
+
+
+@dataclass(frozen=True)
+class FormerPod:
+    """Where a pod of a gang ran before a fault.
+
+    Attributes
+    ----------
+    rank : int
+    node : str
+        Name of its node.
+    faulty : bool
+        The node, or a GPU of the pod there, is broken: it may not go back.
+    mark : int
+        Its annotation isSharedTor (`workbench.model.switches`), 0 where it had none.
+    pod : str
+        Name of the pod, which keeps its rank; empty: whichever pending pod has that rank.
+    """
+
+    rank: int
+    node: str
+    faulty: bool = False
+    mark: int = 0
+    pod: str = ""
+
+
+@dataclass(frozen=True)
+class AscendWish:
+    """What switch affinity for Ascend jobs goes by; read by the policies `switch-affinity`.
+
+    Attributes
+    ----------
+    job_class : str
+        Label tor-affinity; empty: none.
+    framework : str
+        Training framework where the object says it (label framework, or a framework plugin); empty: unknown.
+    former : tuple of FormerPod
+        Where the gang's pending pods ran before a fault.
+    """
+
+    job_class: str = ""
+    framework: str = ""
+    former: tuple[FormerPod, ...] = ()
+
+
+#: The extras of a gang about which nothing was said.
+NO_VOLCANO_MEMORY = VolcanoMemory()
+NO_KOORDINATOR_WISH = KoordinatorWish()
+NO_ASCEND_WISH = AscendWish()
