@@ -17,8 +17,8 @@ from workbench.model.gang import Gang, Role, SubGroup
 
 __all__ = ["form_of"]
 
-#: Names, times and versions, and what is read another way: roles, sub-groups and extras one by one, the order of the pods
-#: as `Gang.task_rank`.
+#: Names, times and versions, and what is read another way: roles, sub-groups and extras one by one, the order of the
+#: pods as `Gang.task_rank`.
 _UNREAD_OF_GANG = frozenset(
     {
         "namespace",

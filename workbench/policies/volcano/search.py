@@ -84,9 +84,9 @@ class HardSearch:
         numbers = {name: i for i, name in enumerate(dict.fromkeys(cached))}
         self._names: Ints = np.array([numbers[cached[role]] for role in self._roles], dtype=np.int32)
         self._runs = workplace.dry_runs(self._roles, scores)
-        # Pods accept every node, and gain nothing by its GPUs: two nodes that are alike in amounts are alike to them.
+        # Pods accept every node and gain nothing beyond its amounts: two nodes with equal amounts are alike to them.
         self._nodes_differ_by_state = all(
-            demand.restriction(role) is None and workplace.gpu_extra(role) is None for role in self._roles
+            demand.restriction(role) is None and workplace.extra(role) is None for role in self._roles
         )
         # Of each run of pods: role, its place among the roles here, pods of that role up to its end.
         self._run_role, self._run_upto = runs_of_gang(workplace.request.gang)
