@@ -22,7 +22,8 @@ from workbench.evaluate.facts import JobFacts, RunFacts
 from workbench.evaluate.metric import Metric, View
 from workbench.evaluate.metric_table import METRICS, metric
 from workbench.evaluate.metrics import measure, measure_run
-from workbench.model.placement import Decision, Reason, Refusal
+from workbench.model.notice import Notice
+from workbench.model.placement import Decision, Refusal
 from workbench.model.snapshot import Scenario
 from workbench.report import html, tables
 from workbench.widgets.comparer import PlacementComparer
@@ -49,7 +50,7 @@ class Fixed:
         return [
             Decision(
                 gang,
-                Refusal(gang, self.name, {}, (Reason("insufficient", "no room", 8),))
+                Refusal(gang, self.name, {}, (Notice("insufficient", "no room", numbers={"count": 8}),))
                 if at is None
                 else placement_of(gang, snapshot.topology, at, [0x0F] * len(at)),
             )

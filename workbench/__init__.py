@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from workbench.model.gang import Gang as Gang
     from workbench.model.gang import Role as Role
     from workbench.model.gang import TopologyConstraint as TopologyConstraint
+    from workbench.model.notice import Notice as Notice
     from workbench.model.placement import Decision as Decision
     from workbench.model.placement import Placement as Placement
     from workbench.model.placement import Refusal as Refusal
@@ -66,6 +67,7 @@ _HOME = {
     "Explanation": "workbench.model.explanation",
     "Gang": "workbench.model.gang",
     "KoordinatorWish": "workbench.model.extras",
+    "Notice": "workbench.model.notice",
     "Placement": "workbench.model.placement",
     "Policy": "workbench.policies",
     "Refusal": "workbench.model.placement",

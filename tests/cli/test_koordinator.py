@@ -82,7 +82,7 @@ def test_a_group_and_a_gang_that_disagree_are_refused_everywhere(run: Run, clust
     assert "replica is '2'" in validated.json["objects"][0]["message"]
     placed = run("place", "-f", cluster, "-f", jobs, "--policy", "koordinator-gpu", "-o", "json")
     assert placed.status == 1
-    assert placed.json["refused"][0]["object"] == "Pod default/w-0"
+    assert placed.json["refused"][0]["subject"] == "Pod default/w-0"
 
 
 def test_a_gang_gathers_in_a_layer_of_the_network(run: Run, tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_set_config_reads_a_scheduler_configuration(run: Run, tmp_path: Path) ->
     assert result.json["parameters"]["config"]["actions"] == ["allocate", "preempt"]
     assert result.json["parameters"]["weight"] == 0
     for job in result.json["jobs"]:
-        assert "action preempt is not modelled: it does nothing here" in job["warnings"]
+        assert "action preempt is not modelled: it does nothing here" in [w["message"] for w in job["warnings"]]
 
 
 def test_a_bad_configuration_is_bad_input(run: Run, tmp_path: Path) -> None:
@@ -173,13 +173,13 @@ def test_a_fabric_without_gpus_is_the_first_reason_and_gpus_can_be_assumed(run: 
     pending = run(*arguments)
     assert pending.status == 1
     first = pending.json["jobs"][0]["reasons"][0]
-    assert (first["code"], first["count"]) == ("not-offered", 2)
+    assert (first["code"], first["numbers"]["count"]) == ("not-offered", 2)
     assert first["message"] == "no node offers nvidia.com/gpu (pods request 8), cpu (pods request 1)"
     placed = run(*arguments, "--gpus-per-node", "8")
     assert placed.status == 0
     want = "assumed for 4 nodes that report no resources: 96 cpu, 1,024 GiB memory, 110 pods, 8 nvidia.com/gpu each"
-    assert want in placed.json["gaps"] and f"note: {want}\n" in placed.err
-    assert not any("they offer nothing" in gap for gap in placed.json["gaps"])
+    assert want in [gap["message"] for gap in placed.json["gaps"]] and f"note: {want}\n" in placed.err
+    assert "no-resources" not in {gap["code"] for gap in placed.json["gaps"]}
 
 
 @pytest.mark.parametrize("given", ["0", "1025", "x"])

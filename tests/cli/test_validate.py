@@ -100,7 +100,7 @@ def test_place_and_compare_refuse_it_in_the_same_words_with_status_1(run: Run, f
     inputs = ("-f", files / "cluster.yaml", "-f", files / "fits.yaml", "-f", files / "more.yaml")
     placed = run("place", *inputs, "--policy", "allocate", "-o", "json")
     assert (placed.status, placed.json["jobs"][0]["outcome"]) == (1, "placed")
-    assert placed.json["refused"] == [{"object": "HyperNode h", "message": message}]
+    assert [(one["subject"], one["message"]) for one in placed.json["refused"]] == [("HyperNode h", message)]
     compared = run("compare", *inputs, "--policies", "allocate,gang")
     assert compared.status == 1
     assert f"refused: HyperNode h: {message}" in compared.err
@@ -132,7 +132,7 @@ def test_place_and_compare_place_such_a_job_and_warn(run: Run, files: Path) -> N
     inputs = ("-f", files / "cluster.yaml", "-f", write(files, MISSPELT))
     placed = run("place", *inputs, "-o", "json")
     assert placed.status == 0
-    warnings = placed.json["jobs"][0]["warnings"]
+    warnings = [warning["message"] for warning in placed.json["jobs"][0]["warnings"]]
     assert f"{FIELD} is unknown and not read (did you mean networkTopology?)" in warnings
     assert f"metadata.annotations: the key {KEY} is unknown and not read (did you mean {KEY}e?)" in warnings
     compared = run("compare", *inputs, "--policies", "gang,volcano-1.13")
@@ -154,8 +154,9 @@ def test_what_the_schema_fills_in_is_applied_and_told(run: Run, files: Path, pol
     (job,) = result.json["jobs"]
     # No leaf holds three pods of a whole node each.
     assert (result.status, job["outcome"]) == (1, "pending")
-    assert "spec.networkTopology.mode: hard is filled in, as the API server does" in job["warnings"]
-    assert any(told in warning for warning in job["warnings"])
+    warnings = [warning["message"] for warning in job["warnings"]]
+    assert "spec.networkTopology.mode: hard is filled in, as the API server does" in warnings
+    assert any(told in warning for warning in warnings)
 
 
 def test_jobs_of_another_scheduler_are_counted_and_placed_on_demand(run: Run, files: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from workbench.cluster.changes import Change, added, deleted, read_change
 from workbench.errors import InputError, UnknownNameError
-from workbench.model.gang import GPU_GROUP_NAME_LABEL
+from workbench.model.extras import GPU_GROUP_NAME_LABEL
 from workbench.model.snapshot import Queue
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata

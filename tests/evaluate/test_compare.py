@@ -11,7 +11,8 @@ from tests.hand_made import document_tree, gang_of, placement_of, snapshot_of
 from workbench.errors import InputError, UnknownNameError
 from workbench.evaluate.compare import compare
 from workbench.model.gang import Gang
-from workbench.model.placement import Decision, Reason, Refusal
+from workbench.model.notice import Notice
+from workbench.model.placement import Decision, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 
 TOPOLOGY = document_tree()
@@ -31,7 +32,7 @@ class Fixed:
     def schedule(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
         if self.error is not None:
             raise self.error
-        refusal = Refusal(gangs[1], self.name, {}, (Reason("insufficient", "0 of 8 nodes fit", 8),))
+        refusal = Refusal(gangs[1], self.name, {}, (Notice("insufficient", "0 of 8 nodes fit", numbers={"count": 8}),))
         placed = placement_of(gangs[0], snapshot.topology, self.nodes, [0xFF] * 2)
         return [Decision(gangs[0], placed), Decision(gangs[1], refusal)]
 
@@ -114,7 +115,7 @@ def test_the_dictionary_has_the_provenance_and_the_shape_of_place() -> None:
     assert found["provenance"]["snapshot"]["source"] == "made by hand"
     job_a, job_b = found["policies"][0]["jobs"]
     assert job_a["pods"][1]["node"] == "node1" and job_a["pods"][1]["gpus"] == list(range(8))
-    assert (job_b["outcome"], job_b["reasons"][0]["count"]) == ("pending", 8)
+    assert (job_b["outcome"], job_b["reasons"][0]["numbers"]["count"]) == ("pending", 8)
 
 
 def test_the_data_frame_has_a_line_per_policy_and_job() -> None:

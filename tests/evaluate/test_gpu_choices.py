@@ -7,6 +7,7 @@ import math
 import pytest
 
 from tests.machines import koordinator_matrix_a
+from tests.notices import said
 from workbench.errors import InputError
 from workbench.evaluate.gpu_choices import gpu_choices, set_bottleneck_gb_s, slowest_of
 from workbench.model.bandwidth import BandwidthMatrix
@@ -35,7 +36,7 @@ def test_no_policy_beats_the_exact_answer(k):
     for choice in gpu_choices(MATRIX, k):
         assert choice.bottleneck_gb_s <= best.bottleneck_gb_s
         assert len(choice.gpus) in (0, k)
-        assert bool(choice.gpus) or choice.note
+        assert bool(choice.gpus) or choice.notices
 
 
 def test_the_lowest_indices_meet_a_slow_pair():
@@ -51,7 +52,9 @@ def test_one_gpu_has_no_pair():
 
 
 def test_too_few_free_gpus_are_an_answer():
-    assert {(choice.gpus, choice.note) for choice in gpu_choices(MATRIX, 3, [0, 1])} == {((), "2 GPUs are free")}
+    assert {(choice.gpus, said(choice.notices)) for choice in gpu_choices(MATRIX, 3, [0, 1])} == {
+        ((), ("2 GPUs are free",))
+    }
 
 
 @pytest.mark.parametrize(("k", "free"), [(0, None), (9, None), (2, [0, 8]), (2, [-1, 3])])
@@ -76,7 +79,8 @@ def test_a_policy_that_fails_says_so_beside_the_others(monkeypatch):
     entry = Entry("gpu-broken", "gpu", Broken, NoParameters, "fails", "test")
     monkeypatch.setitem(registry._registered, entry.name, entry)
     found = by_name(2)
-    assert found["gpu-broken"].note == "ZeroDivisionError: no links"
+    (notice,) = found["gpu-broken"].notices
+    assert (notice.code, notice.message) == ("policy-failed", "ZeroDivisionError: no links")
     assert found["gpu-lowest-index"].gpus == (0, 1)
 
 

@@ -9,7 +9,8 @@ from tests.hand_made import dgx_like, document_tree, gang_of, placement_of, snap
 from tests.profiles import max_examples
 from tests.reference import metrics as reference
 from workbench.evaluate.metrics import measure, measure_run
-from workbench.model.placement import Decision, Placement, Reason, Refusal
+from workbench.model.notice import Notice
+from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.topology import DomainSpec, Topology
 
 
@@ -116,7 +117,7 @@ def test_a_run_counts_each_stranded_gpu_once_and_after_all_placements() -> None:
     topology = document_tree()
     first = placement_of(gang_of("a", 1, 2), topology, [0], [0b11])
     second = placement_of(gang_of("b", 1, 2), topology, [0], [0b1100])
-    refused = Refusal(gang_of("c", 9), "by-hand", {}, (Reason("insufficient", "no room", 8),))
+    refused = Refusal(gang_of("c", 9), "by-hand", {}, (Notice("insufficient", "no room", numbers={"count": 8}),))
     decisions = [Decision(r.gang, r) for r in (first, second, refused)]
     run = measure_run(decisions, snapshot_of(topology))
     assert (run.placed, run.pending) == (("default/a", "default/b"), ("default/c",))
@@ -126,7 +127,7 @@ def test_a_run_counts_each_stranded_gpu_once_and_after_all_placements() -> None:
 
 
 def test_a_run_without_a_placement_has_zeros_and_unknowns() -> None:
-    refused = Refusal(gang_of("c", 9), "by-hand", {}, (Reason("insufficient", "no room", 8),))
+    refused = Refusal(gang_of("c", 9), "by-hand", {}, (Notice("insufficient", "no room", numbers={"count": 8}),))
     run = measure_run([Decision(refused.gang, refused)], snapshot_of(document_tree()))
     assert (run["bottleneck_gb_s"], run["pod_pairs"], run["gpus_stranded"]) == (None, {}, 0)
 

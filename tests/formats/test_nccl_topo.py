@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.notices import said
 from workbench.errors import InputError
 from workbench.formats.load import load
 from workbench.formats.matrix import parse_matrix
@@ -82,7 +83,7 @@ def test_it_is_a_matrix_file_and_a_cluster_of_one_node(tmp_path) -> None:
     assert snapshot.topology.node_names == ("box",)
     assert int(snapshot.gpu_total[0, 0]) == 0b1111
     assert snapshot.matrix_of(0) == read_nccl_topo(SYSTEM, "m.xml").matrix
-    assert "box: the file has no NVLink, its matrix knows the ways over PCI only" in snapshot.gaps
+    assert "box: the file has no NVLink, its matrix knows the ways over PCI only" in said(snapshot.gaps)
 
 
 BOMB = '<!DOCTYPE system [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><system>&b;</system>'

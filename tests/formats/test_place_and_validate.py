@@ -16,6 +16,7 @@ from workbench.errors import InputError
 from workbench.formats.load import load
 from workbench.formats.manifests import read_manifests
 from workbench.formats.review import review_manifests
+from workbench.model.notice import texts_of
 from workbench.model.placement import Placement
 from workbench.model.release import Release
 from workbench.model.snapshot import Scenario
@@ -126,7 +127,7 @@ def outcome(scenario: Scenario, policy: str) -> list[Any]:
 def words(scenario: Scenario, policy: str) -> list[str]:
     """Everything that is told of a scenario and its jobs."""
     decisions = get_policy(policy).schedule(scenario.gangs, scenario.snapshot)
-    return [*scenario.notes, *(text for decision in decisions for text in decision.result.warnings)]
+    return texts_of([*scenario.notes, *(each for decision in decisions for each in decision.result.warnings)])
 
 
 def filled(items: list[dict[str, Any]], defaults: dict[str, Any]) -> list[dict[str, Any]]:
@@ -153,7 +154,7 @@ def test_place_and_validate_never_contradict_each_other(policy: str, items: list
     except InputError:
         assert not verdict.allowed
         return
-    refused = [name for name, _ in scenario.refused]
+    refused = [refused.subject for refused in scenario.refused]
     if not verdict.allowed:
         assert refused or words(scenario, policy)
         return

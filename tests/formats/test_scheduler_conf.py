@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import workbench
+from tests.notices import said
 from workbench.errors import InputError
 from workbench.formats.scheduler_conf import parse_config
 from workbench.model.scheduler_config import PluginOption
@@ -67,7 +68,7 @@ def test_what_volcano_ignores_is_noted() -> None:
     )
     config = parse_config(text.encode(), "f")
     assert config.tiers == ((PluginOption("drf"),),)
-    assert config.notes == (
+    assert said(config.notes) == (
         "field verbose is not known to Volcano: ignored",
         "plugin drf: field weight is not known to Volcano: ignored",
         "plugin drf: enabledJobOrder is ignored, because Volcano reads enableJobOrder",

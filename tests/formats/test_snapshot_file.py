@@ -20,6 +20,7 @@ from workbench.model.extras import GpuGroup
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.labels import NodeLabels, NodeTaints, Taint
 from workbench.model.links import SuspiciousLinks
+from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
 from workbench.model.switches import SwitchStates, SwitchTable
 
@@ -111,7 +112,7 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
         queues={"default": Queue("default"), "q": queue},
         running=pods,
         records={"ns/g": "s1", "ns/g/sub": ""},
-        gaps=("something is missing",),
+        gaps=(Notice("no-hypernodes", "something is missing", "the tree", {"count": 2, "share": 0.5}),),
         source="a test",
         taken_at="2026-01-01T00:00:00Z",
         addresses=tuple(f"10.0.0.{i}" if i % 2 else "" for i in range(n)),
@@ -153,6 +154,14 @@ def test_what_is_no_tree_stays_so(tmp_path):
     save(snapshot, tmp_path / "s.json")
     assert same(workbench.load(tmp_path / "s.json").snapshot, snapshot)
     assert not snapshot.topology.ready
+
+
+def test_gaps_of_a_file_from_before_they_had_codes_are_read():
+    old = record() | {"gaps": ["no Node in the input"]}
+    (gap,) = read_back(json.dumps(old)).gaps
+    assert gap == Notice("unclassified", "no Node in the input")
+    again = json.loads(snapshot_text(read_back(json.dumps(old))))["gaps"]
+    assert again == [gap.to_dict()]
 
 
 def test_a_saved_cluster_with_the_same_jobs_places_alike(tmp_path):
@@ -225,6 +234,7 @@ def record() -> dict[str, Any]:
         ("domains", [{"name": "a", "tier": 1, "parent": "a"}], "a domain inside itself"),
         ("domains", [{"name": "a", "tier": 1, "parent": "b"}], "a parent that is not there"),
         ("matrices", [{"gb_s": [[0, "x"], [1, 0]]}], r"matrices\[0\].gb_s"),
+        ("matrices", [{"gb_s": [[0, 10**400], [1, 0]]}], r"matrices\[0\].gb_s"),
         ("matrices", [{"gb_s": [[0, 1]]}], "the matrix is not square"),
         ("matrices", [{"gb_s": [[0]], "link_types": [[1]]}], r"matrices\[0\].link_types"),
         ("matrices", [{"gb_s": [[0]], "link_types": [["", ""]]}], "link types of another size"),
@@ -234,6 +244,11 @@ def record() -> dict[str, Any]:
         ("running", [{"name": "p", "node": 0, "gpu_mask": "0", "requests": {"cpu": "1"}}], "requests"),
         ("running", [{"name": "p", "node": 0, "gpu_mask": "0", "what": 1}], r"running\[0\].what"),
         ("queues", [{"name": "q", "weight": "1"}], "wrong type"),
+        ("gaps", "none", "gaps: wrong type .*a list"),
+        ("gaps", [1], r"gaps\[0\]: wrong type .*code, message, subject and numbers"),
+        ("gaps", [{"message": "what is this?"}], r"gaps\[0\]: wrong type .*code"),
+        ("gaps", [{"code": "taint", "message": 1}], r"gaps\[0\].message: wrong type"),
+        ("gaps", [{"code": "taint", "numbers": {"count": "2"}}], r"gaps\[0\].numbers.count: wrong type .*a number"),
     ],
 )
 def test_a_bad_field_is_refused_with_its_name(key, value, want):

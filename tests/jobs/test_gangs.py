@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.notices import codes, said
 from workbench.jobs.gangs import Workload, read_workload
 from workbench.model.extras import Gather, GpuGroup
 from workbench.model.gang import Gang, TopologyConstraint
@@ -171,16 +172,17 @@ class TestJob:
     def test_what_is_not_read_leaves_a_note(self) -> None:
         spread = task("w", 4)
         spread["template"]["spec"]["topologySpreadConstraints"] = [{"maxSkew": 1}]
-        notes = " / ".join(gang(job(spread, priorityClassName="unknown")).notes)
-        assert "topologySpreadConstraints of w" in notes
-        assert "PriorityClass unknown" in notes
+        notes = gang(job(spread, priorityClassName="unknown")).notes
+        assert codes(notes) == ("field-not-read", "unknown-priority-class")
+        assert "topologySpreadConstraints of w" in notes[0].message
+        assert notes[1].subject == "PriorityClass unknown"
 
     def test_a_refused_job_is_no_gang(self) -> None:
         found = workload(job(task("w", 2), minAvailable=3))
         assert found.gangs == ()
-        assert found.refused == (
-            ("Job ns/j", "job 'minAvailable' should not be greater than total replicas in tasks;"),
-        )
+        (refused,) = found.refused
+        assert (refused.code, refused.subject) == ("refused-by-admission", "Job ns/j")
+        assert refused.message == "job 'minAvailable' should not be greater than total replicas in tasks;"
 
 
 class TestPodGroup:
@@ -207,7 +209,7 @@ class TestPodGroup:
             pod("b", annotations=GROUP, labels={"volcano.sh/task-spec": "w"}, nodeSelector={"x": "y"}),
         )
         assert [(r.name, r.count, r.min_available) for r in found.roles] == [("w", 1, None), ("w#2", 1, None)]
-        assert any("differ" in note for note in found.notes)
+        assert "role-minimum-not-kept" in codes(found.notes)
 
     def test_minimums_that_exceed_min_member_still_do_so_where_pods_of_a_role_differ(self) -> None:
         role = {"volcano.sh/task-spec": "w"}
@@ -217,7 +219,7 @@ class TestPodGroup:
             pod("b", annotations=GROUP, labels=role, nodeSelector={"x": "y"}),
         )
         assert [(r.name, r.min_available) for r in found.roles] == [("w", 1), ("w#2", None), ("m", 2)]
-        assert not any("differ" in note for note in found.notes)
+        assert "role-minimum-not-kept" not in codes(found.notes)
 
     @pytest.mark.parametrize(("minimum", "want"), [(1, [1, None]), (3, [2, 1]), (4, [3, 1]), (2, [None, None])])
     def test_the_minimum_of_a_role_that_says_which_of_its_pods_are_needed(
@@ -286,21 +288,21 @@ class TestPodGroup:
         waiting = pod("a", annotations=GROUP)
         waiting["status"]["nominatedNodeName"] = "n0"
         (note,) = gang(pod_group("g"), waiting, pod("b", annotations=GROUP)).notes
-        assert note == "status.nominatedNodeName of a is not followed: Volcano tries that node first"
+        assert note.message == "status.nominatedNodeName of a is not followed: Volcano tries that node first"
         owned = pod("j-w-0", labels=of_job(0), owner=("Job", "j"))
         owned["status"]["nominatedNodeName"] = "n0"
-        assert "nominatedNodeName of j-w-0" in gang(job(task("w", 2)), owned).notes[0]
+        assert "nominatedNodeName of j-w-0" in gang(job(task("w", 2)), owned).notes[0].message
 
     def test_a_group_that_is_not_there(self) -> None:
         found = gang(pod("a", annotations=GROUP))
         assert (found.key, found.min_available, found.constraint) == ("ns/g", 1, None)
-        assert any("not in the input" in note for note in found.notes)
+        assert "unknown-pod-group" in codes(found.notes)
 
     def test_a_group_that_admission_refuses_is_no_gang(self) -> None:
         both = {"mode": "hard", "highestTierAllowed": 1, "highestTierName": "rack"}
         found = workload(pod_group("g", networkTopology=both), pod("a", annotations=GROUP))
         assert found.gangs == ()
-        assert [name for name, _ in found.refused] == ["PodGroup ns/g"]
+        assert [refused.subject for refused in found.refused] == ["PodGroup ns/g"]
 
     def test_a_group_without_pending_pods_is_no_gang(self) -> None:
         assert workload(pod_group("g"), pod("a", "n0", annotations=GROUP)).gangs == ()
@@ -346,13 +348,13 @@ class TestPodsWithoutGroup:
         }
         found = gang(*(pod(name, annotations=annotations) for name in "ab"))
         assert found.min_available == 1
-        assert [note for note in found.notes if "min-available of a is text" in note]
-        assert all(len(note) < 200 for note in found.notes)
+        assert [note.subject for note in found.notes if note.code == "invalid-annotation"] == ["Pod ns/a"]
+        assert all(len(note.message) < 200 for note in found.notes)
 
     def test_a_gather_rule_that_cannot_be_read_is_noted(self) -> None:
         found = gang(pod("a", annotations={"gang.scheduling.koordinator.sh/network-topology-spec": "x"}))
         assert found.koordinator.gather == ()
-        assert any(note.startswith("no gather rule is followed") for note in found.notes)
+        assert "invalid-gather" in codes(found.notes)
 
     def test_a_pod_whose_group_and_gang_contradict_each_other_is_refused(self) -> None:
         labels = {
@@ -362,7 +364,7 @@ class TestPodsWithoutGroup:
         annotations = {"gang.scheduling.koordinator.sh/min-available": "3"}
         found = workload(pod("a", labels=labels, annotations=annotations))
         assert found.gangs == ()
-        assert [name for name, _ in found.refused] == ["Pod ns/a"]
+        assert [refused.subject for refused in found.refused] == ["Pod ns/a"]
 
     def test_a_gpu_group_with_gang_annotations_has_their_minimum(self) -> None:
         labels = {
@@ -372,7 +374,7 @@ class TestPodsWithoutGroup:
         annotations = {"gang.scheduling.koordinator.sh/min-available": "2"}
         found = gang(pod("a", labels=labels, annotations=annotations))
         assert found.min_available == 2
-        assert "wants 2 pods, the input has 1" in found.notes[0]
+        assert found.notes[0].code == "gpu-group-size"
 
     @pytest.mark.parametrize("replica", [None, "0", "two", "-1", "1.0"])
     def test_half_a_gpu_group_is_none(self, replica: str | None) -> None:
@@ -381,7 +383,7 @@ class TestPodsWithoutGroup:
             labels["gputopology.scheduling.koordinator.sh/replica"] = replica
         found = gang(pod("a", labels=labels))
         assert found.koordinator.gpu_group is None
-        assert "name no GPU group" in found.notes[0]
+        assert found.notes[0].code == "invalid-gpu-group"
 
 
 class TestDeployment:
@@ -420,14 +422,14 @@ class TestSchedulingGates:
     def test_pods_of_a_pod_group_are_left_out_and_named(self) -> None:
         found = gang(pod("a", annotations=GROUP), pod("b", annotations=GROUP, **self.GATED))
         assert [found.pod(i).name for i in range(found.n_pods)] == ["a"]
-        assert "scheduling gates hold back b: not tried" in found.notes
+        assert "scheduling gates hold back b: not tried" in said(found.notes)
 
     def test_of_a_job_the_gated_pods_keep_their_places(self) -> None:
         gated = pod("j-w-1", labels=of_job(1), **self.GATED)
         found = gang(job(task("w", 3)), gated)
         assert [found.pod(i).name for i in range(found.n_pods)] == ["j-w-0", "j-w-2"]
         assert (found.ready, found.min_available) == (0, 3)
-        assert "scheduling gates hold back j-w-1: not tried" in found.notes
+        assert "scheduling gates hold back j-w-1: not tried" in said(found.notes)
 
     def test_of_a_deployment_the_others_are_tried(self) -> None:
         deployment = {

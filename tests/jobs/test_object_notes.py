@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.jobs.test_gangs import containers, job, pod, task
 from tests.jobs.test_schedulers import workload
+from tests.notices import said
 
 TYPO = "spec.typo is unknown and not read"
 
@@ -23,7 +24,7 @@ def group(name: str, **spec: Any) -> dict[str, Any]:
 
 def test_the_notes_of_a_job_stand_on_its_gang() -> None:
     found = workload(submitted(job(task("t", 1))))
-    assert (found.gangs[0].notes, found.notes) == ((TYPO,), ())
+    assert (said(found.gangs[0].notes), found.notes) == ((TYPO,), ())
 
 
 def test_the_fields_of_a_pod_with_a_node_do_not_matter() -> None:
@@ -33,13 +34,13 @@ def test_the_fields_of_a_pod_with_a_node_do_not_matter() -> None:
 def test_the_notes_of_a_group_and_of_its_pods_stand_together() -> None:
     pods = [submitted(pod(f"p{i}", annotations={"scheduling.k8s.io/group-name": "g"})) for i in range(3)]
     found = workload(group("g", minMember=3, oops=1), *pods)
-    assert found.gangs[0].notes == ("spec.oops is unknown and not read", f"{TYPO} (3 pods)")
+    assert said(found.gangs[0].notes) == ("spec.oops is unknown and not read", f"{TYPO} (3 pods)")
     assert found.notes == ()
 
 
 def test_the_group_of_a_job_is_named() -> None:
     found = workload(submitted(job(task("t", 1))), group("j", oops=1))
-    assert found.gangs[0].notes == (TYPO, "PodGroup j: spec.oops is unknown and not read")
+    assert said(found.gangs[0].notes) == (TYPO, "PodGroup j: spec.oops is unknown and not read")
 
 
 def test_objects_without_a_gang_are_told_by_name_equal_ones_together() -> None:
@@ -48,7 +49,7 @@ def test_objects_without_a_gang_are_told_by_name_equal_ones_together() -> None:
         for n in ("a", "b", "c")
     ]
     refused = submitted(job(task("t", 1)), minAvailable=2)
-    assert workload(*queues, refused).notes == (
+    assert said(workload(*queues, refused).notes) == (
         "Queue a and 2 more: spec.wight is unknown and not read (did you mean weight?)",
         f"Job ns/j: {TYPO}",
     )
@@ -57,7 +58,7 @@ def test_objects_without_a_gang_are_told_by_name_equal_ones_together() -> None:
 def test_a_mode_that_is_filled_in_holds_and_is_told() -> None:
     (gang,) = workload(submitted(job(task("t", 1)), typo=None, networkTopology={"highestTierAllowed": 1})).gangs
     assert gang.constraint is not None and gang.constraint.mode == "hard" and not gang.stored
-    assert "spec.networkTopology.mode: hard is filled in, as the API server does" in gang.notes
+    assert "spec.networkTopology.mode: hard is filled in, as the API server does" in said(gang.notes)
     (read,) = workload(job(task("t", 1), networkTopology={"highestTierAllowed": 1})).gangs
     assert read.constraint is not None and read.constraint.mode == "" and read.stored
 
@@ -68,7 +69,7 @@ def test_a_deployment_says_what_becomes_of_its_annotations() -> None:
     manifest = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": {"template": template}}
     (gang,) = workload(manifest).gangs
     assert gang.min_available == 1 and gang.constraint is not None and gang.constraint.mode == "hard"
-    assert [note.split(" is ")[0] for note in gang.notes] == [
+    assert [note.message.split(" is ")[0] for note in gang.notes] == [
         "annotation scheduling.volcano.sh/group-min-member",
         "annotation volcano.sh/network-topology-mode",
     ]

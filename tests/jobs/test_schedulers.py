@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.jobs.test_gangs import containers, job, pod, task
+from tests.notices import said
 from workbench.jobs.gangs import Workload, read_workload
 from workbench.objects.kinds import ClusterObjects
 
@@ -61,7 +62,7 @@ def test_other_schedulers_are_left_out_unless_asked_for(manifest: dict[str, Any]
     found = workload(manifest)
     assert found.gangs == ()
     names = "left out, because another scheduler places them (default-scheduler)"
-    assert found.notes == (f"{names}: 1 {kind} (--any-scheduler takes them in)",)
+    assert said(found.notes) == (f"{names}: 1 {kind} (--any-scheduler takes them in)",)
     taken = workload(manifest, any_scheduler=True)
     assert (len(taken.gangs), taken.notes) == (1, ())
 
@@ -69,7 +70,8 @@ def test_other_schedulers_are_left_out_unless_asked_for(manifest: dict[str, Any]
 def test_one_line_counts_all_of_them() -> None:
     jobs = [job(task("t", 1), name=f"j{i}", schedulerName=name) for i, name in enumerate(("b", "a", "volcano"))]
     (note,) = workload(*jobs, deployment("b")).notes
-    assert note.startswith("left out, because another scheduler places them (a, b): 1 Deployment, 2 Jobs")
+    assert note.numbers == {"count": 3}
+    assert note.message.startswith("left out, because another scheduler places them (a, b): 1 Deployment, 2 Jobs")
 
 
 def test_running_pods_of_other_schedulers_hold_what_they_hold() -> None:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from tests.hand_made import document_tree, gang_of, placement_of
 from tests.model.fabric import snapshot_on, three_level_tree
 from workbench.model.gang import Gang, Role
-from workbench.model.placement import GPU_ANNOTATION, NearestMiss, Placement, Reason, Refusal, gpu_annotation
+from workbench.model.notice import Notice
+from workbench.model.placement import GPU_ANNOTATION, NearestMiss, Placement, Refusal, gpu_annotation
 from workbench.model.snapshot import gpu_words
 
 SNAPSHOT = snapshot_on(three_level_tree())
@@ -150,13 +151,13 @@ def test_a_refusal_told_later_asks_once_when_it_is_read():
 
     def why():
         asked.append(1)
-        return (Reason("c", "too small", 3),), (NearestMiss(1, "s0", 2, 9),)
+        return (Notice("c", "too small", numbers={"count": 3}),), (NearestMiss(1, "s0", 2, 9),)
 
-    refusal = Refusal.told_later(gang_of("a", 9), "p", {}, why, ("careful",))
-    assert (asked, refusal.warnings, hasattr(refusal, "reason")) == ([], ("careful",), False)
+    refusal = Refusal.told_later(gang_of("a", 9), "p", {}, why, (Notice("careful", "careful"),))
+    assert (asked, refusal.warnings, hasattr(refusal, "reason")) == ([], (Notice("careful", "careful"),), False)
     read_back = pickle.loads(pickle.dumps(refusal))
     for each in (refusal, read_back):
-        assert each.reasons == (Reason("c", "too small", 3),)
+        assert each.reasons == (Notice("c", "too small", numbers={"count": 3}),)
         assert each.nearest_misses == (NearestMiss(1, "s0", 2, 9),)
         assert "too small" in repr(each)
     assert asked == [1]
@@ -167,11 +168,11 @@ def test_threads_may_read_a_refusal_told_later_at_the_same_time():
 
     def why():
         all_asked.wait()
-        return (Reason("c", "too small", 3),), (NearestMiss(1, "s0", 2, 9),)
+        return (Notice("c", "too small", numbers={"count": 3}),), (NearestMiss(1, "s0", 2, 9),)
 
     refusal = Refusal.told_later(gang_of("a", 9), "p", {}, why, ())
     with ThreadPoolExecutor(4) as threads:
         read = list(threads.map(lambda name: getattr(refusal, name), ["reasons", "nearest_misses"] * 2))
-    assert read == [(Reason("c", "too small", 3),), (NearestMiss(1, "s0", 2, 9),)] * 2
+    assert read == [(Notice("c", "too small", numbers={"count": 3}),), (NearestMiss(1, "s0", 2, 9),)] * 2
     # Somebody else was told between the look for the attribute and the question.
-    assert refusal.__getattr__("reasons") == (Reason("c", "too small", 3),)
+    assert refusal.__getattr__("reasons") == (Notice("c", "too small", numbers={"count": 3}),)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.notices import said
 from workbench.errors import InputError
 from workbench.objects.discovery import (
     DiscoveryConfig,
@@ -53,11 +54,11 @@ def test_nothing_is_no_source(data: object) -> None:
 def test_of_two_enabled_entries_the_first_counts() -> None:
     read = config({"source": "ufm"}, on("ufm", interval="1m"), on("ufm", interval="2m"))
     assert read.enabled["ufm"].interval_s == 60
-    assert read.notes == ("source ufm is enabled twice: the first counts",)
+    assert said(read.notes) == ("source ufm is enabled twice: the first counts",)
 
 
 def test_an_unknown_field_is_noted() -> None:
-    assert config(on("ufm", every="1m")).notes == ("source ufm: field every is not known to Volcano: ignored",)
+    assert said(config(on("ufm", every="1m")).notes) == ("source ufm: field every is not known to Volcano: ignored",)
 
 
 BAD: dict[str, tuple[Any, str]] = {

@@ -29,7 +29,7 @@ def test_each_node_is_counted_for_the_first_thing_that_excludes_it():
     asked = demand(cluster, role)
     everywhere = np.arange(6, dtype=np.int32)
     reasons = node_reasons(asked, 0, asked.idle, everywhere)
-    assert [(r.code, r.message, r.count) for r in reasons] == [
+    assert [(r.code, r.message, r.numbers["count"]) for r in reasons] == [
         ("unschedulable", "1 node(s) were unschedulable", 1),
         ("taint", "1 node(s) had untolerated taints", 1),
         ("node-affinity", "1 node(s) didn't match Pod's node affinity/selector", 1),

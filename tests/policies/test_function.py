@@ -7,7 +7,8 @@ from tests.fabrics import document_tree
 from workbench.errors import InputError
 from workbench.model.gang import Gang, Role
 from workbench.model.labels import NodeFilter, Requirement
-from workbench.model.placement import NearestMiss, Reason, Refusal
+from workbench.model.notice import Notice
+from workbench.model.placement import NearestMiss, Refusal
 from workbench.model.topology import Problem
 from workbench.policies.base import Composed
 from workbench.policies.function import FunctionPolicy, parameters_of
@@ -63,9 +64,13 @@ def test_refusing(given, want):
 
 def test_a_refusal_is_passed_on():
     miss = NearestMiss(1, "s0", 1, 2)
-    given = Refusal(job(), "x", {}, (Reason("mine", "because"),), (miss,), ("careful",))
+    given = Refusal(job(), "x", {}, (Notice("mine", "because"),), (miss,), (Notice("careful", "careful"),))
     refusal = place(lambda gang, ledger: given)
-    assert (refusal.reasons, refusal.nearest_misses, refusal.warnings) == (given.reasons, (miss,), ("careful",))
+    assert (refusal.reasons, refusal.nearest_misses, refusal.warnings) == (
+        given.reasons,
+        (miss,),
+        (Notice("careful", "careful"),),
+    )
 
 
 WRONG = {

@@ -27,7 +27,7 @@ def test_the_fit_error_sorts_its_causes_as_texts_and_takes_the_commonest_code():
     asked = request(CLUSTER)
     reason = fit_reason(asked, 0, asked.demand.idle)
     want = "0/3 nodes are unavailable: 1 Insufficient cpu, 1 Insufficient nvidia.com/gpu, 1 node(s) were unschedulable."
-    assert (reason.message, reason.count) == (want, 3)
+    assert (reason.message, reason.numbers["count"]) == (want, 3)
 
 
 def test_it_may_look_at_some_nodes_only():
@@ -45,11 +45,11 @@ def test_the_gang_text_counts_what_is_missing_of_all_tasks():
     asked = request(CLUSTER, 5)
     reason = gang_text(asked, 3, 0, asked.demand.idle)
     assert reason.message.startswith("3/5 tasks in gang unschedulable: 0/3 nodes are unavailable: ")
-    assert (reason.code, reason.count) == ("gang-unschedulable", 3)
+    assert (reason.code, reason.numbers["count"]) == ("gang-unschedulable", 3)
 
 
 def test_a_topology_that_is_not_ready_names_its_first_problem():
     problems = (Problem("cycle", "s0", "s0 contains itself"), Problem("overlap", "s1", "x"))
     reason = topology_not_ready(snapshot(["a"], problems=problems, ready=False).topology)
     assert reason.message == "the network topology is not ready: s0 contains itself (2 problems in all)"
-    assert (reason.code, reason.count) == ("topology-not-ready", 2)
+    assert (reason.code, reason.numbers["count"]) == ("topology-not-ready", 2)

@@ -11,7 +11,8 @@ from workbench.evaluate.compare import compare
 from workbench.model.best_gpus import best_gpus
 from workbench.model.display import Displayed
 from workbench.model.explanation import Explanation
-from workbench.model.placement import Decision, Reason, Refusal
+from workbench.model.notice import Notice
+from workbench.model.placement import Decision, Refusal
 from workbench.model.switch_history import Moment, SwitchHistory
 
 TOPOLOGY = document_tree()
@@ -24,7 +25,7 @@ VALUES = {
     "best gpus": (best_gpus(dgx_like(), 2), "tw-best-gpus"),
     "snapshot": (snapshot_of(TOPOLOGY), "tw-snapshot"),
     "placement": (PLACEMENT, "tw-placement"),
-    "refusal": (Refusal(GANG, "p", {}, (Reason("c", "m"),)), "tw-refusal"),
+    "refusal": (Refusal(GANG, "p", {}, (Notice("c", "m"),)), "tw-refusal"),
     "explanation": (Explanation(Decision(GANG, PLACEMENT), ()), "tw-explanation"),
     "switch history": (SwitchHistory(("s0",), (Moment("start", None, {}, ()),)), "tw-switch-history"),
     "comparison": (compare([GANG], snapshot_of(TOPOLOGY), []), "tw-comparison"),

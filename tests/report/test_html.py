@@ -13,7 +13,8 @@ from workbench.evaluate.compare import Comparison, compare
 from workbench.model.best_gpus import best_gpus
 from workbench.model.explanation import Candidate, Explanation
 from workbench.model.gang import Gang
-from workbench.model.placement import Decision, NearestMiss, Reason, Refusal, Unplaced
+from workbench.model.notice import Notice
+from workbench.model.placement import Decision, NearestMiss, Refusal, Unplaced
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Problem, Topology
 from workbench.report import html
@@ -38,9 +39,9 @@ class Fixed:
             gangs[1],
             self.name,
             {},
-            (Reason("insufficient", f"no room for {EVIL}", 5),),
+            (Notice("insufficient", f"no room for {EVIL}", numbers={"count": 5}),),
             (NearestMiss(1, "s0", 2, 4),),
-            (EVIL,),
+            (Notice("careful", EVIL),),
         )
         placement = placement_of(gangs[0], snapshot.topology, [0, 1], self.masks)
         return [Decision(gangs[0], placement), Decision(gangs[1], refusal)]
@@ -136,7 +137,9 @@ def test_the_heat_map_shows_a_chosen_part_before_a_whole_node() -> None:
 def test_a_placement_shows_its_picture_pods_and_what_was_left_out() -> None:
     gang = gang_of(EVIL, 3, 2)
     placement = placement_of(gang, TOPOLOGY, [0, 1, -1], [0b11, 0b1100, 0])
-    object.__setattr__(placement, "unplaced", (Unplaced(2, (Reason("insufficient", "no room", 8),)),))
+    object.__setattr__(
+        placement, "unplaced", (Unplaced(2, (Notice("insufficient", "no room", numbers={"count": 8}),)),)
+    )
     text = Page(html.placement_html(placement)).text
     assert f"{EVIL}-worker-1" in text and "2, 3" in text
     assert f"{EVIL}-worker-2 has no node: no room" in text
@@ -149,7 +152,14 @@ def test_a_long_placement_is_cut_and_counted() -> None:
 
 
 def test_a_refusal_shows_reasons_counts_and_nearest_misses() -> None:
-    refusal = Refusal(gang_of(EVIL, 4), "p", {}, (Reason("c", EVIL, 5),), (NearestMiss(2, "s4", 3, 4),), ("careful",))
+    refusal = Refusal(
+        gang_of(EVIL, 4),
+        "p",
+        {},
+        (Notice("c", EVIL, numbers={"count": 5}),),
+        (NearestMiss(2, "s4", 3, 4),),
+        (Notice("careful", "careful"),),
+    )
     page = Page(html.refusal_html(refusal))
     assert EVIL in page.text and "s4" in page.text and "careful" in page.text
     assert "script" not in {tag for tag, _ in page.tags}
@@ -173,7 +183,7 @@ def test_an_explanation_shows_domains_nodes_and_the_parts_of_scores() -> None:
 
 def test_an_explanation_says_why_a_job_is_pending_in_words() -> None:
     gang = gang_of("a", 1)
-    refusal = Refusal(gang, "p", {}, (Reason("insufficient", f"no room for {EVIL}"), Reason("tier", "none is near")))
+    refusal = Refusal(gang, "p", {}, (Notice("insufficient", f"no room for {EVIL}"), Notice("tier", "none is near")))
     page = Page(html.explanation_html(Explanation(Decision(gang, refusal), (), ())))
     assert f"default/a is pending (p): no room for {EVIL}; none is near" in " ".join(page.text.split())
 
@@ -189,7 +199,7 @@ def test_best_gpus_say_when_too_few_are_free() -> None:
 
 def test_a_snapshot_shows_its_gaps() -> None:
     snapshot = snapshot_of(TOPOLOGY)
-    object.__setattr__(snapshot, "gaps", ("no Queue: default with weight 1",))
+    object.__setattr__(snapshot, "gaps", (Notice("unknown-queue", "no Queue: default with weight 1"),))
     assert "no Queue: default with weight 1" in Page(html.snapshot_html(snapshot)).text
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.hand_made import document_tree, gang_of, placement_of, snapshot_of, tree
-from workbench.model.placement import Decision, Placement, Reason, Refusal
+from workbench.model.notice import Notice
+from workbench.model.placement import Decision, Placement, Refusal
 from workbench.policies import get_policy
 from workbench.report.occupancy import Held, occupancy, occupancy_of_running, placements_in
 
@@ -46,7 +47,7 @@ def test_running_gangs_are_jobs_and_their_gpus_are_not_counted_twice() -> None:
 def test_placements_are_found_in_decisions_and_lists_and_refusals_left_out() -> None:
     gang = gang_of("a", 1)
     placement = placement_of(gang, TOPOLOGY, [0])
-    refusal = Refusal(gang, "p", {}, (Reason("c", "m"),))
+    refusal = Refusal(gang, "p", {}, (Notice("c", "m"),))
     given = [Decision(gang, placement), Decision(gang, refusal), placement]
     assert placements_in(given) == [placement, placement]
     assert placements_in(None) == []

@@ -11,7 +11,8 @@ from workbench.evaluate.compare import compare
 from workbench.evaluate.metrics import measure_run
 from workbench.model.best_gpus import best_gpus
 from workbench.model.explanation import Candidate, Explanation
-from workbench.model.placement import Decision, NearestMiss, Reason, Refusal
+from workbench.model.notice import Notice
+from workbench.model.placement import Decision, NearestMiss, Refusal
 from workbench.report import tables
 from workbench.report.layout import fitted
 from workbench.topology.discovery.reconcile import reconcile
@@ -33,7 +34,12 @@ def shown(parts: list[Any], width: int = 80) -> str:
 def decisions() -> list[Decision]:
     a, b = gang_of("[red]train[/red]", 2), gang_of("big", 9)
     refusal = Refusal(
-        b, "p", {}, (Reason("insufficient", "0 of 8 nodes fit", 8),), (NearestMiss(1, "s0", 2, 9),), ("careful",)
+        b,
+        "p",
+        {},
+        (Notice("insufficient", "0 of 8 nodes fit", numbers={"count": 8}),),
+        (NearestMiss(1, "s0", 2, 9),),
+        (Notice("careful", "careful"),),
     )
     return [Decision(a, placement_of(a, TOPOLOGY, [0, 1], [0xFF, 0xFF])), Decision(b, refusal)]
 

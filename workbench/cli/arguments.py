@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.cli.output import tell
 from workbench.errors import InputError, UnknownNameError
+from workbench.model.notice import Notice
 from workbench.model.whole_number import whole_number
 
 if TYPE_CHECKING:
@@ -149,8 +150,8 @@ def load_scenario(
 def tell_ignored(scenario: Scenario) -> None:
     """Kinds that no room reads, by kind and count; objects that admission refuses, with its text."""
     tell_kinds(scenario.ignored)
-    for name, message in scenario.refused:
-        tell(f"refused: {name}: {message}")
+    for refused in scenario.refused:
+        tell(f"refused: {refused.subject}: {refused}")
 
 
 def tell_kinds(ignored: Mapping[str, int]) -> None:
@@ -165,7 +166,7 @@ def tell_gaps(scenario: Scenario) -> None:
     tell_notes(scenario.snapshot.gaps)
 
 
-def tell_notes(notes: Iterable[str]) -> None:
+def tell_notes(notes: Iterable[Notice | str]) -> None:
     """What a reader has to say beside its result, a line each."""
     for note in notes:
         tell(f"note: {note}")

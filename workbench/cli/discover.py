@@ -326,6 +326,6 @@ def _facts(plan: Plan, result: DiscoveryResult, manifests: Mapping[str, dict[str
         "unchanged": list(plan.unchanged),
         "delete": list(plan.delete),
         "conflicts": [{"name": conflict.name, "owner": conflict.owner} for conflict in plan.conflicts],
-        "notes": list(result.notes),
+        "notes": [note.to_dict() for note in result.notes],
         "hypernodes": plan.apply(manifests),
     }

@@ -90,7 +90,9 @@ def _show(linted: LintedFiles, output: LintOutput, out: Any) -> None:
     if output is LintOutput.json:
         # `problems`: what `topology show` says of the same input.
         problems = [{"code": p.code, "domain": p.domain, "message": p.message} for p in report.subject.problems]
-        emit(to_json({**report.to_dict(), "problems": problems, "notes": list(linted.notes)}), out)
+        emit(
+            to_json({**report.to_dict(), "problems": problems, "notes": [note.to_dict() for note in linted.notes]}), out
+        )
     elif output is LintOutput.sarif:
         from workbench.evaluate.provenance import version
         from workbench.formats.sarif import to_sarif

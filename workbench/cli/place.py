@@ -10,6 +10,7 @@ from workbench.cli.arguments import load_scenario, policy_with, tell_gaps
 from workbench.cli.options import AnyScheduler, Files, From, GpusPerNode, Matrices, PlaceOutput
 from workbench.cli.output import emit, print_tables, to_json, to_yaml
 from workbench.errors import InputError
+from workbench.model.notice import texts_of
 
 if TYPE_CHECKING:
     from workbench.model.explanation import Explanation
@@ -68,8 +69,8 @@ def place(
             print_tables(*tables.explanation_tables(explanation))
     else:
         record: dict[str, Any] = session_record(chosen.name, chosen.parameters, decisions, metrics)
-        record["refused"] = [{"object": name, "message": message} for name, message in scenario.refused]
-        record["gaps"] = list(scenario.snapshot.gaps)
+        record["refused"] = [refused.to_dict() for refused in scenario.refused]
+        record["gaps"] = [gap.to_dict() for gap in scenario.snapshot.gaps]
         if explain:
             record["explanations"] = [_explanation_record(explanation) for explanation in explanations]
         emit(to_json(record) if output is PlaceOutput.json else to_yaml(record))
@@ -80,12 +81,12 @@ def place(
 def require_jobs(scenario: Scenario) -> None:
     """Raises InputError where the input holds no job at all; jobs that admission refused are jobs."""
     if not scenario.gangs and not scenario.refused:
-        said = [gap for gap in scenario.snapshot.gaps if gap.startswith("scheduling gates")]
+        said = [gap for gap in scenario.snapshot.gaps if gap.code == "scheduling-gates"]
         said += scenario.notes
         raise InputError(
             "no job to place",
             source=", ".join(scenario.inputs),
-            got="; ".join(["no pod that waits for a node", *said]),
+            got="; ".join(["no pod that waits for a node", *texts_of(said)]),
             expected="a Job, Deployment or PodGroup with such pods, or a pending Pod",
         )
 

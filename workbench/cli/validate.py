@@ -62,7 +62,7 @@ def validate(
                 "allowed": one.verdict.allowed,
                 "message": one.verdict.refusal,
                 "defaults": dict(one.verdict.defaults),
-                "warnings": list(one.verdict.warnings),
+                "warnings": [warning.to_dict() for warning in one.verdict.warnings],
             }
             for one in review.objects
         ]

@@ -11,6 +11,7 @@ from workbench.cluster.node_table import Matrices, NodeTable, read_nodes
 from workbench.jobs.gangs import Workload, read_workload
 from workbench.jobs.running import running_pods
 from workbench.model.gang import Gang
+from workbench.model.notice import Notice
 from workbench.model.resources import request_vector
 from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
 from workbench.objects.kinds import ClusterObjects
@@ -83,8 +84,8 @@ def join(
     used: Longs,
     gpu_free: npt.NDArray[np.uint64],
     queues: Mapping[str, Queue],
-    running_gaps: Sequence[str],
-    last_gaps: Sequence[str],
+    running_gaps: Sequence[Notice],
+    last_gaps: Sequence[Notice],
     source: str,
     taken_at: str,
 ) -> ClusterSnapshot:
@@ -96,10 +97,13 @@ def join(
     workload : Workload
     running, used, gpu_free, queues, source, taken_at
         As in `ClusterSnapshot`.
-    running_gaps, last_gaps : sequence of str
+    running_gaps, last_gaps : sequence of Notice
         What is missing of the running pods, and what `other_gaps` says.
     """
-    gated = [f"scheduling gates hold back {workload.gated} pods: not tried"] if workload.gated else []
+    gated = []
+    if workload.gated:
+        text = f"scheduling gates hold back {workload.gated} pods: not tried"
+        gated.append(Notice("scheduling-gates", text, numbers={"count": workload.gated}))
     return ClusterSnapshot(
         topology=table.topology,
         resources=table.columns,
@@ -131,15 +135,17 @@ def _used(running: Sequence[RunningPod], columns: tuple[str, ...], n_nodes: int)
     return used
 
 
-def other_gaps(cluster: ClusterObjects, nodes: Mapping[str, Node], gangs: Sequence[Gang]) -> list[str]:
+def other_gaps(cluster: ClusterObjects, nodes: Mapping[str, Node], gangs: Sequence[Gang]) -> list[Notice]:
     """What is missing beside nodes, matrices and running pods: owners of Devices, queues, HyperNodes."""
-    gaps = []
+    gaps: list[Notice] = []
     homeless = sum(name not in nodes for name in cluster.devices)
     if homeless:
-        gaps.append(f"{homeless} Devices belong to nodes that are not in the input")
+        text = f"{homeless} Devices belong to nodes that are not in the input"
+        gaps.append(Notice("device-without-node", text, numbers={"count": homeless}))
     unknown = sorted({gang.queue for gang in gangs} - set(cluster.queues) - {"default"})
     if unknown:
-        gaps.append(f"queues not in the input: {', '.join(unknown)}")
+        text = f"queues not in the input: {', '.join(unknown)}"
+        gaps.append(Notice("unknown-queue", text, numbers={"count": len(unknown)}))
     if not cluster.hypernodes and any(gang.constraint for gang in gangs):
-        gaps.append("no HyperNode in the input")
+        gaps.append(Notice("no-hypernodes", "no HyperNode in the input"))
     return gaps

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import UnknownNameError
+from workbench.model.notice import Notice
 from workbench.model.snapshot import Queue
 from workbench.objects.deployment import Deployment
 from workbench.objects.device import Device
@@ -50,7 +51,7 @@ class Change:
         None: deleted.
     refused : str
         Why admission refuses the object; empty: it accepts it.
-    notes : tuple of str
+    notes : tuple of Notice
         As in `ClusterObjects.notes`.
     """
 
@@ -58,7 +59,7 @@ class Change:
     key: str
     value: ClusterObject | None
     refused: str = ""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
 
     def apply_to(self, cluster: ClusterObjects) -> bool:
         """Change the objects; False where nothing differs.
@@ -77,7 +78,7 @@ class Change:
         return _set(cluster.notes, name, self.notes) or differs
 
 
-def added(value: ClusterObject, refused: str = "", notes: tuple[str, ...] = ()) -> Change:
+def added(value: ClusterObject, refused: str = "", notes: tuple[Notice, ...] = ()) -> Change:
     """An object that was added or modified; `refused` and `notes` as in `Change`."""
     key = value.name if isinstance(value, Queue | PriorityClass) else value.metadata.key
     return Change(type(value).__name__, key, value, refused, notes)
@@ -135,11 +136,11 @@ def read_change(data: Mapping[str, Any], *, gone: bool = False) -> Change | None
     return None
 
 
-def _set(texts: dict[str, Any], name: str, text: str | tuple[str, ...]) -> bool:
-    """Keep a text, or drop an empty one; whether that changed anything."""
-    differs: bool = texts.get(name) != (text or None)
-    if not text:
-        texts.pop(name, None)
+def _set(told: dict[str, Any], name: str, value: str | tuple[Notice, ...]) -> bool:
+    """Keep what is told of an object, or drop an empty value; whether that changed anything."""
+    differs: bool = told.get(name) != (value or None)
+    if not value:
+        told.pop(name, None)
     elif differs:
-        texts[name] = text
+        told[name] = value
     return differs

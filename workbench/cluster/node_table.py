@@ -11,6 +11,7 @@ import numpy.typing as npt
 from workbench.errors import InputError
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.labels import NodeLabels, NodeTaints
+from workbench.model.notice import Notice
 from workbench.model.resources import PODS, UNLIMITED, amount_text, is_gpu_resource, resource_columns
 from workbench.model.snapshot import ClusterSnapshot, gpu_words
 from workbench.model.topology import Topology
@@ -60,7 +61,7 @@ class NodeTable(Value):
     addresses : tuple of str
     uids, resource_versions : tuple of str
         Of each Node; "" where the object has none.
-    gaps, matrix_gaps : tuple of str
+    gaps, matrix_gaps : tuple of Notice
         What is missing: of the nodes, and of their matrices.
     """
 
@@ -81,8 +82,8 @@ class NodeTable(Value):
     addresses: tuple[str, ...]
     uids: tuple[str, ...]
     resource_versions: tuple[str, ...]
-    gaps: tuple[str, ...]
-    matrix_gaps: tuple[str, ...]
+    gaps: tuple[Notice, ...]
+    matrix_gaps: tuple[Notice, ...]
 
 
 def read_nodes(
@@ -104,7 +105,7 @@ def read_nodes(
     InputError
         A matrix whose size is not the node's number of GPUs, a pattern that RE2 refuses.
     """
-    gaps: list[str] = []
+    gaps: list[Notice] = []
     nodes = cluster.nodes or _nodes_of_members(cluster, gaps)
     if gpus_per_node:
         nodes = _with_assumed_gpus(nodes, gpus_per_node, gaps)
@@ -117,11 +118,17 @@ def read_nodes(
     allocatable = _allocatable(ordered, columns, gaps)
     gpu_columns = [i for i, name in enumerate(columns) if is_gpu_resource(name)]
     total = _gpu_masks(ordered, allocatable[:, gpu_columns].sum(axis=1).tolist(), cluster.devices, gaps)
-    matrix_gaps: list[str] = []
+    matrix_gaps: list[Notice] = []
     known, node_matrix = _matrices(ordered, total, cluster.devices, matrices, matrix_gaps)
     without = sum(1 for mask, number in zip(total, node_matrix, strict=True) if mask.bit_count() > 1 and number < 0)
     if without:
-        matrix_gaps.append(f"no bandwidth matrix for {without} nodes with several GPUs")
+        matrix_gaps.append(
+            Notice(
+                "no-bandwidth-matrix",
+                f"no bandwidth matrix for {without} nodes with several GPUs",
+                numbers={"count": without},
+            )
+        )
     return NodeTable(
         nodes=dict(nodes),
         ordered=ordered,
@@ -233,7 +240,7 @@ def _selecting_labels(cluster: ClusterObjects) -> frozenset[str]:
     )
 
 
-def _nodes_of_members(cluster: ClusterObjects, gaps: list[str]) -> dict[str, Node]:
+def _nodes_of_members(cluster: ClusterObjects, gaps: list[Notice]) -> dict[str, Node]:
     """Without any Node object the exact members of HyperNodes still tell which nodes there are."""
     names = {
         member.selector.exact
@@ -242,47 +249,72 @@ def _nodes_of_members(cluster: ClusterObjects, gaps: list[str]) -> dict[str, Nod
         if member.type == "Node" and member.selector.exact
     }
     if names:
-        gaps.append(f"no Node in the input: the {len(names)} nodes that HyperNodes name have no resources")
+        gaps.append(
+            Notice(
+                "no-nodes",
+                f"no Node in the input: the {len(names)} nodes that HyperNodes name have no resources",
+                numbers={"count": len(names)},
+            )
+        )
     else:
-        gaps.append("no Node in the input")
+        gaps.append(Notice("no-nodes", "no Node in the input"))
     selecting = sum(
         any(member.type == "Node" and member.selector.exact is None for member in hypernode.members)
         for hypernode in cluster.hypernodes.values()
     )
     if selecting:
-        gaps.append(f"{selecting} HyperNodes select nodes by pattern or label: without a Node they hold none")
+        gaps.append(
+            Notice(
+                "members-without-nodes",
+                f"{selecting} HyperNodes select nodes by pattern or label: without a Node they hold none",
+                numbers={"count": selecting},
+            )
+        )
     return {name: Node(Metadata(name), {}) for name in sorted(names, key=str.encode)}
 
 
-def _with_assumed_gpus(nodes: Mapping[str, Node], gpus: int, gaps: list[str]) -> dict[str, Node]:
+def _with_assumed_gpus(nodes: Mapping[str, Node], gpus: int, gaps: list[Notice]) -> dict[str, Node]:
     """Nodes without resources as drawn ones are: with GPUs, and the cores and memory of a usual machine."""
     silent = [name for name, node in nodes.items() if not node.allocatable]
     offered = NodeShape(devices={"nvidia.com/gpu": gpus}).resources
     if silent:
         amounts = ", ".join(f"{amount_text(name, amount)} {name}" for name, amount in offered.items())
-        gaps.append(f"assumed for {len(silent)} nodes that report no resources: {amounts} each")
+        gaps.append(
+            Notice(
+                "gpus-assumed",
+                f"assumed for {len(silent)} nodes that report no resources: {amounts} each",
+                numbers={"count": len(silent)},
+            )
+        )
     else:
-        gaps.append("every node reports its resources: no GPUs were assumed")
+        gaps.append(Notice("no-gpus-assumed", "every node reports its resources: no GPUs were assumed"))
     return {**nodes, **{name: replace(nodes[name], allocatable=offered) for name in silent}}
 
 
-def _allocatable(nodes: Sequence[Node], columns: tuple[str, ...], gaps: list[str]) -> Longs:
+def _allocatable(nodes: Sequence[Node], columns: tuple[str, ...], gaps: list[Notice]) -> Longs:
     offered = [node.allocatable for node in nodes]
     allocatable = np.empty((len(nodes), len(columns)), dtype=np.int64)
     for i, name in enumerate(columns):
         allocatable[:, i] = [amounts.get(name, 0) for amounts in offered]
     without_pods = np.array([PODS not in amounts for amounts in offered], dtype=np.bool_)
     allocatable[without_pods, columns.index(PODS)] = UNLIMITED
-    if without_pods.any():
-        gaps.append(f"{int(without_pods.sum())} nodes do not say how many pods they take: no limit")
+    if unlimited := int(without_pods.sum()):
+        text = f"{unlimited} nodes do not say how many pods they take: no limit"
+        gaps.append(Notice("no-pod-limit", text, numbers={"count": unlimited}))
     empty = sum(not amounts for amounts in offered)
     if empty:
-        gaps.append(f"{empty} nodes report neither allocatable nor capacity: they offer nothing")
+        gaps.append(
+            Notice(
+                "no-resources",
+                f"{empty} nodes report neither allocatable nor capacity: they offer nothing",
+                numbers={"count": empty},
+            )
+        )
     return allocatable
 
 
 def _gpu_masks(
-    nodes: Sequence[Node], counted: Sequence[int], devices: Mapping[str, Device], gaps: list[str]
+    nodes: Sequence[Node], counted: Sequence[int], devices: Mapping[str, Device], gaps: list[Notice]
 ) -> list[int]:
     masks = [(1 << count) - 1 for count in counted]
     differing = 0
@@ -293,7 +325,13 @@ def _gpu_masks(
         masks[i] = sum(1 << minor for minor in set(device.healthy_gpus))
         differing += masks[i].bit_count() != counted[i]
     if differing:
-        gaps.append(f"on {differing} nodes the Device lists another number of healthy GPUs than the Node offers")
+        gaps.append(
+            Notice(
+                "gpu-counts-differ",
+                f"on {differing} nodes the Device lists another number of healthy GPUs than the Node offers",
+                numbers={"count": differing},
+            )
+        )
     return masks
 
 
@@ -302,7 +340,7 @@ def _matrices(
     gpu_masks: Sequence[int],
     devices: Mapping[str, Device],
     given: Sequence[tuple[str, BandwidthMatrix]],
-    gaps: list[str],
+    gaps: list[Notice],
 ) -> tuple[tuple[BandwidthMatrix, ...], list[int]]:
     known: list[BandwidthMatrix] = []
     numbers: dict[BandwidthMatrix, int] = {}
@@ -317,7 +355,13 @@ def _matrices(
         search = compile_pattern(pattern).search
         matched = [i for i, node in enumerate(nodes) if gpu_masks[i] and search(node.name) is not None]
         if not matched:
-            gaps.append(f"the pattern {pattern} of {matrix.source} matches no node with GPUs")
+            gaps.append(
+                Notice(
+                    "pattern-matches-nothing",
+                    f"the pattern {pattern} of {matrix.source} matches no node with GPUs",
+                    f"pattern {pattern}",
+                )
+            )
         for i in matched:
             device = devices.get(nodes[i].name)
             gpus = max(device.all_gpus, default=-1) + 1 if device else gpu_masks[i].bit_length()

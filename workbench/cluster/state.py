@@ -13,8 +13,9 @@ from workbench.cluster.changes import Change
 from workbench.cluster.node_table import Matrices, NodeTable, read_nodes, with_nodes
 from workbench.cluster.pods_on_nodes import PodsOnNodes
 from workbench.cluster.workload import LiveWorkload
-from workbench.jobs.gangs import Workload
+from workbench.jobs.gangs import Workload, refused_notices
 from workbench.model.gang import Gang
+from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot, Queue
 from workbench.model.value import Working
 from workbench.objects.hypernode import HyperNode
@@ -170,7 +171,7 @@ class _Parts:
         self._pods = PodsOnNodes()
         self._queues = _queues(objects)
         self._gangs: tuple[Gang, ...] = ()
-        self._last_gaps: list[str] = []
+        self._last_gaps: list[Notice] = []
         self._snapshot: ClusterSnapshot | None = None
         self._follow(objects.pods, objects.pod_groups, [*objects.jobs, *objects.deployments])
         self._join(taken_at, anew=True)
@@ -206,7 +207,7 @@ class _Parts:
         gangs, notes = jobs.told()
         if anew or gangs is not self._gangs:
             self._gangs, self._last_gaps = gangs, other_gaps(self._objects, self._table.nodes, gangs)
-        refused = tuple(sorted(self._objects.refused.items()))
+        refused = refused_notices(self._objects)
         self.workload = Workload(gangs, refused, pods.holding, jobs.queues, jobs.labels, jobs.gated, notes)
         snapshot = join(
             self._table,

@@ -15,6 +15,7 @@ from workbench.jobs.object_notes import ObjectNotes
 from workbench.jobs.roles import Priorities
 from workbench.jobs.schedulers import OtherSchedulers
 from workbench.model.gang import Gang
+from workbench.model.notice import Notice
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod
 
@@ -122,13 +123,13 @@ class LiveWorkload:
             del before[key], after[key]
         return before, after
 
-    def told(self) -> tuple[tuple[Gang, ...], tuple[str, ...]]:
+    def told(self) -> tuple[tuple[Gang, ...], tuple[Notice, ...]]:
         """The gangs and the notes of a `Workload`, the notes about single objects handed out to their gangs.
 
         Where such notes exist this looks at every gang.
         """
         if not self._cluster.notes:
-            return self.gangs, tuple(filter(None, [self._others.note()]))
+            return self.gangs, self._others.notes()
         groups = self._cluster.pod_groups
         made = {
             key: groups[self._last_group(unit)]
@@ -137,7 +138,7 @@ class LiveWorkload:
         }
         told = ObjectNotes(self._cluster.notes, Membership(pod_group_of_job=made))
         gangs = tuple(map(told.added_to, self.gangs))
-        return gangs, tuple(filter(None, [self._others.note(), *told.left()]))
+        return gangs, (*self._others.notes(), *told.left())
 
     @property
     def gated(self) -> int:

@@ -12,6 +12,7 @@ from workbench.cancel import check
 from workbench.errors import InputError, WorkbenchError
 from workbench.kernels.bottleneck import indices_of, mask_of
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
+from workbench.model.notice import Notice
 from workbench.policies import get_gpu_policy, list_policies
 from workbench.policies.gpu.base import NodeGpus
 
@@ -30,19 +31,20 @@ class GpuChoice:
         Ascending; empty where it refuses.
     bottleneck_gb_s : float
         Of these GPUs; infinity for one GPU, 0 where it refuses.
-    note : str
+    notices : tuple of Notice
         Why there is no answer, or what the policy warns of.
     """
 
     policy: str
     gpus: tuple[int, ...]
     bottleneck_gb_s: float
-    note: str = ""
+    notices: tuple[Notice, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; infinity becomes None."""
         value = None if np.isinf(self.bottleneck_gb_s) else self.bottleneck_gb_s
-        return {"policy": self.policy, "gpus": list(self.gpus), "bottleneck_gb_s": value, "note": self.note}
+        notices = [notice.to_dict() for notice in self.notices]
+        return {"policy": self.policy, "gpus": list(self.gpus), "bottleneck_gb_s": value, "notices": notices}
 
 
 def gpu_choices(
@@ -87,17 +89,22 @@ def _ask(name: str, gpus: NodeGpus, matrix: BandwidthMatrix, k: int, symmetric: 
     try:
         policy = get_gpu_policy(name)
         if gpus.free.bit_count() < k:
-            return GpuChoice(name, (), 0.0, f"{gpus.free.bit_count()} GPUs are free")
+            left = gpus.free.bit_count()
+            return _refused(name, Notice("insufficient", f"{left} GPUs are free", numbers={"count": left}))
         masks = policy.choose(gpus, (k,)) if policy.fits(gpus, (k,)) else None
-        warnings = "; ".join(policy.warnings([(gpus, (k,), 1)]))
+        warnings = tuple(policy.warnings([(gpus, (k,), 1)]))
     except WorkbenchError as error:
-        return GpuChoice(name, (), 0.0, str(error))
+        return _refused(name, Notice("policy-failed", str(error)))
     except Exception as error:  # a policy of another package must not take the others' answers away
-        return GpuChoice(name, (), 0.0, f"{type(error).__name__}: {error}")
+        return _refused(name, Notice("policy-failed", f"{type(error).__name__}: {error}"))
     if masks is None:
-        return GpuChoice(name, (), 0.0, f"refuses {k} of these GPUs")
+        return _refused(name, Notice("refused", f"refuses {k} of these GPUs", numbers={"count": k}))
     chosen = indices_of(masks[0])
     return GpuChoice(name, chosen, set_bottleneck_gb_s(matrix, chosen, symmetric), warnings)
+
+
+def _refused(name: str, why: Notice) -> GpuChoice:
+    return GpuChoice(name, (), 0.0, (why,))
 
 
 def set_bottleneck_gb_s(matrix: BandwidthMatrix, gpus: Iterable[int], symmetric: Symmetric = "min") -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.evaluate.metrics import RunMetrics
 from workbench.model.gang import Gang, PodRef
-from workbench.model.placement import Decision, Placement, Reason
+from workbench.model.placement import Decision, Placement
 
 __all__ = ["decision_record", "session_record"]
 
@@ -44,7 +44,7 @@ def decision_record(decision: Decision) -> dict[str, Any]:
         "pods": [],
         "unplaced": [],
         "reasons": [],
-        "warnings": list(result.warnings),
+        "warnings": [warning.to_dict() for warning in result.warnings],
     }
     if isinstance(result, Placement):
         record["hypernode"] = result.hypernode or None
@@ -62,10 +62,10 @@ def decision_record(decision: Decision) -> dict[str, Any]:
             for position, pod in zip(np.flatnonzero(result.node >= 0), result.pods(), strict=True)
         ]
         record["unplaced"] = [
-            {"name": gang.pod(u.position).name, "reasons": [_reason(r) for r in u.reasons]} for u in result.unplaced
+            {"name": gang.pod(u.position).name, "reasons": [r.to_dict() for r in u.reasons]} for u in result.unplaced
         ]
     else:
-        record["reasons"] = [_reason(reason) for reason in result.reasons]
+        record["reasons"] = [reason.to_dict() for reason in result.reasons]
         record["nearest_misses"] = [
             {"tier": int(miss.tier), "domain": miss.domain, "holds": int(miss.holds), "needs": int(miss.needs)}
             for miss in result.nearest_misses
@@ -76,7 +76,3 @@ def decision_record(decision: Decision) -> dict[str, Any]:
 def _identity(of: Gang | PodRef) -> dict[str, str]:
     """``uid`` and ``resource_version`` where the object has one of them."""
     return {key: value for key in ("uid", "resource_version") if (value := getattr(of, key))}
-
-
-def _reason(reason: Reason) -> dict[str, Any]:
-    return {"code": reason.code, "message": reason.message, "count": int(reason.count)}

@@ -21,6 +21,7 @@ from workbench.kernels.states import MAX_TABLE_DEVICES, best_bottlenecks, bottle
 from workbench.kernels.subsets import device_lists, words_of_masks
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.display import Displayed
+from workbench.model.notice import Notice
 from workbench.model.value import Value
 from workbench.policies import get_gpu_policy
 from workbench.policies.gpu.base import GpuPolicy, NodeGpus
@@ -57,14 +58,14 @@ class PolicyRegret(Value):
         Mask of the answer for each state and size; 0 where it refuses and where too few GPUs are free.
     bottleneck_gb_s : ndarray of shape (m, s), float64
         Of the answer; NaN where there is none.
-    warnings : tuple of str
+    warnings : tuple of Notice
     """
 
     policy: str
     parameters: Mapping[str, Any]
     chosen: Words
     bottleneck_gb_s: Floats
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,11 @@ class Regret(Value, Displayed):
             "states": len(self.states),
             "every_state": self.every_state,
             "policies": [
-                {"policy": row.policy, "parameters": dict(row.parameters), "warnings": list(row.warnings)}
+                {
+                    "policy": row.policy,
+                    "parameters": dict(row.parameters),
+                    "warnings": [each.to_dict() for each in row.warnings],
+                }
                 for row in self.rows
             ],
             "regret": [line.to_dict() for line in self.lines],

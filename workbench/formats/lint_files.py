@@ -15,6 +15,7 @@ from workbench.formats.load import no_collection, read_objects
 from workbench.formats.manifests import STDIN, Manifests, read_bytes, read_manifests, read_text
 from workbench.formats.object_lines import decoded, hypernode_texts, not_editable, spliced
 from workbench.formats.whole_file import write_whole
+from workbench.model.notice import Notice
 from workbench.topology.lint import Edit, LintReport, Place, Subject, apply_edits, edits_by_hypernode, lint
 
 __all__ = ["FileChange", "FixedFiles", "LintedFiles", "fix_files", "lint_files"]
@@ -34,14 +35,14 @@ class LintedFiles:
     report : LintReport
     ignored : mapping of str to int
         Objects by kind that no room reads.
-    notes : tuple of str
+    notes : tuple of Notice
         What the readers of other formats left aside or doubt, such as a printout that is cut off: no rule sees it in
         the HyperNodes.
     """
 
     report: LintReport
     ignored: Mapping[str, int]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True)

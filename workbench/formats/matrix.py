@@ -19,6 +19,7 @@ from workbench.formats.matrices.base import MatrixReading
 from workbench.formats.matrices.link_speeds import default_link_speeds, read_link_speeds
 from workbench.formats.matrices.registry import read_matrix_text
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.notice import Notice
 from workbench.objects.device import check_rows, read_device
 from workbench.objects.fields import shown
 
@@ -139,5 +140,6 @@ def _device(content: bytes, source: str) -> MatrixReading:
         raise InputError("no Device", source=source, where=where, got=shown(got), expected="kind Device")
     if len(set(found)) > 1:
         raise InputError("several Devices that differ", source=source, got=f"{len(found)}", expected="one matrix")
-    notes = (f"left aside: {len(others)} documents that are no Device",) if others else ()
+    text = f"left aside: {len(others)} documents that are no Device"
+    notes = (Notice("left-aside", text, numbers={"count": len(others)}),) if others else ()
     return MatrixReading(BandwidthMatrix(found[0].gb_s, source=source), "device", "bandwidth", notes=notes)

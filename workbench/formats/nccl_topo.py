@@ -19,6 +19,7 @@ from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
 from workbench.formats.xml_input import parse_xml
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
+from workbench.model.notice import Notice
 from workbench.model.whole_number import whole_number
 
 __all__ = ["NCCL_TOPO", "Machine", "PciDevice", "is_nccl_topo", "read_nccl_topo"]
@@ -240,14 +241,15 @@ def _read(text: str, source: str) -> FabricRecords:
     """The machine as one node, called like the file without its ending."""
     machine = read_nccl_topo(text, source)
     name = PurePath(source).name.split(".")[0] or "machine"
-    notes = [] if machine.has_nvlink else [f"{name}: the file has no NVLink, its matrix knows the ways over PCI only"]
+    node = f"node {name}"
+    text = f"{name}: the file has no NVLink, its matrix knows the ways over PCI only"
+    notes = [] if machine.has_nvlink else [Notice("pci-only", text, node)]
     n_gpus = len(machine.gpus)
     switches, numa = len(machine.switches), len(machine.numa)
-    notes.append(
-        f"{name}: {n_gpus} GPUs, {len(machine.nics)} NICs, {switches} PCI switches, {numa} NUMA nodes, nominal GB/s"
-    )
-    node = make_node(name, allocatable={"nvidia.com/gpu": n_gpus})
-    return FabricRecords(nodes=(node,), matrices={name: machine.matrix}, notes=tuple(notes))
+    text = f"{name}: {n_gpus} GPUs, {len(machine.nics)} NICs, {switches} PCI switches, {numa} NUMA nodes, nominal GB/s"
+    notes.append(Notice("nominal-bandwidth", text, node, {"gpus": n_gpus, "nics": len(machine.nics)}))
+    nodes = (make_node(name, allocatable={"nvidia.com/gpu": n_gpus}),)
+    return FabricRecords(nodes=nodes, matrices={name: machine.matrix}, notes=tuple(notes))
 
 
 def _detect(sample: Sample) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.formats.config_maps import parse_conf
 from workbench.formats.manifests import MAX_SETTINGS, read_bytes
+from workbench.model.notice import Notice
 from workbench.model.scheduler_config import SWITCHES, PluginOption, SchedulerConfig, switch_of
 from workbench.objects.fields import get_map, get_maps, get_text, wrong
 
@@ -57,7 +58,11 @@ def _config(data: Any, source: str) -> SchedulerConfig:
             got=", ".join(sorted(data)[:5]) or "nothing",
             expected="actions and tiers",
         )
-    notes = [f"field {key} is not known to Volcano: ignored" for key in data if key not in _FIELDS]
+    notes = [
+        Notice("unknown-field", f"field {key} is not known to Volcano: ignored", f"field {key}")
+        for key in data
+        if key not in _FIELDS
+    ]
     names = (name.strip() for name in get_text(data, "actions", "").split(","))
     tiers = tuple(
         tuple(_plugin(entry, place, notes) for place, entry in get_maps(tier, "plugins", where))
@@ -70,7 +75,7 @@ def _config(data: Any, source: str) -> SchedulerConfig:
     return SchedulerConfig(tuple(name for name in names if name), tiers, arguments, tuple(notes), source)
 
 
-def _plugin(entry: Mapping[str, Any], where: str, notes: list[str]) -> PluginOption:
+def _plugin(entry: Mapping[str, Any], where: str, notes: list[Notice]) -> PluginOption:
     name = get_text(entry, "name", where)
     if not name:
         raise wrong(f"{where}.name", entry.get("name"), "the name of a plugin")
@@ -78,13 +83,15 @@ def _plugin(entry: Mapping[str, Any], where: str, notes: list[str]) -> PluginOpt
     for key, value in entry.items():
         switch = switch_of(key)
         if switch is not None and key != SWITCHES[switch]:
-            notes.append(f"plugin {name}: {key} is ignored, because Volcano reads {SWITCHES[switch]}")
+            text = f"plugin {name}: {key} is ignored, because Volcano reads {SWITCHES[switch]}"
+            notes.append(Notice("field-misspelled", text, f"plugin {name}"))
         elif switch is not None:
             if type(value) is not bool:
                 raise wrong(f"{where}.{key}", value, "true or false")
             switches[switch] = value
         elif key not in ("name", "arguments"):
-            notes.append(f"plugin {name}: field {key} is not known to Volcano: ignored")
+            text = f"plugin {name}: field {key} is not known to Volcano: ignored"
+            notes.append(Notice("unknown-field", text, f"plugin {name}"))
     return PluginOption(name, switches, _arguments(entry, where))
 
 

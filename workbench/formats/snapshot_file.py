@@ -24,6 +24,7 @@ from workbench.model.extras import GpuGroup
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.labels import NODE_NAME_FIELD, NodeLabels, NodeTaints, Taint
 from workbench.model.links import SuspiciousLinks
+from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot, Queue, RunningPod, gpu_words
 from workbench.model.switches import MOST_NODES_PER_SWITCH, SwitchStates, SwitchTable
 from workbench.model.topology import DomainSpec, Problem, Topology
@@ -75,7 +76,7 @@ def _record(snapshot: ClusterSnapshot) -> dict[str, Any]:
         MARK: VERSION,
         "source": snapshot.source,
         "taken_at": snapshot.taken_at,
-        "gaps": list(snapshot.gaps),
+        "gaps": [gap.to_dict() for gap in snapshot.gaps],
         "nodes": list(topology.node_names),
         "domains": [
             {
@@ -227,7 +228,7 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
         queues={queue.name: queue for queue in queues},
         running=running,
         records=_texts_by_key(data, "records", ""),
-        gaps=tuple(_texts(data, "gaps", "")),
+        gaps=_gaps(data),
         source=get_text(data, "source", ""),
         taken_at=get_text(data, "taken_at", ""),
         addresses=addresses,
@@ -236,6 +237,25 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
         switches=None if data.get("switches") is None else _switches(get_map(data, "switches", ""), n, order),
         gpu_plans=tuple(_gpu_plan(item, path) for path, item in get_maps(data, "gpu_plans", "")),
     )
+
+
+def _gaps(data: Mapping[str, Any]) -> tuple[Notice, ...]:
+    """The gaps; a file from before gaps had codes holds plain sentences, which get the code ``unclassified``."""
+    gaps = []
+    for i, item in enumerate(get_list(data, "gaps", "")):
+        path = f"gaps[{i}]"
+        if type(item) is str:
+            gaps.append(Notice("unclassified", item))
+            continue
+        if type(item) is not dict or not item.get("code"):
+            raise wrong(path, item, "a mapping with code, message, subject and numbers")
+        numbers = get_map(item, "numbers", path)
+        for key, value in numbers.items():
+            if type(value) not in (int, float) or not math.isfinite(value):
+                raise wrong(f"{path}.numbers.{key}", value, "a number")
+        texts = [get_text(item, key, path) for key in ("code", "message", "subject")]
+        gaps.append(Notice(texts[0], texts[1], texts[2], numbers))
+    return tuple(gaps)
 
 
 def _switches(data: Mapping[str, Any], n: int, order: npt.NDArray[np.int64]) -> SwitchTable:
@@ -343,7 +363,7 @@ def _matrix(item: Mapping[str, Any], path: str) -> BandwidthMatrix:
     try:
         numbers = [[_NOT_FINITE[x] if type(x) is str else float(x) for x in row] for row in rows]
         gb_s = np.array(numbers, dtype=np.float64)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise wrong(child(path, "gb_s"), rows, "rows of numbers") from None
     types = get_list(item, "link_types", path)
     if not all(type(row) is list and all(type(cell) is str for cell in row) for row in types):

@@ -14,11 +14,12 @@ from workbench.jobs.roles import Priorities
 from workbench.jobs.schedulers import OtherSchedulers
 from workbench.jobs.volcano_job import gang_of_job
 from workbench.model.gang import Gang
+from workbench.model.notice import Notice
 from workbench.objects.deployment import QUEUE_ANNOTATION
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod
 
-__all__ = ["Workload", "read_unit", "read_workload"]
+__all__ = ["Workload", "read_unit", "read_workload", "refused_notices"]
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,9 @@ class Workload:
     ----------
     gangs : tuple of Gang
         With at least one pending pod, sorted by namespace and name.
-    refused : tuple of (str, str)
-        Objects that admission refuses (``kind namespace/name``), with its text, in byte order. No pod of a Job or a
-        PodGroup among them is pending.
+    refused : tuple of Notice
+        Objects that admission refuses, each the subject of its notice (``kind namespace/name``), in byte order. No pod
+        of a Job or a PodGroup among them is pending.
     holding : tuple of (Pod, str)
         Pods that hold resources with the key of their gang (empty: none), sorted by namespace and name.
     queues : mapping of str to str
@@ -40,18 +41,18 @@ class Workload:
         Likewise what its labels say.
     gated : int
         Pods that a scheduling gate holds back; no gang has them.
-    notes : tuple of str
-        What is to be said of objects that no gang stands for: jobs left to other schedulers, in one sentence, and what
+    notes : tuple of Notice
+        What is to be said of objects that no gang stands for: jobs left to other schedulers, and what
         single objects do not say as they seem to.
     """
 
     gangs: tuple[Gang, ...]
-    refused: tuple[tuple[str, str], ...]
+    refused: tuple[Notice, ...]
     holding: tuple[tuple[Pod, str], ...]
     queues: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, JobLabels] = field(default_factory=dict)
     gated: int = 0
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
 
 
 def read_workload(cluster: ClusterObjects, *, any_scheduler: bool = False) -> Workload:
@@ -65,7 +66,7 @@ def read_workload(cluster: ClusterObjects, *, any_scheduler: bool = False) -> Wo
     read = _read(cluster, members, Priorities(cluster.priority_classes), others)
     told = ObjectNotes(cluster.notes, members)
     gangs = tuple(map(told.added_to, read.gangs))
-    return replace(read, gangs=gangs, notes=tuple(filter(None, [others.note(), *told.left()])))
+    return replace(read, gangs=gangs, notes=(*others.notes(), *told.left()))
 
 
 def read_unit(cluster: ClusterObjects, priorities: Priorities, others: OtherSchedulers) -> Workload:
@@ -101,9 +102,14 @@ def _read(cluster: ClusterObjects, members: Membership, priorities: Priorities, 
     pending = [completed(gang, labels) for gang in gangs if gang is not None]
     pending.sort(key=lambda gang: (gang.namespace.encode(), gang.name.encode(), gang.kind))
     queues = _queues(cluster, members) | {gang.key: gang.queue for gang in pending}
-    refused = tuple(sorted(cluster.refused.items()))
+    refused = refused_notices(cluster)
     gated = sum(pod.waits and pod.gated for pod in cluster.pods.values())
     return Workload(tuple(pending), refused, tuple(_holding(members)), queues, labels, gated)
+
+
+def refused_notices(cluster: ClusterObjects) -> tuple[Notice, ...]:
+    """The objects that admission refuses, by name, each with the reason."""
+    return tuple(Notice("refused-by-admission", text, subject) for subject, text in sorted(cluster.refused.items()))
 
 
 def _queues(cluster: ClusterObjects, members: Membership) -> dict[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from workbench.jobs.membership import Membership
 from workbench.model.gang import Gang
+from workbench.model.notice import Notice
 
 __all__ = ["ObjectNotes"]
 
@@ -17,12 +18,12 @@ class ObjectNotes:
 
     Parameters
     ----------
-    notes : mapping of str to tuple of str
+    notes : mapping of str to tuple of Notice
         By ``Kind namespace/name``.
     members : Membership
     """
 
-    def __init__(self, notes: Mapping[str, tuple[str, ...]], members: Membership) -> None:
+    def __init__(self, notes: Mapping[str, tuple[Notice, ...]], members: Membership) -> None:
         self._notes = dict(notes)
         self._members = members
 
@@ -33,25 +34,33 @@ class ObjectNotes:
         own = self._take([f"{gang.kind} {gang.key}"])
         group = self._members.pod_group_of_job.get(gang.key) if gang.kind == "Job" else None
         if group is not None:
+            subject = f"PodGroup {group.metadata.key}"
             own += [
-                f"PodGroup {group.metadata.name}: {text}" for text in self._take([f"PodGroup {group.metadata.key}"])
+                replace(note, message=f"PodGroup {group.metadata.name}: {note.message}", subject=subject)
+                for note in self._take([subject])
             ]
         names = [f"Pod {gang.namespace}/{name}" for role in gang.roles for name in role.pod_names or ()]
-        for text, number in Counter(self._take(names)).items():
-            own.append(f"{text} ({number} pods)" if number > 1 else text)
+        for note, number in Counter(self._take(names)).items():
+            if number > 1:
+                text, numbers = f"{note.message} ({number} pods)", {**note.numbers, "pods": number}
+                note = replace(note, message=text, numbers=numbers)
+            own.append(note)
         return replace(gang, notes=(*gang.notes, *dict.fromkeys(own))) if own else gang
 
-    def left(self) -> list[str]:
+    def left(self) -> list[Notice]:
         """Notes of objects that made no gang, equal ones of one kind together."""
-        names: dict[tuple[str, str], list[str]] = {}
-        for name, texts in self._notes.items():
-            kind, _, key = name.partition(" ")
-            for text in texts:
-                names.setdefault((kind, text), []).append(key)
-        return [
-            f"{kind} {keys[0]}{f' and {len(keys) - 1} more' if len(keys) > 1 else ''}: {text}"
-            for (kind, text), keys in names.items()
-        ]
+        names: dict[tuple[str, Notice], list[str]] = {}
+        for name, notes in self._notes.items():
+            kind = name.split(" ", 1)[0]
+            for note in notes:
+                names.setdefault((kind, note), []).append(name)
+        found = []
+        for (_, note), alike in names.items():
+            more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+            numbers = {**note.numbers, "objects": len(alike)}
+            text = f"{alike[0]}{more}: {note.message}"
+            found.append(Notice(note.code, text, alike[0], numbers))
+        return found
 
-    def _take(self, names: Iterable[str]) -> list[str]:
-        return [text for name in names for text in self._notes.pop(name, ())]
+    def _take(self, names: Iterable[str]) -> list[Notice]:
+        return [note for name in names for note in self._notes.pop(name, ())]

@@ -20,6 +20,7 @@ from workbench.jobs.roles import (
 )
 from workbench.model.extras import NO_VOLCANO_MEMORY, AscendWish, GpuGroup, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang, Role, pod_index
+from workbench.model.notice import Notice
 from workbench.model.whole_number import whole_number
 from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION, GANG_NAME_ANNOTATION
 from workbench.objects.deployment import QUEUE_ANNOTATION
@@ -54,7 +55,8 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
     notes = notes_about((role_of(pod) or UNNAMED_ROLE, pod.spec) for pod in pending) + nominations(pending)
     notes += gates(pods)
     if group is None:
-        notes.append(f"PodGroup {key} is not in the input: min_available 1, no topology constraint, queue default")
+        text = f"PodGroup {key} is not in the input: min_available 1, no topology constraint, queue default"
+        notes.append(Notice("unknown-pod-group", text, f"PodGroup {key}"))
     minimums = group.min_task_member if group else {}
     policies = group.sub_group_policies if group else ()
     started = [pod for pod in pods if pod.counts]
@@ -115,12 +117,12 @@ def gangs_of_lone_pods(pods: Iterable[Pod], priorities: Priorities) -> list[Gang
     return gangs
 
 
-def group_of_lone_pod(pod: Pod, notes: list[str]) -> GpuGroup | str:
+def group_of_lone_pod(pod: Pod, notes: list[Notice]) -> GpuGroup | str:
     """The GPU group of a pod, else the name of its Koordinator gang; empty: neither."""
     return read_gpu_group(pod.metadata.labels, notes) or pod.metadata.annotations.get(GANG_NAME_ANNOTATION, "")
 
 
-def _single(pod: Pod, priorities: Priorities, notes: list[str]) -> Gang:
+def _single(pod: Pod, priorities: Priorities, notes: list[Notice]) -> Gang:
     return _gang_of(
         pod.metadata.namespace,
         pod.metadata.name,
@@ -137,12 +139,15 @@ def _group(namespace: str, group: GpuGroup | str, pods: Sequence[Pod], ready: in
     notes = notes_about((pod.metadata.name, pod.spec) for pod in pods)
     name = group if isinstance(group, str) else group.name
     if isinstance(group, GpuGroup) and ready + len(pods) != group.replica:
-        notes.append(f"GPU group {name} wants {group.replica} pods, the input has {ready + len(pods)}")
+        text = f"GPU group {name} wants {group.replica} pods, the input has {ready + len(pods)}"
+        numbers = {"wants": group.replica, "has": ready + len(pods)}
+        notes.append(Notice("gpu-group-size", text, f"GPU group {name}", numbers))
     written = pods[0].metadata.annotations.get(GANG_MINIMUM_ANNOTATION)
     minimum = whole_number(written or "")
     if written is not None and minimum is None:
         pod = pods[0].metadata.name
-        notes.append(f"{GANG_MINIMUM_ANNOTATION} of {pod} is {shown(written)}, no whole number: 1 is taken")
+        text = f"{GANG_MINIMUM_ANNOTATION} of {pod} is {shown(written)}, no whole number: 1 is taken"
+        notes.append(Notice("invalid-annotation", text, f"Pod {namespace}/{pod}"))
     return _gang_of(
         namespace,
         name,
@@ -161,7 +166,7 @@ def _gang_of(
     name: str,
     pods: Sequence[Pod],
     priorities: Priorities,
-    notes: list[str],
+    notes: list[Notice],
     *,
     kind: str,
     min_available: int,
@@ -200,7 +205,7 @@ def _roles(
     pods: Sequence[Pod],
     minimums: Mapping[str, int],
     priorities: Priorities,
-    notes: list[str],
+    notes: list[Notice],
     started: Sequence[Pod] = (),
     min_available: int = 0,
 ) -> tuple[Role, ...]:
@@ -227,7 +232,8 @@ def _roles(
         if of_shapes is None and not looked_at:
             of_shapes = [minimums[name], *[None] * (len(groups) - 1)]
         elif of_shapes is None:
-            notes.append(f"the pods of role {name} differ: its minimum of {minimums[name]} is not kept role by role")
+            text = f"the pods of role {name} differ: its minimum of {minimums[name]} is not kept role by role"
+            notes.append(Notice("role-minimum-not-kept", text, f"role {name}", {"minimum": minimums[name]}))
         for number, alike in enumerate(groups, 1):
             first = alike[0]
             roles.append(
@@ -300,6 +306,6 @@ def _job_class(pods: Sequence[Pod]) -> str:
     return next((p.metadata.labels[JOB_CLASS_LABEL] for p in pods if JOB_CLASS_LABEL in p.metadata.labels), "")
 
 
-def _common_gpu_group(pods: Sequence[Pod], notes: list[str]) -> GpuGroup | None:
+def _common_gpu_group(pods: Sequence[Pod], notes: list[Notice]) -> GpuGroup | None:
     groups = {read_gpu_group(pod.metadata.labels, notes) for pod in pods}
     return groups.pop() if len(groups) == 1 else None

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from workbench.errors import InputError
 from workbench.model.extras import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL, Gather, GpuGroup
 from workbench.model.gang import Role
+from workbench.model.notice import Notice
 from workbench.objects.gather import read_gather
 from workbench.objects.metadata import Metadata
 from workbench.objects.pod import Pod, PodSpec
@@ -38,12 +39,13 @@ class Priorities:
         # Of several global defaults the API server takes the smallest.
         self._default = min((c.value for c in classes.values() if c.global_default), default=0)
 
-    def of(self, name: str, notes: list[str]) -> int:
+    def of(self, name: str, notes: list[Notice]) -> int:
         """The priority of a class; an unknown class counts 0 and leaves a note."""
         if not name:
             return self._default
         if name not in self._values:
-            note = f"PriorityClass {name} is not in the input: priority 0"
+            text = f"PriorityClass {name} is not in the input: priority 0"
+            note = Notice("unknown-priority-class", text, f"PriorityClass {name}")
             if note not in notes:
                 notes.append(note)
         return self._values.get(name, 0)
@@ -54,7 +56,7 @@ def make_role(
     spec: PodSpec,
     count: int,
     priorities: Priorities,
-    notes: list[str],
+    notes: list[Notice],
     *,
     labels: Mapping[str, str],
     annotations: Mapping[str, str],
@@ -89,8 +91,8 @@ def make_role(
     )
 
 
-def notes_about(roles: Iterable[tuple[str, PodSpec]]) -> list[str]:
-    """One sentence per field that would narrow the choice of nodes and is not read."""
+def notes_about(roles: Iterable[tuple[str, PodSpec]]) -> list[Notice]:
+    """One notice per field that would narrow the choice of nodes and is not read."""
     found: dict[str, list[str]] = {}
     for name, spec in roles:
         for field in spec.not_read:
@@ -98,29 +100,36 @@ def notes_about(roles: Iterable[tuple[str, PodSpec]]) -> list[str]:
             if name not in found[field]:
                 found[field].append(name)
     return [
-        f"{field} of {', '.join(names)} is not read and may narrow the choice of nodes"
+        Notice("field-not-read", f"{field} of {', '.join(names)} is not read and may narrow the choice of nodes")
         for field, names in found.items()
     ]
 
 
-def nominations(pods: Iterable[Pod]) -> list[str]:
-    """What is not followed of the nodes that an eviction nominated for some pending pods, in one sentence."""
+def nominations(pods: Iterable[Pod]) -> list[Notice]:
+    """The pending pods for which an eviction nominated a node, which is not followed: one notice or none."""
     names = [pod.metadata.name for pod in pods if pod.nominated and not pod.spec.node_name]
     if not names:
         return []
-    return [f"status.nominatedNodeName of {', '.join(names)} is not followed: Volcano tries that node first"]
+    text = f"status.nominatedNodeName of {', '.join(names)} is not followed: Volcano tries that node first"
+    return [Notice("nomination-not-followed", text, numbers={"count": len(names)})]
 
 
-def gates(pods: Iterable[Pod]) -> list[str]:
-    """Which pods are left out because of a scheduling gate, in one sentence."""
+def gates(pods: Iterable[Pod]) -> list[Notice]:
+    """The pods that are left out because of a scheduling gate: one notice or none."""
     names = [pod.metadata.name for pod in pods if pod.waits and pod.gated]
     if not names:
         return []
     shown = names if len(names) <= 6 else [*names[:5], f"{len(names) - 5} more"]
-    return [f"scheduling gates hold back {', '.join(shown)}: not tried"]
+    return [
+        Notice(
+            "scheduling-gates",
+            f"scheduling gates hold back {', '.join(shown)}: not tried",
+            numbers={"count": len(names)},
+        )
+    ]
 
 
-def read_gpu_group(labels: Mapping[str, str], notes: list[str]) -> GpuGroup | None:
+def read_gpu_group(labels: Mapping[str, str], notes: list[Notice]) -> GpuGroup | None:
     """The GPU topology group that a pod's labels name; None where they name none.
 
     One label alone, or a replica number that is no whole number above 0, names no group and leaves a note
@@ -132,19 +141,20 @@ def read_gpu_group(labels: Mapping[str, str], notes: list[str]) -> GpuGroup | No
     group = GpuGroup.of_labels(labels)
     if group is not None:
         return group
-    note = f"the labels {GPU_GROUP_NAME_LABEL}={name or ''} and replica={replica or ''} name no GPU group"
+    text = f"the labels {GPU_GROUP_NAME_LABEL}={name or ''} and replica={replica or ''} name no GPU group"
+    note = Notice("invalid-gpu-group", text)
     if note not in notes:
         notes.append(note)
     return None
 
 
-def first_gather(annotations: Iterable[Mapping[str, str]], notes: list[str]) -> tuple[Gather, ...]:
+def first_gather(annotations: Iterable[Mapping[str, str]], notes: list[Notice]) -> tuple[Gather, ...]:
     """The gather rules of the first of some objects that has any; what cannot be read counts as none, with a note."""
     for row in annotations:
         try:
             rules = read_gather(row)
         except InputError as error:
-            note = f"no gather rule is followed: {error}"
+            note = Notice("invalid-gather", f"no gather rule is followed: {error}")
             if note not in notes:
                 notes.append(note)
             continue

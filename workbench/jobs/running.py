@@ -10,6 +10,7 @@ from types import MappingProxyType
 from workbench.jobs.job_labels import JobLabels
 from workbench.jobs.membership import role_of
 from workbench.jobs.roles import JOB_CLASS_LABEL
+from workbench.model.notice import Notice
 from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import RunningPod
 from workbench.objects.pod import Pod
@@ -57,20 +58,19 @@ class Doubts:
             self.lost - other.lost,
         )
 
-    def gaps(self) -> list[str]:
-        """One sentence per reason."""
-        assumed, short, contradictions, lost = self.assumed, self.short, self.contradictions, self.lost
-        gaps = [
-            f"{assumed} running pods do not say which GPUs they hold: the lowest free ones are taken"
-            if assumed
-            else "",
-            f"{short} running pods ask for more GPUs than their node has left" if short else "",
-            f"{contradictions} running pods hold GPUs that their node does not have or that another pod holds"
-            if contradictions
-            else "",
-            f"{lost} running pods are on nodes that are not in the input" if lost else "",
-        ]
-        return [gap for gap in gaps if gap]
+    def gaps(self) -> list[Notice]:
+        """One notice per reason."""
+        counted = (
+            ("gpus-not-recorded", self.assumed, "do not say which GPUs they hold: the lowest free ones are taken"),
+            ("gpus-exceeded", self.short, "ask for more GPUs than their node has left"),
+            (
+                "gpus-contradict",
+                self.contradictions,
+                "hold GPUs that their node does not have or that another pod holds",
+            ),
+            ("unknown-node", self.lost, "are on nodes that are not in the input"),
+        )
+        return [Notice(code, f"{n} running pods {text}", numbers={"count": n}) for code, n, text in counted if n]
 
 
 def running_pods(
@@ -79,7 +79,7 @@ def running_pods(
     gpu_masks: Sequence[int],
     queues: Mapping[str, str] = MappingProxyType({}),
     labels: Mapping[str, JobLabels] = MappingProxyType({}),
-) -> tuple[tuple[RunningPod, ...], list[int], list[str]]:
+) -> tuple[tuple[RunningPod, ...], list[int], list[Notice]]:
     """The running pods, the GPUs they leave free, and what had to be assumed.
 
     Parameters
@@ -99,8 +99,8 @@ def running_pods(
     running : tuple of RunningPod
     free : list of int
         GPU mask per node.
-    gaps : list of str
-        Sentences: pods without a record of their GPUs (the lowest free ones are taken), pods on unknown nodes,
+    gaps : list of Notice
+        Pods without a record of their GPUs (the lowest free ones are taken), pods on unknown nodes,
         records that contradict the node or one another.
     """
     running, free, doubts = deal_gpus(pods, node_index, dict(enumerate(gpu_masks)), queues, labels)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from workbench.model.notice import Notice
 from workbench.objects.deployment import Deployment
 from workbench.objects.job import Job
 from workbench.objects.pod import Pod
@@ -56,13 +57,14 @@ class OtherSchedulers:
         """Whether a pod is another scheduler's to place; one that waits for no node is nobody's."""
         return pod.waits and self._take("Pod", [pod.spec.scheduler])
 
-    def note(self) -> str:
-        """How much was left out, in one sentence; empty: nothing."""
+    def notes(self) -> tuple[Notice, ...]:
+        """How many objects were left out: one notice or none."""
         if not self._left_out:
-            return ""
+            return ()
         counts = ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in sorted(self._left_out.items()))
         names = ", ".join(sorted(self._names, key=str.encode))
-        return f"left out, because another scheduler places them ({names}): {counts} (--any-scheduler takes them in)"
+        text = f"left out, because another scheduler places them ({names}): {counts} (--any-scheduler takes them in)"
+        return (Notice("other-scheduler", text, numbers={"count": self._left_out.total()}),)
 
     def _take(self, kind: str, names: Iterable[str]) -> bool:
         others = set() if self._any else set(names) - OWN_SCHEDULERS

@@ -20,6 +20,7 @@ from workbench.jobs.roles import (
 from workbench.jobs.sub_groups import PARTITION_LABEL, partition_id, sub_group_policy
 from workbench.model.extras import AscendWish, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang, Role
+from workbench.model.notice import Notice
 from workbench.objects.job import Job, Task
 from workbench.objects.metadata import Metadata
 from workbench.objects.partition import SubGroupPolicy
@@ -117,7 +118,7 @@ def _role(
     waiting: Mapping[str, Metadata],
     own_minimums: bool,
     priorities: Priorities,
-    notes: list[str],
+    notes: list[Notice],
 ) -> Role:
     """The pods of a task that are still to be placed; `waiting` are the pending pods that exist, by name."""
     prefix = f"{job.metadata.name}-{task.name}-"

@@ -24,6 +24,7 @@ from workbench.model.extras import (
     VolcanoMemory,
 )
 from workbench.model.labels import NodeFilter
+from workbench.model.notice import Notice
 from workbench.model.resources import ASSUMED, is_gpu_resource, request_rows
 from workbench.model.value import Value
 from workbench.model.whole_number import whole_number
@@ -227,7 +228,7 @@ class Gang(Value):
         Names of its pods as they are tried within one priority; empty: by index, then in the order of the roles.
     tasks_by_priority : bool
         Pods of a role with a higher priority are tried first.
-    notes : tuple of str
+    notes : tuple of Notice
         What the reader of the object wants the user to know; shown as warnings of every decision.
     uid, resource_version : str
         metadata.uid and metadata.resourceVersion of the object it came from, so that an action can be conditional;
@@ -259,7 +260,7 @@ class Gang(Value):
     created: str = ""
     order: tuple[str, ...] = ()
     tasks_by_priority: bool = True
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
     uid: str = ""
     resource_version: str = ""
     volcano: VolcanoMemory = NO_VOLCANO_MEMORY

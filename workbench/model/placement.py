@@ -17,34 +17,16 @@ from workbench.kernels.bottleneck import indices_of
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
 from workbench.model.gpu_environment import DeviceIds, container_environment
+from workbench.model.notice import Notice, texts_of
 from workbench.model.switches import RANK_ANNOTATION
 from workbench.model.topology import Topology
 from workbench.model.value import Value
 
-__all__ = ["Decision", "NearestMiss", "PlacedPod", "Placement", "Reason", "Refusal", "Unplaced", "Why", "words_to_mask"]
+__all__ = ["Decision", "NearestMiss", "PlacedPod", "Placement", "Refusal", "Unplaced", "Why", "words_to_mask"]
 
 
 #: Written on each pod by the Koordinator proposal's Reserve step.
 GPU_ANNOTATION = "topology.scheduling.koordinator.sh/gpu"
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why something did not happen.
-
-    Attributes
-    ----------
-    code : str
-        Stable word for machines: ``insufficient``, ``tier-too-small``, ``topology-not-ready`` ...
-    message : str
-        A sentence for people, with numbers.
-    count : int
-        How many nodes, domains or pods it concerns.
-    """
-
-    code: str
-    message: str
-    count: int = 1
 
 
 @dataclass(frozen=True)
@@ -58,7 +40,7 @@ class NearestMiss:
 
 
 #: Reasons, and the nearest miss of each tier.
-Why = tuple[tuple[Reason, ...], tuple[NearestMiss, ...]]
+Why = tuple[tuple[Notice, ...], tuple[NearestMiss, ...]]
 
 
 @dataclass(frozen=True)
@@ -66,7 +48,7 @@ class Unplaced:
     """A pod that found no node and that its gang starts without (`Placement.unplaced`)."""
 
     position: int
-    reasons: tuple[Reason, ...]
+    reasons: tuple[Notice, ...]
 
 
 #: Pods from which on the garbage collector waits until they are made.
@@ -190,7 +172,7 @@ class Placement(Value, Displayed):
     unplaced: tuple[Unplaced, ...] = ()
     rank: npt.NDArray[np.int32] | None = None
     score: float = 0.0
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
     annotations: tuple[Mapping[str, str], ...] = ()
     annotation_group: npt.NDArray[np.int32] | None = None
     job_class: str = ""
@@ -350,7 +332,7 @@ class Refusal(Value, Displayed):
 
     Attributes
     ----------
-    reasons : tuple of Reason
+    reasons : tuple of Notice
         The most telling first.
     nearest_misses : tuple of NearestMiss
         One per tier that was tried, closest tier first.
@@ -359,14 +341,19 @@ class Refusal(Value, Displayed):
     gang: Gang
     policy: str
     parameters: Mapping[str, Any]
-    reasons: tuple[Reason, ...]
+    reasons: tuple[Notice, ...]
     # No default in the class: where both are told later, neither is there.
     nearest_misses: tuple[NearestMiss, ...] = field(default_factory=tuple)
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
 
     @classmethod
     def told_later(
-        cls, gang: Gang, policy: str, parameters: Mapping[str, Any], why: Callable[[], Why], warnings: tuple[str, ...]
+        cls,
+        gang: Gang,
+        policy: str,
+        parameters: Mapping[str, Any],
+        why: Callable[[], Why],
+        warnings: tuple[Notice, ...],
     ) -> Refusal:
         """A refusal whose reasons and nearest misses are found by `why`, once, when one of them is read.
 
@@ -395,7 +382,7 @@ class Refusal(Value, Displayed):
             raise AttributeError(f"'Refusal' object has no attribute '{name}'")
 
     def __repr__(self) -> str:
-        return f"Refusal({self.gang.key} by {self.policy}: {'; '.join(r.message for r in self.reasons)})"
+        return f"Refusal({self.gang.key} by {self.policy}: {'; '.join(texts_of(self.reasons))})"
 
 
 @dataclass(frozen=True, eq=False)

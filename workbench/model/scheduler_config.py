@@ -12,6 +12,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.model.value import Value
 
@@ -121,8 +122,8 @@ class SchedulerConfig(Value):
         The first plugin with an opinion on an order decides it, tier by tier.
     action_arguments : mapping of str to mapping
         The section ``configurations``, by action.
-    notes : tuple of str
-        What the reader saw and Volcano ignores, one sentence each; part of every decision's warnings.
+    notes : tuple of Notice
+        What the reader saw and Volcano ignores; part of every decision's warnings.
     source : str
         Where it was read; empty: made by hand.
     """
@@ -130,7 +131,7 @@ class SchedulerConfig(Value):
     actions: tuple[str, ...]
     tiers: tuple[tuple[PluginOption, ...], ...]
     action_arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
     source: str = ""
 
     @property

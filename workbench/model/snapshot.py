@@ -19,6 +19,7 @@ from workbench.model.gang import Gang
 from workbench.model.gpu_plan import GpuPlan
 from workbench.model.labels import FilterCache, NodeLabels, NodeTaints
 from workbench.model.ledger import Ledger
+from workbench.model.notice import Notice
 from workbench.model.placement import Placement
 from workbench.model.resources import ASSUMED, is_gpu_resource, request_vector
 from workbench.model.switch_book import RunningPods
@@ -167,7 +168,7 @@ class ClusterSnapshot(Value, Displayed):
     running : tuple of RunningPod
     records : mapping of str to str
         What the scheduler remembers of gangs that it placed (`Placement.records`); empty after its restart.
-    gaps : tuple of str
+    gaps : tuple of Notice
         What is missing and was not guessed, one sentence each.
     source : str
     taken_at : str
@@ -196,7 +197,7 @@ class ClusterSnapshot(Value, Displayed):
     queues: Mapping[str, Queue] = field(default_factory=dict)
     running: tuple[RunningPod, ...] = ()
     records: Mapping[str, str] = field(default_factory=dict)
-    gaps: tuple[str, ...] = ()
+    gaps: tuple[Notice, ...] = ()
     source: str = ""
     taken_at: str = ""
     addresses: tuple[str, ...] = ()
@@ -456,23 +457,23 @@ class Scenario(Value):
     snapshot : ClusterSnapshot
     gangs : tuple of Gang
         Sorted by namespace and name.
-    refused : tuple of (str, str)
-        Objects that admission refused: ``kind namespace/name`` and the message.
+    refused : tuple of Notice
+        Objects that admission refused, each the subject of its notice (``kind namespace/name``).
     ignored : mapping of str to int
         Kinds that were not used, with how many there were.
     inputs : mapping of str to str
         File name to SHA-256 of its content.
-    notes : tuple of str
+    notes : tuple of Notice
         Those of ``snapshot.gaps`` that are about jobs and other objects beside the cluster: what was left to another
         scheduler, and what single objects do not say as they seem to.
     """
 
     snapshot: ClusterSnapshot
     gangs: tuple[Gang, ...]
-    refused: tuple[tuple[str, str], ...] = ()
+    refused: tuple[Notice, ...] = ()
     ignored: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
 
     def gang(self, name: str) -> Gang:
         """The gang of that name, or ``namespace/name``."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.model.notice import Notice
 from workbench.objects.fields import get_count, get_map
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.pod import PodTemplate, read_template
@@ -41,12 +42,13 @@ class Deployment:
         return 1 if number is None else number
 
 
-def min_member_notes(annotations: Mapping[str, str]) -> list[str]:
-    """What becomes of a group-min-member that is no number of pods: at most one sentence."""
+def min_member_notes(annotations: Mapping[str, str]) -> list[Notice]:
+    """What is taken instead of a group-min-member that is no number of pods: one notice or none."""
     if MIN_MEMBER_ANNOTATION not in annotations or _min_member(annotations) is not None:
         return []
     text = annotations[MIN_MEMBER_ANNOTATION]
-    return [f"annotation {MIN_MEMBER_ANNOTATION} is {text!r}, no whole number from 0 to {_INT32_MAX}: 1 is taken"]
+    message = f"annotation {MIN_MEMBER_ANNOTATION} is {text!r}, no whole number from 0 to {_INT32_MAX}: 1 is taken"
+    return [Notice("invalid-annotation", message)]
 
 
 def _min_member(annotations: Mapping[str, str]) -> int | None:

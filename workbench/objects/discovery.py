@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.errors import InputError
+from workbench.model.notice import Notice
 from workbench.objects.duration import read_duration
 from workbench.objects.fields import child, get_bool, get_map, get_maps, get_text, wrong
 
@@ -77,7 +78,7 @@ class DiscoveryConfig:
     """The sources in the order of the file, and what of it Volcano would not look at."""
 
     sources: tuple[DiscoverySource, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
 
     @property
     def enabled(self) -> dict[str, DiscoverySource]:
@@ -168,20 +169,25 @@ def read_discovery_config(data: Any) -> DiscoveryConfig:
         return DiscoveryConfig()
     if type(data) is not dict:
         raise wrong("", data, "a mapping with networkTopologyDiscovery")
-    notes: list[str] = []
+    notes: list[Notice] = []
     sources = tuple(_source(item, path, notes) for path, item in get_maps(data, "networkTopologyDiscovery", ""))
     names = [source.source for source in sources if source.enabled]
     notes += [
-        f"source {name} is enabled twice: the first counts" for name in sorted({n for n in names if names.count(n) > 1})
+        Notice("source-twice", f"source {name} is enabled twice: the first counts", f"source {name}")
+        for name in sorted({n for n in names if names.count(n) > 1})
     ]
     return DiscoveryConfig(sources, tuple(notes))
 
 
-def _source(item: Mapping[str, Any], path: str, notes: list[str]) -> DiscoverySource:
+def _source(item: Mapping[str, Any], path: str, notes: list[Notice]) -> DiscoverySource:
     name = get_text(item, "source", path)
     if not name:
         raise wrong(child(path, "source"), item.get("source"), "the name of a source: label, ufm or roce")
-    notes += [f"source {name}: field {key} is not known to Volcano: ignored" for key in item if key not in _FIELDS]
+    notes += [
+        Notice("unknown-field", f"source {name}: field {key} is not known to Volcano: ignored", f"source {name}")
+        for key in item
+        if key not in _FIELDS
+    ]
     credentials = get_map(item, "credentials", path)
     where = child(path, "credentials")
     secret = get_map(credentials, "secretRef", where)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from workbench.errors import CapacityError, InputError
+from workbench.model.notice import Notice
 from workbench.model.snapshot import Queue
 from workbench.objects.admission import notes_of, refusal_of
 from workbench.objects.deployment import Deployment, read_deployment
@@ -59,7 +60,7 @@ class ClusterObjects:
     level_topologies: dict[str, LevelTopology] = field(default_factory=dict)
     ignored: Counter[str] = field(default_factory=Counter)
     refused: dict[str, str] = field(default_factory=dict)
-    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: dict[str, tuple[Notice, ...]] = field(default_factory=dict)
     keep_patterns: bool = False
 
     @classmethod

@@ -10,7 +10,7 @@ from typing import Any
 
 import re2
 
-from workbench.errors import InputError
+from workbench.errors import InputError, InternalError
 from workbench.model.labels import Requirement
 from workbench.objects.fields import child, get_list, get_maps, get_text, get_texts, wrong
 from workbench.objects.names import is_label_value, qualified_name_errors
@@ -37,17 +37,37 @@ def compile_pattern(pattern: str) -> Any:
     """
     if _has_byte_escape(pattern):
         raise InputError("the pattern is no Go regular expression", got=repr(pattern), expected="no \\C")
+    try:
+        return _compile(pattern)
+    except (re2.error, UnicodeEncodeError) as error:
+        text = f"the pattern is no Go regular expression: {_reason_of(error)}"
+        raise InputError(text, got=repr(pattern), expected="RE2 syntax") from None
+
+
+def why_no_pattern(pattern: str) -> str:
+    """What is wrong with a pattern that `compile_pattern` refuses, in RE2's words; empty: it compiles."""
+    if _has_byte_escape(pattern):
+        return "invalid escape sequence"
+    # Patterns that compile are remembered, and most do.
+    if pattern_error(pattern) is None:
+        return ""
+    try:
+        _compile(pattern)
+    except (re2.error, UnicodeEncodeError) as error:
+        return _reason_of(error)
+    raise InternalError(f"RE2 refuses the pattern {pattern!r} only sometimes")
+
+
+def _compile(pattern: str) -> Any:
     options = re2.Options()
     options.log_errors = False
-    try:
-        return re2.compile(pattern, options)
-    except (re2.error, UnicodeEncodeError) as error:
-        reason = error.args[0]
-        text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
-        text = " ".join(text.split())
-        raise InputError(
-            f"the pattern is no Go regular expression: {text}", got=repr(pattern), expected="RE2 syntax"
-        ) from None
+    return re2.compile(pattern, options)
+
+
+def _reason_of(error: Exception) -> str:
+    reason = error.args[0]
+    text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+    return " ".join(text.split())
 
 
 def _has_byte_escape(pattern: str) -> bool:

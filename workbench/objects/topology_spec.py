@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.model.gang import TopologyConstraint
+from workbench.model.notice import Notice
 from workbench.objects.fields import child, get_int, get_map, get_text, wrong
 
 __all__ = [
@@ -60,12 +61,14 @@ def constraint_from_annotations(annotations: Mapping[str, str]) -> TopologyConst
     return TopologyConstraint(mode="soft" if (mode or "").lower() == "soft" else "hard", highest_tier=highest)
 
 
-def constraint_annotation_notes(annotations: Mapping[str, str]) -> list[str]:
-    """What becomes of values of the two annotations that are none, a sentence each."""
+def constraint_annotation_notes(annotations: Mapping[str, str]) -> list[Notice]:
+    """What is taken instead of invalid values of the two annotations, a notice each."""
     notes = []
     mode, tier = annotations.get(MODE_ANNOTATION), annotations.get(HIGHEST_TIER_ANNOTATION)
     if mode is not None and mode.lower() not in ("hard", "soft"):
-        notes.append(f"annotation {MODE_ANNOTATION} is {mode!r}, neither hard nor soft: hard is taken")
+        text = f"annotation {MODE_ANNOTATION} is {mode!r}, neither hard nor soft: hard is taken"
+        notes.append(Notice("invalid-annotation", text))
     if tier is not None and not _INTEGER.fullmatch(tier):
-        notes.append(f"annotation {HIGHEST_TIER_ANNOTATION} is {tier!r}, no whole number: no highest tier is taken")
+        text = f"annotation {HIGHEST_TIER_ANNOTATION} is {tier!r}, no whole number: no highest tier is taken"
+        notes.append(Notice("invalid-annotation", text))
     return notes

@@ -20,7 +20,8 @@ from workbench.cancel import check
 from workbench.model.explanation import Explanation, Recorder
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
-from workbench.model.placement import Decision, NearestMiss, Placement, Reason, Refusal, Unplaced, Why
+from workbench.model.notice import Notice
+from workbench.model.placement import Decision, NearestMiss, Placement, Refusal, Unplaced, Why
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switch_book import JobPods
 from workbench.policies.demand import Demand, node_reasons
@@ -181,7 +182,7 @@ class Assignment:
     ----------
     node : ndarray of shape (n_pods,), int32
         -1: unplaced; best-effort pods always are.
-    reasons : mapping of int to tuple of Reason
+    reasons : mapping of int to tuple of Notice
         Per role why its unplaced pods have no node.
     record, has_record, records, score, warnings, rank, annotations, annotation_group, job_class
         As in `Placement`.
@@ -190,12 +191,12 @@ class Assignment:
     """
 
     node: Ints
-    reasons: Mapping[int, tuple[Reason, ...]] = field(default_factory=dict)
+    reasons: Mapping[int, tuple[Notice, ...]] = field(default_factory=dict)
     record: int = -1
     has_record: bool = False
     records: Mapping[str, str] = field(default_factory=dict)
     score: float = 0.0
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
     rank: Ints | None = None
     annotations: tuple[Mapping[str, str], ...] = ()
     annotation_group: Ints | None = None
@@ -214,9 +215,9 @@ class Declined:
         refusal is not read, and must hold neither a ledger nor a search.
     """
 
-    reasons: tuple[Reason, ...]
+    reasons: tuple[Notice, ...]
     nearest_misses: tuple[NearestMiss, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
     later: Callable[[], Why] | None = None
 
 
@@ -230,7 +231,7 @@ class NodePolicy(ABC):
         Then a topology that is not ready is a refusal (DESIGN decision 14), given before `assign` is asked.
     sub_groups : bool
         It places sub-groups by themselves; otherwise the gang is placed as one and the answer warns.
-    warnings : tuple of str
+    warnings : tuple of Notice
         Part of every answer, such as what of a configuration is not modelled.
     monotone : bool
         Promises that more capacity never turns a placement of identical pods into a refusal. (Of several roles or
@@ -241,7 +242,7 @@ class NodePolicy(ABC):
     reads_topology: bool = False
     sub_groups: bool = False
     monotone: bool = False
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
 
     @property
     @abstractmethod
@@ -376,7 +377,7 @@ class Composed(Policy):
         snapshot: ClusterSnapshot,
         answer: Assignment,
         gpu_words: npt.NDArray[np.uint64] | None,
-        warnings: tuple[str, ...],
+        warnings: tuple[Notice, ...],
         visible_words: npt.NDArray[np.uint64] | None = None,
     ) -> Placement:
         """The answer to the user where it says yes; `warnings` are those of the GPU policy."""
@@ -403,10 +404,11 @@ class Composed(Policy):
             warnings=(*gang.notes, *self.node.warnings, *answer.warnings, *self._notices(gang), *warnings),
         )
 
-    def _notices(self, gang: Gang) -> tuple[str, ...]:
+    def _notices(self, gang: Gang) -> tuple[Notice, ...]:
         if self.node.sub_groups or not (gang.sub_groups or gang.sub_grouped):
             return ()
-        return (f"{self.node.name} knows no sub-groups: the pods are placed as one group",)
+        text = f"{self.node.name} knows no sub-groups: the pods are placed as one group"
+        return (Notice("sub-groups-merged", text),)
 
     def schedule(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
         return self.node.schedule(self, gangs, snapshot)
@@ -418,7 +420,7 @@ class Composed(Policy):
         return self.node.explain_session(self, gangs, snapshot)
 
 
-def _after(first: tuple[Reason, ...], later: Callable[[], Why]) -> Callable[[], Why]:
+def _after(first: tuple[Notice, ...], later: Callable[[], Why]) -> Callable[[], Why]:
     """`later` with some reasons before its own."""
     if not first:
         return later
@@ -441,11 +443,9 @@ def place_best_effort(
         Of its own, with the pods of `answer` placed; changed.
     """
     demand, gang = request.demand, request.gang
-    answer.warnings = (
-        *answer.warnings,
-        f"{sum(gang.roles[i].count for i in demand.best_effort)} pods ask for nothing: placed last, topology does not "
-        "restrict them",
-    )
+    n_pods = sum(gang.roles[i].count for i in demand.best_effort)
+    text = f"{n_pods} pods ask for nothing: placed last, topology does not restrict them"
+    answer.warnings = (*answer.warnings, Notice("best-effort-last", text, numbers={"count": n_pods}))
     reasons = dict(answer.reasons)
     for role in demand.best_effort:
         found = 0

@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import ScoreWeights
-from workbench.model.placement import Reason
 from workbench.model.resources import PODS
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
-from workbench.policies.demand import node_reasons
+from workbench.policies.demand import node_reasons, node_text
 from workbench.policies.parameters import NoParameters, gpu_weight, parameter
-from workbench.policies.reasons import fit_reason, gang_text
+from workbench.policies.reasons import fit_reason, gang_incomplete, gang_text
 from workbench.policies.volcano.allocate import Workplace
 from workbench.policies.volcano.fixed_scores import FixedScores
 from workbench.policies.volcano.turns import FlatTurns
@@ -121,7 +120,7 @@ class _Slots(NodePolicy):
             _record(request, demand.order[0], everywhere)
         if not progress.ready:
             placed = int((node >= 0).sum())
-            held = Reason("gang-incomplete", f"{placed} of the {missing} pods needed find a node", missing)
+            held = gang_incomplete(placed, missing)
             return Declined((fit_reason(request, failed[0], idle), held, gang_text(request, missing, failed[0], idle)))
         return Assignment(node, {role: node_reasons(demand, role, idle, everywhere) for role in failed})
 
@@ -184,8 +183,5 @@ def _record(request: Request, role: int, nodes: Ints) -> None:
         return
     demand, topology = request.demand, request.ledger.topology
     for node in np.argsort(topology.node_rank):
-        causes = node_reasons(demand, role, demand.idle, nodes[node : node + 1])
-        why = "; ".join(c.message.removeprefix("1 ") for c in causes)
-        recorder.node(
-            topology.node_names[int(node)], not causes, why or f"fits a pod of {request.gang.roles[role].name}"
-        )
+        why = node_text(demand, role, demand.idle, int(nodes[node]))
+        recorder.node(topology.node_names[int(node)], not why, why or f"fits a pod of {request.gang.roles[role].name}")

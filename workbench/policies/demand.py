@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +13,11 @@ from workbench.kernels.domains import pods_per_node
 from workbench.model.gang import Gang
 from workbench.model.labels import NodeFilter
 from workbench.model.ledger import Ledger
-from workbench.model.placement import Reason
+from workbench.model.notice import Notice
 from workbench.model.snapshot import capped_by_gpus
 from workbench.policies.gpu.base import GpuQuestions
 
-__all__ = ["Demand", "node_reasons"]
+__all__ = ["Cause", "Demand", "node_causes", "node_reasons", "node_text"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -115,21 +116,29 @@ class Demand:
         return pods_per_node(idle[nodes], self.rows[role], feasible=self.feasible(role)[nodes], cap=cap)
 
 
-def node_reasons(demand: Demand, role: int, idle: Longs, nodes: Ints) -> tuple[Reason, ...]:
+class Cause(NamedTuple):
+    """What excludes some nodes for one more pod: a code of `Notice`, Kubernetes' text for it, the number of nodes."""
+
+    code: str
+    text: str
+    n_nodes: int
+
+
+def node_causes(demand: Demand, role: int, idle: Longs, nodes: Ints) -> list[Cause]:
     """Why one more pod of a role fits on none of some nodes, each node counted once.
 
     A node is counted for the first thing that excludes it: cordoned, taints, labels, GPUs, resources in the order of
-    the snapshot's columns. Texts are the Kubernetes scheduler's.
+    the snapshot's columns.
     """
     snapshot = demand.ledger.snapshot
     condition = demand.gang.roles[role].filter
     rest = np.ones(len(nodes), dtype=np.bool_)
-    reasons = []
+    causes = []
 
     def count(code: str, text: str, excluded: npt.NDArray[np.bool_]) -> None:
         hit = rest & excluded
         if hit.any():
-            reasons.append(Reason(code, f"{int(hit.sum())} {text}", int(hit.sum())))
+            causes.append(Cause(code, text, int(hit.sum())))
         rest[hit] = False
 
     count("unschedulable", "node(s) were unschedulable", snapshot.unschedulable[nodes])
@@ -146,4 +155,18 @@ def node_reasons(demand: Demand, role: int, idle: Longs, nodes: Ints) -> tuple[R
     chosen = demand.gpus.feasible(demand.gang.roles[role].n_gpus)
     if chosen is not None:
         count("gpu", "node(s) without a suitable set of GPUs", ~chosen[nodes])
-    return tuple(reasons)
+    return causes
+
+
+def node_reasons(demand: Demand, role: int, idle: Longs, nodes: Ints) -> tuple[Notice, ...]:
+    """The causes of `node_causes` as notices: ``8 Insufficient cpu``."""
+    return tuple(
+        Notice(cause.code, f"{cause.n_nodes} {cause.text}", numbers={"count": cause.n_nodes})
+        for cause in node_causes(demand, role, idle, nodes)
+    )
+
+
+def node_text(demand: Demand, role: int, idle: Longs, node: int) -> str:
+    """Why one more pod of a role does not fit on a single node: ``Insufficient cpu``; empty where it fits."""
+    causes = node_causes(demand, role, idle, np.array([node], dtype=np.int32))
+    return "; ".join(cause.text for cause in causes)

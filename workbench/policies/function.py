@@ -13,10 +13,12 @@ from workbench.cancel import call_foreign
 from workbench.errors import InputError
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
-from workbench.model.placement import Reason, Refusal
+from workbench.model.notice import Notice
+from workbench.model.placement import Refusal
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
-from workbench.policies.demand import node_reasons
+from workbench.policies.demand import node_text
 from workbench.policies.parameters import NoParameters, parameter
+from workbench.policies.reasons import gang_incomplete
 
 __all__ = ["FunctionPolicy", "PlaceFunction", "parameters_of"]
 
@@ -64,9 +66,9 @@ class FunctionPolicy(NodePolicy):
         """Raises InputError, naming the policy, for an answer that is no placement."""
         answer = call_foreign(self.function, request.gang, request.ledger.copy(), **self.values)
         if answer is None:
-            return Declined((Reason("refused", f"{self.name} found no placement"),))
+            return Declined((Notice("refused", f"{self.name} found no placement"),))
         if isinstance(answer, str):
-            return Declined((Reason("refused", answer),))
+            return Declined((Notice("refused", answer),))
         if isinstance(answer, Refusal):
             return Declined(answer.reasons, answer.nearest_misses, answer.warnings)
         node = self._nodes(request.gang, request.ledger, answer)
@@ -81,9 +83,9 @@ class FunctionPolicy(NodePolicy):
             progress.place(role, int((node[start : start + request.gang.roles[role].count] >= 0).sum()))
         if not progress.ready:
             placed = int((node >= 0).sum())
-            return Declined((Reason("gang-incomplete", f"{placed} of the {missing} pods needed find a node", missing),))
+            return Declined((gang_incomplete(placed, missing),))
         reasons = {
-            role: (Reason("left-out", f"{self.name} gave it no node"),)
+            role: (Notice("left-out", f"{self.name} gave it no node"),)
             for role in request.demand.order
             if progress.left[role]
         }
@@ -131,11 +133,11 @@ class FunctionPolicy(NodePolicy):
             over = ((idle[at[0]] < 0) & (demand.rows[role] > 0)).any()
             if not over and demand.feasible(role)[at[0]]:
                 continue
-            causes = node_reasons(demand, role, idle + demand.rows[role], at)
+            lacks = node_text(demand, role, idle + demand.rows[role], int(at[0]))
             raise InputError(
                 "over capacity" if over else "the node does not accept the pod",
                 source=self.name,
                 where=f"{gang.key}, pod {position}",
                 got=request.snapshot.topology.node_names[int(at[0])],
-                expected=f"a node with room ({'; '.join(c.message.removeprefix('1 ') for c in causes)})",
+                expected=f"a node with room ({lacks})",
             )

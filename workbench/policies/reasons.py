@@ -10,29 +10,38 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from workbench.model.placement import Reason
+from workbench.model.notice import Notice
 from workbench.model.resources import amount_text
 from workbench.model.topology import Topology
-from workbench.policies.demand import node_reasons
+from workbench.policies.demand import node_causes
 from workbench.policies.progress import Progress
 
 if TYPE_CHECKING:
     from workbench.policies.base import Request
 
-__all__ = ["fit_reason", "gang_text", "gpus_unserved", "not_enough_pods", "not_offered", "topology_not_ready"]
+__all__ = [
+    "fit_reason",
+    "gang_incomplete",
+    "gang_text",
+    "gpus_unserved",
+    "not_enough_pods",
+    "not_offered",
+    "topology_not_ready",
+]
 
 Longs = npt.NDArray[np.int64]
 
 
-def fit_reason(request: Request, role: int, idle: Longs, nodes: npt.NDArray[np.int32] | None = None) -> Reason:
+def fit_reason(request: Request, role: int, idle: Longs, nodes: npt.NDArray[np.int32] | None = None) -> Notice:
     """Why one more pod of a role fits nowhere: ``0/8 nodes are unavailable: 8 Insufficient cpu.``"""
     among = np.arange(request.snapshot.n_nodes, dtype=np.int32) if nodes is None else nodes
-    parts = node_reasons(request.demand, role, idle, among)
+    parts = node_causes(request.demand, role, idle, among)
     # The Kubernetes scheduler sorts its reasons as texts.
-    causes = ", ".join(sorted(part.message for part in parts))
-    code = max(parts, key=lambda part: part.count).code if parts else "insufficient"
-    count = sum(part.count for part in parts)
-    return Reason(code, f"0/{len(among)} nodes are unavailable{': ' if causes else ''}{causes}.", count)
+    causes = ", ".join(sorted(f"{part.n_nodes} {part.text}" for part in parts))
+    code = max(parts, key=lambda part: part.n_nodes).code if parts else "insufficient"
+    count = sum(part.n_nodes for part in parts)
+    text = f"0/{len(among)} nodes are unavailable{': ' if causes else ''}{causes}."
+    return Notice(code, text, numbers={"count": count})
 
 
 def gang_text(
@@ -42,7 +51,7 @@ def gang_text(
     idle: Longs,
     nodes: npt.NDArray[np.int32] | None = None,
     hypernode: str = "",
-) -> Reason:
+) -> Notice:
     """Volcano's condition of a pending PodGroup: ``3/3 tasks in gang unschedulable: <fit error>``.
 
     The newest release names the HyperNode that the fit error is about, unless it is the virtual top.
@@ -50,28 +59,35 @@ def gang_text(
     total = request.progress().total
     fit = fit_reason(request, role, idle, nodes).message
     where = f"In hyperNode {hypernode}: " if hypernode else ""
-    return Reason("gang-unschedulable", f"{missing}/{total} tasks in gang unschedulable: {where}{fit}", missing)
+    text = f"{missing}/{total} tasks in gang unschedulable: {where}{fit}"
+    return Notice("gang-unschedulable", text, numbers={"count": missing})
 
 
-def gpus_unserved(request: Request, policy: str, node: int) -> Reason:
+def gang_incomplete(placed: int, missing: int) -> Notice:
+    """Fewer pods find a node than the gang needs to start."""
+    text = "the 1 pod needed finds no node" if missing == 1 else f"{placed} of the {missing} pods needed find a node"
+    return Notice("gang-incomplete", text, numbers={"count": missing})
+
+
+def gpus_unserved(request: Request, policy: str, node: int) -> Notice:
     """The pods on a node fit one by one but not together."""
     name = request.snapshot.topology.node_names[node]
-    return Reason("gpu", f"{policy} finds no GPUs on {name} that serve the gang's pods there together")
+    return Notice("gpu", f"{policy} finds no GPUs on {name} that serve the gang's pods there together", f"node {name}")
 
 
-def not_enough_pods(text: str, progress: Progress) -> Reason:
+def not_enough_pods(text: str, progress: Progress) -> Notice:
     """The gang can never be complete: there are fewer pods than it needs."""
-    return Reason("not-enough-pods", text, progress.missing)
+    return Notice("not-enough-pods", text, numbers={"count": progress.missing})
 
 
-def topology_not_ready(topology: Topology) -> Reason:
+def topology_not_ready(topology: Topology) -> Notice:
     """The HyperNodes are no tree, or there are none, so nothing may rely on them (DESIGN decision 14)."""
     count = len(topology.problems)
     why = f"{topology.problems[0].message} ({count} problems in all)" if count else "there are no HyperNodes"
-    return Reason("topology-not-ready", f"the network topology is not ready: {why}", count)
+    return Notice("topology-not-ready", f"the network topology is not ready: {why}", numbers={"count": count})
 
 
-def not_offered(request: Request) -> tuple[Reason, ...]:
+def not_offered(request: Request) -> tuple[Notice, ...]:
     """What the gang cannot start without and no node of the cluster offers, however idle; empty where nothing is.
 
     ``no node offers nvidia.com/gpu (pods request 8)``, or ``no node offers 16 nvidia.com/gpu (the largest has 8)``.
@@ -103,4 +119,4 @@ def not_offered(request: Request) -> tuple[Reason, ...]:
             else:
                 texts[f"{name} (pods request {wants})"] = None
     count = sum(request.gang.roles[role].count for role in lacking)
-    return (Reason("not-offered", f"no node offers {', '.join(texts)}", count),)
+    return (Notice("not-offered", f"no node offers {', '.join(texts)}", numbers={"count": count}),)

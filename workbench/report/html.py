@@ -264,7 +264,7 @@ def parameter_text(parameters: Mapping[str, Any]) -> str:
 
 def _warnings(rows: Sequence[ComparisonRow]) -> list[tuple[str, str, str]]:
     return [
-        (row.policy, decision.gang.key, warning)
+        (row.policy, decision.gang.key, warning.message)
         for row in rows
         for decision in row.decisions
         for warning in decision.result.warnings

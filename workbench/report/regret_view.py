@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from workbench.evaluate.regret import NEAR, Regret, RegretLine
+from workbench.model.notice import texts_of
 from workbench.report.colours import heat, ink_on
 from workbench.report.heatmap import draw_heatmap
 from workbench.report.html import render
@@ -86,7 +87,7 @@ def regret_tables(regret: Regret) -> list[Any]:
     for line in regret.lines:
         counts = (line.k, line.states, line.refused, line.optimal, line.near)
         text_row(table, line.policy, *counts, _ratio(line.mean_ratio), _ratio(line.worst_ratio))
-    return [_summary(regret), table, *(text for row in regret.rows for text in row.warnings)]
+    return [_summary(regret), table, *_warnings(regret)]
 
 
 def regret_html(regret: Regret) -> str:
@@ -104,8 +105,12 @@ def _values(regret: Regret) -> dict[str, Any]:
         "picture": Inserted(draw_regret(regret)),
         "summary": _summary(regret),
         "lines": [(line, _list(line.worst_free), _list(line.worst_gpus)) for line in regret.lines],
-        "warnings": [text for row in regret.rows for text in row.warnings],
+        "warnings": _warnings(regret),
     }
+
+
+def _warnings(regret: Regret) -> list[str]:
+    return texts_of(notice for row in regret.rows for notice in row.warnings)
 
 
 def _summary(regret: Regret) -> str:

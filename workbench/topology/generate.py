@@ -18,6 +18,7 @@ from workbench.errors import InputError
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.labels import NodeLabels, NodeTaints
+from workbench.model.notice import Notice
 from workbench.model.resources import is_gpu_resource, resource_columns
 from workbench.model.snapshot import ClusterSnapshot, Scenario, gpu_words
 from workbench.model.topology import DomainSpec, Topology
@@ -223,10 +224,11 @@ class Fabric:
             source=f"generated: {self.roots} trees of {' x '.join(str(s) for s in self.sizes)}",
         )
 
-    def _gaps(self) -> tuple[str, ...]:
+    def _gaps(self) -> tuple[Notice, ...]:
         if self.matrix is not None or self.shape.n_gpus < 2:
             return ()
-        return (f"no bandwidth matrix for {self.n_nodes} nodes with several GPUs",)
+        text = f"no bandwidth matrix for {self.n_nodes} nodes with several GPUs"
+        return (Notice("no-bandwidth-matrix", text, numbers={"count": self.n_nodes}),)
 
     def hypernodes(self) -> Iterator[Manifest]:
         """HyperNode objects, lowest tier first, members by exact name."""

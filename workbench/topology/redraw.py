@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.notice import Notice
 from workbench.model.resources import request_vector
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
@@ -67,8 +68,8 @@ def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapsh
     )
     if before.switches is None or _same_tree(fresh.topology, before.topology):
         return redrawn
-    gap = "the drawing differs from the switch file: its HyperNodes of tier 1 are the switches"
-    return replace(redrawn, switches=None, gaps=(*before.gaps, gap))
+    text = "the drawing differs from the switch file: its HyperNodes of tier 1 are the switches"
+    return replace(redrawn, switches=None, gaps=(*before.gaps, Notice("switch-table-dropped", text)))
 
 
 def _same_tree(one: Topology, other: Topology) -> bool:

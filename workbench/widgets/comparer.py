@@ -15,6 +15,7 @@ from workbench.evaluate.compare import Comparison, compare
 from workbench.formats.load import load
 from workbench.formats.manifest_text import line_of
 from workbench.model.gang import Gang
+from workbench.model.notice import Notice, texts_of
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.objects.fields import shown
 from workbench.report.csv_text import csv_text
@@ -78,7 +79,7 @@ class PlacementComparer(Panel):
             self._cluster = lambda: snapshot
         self._given: tuple[Gang, ...] = tuple(scenario.gangs) if scenario is not None else ()
         self._typed: tuple[Gang, ...] = ()
-        self._typed_notes: tuple[str, ...] = ()
+        self._typed_notes: tuple[Notice, ...] = ()
         self._text = ""
         self.jobs_changed: list[Callable[[], None]] = []
         self._chosen = [(name, {}) for name in policies]
@@ -315,13 +316,13 @@ class PlacementComparer(Panel):
         raise InputError("no such form", source="comparer", got=shown(kind), expected="html or csv")
 
 
-def _gangs_of(text: str) -> tuple[tuple[Gang, ...], tuple[str, ...]]:
+def _gangs_of(text: str) -> tuple[tuple[Gang, ...], tuple[Notice, ...]]:
     """The jobs of a text, and what is to be said of its other objects."""
     scenario = load("-", stdin=text)
     if scenario.refused:
-        what, why = scenario.refused[0]
-        raise InputError(f"{what}: {why}")
+        refused = scenario.refused[0]
+        raise InputError(f"{refused.subject}: {refused}")
     if not scenario.gangs:
         expected = "a Job, PodGroup with pods, HyperJob or Deployment"
-        raise InputError("no job in the text", got="; ".join(scenario.notes) or None, expected=expected)
+        raise InputError("no job in the text", got="; ".join(texts_of(scenario.notes)) or None, expected=expected)
     return scenario.gangs, scenario.notes

@@ -8,6 +8,7 @@ from typing import Any
 from workbench.cancel import check
 from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.evaluate.metric import View
+from workbench.model.notice import texts_of
 from workbench.model.placement import Placement, Refusal
 from workbench.report.charts import comparison_charts
 from workbench.report.colours import job_colours
@@ -40,7 +41,7 @@ def comparison_view(comparison: Comparison) -> dict[str, Any]:
         ],
         "metrics": _metrics_view(comparison),
         "charts": comparison_charts(comparison),
-        "gaps": list(comparison.snapshot.gaps),
+        "gaps": texts_of(comparison.snapshot.gaps),
     }
 
 
@@ -102,7 +103,7 @@ def _cell(row: ComparisonRow, job: str, columns: Sequence[Column], cells: Sequen
     result = decision.result
     if isinstance(result, Refusal):
         nearest = [f"tier {m.tier}: {m.domain} holds {m.holds} of {m.needs}" for m in result.nearest_misses]
-        reasons = [reason.message for reason in result.reasons]
+        reasons = texts_of(result.reasons)
         return {"outcome": "pending", "text": "; ".join(reasons), "nearest": nearest, "metrics": []}
     n_pods = decision.gang.n_pods
     pods = f"{result.n_placed} of {n_pods}" if result.unplaced else str(n_pods)

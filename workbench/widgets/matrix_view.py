@@ -16,6 +16,7 @@ from workbench.formats.matrix import read_matrix_content
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.best_gpus import BestGpus, best_gpus
 from workbench.model.links import suspicious_links
+from workbench.model.notice import texts_of
 from workbench.objects.fields import shown
 from workbench.report.colours import SET_COLOURS
 from workbench.report.heatmap import draw_heatmap
@@ -172,7 +173,7 @@ def reading_notes(reading: MatrixReading) -> list[str]:
     """What the reader should know beside the matrix: left aside, taken instead, not understood."""
     lines = [f"line {number} could not be read: {text[:60]}" for number, text in reading.unread[:_UNREAD]]
     more = len(reading.unread) - _UNREAD
-    return [*reading.notes, *lines, *([f"{more} more lines could not be read"] if more > 0 else [])]
+    return [*texts_of(reading.notes), *lines, *([f"{more} more lines could not be read"] if more > 0 else [])]
 
 
 def answer_question(matrix: BandwidthMatrix, question: Question) -> tuple[BestGpus, tuple[GpuChoice, ...]]:
@@ -258,6 +259,7 @@ def _choice(choice: GpuChoice, best: BestGpus, at: int) -> dict[str, Any]:
     known = bool(choice.gpus) and bool(best.gpus) and np.isfinite(best.bottleneck_gb_s) and best.bottleneck_gb_s > 0
     return {
         **choice.to_dict(),
+        "note": "; ".join(texts_of(choice.notices)),
         "of_best": choice.bottleneck_gb_s / best.bottleneck_gb_s if known else None,
         "colour": SET_COLOURS[at] if at < len(SET_COLOURS) else "",
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.conformance.registry import NotUnderstood, Runners
 from tests.conformance.runners.volcano_sessions import after, binds, session
+from workbench.model.notice import texts_of
 from workbench.model.release import Release
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.policies import get_policy
@@ -41,7 +42,7 @@ def policy_of(plugins: list[str], action: str, release: Release) -> Policy:
     policy = get_policy(POLICY[release], config=config)
     unknown = config_warnings(config, release)
     if unknown:
-        raise NotUnderstood("; ".join(unknown))
+        raise NotUnderstood("; ".join(texts_of(unknown)))
     return policy
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.notices import said
 from workbench.errors import InputError
 from workbench.formats.fabric.hived import read_hived
 from workbench.formats.fabric.registry import detect_format
@@ -43,7 +44,7 @@ def test_cells_above_the_node_are_hypernodes_and_leaf_cells_are_gpus() -> None:
     }
     assert [node.name for node in records.nodes] == ["n1", "n2", "n3", "n4", "n5"]
     assert records.nodes[0].allocatable == {"cpu": 32_000, "memory": 64 << 30, "nvidia.com/gpu": 8}
-    assert records.notes == ("1 virtual clusters and 1 pinned cells are not read: they are quotas",)
+    assert said(records.notes) == ("1 virtual clusters and 1 pinned cells are not read: they are quotas",)
 
 
 def test_it_is_found_by_its_content() -> None:
@@ -53,7 +54,7 @@ def test_it_is_found_by_its_content() -> None:
 
 def test_a_cell_with_fewer_children_than_its_type_is_said() -> None:
     text = CONFIG.replace("      - cellAddress: n4\n", "")
-    assert "rack-b lists 1 cells, its type V100-RACK has 2" in read_hived(text, "h.yaml").notes
+    assert "rack-b lists 1 cells, its type V100-RACK has 2" in said(read_hived(text, "h.yaml").notes)
 
 
 BROKEN = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.notices import said
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricRecords
 from workbench.formats.fabric.hosts import host_role
@@ -55,7 +56,7 @@ def test_adapters_join_by_host_name_and_storage_is_no_node() -> None:
     records = read_ibnetdiscover(FABRIC, "fabric.out")
     assert [node.name for node in records.nodes] == ["n1", "n2"]
     assert tree(records) == {"leaf-1-group": (1, ["n1", "n2"]), "spine-1": (2, ["leaf-1-group"])}
-    assert records.notes == (
+    assert said(records.notes) == (
         "storage ports, not nodes: lustre-oss1 (1 port)",
         "storage switches, left out of the tiers: storage-leaf",
     )
@@ -77,7 +78,7 @@ def test_adapters_without_a_host_name_are_no_nodes_where_others_have_one() -> No
     )
     records = read_ibnetdiscover(text, "f")
     assert [node.name for node in records.nodes] == ["n1"]
-    assert records.notes == ("2 adapters do not say their host's name and belong to no node: H-12, H-13",)
+    assert said(records.notes) == ("2 adapters do not say their host's name and belong to no node: H-12, H-13",)
 
 
 def test_without_any_host_name_every_adapter_is_a_node() -> None:
@@ -85,7 +86,7 @@ def test_without_any_host_name_every_adapter_is_a_node() -> None:
     records = read_ibnetdiscover(text, "f")
     assert [node.name for node in records.nodes] == ["H-11"]
     assert tree(records) == {"S-1": (1, ["H-11"])}
-    assert "no adapter says its host's name" in records.notes[0]
+    assert records.notes[0].code == "hosts-without-name"
 
 
 def test_chips_of_a_modular_switch_are_told_apart() -> None:
@@ -105,7 +106,7 @@ def test_two_switches_of_one_name_keep_their_ids() -> None:
 def test_a_switch_that_only_its_neighbours_print_is_named() -> None:
     records = read_ibnetdiscover(HEAD + switch("1", "leaf", "H-11|n1 HCA-1", "S-3|spine"), "f")
     assert tree(records) == {"leaf": (1, ["n1"]), "spine": (2, ["leaf"])}
-    assert records.notes == ("1 switches have no block of their own, is the printout cut off? spine",)
+    assert said(records.notes) == ("1 switches have no block of their own, is the printout cut off? spine",)
 
 
 BROKEN = {

@@ -8,6 +8,7 @@ from hypothesis import given
 
 from tests.formats.fabric.forests import converted, forest, read_back, shape, snapshots
 from tests.formats.fabric.test_intake import node, write
+from tests.notices import said
 from workbench.errors import InputError
 from workbench.formats.fabric.registry import get_format
 from workbench.formats.load import load
@@ -88,7 +89,7 @@ def test_a_node_without_a_level_is_in_no_hyper_node(tmp_path):
     nodes = [node("n1", block="b1", rack="r1"), node("n2", rack="r1"), node("n3", block="b1")]
     snapshot = load(write(tmp_path, "k.yaml", topology("block", "rack"), *nodes)).snapshot
     assert forest(snapshot.topology)["b1"][3] == {"n1"}
-    assert any(gap.startswith("2 nodes (n2, n3) without a label of every level") for gap in snapshot.gaps)
+    assert any(gap.startswith("2 nodes (n2, n3) without a label of every level") for gap in said(snapshot.gaps))
 
 
 def test_a_layer_takes_the_first_label_that_a_node_has_and_layers_may_stand_in_any_order(tmp_path):
@@ -102,7 +103,7 @@ def test_of_several_objects_the_default_or_the_first_is_read(tmp_path):
     path = write(tmp_path, "k.yaml", topology("rack", name="b"), topology("block", name="a"), node("n1", block="x"))
     snapshot = load(path).snapshot
     assert snapshot.topology.domain_names == ("x",)
-    assert "Kueue Topology objects left aside: b" in snapshot.gaps
+    assert "Kueue Topology objects left aside: b" in said(snapshot.gaps)
 
 
 def test_labels_that_say_the_tree_already_are_used_and_taints_and_resources_stay(tmp_path):
@@ -153,5 +154,5 @@ def test_hyper_nodes_win_over_levels_and_the_levels_are_named(tmp_path):
     path = write(tmp_path, "all.yaml", *objects)
     snapshot = load(path).snapshot
     assert snapshot.topology.domain_names == ("own",)
-    assert "HyperNodes are given: kueue/default left aside" in snapshot.gaps
+    assert "HyperNodes are given: kueue/default left aside" in said(snapshot.gaps)
     assert load(path, format="kueue").snapshot.topology.domain_names == ("r",)

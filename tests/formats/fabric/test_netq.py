@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.notices import said
 from workbench.errors import InputError
 from workbench.formats.fabric.netq import read_netq_graph, read_netq_inventory
 from workbench.formats.load import load
@@ -45,7 +46,7 @@ def test_tiers_are_distances_from_the_hosts() -> None:
 def test_storage_and_loose_hosts_are_said() -> None:
     records = read(graph(*TREE, ("l2", "h2"), hosts=("gpu-1", "gpu-2", "nas-1", "gpu-3")))
     assert [node.name for node in records.nodes] == ["gpu-1", "gpu-2", "gpu-3"]
-    assert records.notes == ("storage and management, not nodes: nas-1", "1 nodes are on no switch: gpu-3")
+    assert said(records.notes) == ("storage and management, not nodes: nas-1", "1 nodes are on no switch: gpu-3")
 
 
 BROKEN = {
@@ -74,7 +75,7 @@ def test_the_inventory_says_gpus_and_nvlink_domains() -> None:
     (node,) = records.nodes
     assert node.allocatable == {"nvidia.com/gpu": 2}
     assert node.metadata.labels == {"accelerator.topograph.run/domain": "u1"}
-    assert records.notes == ("not healthy says NetQ, taken like the others: gpu-1",)
+    assert said(records.notes) == ("not healthy says NetQ, taken like the others: gpu-1",)
     with pytest.raises(InputError, match=r"i\.json: \[1\]\.Name: the same node twice"):
         read_netq_inventory(json.dumps([{"Name": "a"}, {"Name": "a"}]), "i.json")
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.formats.fabric.forests import forest, read_back
+from tests.notices import said
 from workbench.errors import InputError
 
 THREE = """---
@@ -28,7 +29,7 @@ THREE = """---
 def test_the_default_topology_is_read_and_the_others_are_named():
     snapshot = read_back(THREE)
     assert set(forest(snapshot.topology)) == {"b1", "b2", "blocks-4-1"}
-    assert "stdin: of 3 topologies blocks was read; left aside: switches, none" in snapshot.gaps
+    assert "stdin: of 3 topologies blocks was read; left aside: switches, none" in said(snapshot.gaps)
 
 
 def test_without_a_default_the_first_is_read_and_blocks_by_their_own_name():

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.notices import said
 from workbench.formats.fabric.switch_groups import SWITCHES, group_switches, switch_ranks, weak_joins
 from workbench.objects.hypernode import HyperNode
 from workbench.topology.build import build_topology
@@ -85,9 +86,9 @@ RAILS = {"L1a": "abc", "L1b": "abc", "L2a": "def", "L2b": "def"}
 
 def test_a_wrong_cable_that_joins_two_leaves_is_named() -> None:
     assert weak_joins(RAILS) == []
-    assert weak_joins({**RAILS, "L1b": "ac", "L2b": "bdef"}) == [
-        "only b joins L1a/L1b and L2a/L2b to one HyperNode: a wrong cable?"
-    ]
+    assert said(weak_joins({**RAILS, "L1b": "ac", "L2b": "bdef"})) == (
+        "only b joins L1a/L1b and L2a/L2b to one HyperNode: a wrong cable?",
+    )
     # A lost cable joins nothing; half of the nodes are no accident.
     assert weak_joins({**RAILS, "L1b": "ac"}) == []
     assert weak_joins({"L1": "abcd", "L2": "cdef"}) == []

@@ -55,7 +55,7 @@ def test_a_model_with_domains_equal_to_leaves_keeps_them_as_labels() -> None:
         "core": (3, ["spine"]),
     }
     assert records.nodes[0].metadata.labels == {"region": "inner", "zone": "z1", DOMAIN_LABEL: "nvl1"}
-    assert records.notes[0].startswith("the NVLink domains draw the lines of another tier")
+    assert records.notes[0].message.startswith("the NVLink domains draw the lines of another tier")
 
 
 def test_an_older_model_with_domains_inside_leaves_has_a_tier_more() -> None:
@@ -83,7 +83,7 @@ def test_blocks_without_switches_are_nvlink_domains() -> None:
 def test_domains_wider_than_a_leaf_stay_labels() -> None:
     records = read_topograph(MODEL.replace("nvl2", "nvl1"), "m.yaml")
     assert "nvl1" not in tree(records)
-    assert records.notes[0].startswith("the NVLink domains are wider than a leaf")
+    assert records.notes[0].message.startswith("the NVLink domains are wider than a leaf")
 
 
 def test_a_domain_called_like_a_switch_gets_another_name() -> None:

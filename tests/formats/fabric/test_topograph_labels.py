@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from tests.notices import said
 from workbench.formats.fabric.base import make_node
 from workbench.formats.fabric.topograph_labels import derive_topograph_labels
 from workbench.objects.kinds import ClusterObjects
@@ -65,7 +66,7 @@ def test_a_node_counts_up_to_the_first_label_it_lacks() -> None:
     }
     assert derived(rows) == {"l": (1, ["a"]), "l2": (1, ["b"]), "s": (2, ["l"])}
     records = derive_topograph_labels(cluster(rows))
-    assert records is not None and "1 nodes have none of these labels" in records.notes
+    assert records is not None and "1 nodes have none of these labels" in said(records.notes)
 
 
 def test_one_value_under_two_keys_is_two_hypernodes() -> None:
@@ -93,7 +94,10 @@ def test_domains_across_leaves_make_no_hypernodes() -> None:
     rows = {n: {f"{NEWEST}0": leaf, key: d} for n, leaf, d in (("a", "l1", "x"), ("b", "l2", "x"), ("c", "l1", "y"))}
     assert derived(rows) == {"l1": (1, ["a", "c"]), "l2": (1, ["b"])}
     records = derive_topograph_labels(cluster(rows))
-    assert records is not None and records.notes[0] == f"the NVLink domains of {key} cross the tiers: no HyperNodes"
+    assert (
+        records is not None
+        and records.notes[0].message == f"the NVLink domains of {key} cross the tiers: no HyperNodes"
+    )
 
 
 def test_the_gpu_operators_cliques_fill_in_but_say_nothing_alone() -> None:

@@ -10,6 +10,7 @@ import yaml
 
 from tests.formats.fabric.test_intake import write
 from tests.formats.fabric.test_tor_node import addressed
+from tests.notices import codes, said
 from tests.objects.test_tor_node import config_map, payload
 from tests.switch_fabric import Switch, fabric, job
 from workbench.formats.fabric.registry import get_format
@@ -35,7 +36,7 @@ def test_order_position_and_preset_states_come_from_the_config_map(tmp_path):
     config = config_map(data, tor_level="single_layer")
     snapshot = load(write(tmp_path, "cm.yaml", config), write(tmp_path, "nodes.yaml", *nodes)).snapshot
     # More than any switch has is M all the same: switches may be partly filled.
-    assert "tor_count is 9, but the largest switch has 2 servers" in snapshot.gaps
+    assert "tor_count is 9, but the largest switch has 2 servers" in said(snapshot.gaps)
     table = snapshot.switches
     assert table is not None
     names = snapshot.topology.node_names
@@ -92,7 +93,7 @@ def test_without_pods_the_published_states_are_preset(tmp_path):
     snapshot = load(*files).snapshot
     assert snapshot.switches is not None
     assert snapshot.switches.preset.names() == ("exclusive", "idle")
-    assert any("states of the switches are those of tor-share-cm" in gap for gap in snapshot.gaps)
+    assert "switch-states-assumed" in codes(snapshot.gaps)
 
 
 def test_preset_states_stay_and_a_switch_that_is_not_here_is_told(tmp_path):
@@ -104,7 +105,7 @@ def test_preset_states_stay_and_a_switch_that_is_not_here_is_told(tmp_path):
     snapshot = load(*files).snapshot
     assert snapshot.switches is not None
     assert snapshot.switches.preset.names() == ("shared/unhealthy", "shared/healthy")
-    assert "tor-share-cm tells of 1 switches that are not here: 9.9.9.9" in snapshot.gaps
+    assert "tor-share-cm tells of 1 switches that are not here: 9.9.9.9" in said(snapshot.gaps)
 
 
 def test_with_pods_a_difference_is_told(tmp_path):
@@ -123,15 +124,15 @@ def test_with_pods_a_difference_is_told(tmp_path):
         write(tmp_path, "share.yaml", shared({first: (2, 0)})),
     ]
     snapshot = load(*files).snapshot
-    (gap,) = (gap for gap in snapshot.gaps if "tor-share-cm" in gap)
-    assert "differ on 1 switches, the pods count: tor-0 is exclusive there, shared/healthy by the pods" in gap
+    (gap,) = (gap for gap in snapshot.gaps if gap.code == "switch-states-differ")
+    assert "differ on 1 switches, the pods count: tor-0 is exclusive there, shared/healthy by the pods" in gap.message
 
 
 def test_states_without_switches_are_of_no_use(tmp_path):
     node = addressed("a", "2.0.0.0")
     snapshot = load(write(tmp_path, "all.yaml", node, shared({"x": (2, 0)}))).snapshot
     assert snapshot.switch_table is None
-    assert "tor-share-cm is of no use without switches" in snapshot.gaps
+    assert "tor-share-cm is of no use without switches" in said(snapshot.gaps)
 
 
 def test_states_are_a_format_to_convert_to(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.notices import said
 from workbench.errors import InputError, WorkbenchError
 from workbench.formats.matrices.base import MatrixReading
 from workbench.formats.matrices.registry import MATRIX_FORMATS, detect_matrix_format
@@ -99,7 +100,7 @@ def test_nvbandwidth_rows_send_whichever_way_its_arrow_points() -> None:
     assert pair(written) == (220.0, 110.0)
     assert pair(was_read) == (100.0, 200.0)
     assert written.unread == ()
-    assert written.notes == ("left aside: host_to_device_memcpy_ce",)
+    assert said(written.notes) == ("left aside: host_to_device_memcpy_ce",)
 
 
 def test_transferbench_keeps_the_gpus_of_both_tables() -> None:
@@ -114,7 +115,7 @@ def test_hwloc_knows_gpus_among_its_objects_in_gigabytes() -> None:
     reading = read(HWLOC)
     assert (reading.format, reading.matrix.labels) == ("hwloc", ("OSDev:7", "OSDev:8"))
     assert pair(reading) == (40.0, 30.0)
-    assert reading.notes == ("left aside: 1 objects that are no GPUs",)
+    assert said(reading.notes) == ("left aside: 1 objects that are no GPUs",)
 
 
 @pytest.mark.parametrize(

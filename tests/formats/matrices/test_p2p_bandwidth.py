@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.notices import said
 from workbench.errors import InputError, UnknownNameError
 from workbench.formats.matrices.base import MatrixReading
 from workbench.formats.matrix import read_matrix_content
@@ -68,7 +69,7 @@ def test_one_direction_with_p2p_is_the_default_and_every_line_is_known() -> None
     assert (reading.block, reading.kind) == ("unidirectional", "unidirectional")
     assert reading.matrix.gb_s.tolist() == [[800, 12], [22, 800]]
     assert reading.unread == ()
-    assert reading.notes == ("latencies are left aside",)
+    assert said(reading.notes) == ("latencies are left aside",)
 
 
 @pytest.mark.parametrize(

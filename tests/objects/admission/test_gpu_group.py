@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.notices import codes
 from workbench.objects.admission import refuse_gpu_group, review
 
 LABELS = {
@@ -54,4 +55,4 @@ def test_a_pod_is_refused_and_a_job_with_such_pods_warned() -> None:
     assert not pod.allowed
     task = {"name": "w", "replicas": 4, "template": {"metadata": metadata(), "spec": {"containers": []}}}
     job = review({"kind": "Job", "metadata": {"name": "j"}, "spec": {"minAvailable": 4, "tasks": [task]}})
-    assert any("spec.tasks[0].template: its pods will be refused" in warning for warning in job.warnings)
+    assert "pods-refused-by-admission" in codes(job.warnings)

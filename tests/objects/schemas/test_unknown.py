@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.notices import said
 from tests.profiles import max_examples
 from workbench.model.release import Release
 from workbench.objects.schemas import DESCRIBED_KINDS, strict_text, types, unknown_in, unknown_notes
@@ -73,7 +74,7 @@ def test_an_unknown_field_with_the_closest_name(manifest: dict[str, Any], path: 
     assert (found.path, found.meant, found.is_key) == (path, meant, False)
     hint = f" (did you mean {meant}?)" if meant else ""
     assert strict_text([found]) == f'strict decoding error: unknown field "{path}"{hint}'
-    assert unknown_notes([found]) == [f"{path} is unknown and not read{hint}"]
+    assert said(unknown_notes([found])) == (f"{path} is unknown and not read{hint}",)
 
 
 NEWEST_ONLY = {
@@ -128,7 +129,8 @@ def test_fields_come_first_and_are_told_in_the_order_of_the_manifest() -> None:
 def test_one_note_for_a_field_in_many_items() -> None:
     members = [{"type": "Node", "name": f"n{i}"} for i in range(300)]
     (note,) = unknown_notes(unknown_in(hypernode(*members)))
-    assert note.startswith("spec.members[0].name (and in 299 more places) is unknown and not read")
+    assert note.numbers == {"count": 300}
+    assert note.message.startswith("spec.members[0].name (and in 299 more places) is unknown and not read")
 
 
 @pytest.mark.parametrize("value", [None, [], {}, 3, "x", [None], {"a": 1}])

@@ -80,7 +80,7 @@ def test_too_many_rings_are_not_looked_at():
     policy = get_gpu_policy("gpu-mapa")
     gpus = NodeGpus(0xFFFF, cube_mesh_16())
     assert policy.choose(gpus, (12,)) == (0xFFF,)
-    assert policy.warnings([(gpus, (12,), 2), (gpus, (2,), 1)]) == [
+    assert [str(w) for w in policy.warnings([(gpus, (12,), 2), (gpus, (2,), 1)])] == [
         "gpu-mapa: 2 nodes have too many rings to look at, lowest indices taken"
     ]
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.fabrics import snapshot
 from tests.machines import koordinator_matrix_a
+from tests.notices import codes, said
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.extras import GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL, GpuGroup, KoordinatorWish
 from workbench.model.gang import Gang, Role
@@ -84,7 +85,7 @@ def test_pods_without_the_labels_are_placed_one_by_one():
     where = cluster(2, 3, 8)
     placed = decide(lone, where)
     assert [node for node, _ in where_of(placed.result)] == ["n0", "n1"]
-    assert any("no labels" in warning for warning in placed.result.warnings)
+    assert "no-gpu-group" in codes(placed.result.warnings)
     assert placed.extra == {}
     assert {node for node, _ in where_of(decide(lone, where, ungrouped="gang").result)} == {"n2"}
 
@@ -134,7 +135,7 @@ def test_an_invalid_plan_of_nobody_bound_is_made_anew_for_the_group(broken):
     where = dataclasses.replace(cluster(8, 1), gpu_plans=(plan,))
     placement = decide(what, where).result
     assert where_of(placement) == where_of(decide(what, cluster(8, 1)).result)
-    assert any("replan-group" in warning for warning in placement.warnings)
+    assert "gpu-group-replanned" in codes(placement.warnings)
 
 
 def test_an_invalid_plan_with_a_pod_bound_is_mended_for_this_pod_only():
@@ -143,7 +144,7 @@ def test_an_invalid_plan_with_a_pod_bound_is_mended_for_this_pod_only():
     placement = decide(what, dataclasses.replace(cluster(8, 2), gpu_plans=(plan,))).result
     # Planned together they would share a node; alone the second takes the tightest one.
     assert where_of(placement) == [("n0", (0, 1)), ("n1", (0, 1))]
-    assert any("place-this-pod" in warning for warning in placement.warnings)
+    assert "gpu-pod-placed-alone" in codes(placement.warnings)
 
 
 def test_gpus_in_the_plan_of_another_group_are_not_free():
@@ -204,13 +205,13 @@ def test_the_explanation_scores_the_planned_nodes_100_and_the_others_0():
 def test_nodes_without_a_matrix_are_named():
     where = snapshot(["n0"])
     warnings = decide(gang(2), where).result.warnings
-    assert "1 of 1 nodes have no bandwidth matrix: lowest free GPUs taken" in warnings
+    assert "1 of 1 nodes have no bandwidth matrix: lowest free GPUs taken" in said(warnings)
     assert not decide(gang(1), where).result.warnings
 
 
 def test_a_job_that_is_not_as_large_as_its_group_is_told():
     what = dataclasses.replace(gang(2, 2), kind="Job", koordinator=KoordinatorWish(GpuGroup("j", 4)))
-    assert any("wants 4 pods, the Job has 2" in warning for warning in decide(what, cluster(8)).result.warnings)
+    assert "gpu-group-size" in codes(decide(what, cluster(8)).result.warnings)
 
 
 def test_a_large_group_on_equal_nodes_is_placed_exactly():

@@ -273,7 +273,7 @@ def test_what_every_node_lacks_is_told_beside_the_plugins_own_text() -> None:
     greedy = Gang("default", "greedy", (role,), 4, ascend=AscendWish("large-model-schema"))
     answer = get_policy("switch-affinity").place(greedy, fabric(TWO, 4).ledger())
     assert isinstance(answer, Refusal)
-    assert [(reason.code, reason.count) for reason in answer.reasons] == [
+    assert [(reason.code, reason.numbers["count"]) for reason in answer.reasons] == [
         ("not-offered", 4),
         ("not-enough-switches", 4),
         ("insufficient", 8),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fabrics import document_tree
+from tests.notices import said
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.topology import DomainSpec, Topology
 from workbench.policies.volcano.constraints import limits_of, tiers_by_name
@@ -38,7 +39,7 @@ def test_without_gradients_no_tier_restricts_anything():
     gang = Gang("d", "j", (Role("w", 1, {"cpu": 1}),), 1, SOFT, sub_groups=groups, sub_grouped=True)
     limits = limits_of(gang, document_tree().topology, gradients=False)
     assert (limits.job, limits.sub_groups) == (None, (None,))
-    assert limits.warnings == (
+    assert said(limits.warnings) == (
         "the plugin network-topology-aware gives no gradients: networkTopology restricts nothing",
     )
 

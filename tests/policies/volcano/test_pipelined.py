@@ -53,7 +53,7 @@ def test_a_job_waits_for_room_that_pods_leave(name):
     result = place(name, gang(2), cluster)
     assert result.reasons[0].code == "pipelined"
     assert result.reasons[0].message == "2 pods wait for the room that pods which are ending leave on node0, node1"
-    assert result.reasons[0].count == 2
+    assert result.reasons[0].numbers["count"] == 2
     # One pod more than will fit: waiting is no help.
     assert "pipelined" not in [reason.code for reason in place(name, gang(3), cluster).reasons]
 

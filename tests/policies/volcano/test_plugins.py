@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.notices import said
 from workbench.errors import InputError
+from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.policies.volcano.plugins import (
@@ -109,13 +111,13 @@ NAMED = {
         config(PluginOption("gang", {"JobPipelined": False})),
         "enableJobPipelined: false of plugin gang is not modelled: a job that cannot start gives all back",
     ),
-    "what the reader noted": (config(notes=("as read",)), "as read"),
+    "what the reader noted": (config(notes=(Notice("unknown-field", "as read"),)), "as read"),
 }
 
 
 @pytest.mark.parametrize(("given", "want"), NAMED.values(), ids=NAMED.keys())
 def test_what_is_not_modelled_is_named(given, want):
-    assert config_warnings(given, Release.V1_13) == (want,)
+    assert said(config_warnings(given, Release.V1_13)) == (want,)
 
 
 def test_only_the_newest_asks_sub_groups_and_who_is_always_ready_is_not_asked():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.fabrics import snapshot
+from tests.notices import said
 from workbench.errors import InputError
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.placement import Refusal
@@ -56,7 +57,7 @@ def test_place_sees_the_gang_through_the_plugins_and_warns_of_the_others(name):
     gang = Gang("d", "j", (Role("w", 2, {"cpu": 1000}),), 2)
     whole = get_policy(name, config=config("gang", "predicates", "sla")).place(gang, cluster.ledger())
     assert isinstance(whole, Refusal)
-    assert whole.warnings == ("plugin sla is not modelled: it has no effect here",)
+    assert said(whole.warnings) == ("plugin sla is not modelled: it has no effect here",)
     single = get_policy(name, config=config("predicates")).place(gang, cluster.ledger())
     assert single.node.tolist() == [1, -1]
     assert single.gang is gang

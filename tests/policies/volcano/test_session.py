@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 
 from tests.fabrics import document_tree, snapshot
+from tests.notices import said
 from tests.policies.random_cases import random_cluster, seeds
 from tests.profiles import max_examples
 from workbench.model.extras import VolcanoMemory
@@ -251,7 +252,7 @@ def test_unmodelled_plugins_are_named_in_every_answer():
     results = run([job("a", 1), job("b", 9)], nodes(2), "gang", "sla")
     assert [type(result) for result in results] == [Placement, Refusal]
     for result in results:
-        assert "plugin sla is not modelled: it has no effect here" in result.warnings
+        assert "plugin sla is not modelled: it has no effect here" in said(result.warnings)
 
 
 def test_a_gang_that_can_never_be_complete_is_not_tried():
@@ -351,7 +352,7 @@ def test_without_backfill_a_gang_starts_although_its_best_effort_pods_stay_pendi
     (result,) = run([Gang("d", "a", roles, 2)], nodes(1), "gang", "predicates", actions=("allocate",))
     assert result.node.tolist() == [0, -1]
     assert [reason.code for reason in result.unplaced[0].reasons] == ["not-configured"]
-    assert result.warnings == (
+    assert said(result.warnings) == (
         "1 pods ask for nothing and stay pending: they count for the gang, which starts without them",
     )
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fabrics import document_tree, snapshot
+from tests.notices import said
 from tests.policies.random_cases import DEFAULTS, assert_same_at_random, seeds
 from tests.profiles import max_examples
 from tests.reference import volcano_1_13 as oracle
@@ -114,12 +115,12 @@ def test_a_pod_larger_than_every_node_is_refused_with_the_number_of_nodes():
     reason = refusal.reasons[1]
     assert reason.code == "insufficient"
     assert reason.message == "0/8 nodes are unavailable: 8 Insufficient nvidia.com/gpu."
-    assert reason.count == 8
+    assert reason.numbers["count"] == 8
     assert refusal.reasons[2].message == "no HyperNode of tier <= 3 holds 1 pod: best s0 (tier 1) holds 0 of 1"
 
 
 def test_a_default_tier_is_said():
-    assert answer(job(2, "hard"), document_tree()).warnings == (
+    assert said(answer(job(2, "hard"), document_tree()).warnings) == (
         "hard without highestTierAllowed: its default 1 applies",
     )
 
@@ -282,13 +283,13 @@ def test_equals_the_naive_dry_run_of_every_domain(seed):
 def test_the_default_tier_is_not_filled_into_what_was_read_from_a_cluster(gang, placed, warning):
     result = answer(gang, document_tree())
     assert isinstance(result, Placement) == placed
-    assert any(text.startswith(warning) for text in result.warnings) if warning else result.warnings == ()
+    assert any(text.startswith(warning) for text in said(result.warnings)) if warning else result.warnings == ()
 
 
 @pytest.mark.parametrize("mode", ["hard", "soft", ""])
 def test_a_tier_name_is_not_known_and_told(mode):
     named = replace(job(2, "hard"), constraint=TopologyConstraint(mode, None, "rack"))
-    warnings = " ".join(answer(named, document_tree()).warnings)
+    warnings = " ".join(said(answer(named, document_tree()).warnings))
     assert "highestTierName 'rack' is not known to volcano-1.13" in warnings
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fabrics import document_tree, snapshot
+from tests.notices import said
 from tests.policies.newest_cases import (
     WEIGHTS,
     assert_same_newest,
@@ -186,7 +187,7 @@ def test_without_the_gradients_of_the_plugin_no_tier_restricts_a_job(gang, plugi
     assert not hasattr(get_policy("volcano-1.15").place(gang, document_tree().ledger()), "node")
     placement = get_policy("volcano-1.15", config=config).place(gang, document_tree().ledger())
     assert (placement.node >= 0).all()
-    assert any("gives no gradients" in warning for warning in placement.warnings)
+    assert any("gives no gradients" in warning for warning in said(placement.warnings))
 
 
 def test_a_refusal_holds_whatever_becomes_of_the_arrays_that_filled_its_ledger():
@@ -367,7 +368,7 @@ WARNED = {
 
 @pytest.mark.parametrize(("gang", "want"), WARNED.values(), ids=WARNED.keys())
 def test_a_wish_that_restricts_nothing_warns(gang, want):
-    assert answer(gang, document_tree()).warnings == (want,)
+    assert said(answer(gang, document_tree()).warnings) == (want,)
 
 
 @pytest.mark.parametrize("gang", [job(2, "soft"), job(2, "hard"), grouped(2, 2, None)], ids=["soft", "hard", "parts"])

@@ -67,7 +67,7 @@ def test_letters_beyond_ascii_do_not_get_into_names() -> None:
 def test_what_volcano_drops_is_noted() -> None:
     result = discover_label({"é" * 11: ("rack", "host"), "t": ("rack", "rack", "host")}, NODES)
     assert result.hypernodes == ()
-    assert [note.split(":")[1] for note in result.notes] == [
+    assert [note.message.split(":")[1] for note in result.notes] == [
         " its name has more than 20 bytes",
         " it lists a label twice",
     ]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.notices import said
 from workbench.errors import InputError
 from workbench.topology.discovery.reconcile import reconcile
 from workbench.topology.discovery.ufm import discover_ufm, read_ufm_ports
@@ -23,7 +24,7 @@ def test_unplugged_and_nameless_ports_are_noted() -> None:
         ("leaf-hn-1", ["n2"]),
         ("spine-hn", ["leaf-hn-0", "leaf-hn-1"]),
     ]
-    assert result.notes == (
+    assert said(result.notes) == (
         "ports without system_name are left out: 1",
         "ports without peer_node_name hang on one leaf without a name, as in Volcano: 2",
     )

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.hypernode import HyperNode, make_hypernode
 from workbench.objects.kinds import ClusterObjects
@@ -89,8 +90,8 @@ class FabricRecords:
         Every node that the file names, each once, with the labels and resources that the file knows.
     matrices : mapping of str to BandwidthMatrix
         By node, where the file describes the inside of a machine.
-    notes : tuple of str
-        What the file does not say, or what was left aside, one sentence each: become ``snapshot.gaps``.
+    notes : tuple of Notice
+        What the file does not say, or what was left aside: become ``snapshot.gaps``.
     tors : TorNodeTable, optional
         The switch table with addresses, positions and states, where the file is one.
     snapshot : ClusterSnapshot, optional
@@ -100,7 +101,7 @@ class FabricRecords:
     hypernodes: tuple[HyperNode, ...] = ()
     nodes: tuple[Node, ...] = ()
     matrices: Mapping[str, BandwidthMatrix] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
     tors: TorNodeTable | None = None
     snapshot: ClusterSnapshot | None = None
 

@@ -13,6 +13,7 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricRecords, make_node, switch_tree
 from workbench.formats.fabric.writing import Shape
+from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.hypernode import HyperNode, make_hypernode
 from workbench.objects.node import Node
@@ -94,7 +95,7 @@ def graph_records(graph: Graph, source: str) -> FabricRecords:
     nodes = [_node(names[v], graph.vertices[v], source) for v in graph.vertices if v in hosts]
     _check_distinct([node.name for node in nodes], "node", source)
     _check_distinct([names[v] for v in graph.vertices if v not in hosts], "HyperNode", source)
-    notes: list[str] = []
+    notes: list[Notice] = []
     if graph.directed:
         hypernodes = _contained(graph, hosts, names, source)
     else:
@@ -168,7 +169,7 @@ def _contained(graph: Graph, hosts: set[str], names: Mapping[str, str], source: 
 
 
 def _wired(
-    graph: Graph, hosts: set[str], names: Mapping[str, str], source: str, notes: list[str]
+    graph: Graph, hosts: set[str], names: Mapping[str, str], source: str, notes: list[Notice]
 ) -> tuple[HyperNode, ...]:
     near: dict[str, dict[str, None]] = {vertex: {} for vertex in graph.vertices}
     for a, b in graph.edges:
@@ -176,11 +177,23 @@ def _wired(
     rank = _ranks(near, hosts)
     lost = sum(vertex not in rank for vertex in graph.vertices)
     if lost:
-        notes.append(f"{source}: {lost} switches are linked to no node: left aside")
+        notes.append(
+            Notice(
+                "switches-without-nodes",
+                f"{source}: {lost} switches are linked to no node: left aside",
+                numbers={"count": lost},
+            )
+        )
     own = {v: [names[n] for n in near[v] if n in hosts] for v in rank if rank[v] == 1}
     several = sum(sum(rank.get(s) == 1 for s in near[host]) > 1 for host in hosts)
     if several:
-        notes.append(f"{source}: {several} nodes hang on several switches, which overlap therefore")
+        notes.append(
+            Notice(
+                "overlapping-switches",
+                f"{source}: {several} nodes hang on several switches, which overlap therefore",
+                numbers={"count": several},
+            )
+        )
     hypernodes = [make_hypernode(names[v], 1, nodes=nodes) for v, nodes in own.items()]
     # Which HyperNode stands for the part of the fabric that a switch is in, so far.
     part = {v: v for v in own}
@@ -214,7 +227,13 @@ def _wired(
             part[top] = head
         merged = len(here) - len(heads)
         if merged:
-            notes.append(f"{source}: {merged} switches of rank {level} share the work of others and got no HyperNode")
+            notes.append(
+                Notice(
+                    "switches-merged",
+                    f"{source}: {merged} switches of rank {level} share the work of others and got no HyperNode",
+                    numbers={"count": merged},
+                )
+            )
     return tuple(hypernodes)
 
 

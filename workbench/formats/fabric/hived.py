@@ -10,6 +10,7 @@ from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
 from workbench.formats.manifests import read_text
 from workbench.model.bandwidth import MAX_GPUS
+from workbench.model.notice import Notice
 from workbench.objects.fields import child, get_bool, get_int, get_map, get_maps, get_text, wrong
 from workbench.objects.hypernode import HyperNode, make_hypernode
 from workbench.objects.node import Node
@@ -38,7 +39,7 @@ class _Cells:
     hypernodes: list[HyperNode] = field(default_factory=list)
     nodes: dict[str, Node] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Notice] = field(default_factory=list)
 
 
 def read_hived(text: str, source: str) -> FabricRecords:
@@ -90,7 +91,13 @@ def _cluster(config: Mapping[str, Any]) -> FabricRecords:
         raise wrong("physicalCluster.physicalCells", None, "cells with cellType and cellChildren")
     virtual = get_map(config, "virtualClusters", "")
     if virtual or pinned:
-        cells.notes.append(f"{len(virtual)} virtual clusters and {pinned} pinned cells are not read: they are quotas")
+        cells.notes.append(
+            Notice(
+                "left-aside",
+                f"{len(virtual)} virtual clusters and {pinned} pinned cells are not read: they are quotas",
+                numbers={"count": len(virtual) + pinned},
+            )
+        )
     nodes = tuple(cells.nodes[name] for name in sorted(cells.nodes, key=str.encode))
     ordered = sorted(cells.hypernodes, key=lambda h: (h.tier, h.name.encode()))
     return FabricRecords(tuple(ordered), nodes, notes=tuple(cells.notes))
@@ -159,7 +166,13 @@ def _add(cells: _Cells, cell: Mapping[str, Any], kind: str, name: str, path: str
         pinned += _add(cells, inner, inner_kind, inner_name, inner_path)
         members.append(get_text(inner, "cellAddress", inner_path) or inner_name)
     if len(members) != level.n_children:
-        cells.notes.append(f"{name} lists {len(members)} cells, its type {kind} has {level.n_children}")
+        cells.notes.append(
+            Notice(
+                "cell-size-differs",
+                f"{name} lists {len(members)} cells, its type {kind} has {level.n_children}",
+                f"cell {name}",
+            )
+        )
     nodes, children = (members, []) if level.height == 1 else ([], members)
     cells.hypernodes.append(make_hypernode(name, level.height, nodes=nodes, children=children, tier_name=kind))
     return pinned

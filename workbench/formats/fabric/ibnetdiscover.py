@@ -11,6 +11,7 @@ from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
 from workbench.formats.fabric.hosts import Role, host_role, some
 from workbench.formats.fabric.switch_groups import group_switches, switch_ranks, weak_joins
+from workbench.model.notice import Notice
 
 __all__ = ["IBNETDISCOVER", "read_ibnetdiscover"]
 
@@ -95,7 +96,7 @@ def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
             expected='blocks that begin with Switch, and below them the ports: [1] "H-..."[1]',
         )
     hosts = {which: _host_name(fabric.described.get(which, "")) for which in adapters}
-    notes: list[str] = []
+    notes: list[Notice] = []
     node_of = _nodes(fabric, hosts, notes)
     names = _switch_names(switches, fabric.described)
     attached = {
@@ -112,7 +113,13 @@ def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
     _leave_aside(fabric, names, ranks, stores, notes)
     unseen = sorted((names[s] for s in switches if s not in fabric.blocks), key=str.encode)
     if unseen:
-        notes.append(f"{len(unseen)} switches have no block of their own, is the printout cut off? {some(unseen)}")
+        notes.append(
+            Notice(
+                "printout-cut-off",
+                f"{len(unseen)} switches have no block of their own, is the printout cut off? {some(unseen)}",
+                numbers={"count": len(unseen)},
+            )
+        )
     nodes = tuple(make_node(name) for name in sorted(set(node_of.values()), key=str.encode))
     return FabricRecords(group_switches(attached, links, ranks), nodes, notes=tuple(notes))
 
@@ -161,7 +168,7 @@ def _host_name(description: str) -> str:
     return "" if _VENDOR.search(description if found is None else name) else name
 
 
-def _nodes(fabric: _Fabric, hosts: Mapping[str, str], notes: list[str]) -> dict[str, str]:
+def _nodes(fabric: _Fabric, hosts: Mapping[str, str], notes: list[Notice]) -> dict[str, str]:
     """Node by adapter, for the adapters of nodes."""
     aside: dict[Role, Counter[str]] = {}
     node_of: dict[str, str] = {}
@@ -176,15 +183,33 @@ def _nodes(fabric: _Fabric, hosts: Mapping[str, str], notes: list[str]) -> dict[
             unnamed.append(adapter)
     for role in sorted(aside):
         listed = [f"{host} ({n} port{'s' if n > 1 else ''})" for host, n in sorted(aside[role].items())]
-        notes.append(f"{role} ports, not nodes: {some(listed)}")
+        notes.append(Notice("left-aside", f"{role} ports, not nodes: {some(listed)}", numbers={"count": len(listed)}))
     if unnamed and not node_of:
-        notes.append(f"no adapter says its host's name: each of the {len(unnamed)} adapters is taken for a node")
+        notes.append(
+            Notice(
+                "hosts-without-name",
+                f"no adapter says its host's name: each of the {len(unnamed)} adapters is taken for a node",
+                numbers={"count": len(unnamed)},
+            )
+        )
         return {adapter: adapter for adapter in unnamed}
     if unnamed:
-        notes.append(f"{len(unnamed)} adapters do not say their host's name and belong to no node: {some(unnamed)}")
+        notes.append(
+            Notice(
+                "hosts-without-name",
+                f"{len(unnamed)} adapters do not say their host's name and belong to no node: {some(unnamed)}",
+                numbers={"count": len(unnamed)},
+            )
+        )
     loose = sorted({node_of[a] for a in node_of} - {node_of[a] for a in node_of if fabric.cables[a]}, key=str.encode)
     if loose:
-        notes.append(f"{len(loose)} nodes are on no switch: {some(loose)}")
+        notes.append(
+            Notice(
+                "nodes-without-switch",
+                f"{len(loose)} nodes are on no switch: {some(loose)}",
+                numbers={"count": len(loose)},
+            )
+        )
     return node_of
 
 
@@ -205,17 +230,29 @@ def _switch_names(switches: list[str], described: Mapping[str, str]) -> dict[str
 
 
 def _leave_aside(
-    fabric: _Fabric, names: Mapping[str, str], ranks: dict[str, int], stores: set[str], notes: list[str]
+    fabric: _Fabric, names: Mapping[str, str], ranks: dict[str, int], stores: set[str], notes: list[Notice]
 ) -> None:
     """Take storage leaves out of the ranks; say which switches no node reaches."""
     storage = [names[s] for s in names if ranks.get(names[s], 0) > 2 and not stores.isdisjoint(fabric.cables[s])]
     for name in storage:
         del ranks[name]
     if storage:
-        notes.append(f"storage switches, left out of the tiers: {some(sorted(storage, key=str.encode))}")
+        notes.append(
+            Notice(
+                "left-aside",
+                f"storage switches, left out of the tiers: {some(sorted(storage, key=str.encode))}",
+                numbers={"count": len(storage)},
+            )
+        )
     apart = sorted((names[s] for s in names if names[s] not in ranks and names[s] not in storage), key=str.encode)
     if apart:
-        notes.append(f"switches without a way to any node: {some(apart)}")
+        notes.append(
+            Notice(
+                "switches-without-nodes",
+                f"switches without a way to any node: {some(apart)}",
+                numbers={"count": len(apart)},
+            )
+        )
 
 
 def _detect(sample: Sample) -> bool:

@@ -9,6 +9,7 @@ from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample
 from workbench.formats.fabric.registry import FORMATS, detect_format, get_format
 from workbench.formats.fabric.tor_node import tor_records, tor_table_of
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.node import Node
@@ -23,7 +24,7 @@ class Joined:
 
     Attributes
     ----------
-    notes : list of str
+    notes : list of Notice
         For ``snapshot.gaps``.
     matrices : dict of str to BandwidthMatrix
         By node name.
@@ -33,7 +34,7 @@ class Joined:
         Of a snapshot file, which is the whole cluster.
     """
 
-    notes: list[str] = field(default_factory=list)
+    notes: list[Notice] = field(default_factory=list)
     matrices: dict[str, BandwidthMatrix] = field(default_factory=dict)
     tors: TorNodeTable | None = None
     snapshot: ClusterSnapshot | None = None
@@ -116,7 +117,13 @@ class FabricIntake:
                 raise error.at(source=source) from None
         if cluster.hypernodes and cluster.level_topologies:
             names = ", ".join(sorted(cluster.level_topologies))
-            joined.notes.append(f"HyperNodes are given: {names} left aside")
+            joined.notes.append(
+                Notice(
+                    "left-aside",
+                    f"HyperNodes are given: {names} left aside",
+                    numbers={"count": len(cluster.level_topologies)},
+                )
+            )
         derived = None if cluster.hypernodes else self._derive(cluster)
         if derived is not None:
             joined.add(cluster, derived, bool(cluster.nodes))

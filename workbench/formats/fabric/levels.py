@@ -17,6 +17,7 @@ from workbench.formats.fabric.writing import Shape, listed, losses_beside, shape
 from workbench.formats.node_manifests import node_manifests
 from workbench.formats.write_manifests import to_yaml
 from workbench.model.labels import NODE_NAME_FIELD
+from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.hypernode import HyperNode, make_hypernode
 from workbench.objects.kinds import ClusterObjects
@@ -127,14 +128,14 @@ def _derive(owner: str, kind: str, by_path: bool) -> Callable[[ClusterObjects], 
         found.sort(key=lambda t: (t.metadata.name != "default", t.metadata.name.encode()))
         chosen = found[0]
         hypernodes, outside = level_hypernodes(chosen.levels, cluster.nodes, by_path=by_path)
-        notes = [f"HyperNodes are derived from {kind} {chosen.metadata.name} and the labels of the nodes"]
+        text = f"HyperNodes are derived from {kind} {chosen.metadata.name} and the labels of the nodes"
+        notes = [Notice("derived-hypernodes", text, f"{kind} {chosen.metadata.name}")]
         if len(found) > 1:
             names = ", ".join(t.metadata.name for t in found[1:])
-            notes.append(f"{kind} objects left aside: {names}")
+            notes.append(Notice("left-aside", f"{kind} objects left aside: {names}", numbers={"count": len(found) - 1}))
         if outside:
-            notes.append(
-                f"{listed('node', outside)} without a label of every level of {chosen.metadata.name}: no HyperNode"
-            )
+            text = f"{listed('node', outside)} without a label of every level of {chosen.metadata.name}: no HyperNode"
+            notes.append(Notice("nodes-without-labels", text, numbers={"count": len(outside)}))
         return FabricRecords(hypernodes, notes=tuple(notes))
 
     return derive

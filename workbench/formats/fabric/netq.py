@@ -16,6 +16,7 @@ from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, m
 from workbench.formats.fabric.hosts import host_role, some
 from workbench.formats.fabric.switch_groups import group_switches, switch_ranks, weak_joins
 from workbench.formats.fabric.topograph import DOMAIN_LABEL
+from workbench.model.notice import Notice
 from workbench.objects.fields import get_list, get_maps, get_text, wrong
 
 __all__ = ["NETQ_GRAPH", "NETQ_INVENTORY", "read_netq_graph", "read_netq_inventory"]
@@ -82,15 +83,30 @@ def _graph(graph: Any) -> FabricRecords:
             elif a in switches and names[b] not in aside:
                 attached[names[a]].add(names[b])
     hosts = sorted((n for i, n in names.items() if i not in switches and n not in aside), key=str.encode)
-    notes = [f"storage and management, not nodes: {some(sorted(aside, key=str.encode))}"] if aside else []
+    notes = []
+    if aside:
+        text = f"storage and management, not nodes: {some(sorted(aside, key=str.encode))}"
+        notes.append(Notice("left-aside", text, numbers={"count": len(aside)}))
     loose = sorted(set(hosts).difference(*attached.values()), key=str.encode)
     if loose:
-        notes.append(f"{len(loose)} nodes are on no switch: {some(loose)}")
+        notes.append(
+            Notice(
+                "nodes-without-switch",
+                f"{len(loose)} nodes are on no switch: {some(loose)}",
+                numbers={"count": len(loose)},
+            )
+        )
     ranks = switch_ranks(attached, links)
     notes += weak_joins(attached)
     apart = sorted(set(attached) - set(ranks), key=str.encode)
     if apart:
-        notes.append(f"switches without a way to any node: {some(apart)}")
+        notes.append(
+            Notice(
+                "switches-without-nodes",
+                f"switches without a way to any node: {some(apart)}",
+                numbers={"count": len(apart)},
+            )
+        )
     return FabricRecords(
         group_switches(attached, links, ranks), tuple(make_node(name) for name in hosts), notes=tuple(notes)
     )
@@ -132,7 +148,8 @@ def read_netq_inventory(text: str, source: str) -> FabricRecords:
                 unhealthy.append(name)
     except InputError as error:
         raise error.at(source=source) from None
-    notes = (f"not healthy says NetQ, taken like the others: {some(sorted(unhealthy))}",) if unhealthy else ()
+    text = f"not healthy says NetQ, taken like the others: {some(sorted(unhealthy))}"
+    notes = (Notice("unhealthy-nodes", text, numbers={"count": len(unhealthy)}),) if unhealthy else ()
     return FabricRecords(nodes=tuple(nodes[name] for name in sorted(nodes, key=str.encode)), notes=notes)
 
 

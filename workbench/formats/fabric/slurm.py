@@ -14,6 +14,7 @@ from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricRecords, make_node, switch_tree
 from workbench.formats.fabric.hostlist import MOST_HOSTS, compress_hosts, expand_hosts, holds
 from workbench.formats.fabric.writing import Shape, listed, losses_beside, shape_of
+from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.whole_number import whole_number
 from workbench.objects.hypernode import HyperNode, make_hypernode
@@ -41,7 +42,7 @@ class Block:
     where: str = ""
 
 
-def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[str] = ()) -> FabricRecords:
+def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[Notice] = ()) -> FabricRecords:
     """HyperNodes of a tree of switches.
 
     A switch that another one names and that is not there stays a dangling member, a node under two switches an
@@ -71,7 +72,9 @@ def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[str]
     if not switches:
         raise InputError("no switch in it", source=source, got="nothing", expected="at least one switch")
     speeds = sum(switch.has_speed for switch in switches)
-    notes = [*notes, *([f"{source}: the LinkSpeed of {speeds} switches is not kept"] if speeds else [])]
+    if speeds:
+        text = f"{source}: the LinkSpeed of {speeds} switches is not kept"
+        notes = [*notes, Notice("left-aside", text, numbers={"count": speeds})]
     names = dict.fromkeys(name for some in nodes.values() for name in some)
     return FabricRecords(switch_tree(children, nodes), tuple(make_node(name) for name in names), notes=tuple(notes))
 

@@ -19,6 +19,7 @@ from workbench.formats.fabric.slurm import (
     switch_records,
     switch_rows,
 )
+from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 
 __all__ = ["SLURM_BLOCK_CONF", "SLURM_CONF"]
@@ -37,8 +38,9 @@ def _read(text: str, source: str) -> FabricRecords:
     switches, blocks, sizes = _parse(text, source)
     if not switches:
         return block_records(blocks, sizes, source)
-    note = f"{source}: {len(blocks)} blocks beside the switches were left aside" if blocks else ""
-    return switch_records(switches, source, (note,) if note else ())
+    text = f"{source}: {len(blocks)} blocks beside the switches were left aside"
+    notes = [Notice("left-aside", text, numbers={"count": len(blocks)})] if blocks else []
+    return switch_records(switches, source, notes)
 
 
 def _read_blocks(text: str, source: str) -> FabricRecords:

@@ -21,6 +21,7 @@ from workbench.formats.fabric.slurm import (
 )
 from workbench.formats.write_manifests import to_yaml_value
 from workbench.formats.yaml_events import read_yaml
+from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.fields import child, get_bool, get_list, get_map, get_maps, get_text, shown, wrong
 
@@ -57,7 +58,13 @@ def _records(text: str, source: str, wanted: tuple[str, ...]) -> FabricRecords:
     notes = []
     if len(entries) > 1:
         left = ", ".join(entry[0] for entry in entries if entry[3] != path)
-        notes.append(f"{source}: of {len(entries)} topologies {name} was read; left aside: {left}")
+        notes.append(
+            Notice(
+                "left-aside",
+                f"{source}: of {len(entries)} topologies {name} was read; left aside: {left}",
+                numbers={"count": len(entries) - 1},
+            )
+        )
     try:
         records = _RECORDS[kind](item, path, source)
     except InputError as error:
@@ -101,7 +108,7 @@ def _blocks(item: Mapping[str, Any], path: str, source: str) -> FabricRecords:
 
 
 def _flat(item: Mapping[str, Any], path: str, source: str) -> FabricRecords:
-    return FabricRecords(notes=(f"{source}: a flat topology says nothing about the network",))
+    return FabricRecords(notes=(Notice("flat-topology", f"{source}: a flat topology says nothing about the network"),))
 
 
 _RECORDS = {"tree": _tree, "block": _blocks, "flat": _flat}

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from workbench.formats.fabric.hosts import some
+from workbench.model.notice import Notice
 from workbench.objects.hypernode import HyperNode, make_hypernode
 
 __all__ = ["SWITCHES", "group_switches", "switch_ranks", "weak_joins"]
@@ -93,8 +94,8 @@ def group_switches(
     return tuple(sorted(found, key=lambda h: (h.tier, h.name.encode())))
 
 
-def weak_joins(attached: Mapping[str, Collection[str]]) -> list[str]:
-    """Leaves that are one HyperNode because of few nodes only, one sentence each: one wrong cable is enough for that.
+def weak_joins(attached: Mapping[str, Collection[str]]) -> list[Notice]:
+    """Leaves that are one HyperNode because of few nodes only, a notice each: one wrong cable is enough for that.
 
     A set of nodes on the same leaves is such a join where it is at most a quarter of the group's nodes and the group
     falls apart without it. Groups in which nodes are cabled in more than 32 ways are not looked at.
@@ -114,7 +115,13 @@ def weak_joins(attached: Mapping[str, Collection[str]]) -> list[str]:
                 parts = _joined({switch: left for switch, left in rest.items() if left})
                 if len(parts) > 1:
                     leaves = " and ".join("/".join(part) for part, _ in parts)
-                    notes.append(f"only {some(nodes)} joins {leaves} to one HyperNode: a wrong cable?")
+                    notes.append(
+                        Notice(
+                            "wrong-cable",
+                            f"only {some(nodes)} joins {leaves} to one HyperNode: a wrong cable?",
+                            numbers={"count": len(nodes)},
+                        )
+                    )
     return notes
 
 

@@ -11,6 +11,7 @@ from workbench.formats.fabric.accelerators import insert_level
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node, switch_tree
 from workbench.formats.fabric.hostlist import expand_hosts
 from workbench.formats.manifests import read_text
+from workbench.model.notice import Notice
 from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, get_texts, wrong
 
 __all__ = ["DOMAIN_LABEL", "TOPOGRAPH", "read_topograph"]
@@ -64,7 +65,7 @@ def read_topograph(text: str, source: str) -> FabricRecords:
     except InputError as error:
         place = f"{where}, {error.where}" if error.where else where
         raise InputError(error.message, source=source, where=place, got=error.got, expected=error.expected) from None
-    notes = [f"{key} is not read" for key in data if key not in _SECTIONS]
+    notes = [Notice("left-aside", f"{key} is not read", f"field {key}") for key in data if key not in _SECTIONS]
     labels = {node: _node_labels(model, node) for nodes in model.nodes.values() for node in nodes}
     _place_domains(model, notes)
     hypernodes = switch_tree(model.children, model.nodes)
@@ -166,18 +167,29 @@ def _node_labels(model: _Model, node: str) -> dict[str, str]:
     return labels
 
 
-def _place_domains(model: _Model, notes: list[str]) -> None:
+def _place_domains(model: _Model, notes: list[Notice]) -> None:
     """Hang NVLink domains between the switches and their nodes, or say why not."""
     leaves = {node: switch for node, switch in model.switch_of.items() if switch}
     homeless = model.nodes.pop("", [])
     if not model.domain_of:
         if homeless:
-            notes.append(f"{len(homeless)} nodes are below no switch")
+            notes.append(
+                Notice(
+                    "nodes-without-switch",
+                    f"{len(homeless)} nodes are below no switch",
+                    numbers={"count": len(homeless)},
+                )
+            )
         return
     position = insert_level([leaves] if leaves else [], model.domain_of)
     if position != 0:
         why = position if isinstance(position, str) else "are wider than a leaf"
-        notes.append(f"the NVLink domains {why}: no HyperNodes, but labels {DOMAIN_LABEL} on the nodes")
+        notes.append(
+            Notice(
+                "nvlink-domains-dropped",
+                f"the NVLink domains {why}: no HyperNodes, but labels {DOMAIN_LABEL} on the nodes",
+            )
+        )
         return
     taken = {*model.children, *model.parent}
     groups: dict[str, list[str]] = {}

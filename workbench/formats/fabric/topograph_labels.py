@@ -10,6 +10,7 @@ from itertools import pairwise
 from workbench.formats.fabric.accelerators import insert_level, stays_inside
 from workbench.formats.fabric.base import FabricFormat, FabricRecords
 from workbench.formats.fabric.topograph import DOMAIN_LABEL
+from workbench.model.notice import Notice
 from workbench.objects.hypernode import HyperNode, make_hypernode
 from workbench.objects.kinds import ClusterObjects
 
@@ -115,12 +116,23 @@ def _records(
         if isinstance(position, int):
             levels = [*levels[:position], (key, of_node), *levels[position:]]
         else:
-            notes.append(f"the NVLink domains of {key} {position}: no HyperNodes")
+            notes.append(
+                Notice(
+                    "nvlink-domains-dropped", f"the NVLink domains of {key} {position}: no HyperNodes", f"label {key}"
+                )
+            )
     if levels:
         without = n_nodes - len(set().union(*(of for _, of in levels)))
-        notes.append(f"HyperNodes derived from the labels {', '.join(key for key, _ in levels)} on the nodes")
+        notes.append(
+            Notice(
+                "derived-hypernodes",
+                f"HyperNodes derived from the labels {', '.join(key for key, _ in levels)} on the nodes",
+            )
+        )
         if without:
-            notes.append(f"{without} nodes have none of these labels")
+            notes.append(
+                Notice("nodes-without-labels", f"{without} nodes have none of these labels", numbers={"count": without})
+            )
     return FabricRecords(_hypernodes(levels), notes=tuple(notes))
 
 

@@ -10,6 +10,7 @@ from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, W
 from workbench.formats.fabric.tor_tables import tor_nodes_of
 from workbench.formats.fabric.writing import Shape, listed, losses_beside, shape_of
 from workbench.formats.write_manifests import to_yaml
+from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switches import SwitchTable
 from workbench.objects.hypernode import make_hypernode
@@ -71,21 +72,38 @@ def tor_records(table: TorNodeTable, nodes: Mapping[str, Node], source: str = ""
         Nodes of the cluster, to which servers are bound by InternalIP; without any the servers become the nodes, named
         by their addresses, with their NPUs.
     """
-    notes = []
+    notes: list[Notice] = []
     made: tuple[Node, ...] = ()
     if nodes:
         names = nodes_by_address(table, nodes)
         unbound = sum(server.address not in names for tor in table.tors for server in tor.servers)
         if unbound:
-            notes.append(f"{unbound} servers of the switch table are the InternalIP of no node: left aside")
+            notes.append(
+                Notice(
+                    "left-aside",
+                    f"{unbound} servers of the switch table are the InternalIP of no node: left aside",
+                    numbers={"count": unbound},
+                )
+            )
         outside = len(nodes) - len(set(names.values()))
         if outside:
-            notes.append(f"{outside} nodes are in no switch of the switch table")
+            notes.append(
+                Notice(
+                    "nodes-without-switch",
+                    f"{outside} nodes are in no switch of the switch table",
+                    numbers={"count": outside},
+                )
+            )
     else:
         names = {server.address: server.address for tor in table.tors for server in tor.servers}
         made = tuple(make_node(s.address, allocatable={NPU: s.n_npus}) for tor in table.tors for s in tor.servers)
         if made:
-            notes.append(f"{source or 'the switch table'}: nodes are named by their addresses and offer NPUs only")
+            notes.append(
+                Notice(
+                    "named-by-address",
+                    f"{source or 'the switch table'}: nodes are named by their addresses and offer NPUs only",
+                )
+            )
     hypernodes = tuple(
         make_hypernode(tor.name, 1, nodes=[names[s.address] for s in tor.servers if s.address in names])
         for tor in table.tors
@@ -94,7 +112,12 @@ def tor_records(table: TorNodeTable, nodes: Mapping[str, Node], source: str = ""
     # lost nodes is written with the M it had (reference of switch affinity, 1 and 1.1).
     largest = max((len(tor.servers) for tor in table.tors), default=0)
     if largest and largest < table.nodes_per_tor:
-        notes.append(f"tor_count is {table.nodes_per_tor}, but the largest switch has {largest} servers")
+        notes.append(
+            Notice(
+                "switch-size-differs",
+                f"tor_count is {table.nodes_per_tor}, but the largest switch has {largest} servers",
+            )
+        )
     return FabricRecords(hypernodes, made, notes=tuple(notes), tors=table)
 
 

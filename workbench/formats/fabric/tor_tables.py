@@ -11,6 +11,7 @@ import numpy as np
 from workbench.formats.fabric.base import FabricFormat, Written
 from workbench.formats.fabric.writing import losses_beside, shape_of
 from workbench.formats.write_manifests import to_yaml
+from workbench.model.notice import Notice
 from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switches import SHARED, SwitchStates, SwitchTable
@@ -127,7 +128,7 @@ def states_of_share(share: Mapping[str, TorShare], table: SwitchTable) -> Switch
     )
 
 
-def with_share(snapshot: ClusterSnapshot, share: Mapping[str, TorShare]) -> tuple[ClusterSnapshot, Sequence[str]]:
+def with_share(snapshot: ClusterSnapshot, share: Mapping[str, TorShare]) -> tuple[ClusterSnapshot, Sequence[Notice]]:
     """A snapshot beside what tor-share-cm tells about it.
 
     Without a running pod in the input nothing else tells the states, and those of the ConfigMap are preset beside those
@@ -137,28 +138,34 @@ def with_share(snapshot: ClusterSnapshot, share: Mapping[str, TorShare]) -> tupl
     Returns
     -------
     ClusterSnapshot
-    gaps : sequence of str
+    gaps : sequence of Notice
     """
     book = snapshot.ledger().switches
     if book is None:
-        return snapshot, ["tor-share-cm is of no use without switches"]
+        return snapshot, [Notice("no-switches", "tor-share-cm is of no use without switches")]
     table, told = book.table, states_of_share(share, book.table)
     known = {table.addresses[i] or name for i, name in enumerate(table.names)}
     unknown = [address for address in share if address not in known]
-    gaps = [f"tor-share-cm tells of {len(unknown)} switches that are not here: {unknown[0]}"] if unknown else []
+    gaps = []
+    if unknown:
+        text = f"tor-share-cm tells of {len(unknown)} switches that are not here: {unknown[0]}"
+        gaps.append(Notice("unknown-switch", text, numbers={"count": len(unknown)}))
     if not snapshot.running:
-        note = "no running pod in the input: the states of the switches are those of tor-share-cm"
-        return snapshot.with_switches(table.with_preset(table.preset.joined(told))), [*gaps, note]
+        text = "no running pod in the input: the states of the switches are those of tor-share-cm"
+        return snapshot.with_switches(table.with_preset(table.preset.joined(told))), [
+            *gaps,
+            Notice("switch-states-assumed", text),
+        ]
     found = book.states()
     differing = [name for i, name in enumerate(table.names) if told.name(i) != found.name(i)]
     if not differing:
         return snapshot, gaps
     first = table.names.index(differing[0])
-    return snapshot, [
-        *gaps,
+    text = (
         f"tor-share-cm and the annotations of running pods differ on {len(differing)} switches, the pods count: "
-        f"{differing[0]} is {told.name(first)} there, {found.name(first)} by the pods",
-    ]
+        f"{differing[0]} is {told.name(first)} there, {found.name(first)} by the pods"
+    )
+    return snapshot, [*gaps, Notice("switch-states-differ", text, numbers={"count": len(differing)})]
 
 
 def _write_share(snapshot: ClusterSnapshot) -> Written:

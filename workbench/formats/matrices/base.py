@@ -13,6 +13,7 @@ from workbench.errors import InputError, UnknownNameError
 from workbench.formats.matrices.link_speeds import LinkSpeeds
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.links import SuspiciousLinks, pairs_text
+from workbench.model.notice import Notice
 from workbench.objects.fields import shown
 
 __all__ = [
@@ -54,8 +55,8 @@ class MatrixReading:
         All that could be asked for.
     unread : tuple of (int, str)
         Lines that the format does not know, by number from 1.
-    notes : tuple of str
-        What was left aside or taken instead, one sentence each.
+    notes : tuple of Notice
+        What was left aside or taken instead.
     """
 
     matrix: BandwidthMatrix
@@ -64,7 +65,7 @@ class MatrixReading:
     block: str = ""
     blocks: tuple[str, ...] = ()
     unread: tuple[tuple[int, str], ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True)

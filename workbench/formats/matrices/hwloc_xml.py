@@ -17,6 +17,7 @@ from workbench.formats.matrices.base import MatrixFormat, MatrixReading, no_dire
 from workbench.formats.matrices.link_speeds import LinkSpeeds
 from workbench.formats.xml_input import parse_xml
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
+from workbench.model.notice import Notice
 from workbench.objects.fields import shown
 
 __all__ = ["HWLOC_XML", "gpus_of"]
@@ -61,7 +62,9 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
     gb_s, labels = gpus_of(objects, np.array(values, dtype=np.float64).reshape(n, n), source)
     matrix = no_direct_link(BandwidthMatrix(gb_s, labels, source), speeds)
     left = n - len(labels)
-    notes = (f"left aside: {left} objects that are no GPUs",) if left else ()
+    notes = (
+        (Notice("left-aside", f"left aside: {left} objects that are no GPUs", numbers={"count": left}),) if left else ()
+    )
     return MatrixReading(matrix, HWLOC_XML.name, "nominal", notes=notes)
 
 

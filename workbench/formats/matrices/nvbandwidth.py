@@ -8,6 +8,7 @@ from workbench.errors import InputError
 from workbench.formats.matrices.base import Grid, Lines, MatrixFormat, MatrixReading, numbers_of, pick_block, read_grid
 from workbench.formats.matrices.link_speeds import LinkSpeeds
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.notice import Notice
 
 __all__ = ["NVBANDWIDTH"]
 
@@ -59,7 +60,9 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
     # "GPU(row) <- GPU(column)": the row receives. Our rows send.
     matrix = BandwidthMatrix(gb_s.T if arrow == "<-" else gb_s, source=source)
     kind = "bidirectional" if arrow == "<->" or "bidirectional" in name else "unidirectional"
-    notes = [f"left aside: {', '.join(others[:4])}"] if others else []
+    notes = (
+        [Notice("left-aside", f"left aside: {', '.join(others[:4])}", numbers={"count": len(others)})] if others else []
+    )
     return MatrixReading(matrix, NVBANDWIDTH.name, kind, name, tuple(tables), lines.unread(), tuple(notes))
 
 

@@ -9,6 +9,7 @@ import re
 
 from workbench.formats.matrices.base import Grid, Lines, MatrixFormat, MatrixReading, read_grid, types_matrix
 from workbench.formats.matrices.link_speeds import LinkSpeeds
+from workbench.model.notice import Notice
 
 __all__ = ["NVIDIA_TOPO", "topo_header", "topo_reading"]
 
@@ -63,10 +64,11 @@ def pass_over_legend(lines: Lines) -> None:
     lines.mark(*range(begin, len(lines)))
 
 
-def left_aside(columns: list[str], grid: Grid) -> list[str]:
-    """The columns that are no devices, as a note."""
+def left_aside(columns: list[str], grid: Grid) -> list[Notice]:
+    """The columns that are no devices: one notice or none."""
     others = [name for name in columns if name not in grid.labels]
-    return [f"left aside: {', '.join(others[:6])}{', …' if len(others) > 6 else ''}"] if others else []
+    text = f"left aside: {', '.join(others[:6])}{', …' if len(others) > 6 else ''}"
+    return [Notice("left-aside", text, numbers={"count": len(others)})] if others else []
 
 
 def _absent(cell: str) -> str:

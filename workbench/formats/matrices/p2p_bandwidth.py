@@ -13,6 +13,7 @@ from workbench.formats.matrices.base import Grid, Lines, MatrixFormat, MatrixRea
 from workbench.formats.matrices.link_speeds import LinkSpeeds
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.links import SLOW_DIRECTION, SuspiciousLinks, pairs_text
+from workbench.model.notice import Notice
 
 __all__ = ["P2P_BANDWIDTH"]
 
@@ -49,9 +50,11 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
     name = pick_block(tuple(tables.bandwidth), block, _ORDER)
     gb_s = numbers_of(tables.bandwidth[name], source)
     matrix = BandwidthMatrix(gb_s, source=source, suspicious=_doubts(tables, name, source))
-    notes = ["bidirectional: each number is the sum of both directions"] if name.startswith("bi") else []
+    notes = []
+    if name.startswith("bi"):
+        notes.append(Notice("sum-of-directions", "bidirectional: each number is the sum of both directions"))
     if tables.latencies:
-        notes.append("latencies are left aside")
+        notes.append(Notice("left-aside", "latencies are left aside"))
     kind = name.removesuffix(_P2P_OFF)
     return MatrixReading(matrix, P2P_BANDWIDTH.name, kind, name, tuple(tables.bandwidth), lines.unread(), tuple(notes))
 

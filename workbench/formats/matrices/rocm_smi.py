@@ -18,6 +18,7 @@ from workbench.formats.matrices.base import (
 )
 from workbench.formats.matrices.link_speeds import LinkSpeeds
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.notice import Notice
 from workbench.model.whole_number import whole_number
 from workbench.objects.fields import shown
 
@@ -62,7 +63,8 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
     else:
         if name == "weight":
             grid = _types_of_weights(grid, source)
-            notes = ["no link types in it: a weight of 13 or 15 is taken for XGMI, of 20 and more for PCIe"]
+            text = "no link types in it: a weight of 13 or 15 is taken for XGMI, of 20 and more for PCIe"
+            notes = [Notice("link-types-assumed", text)]
         matrix = types_matrix(grid, source, speeds, lambda cell: "no link" if cell in ("N/A", "0") else "")
         kind = "link types"
     return MatrixReading(matrix, ROCM_SMI.name, kind, name, usable, lines.unread(), tuple(notes))

@@ -8,6 +8,7 @@ from workbench.errors import InputError
 from workbench.formats.matrices.base import Grid, Lines, MatrixFormat, MatrixReading, numbers_of, pick_block, read_grid
 from workbench.formats.matrices.link_speeds import LinkSpeeds
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.notice import Notice
 
 __all__ = ["TRANSFERBENCH"]
 
@@ -41,7 +42,7 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
     name = pick_block(tuple(tables), block, ("unidirectional", "bidirectional"))
     gb_s = numbers_of(tables[name], source)
     labels = tuple(f"gpu_{label[3:].lstrip('0') or '0'}" for label in tables[name].labels)
-    notes = ("left aside: copies from and to processors",)
+    notes = (Notice("left-aside", "left aside: copies from and to processors"),)
     matrix = BandwidthMatrix(gb_s, labels, source)
     return MatrixReading(matrix, TRANSFERBENCH.name, name, name, tuple(tables), lines.unread(), notes)
 

@@ -15,7 +15,7 @@ from workbench.model.release import Release
 from workbench.objects.admission import schema
 from workbench.objects.fields import get_int, get_map, get_maps, get_text, shown
 from workbench.objects.names import LONGEST, SUBDOMAIN, is_subdomain, qualified_name_errors
-from workbench.objects.selectors import pattern_error, read_label_selector
+from workbench.objects.selectors import read_label_selector, why_no_pattern
 
 __all__ = ["hypernode_policy", "hypernode_schema", "hypernode_webhook", "refuse_hypernode"]
 
@@ -178,10 +178,8 @@ def _webhook_errors(data: Mapping[str, Any], release: Release) -> Iterator[str]:
 
 def _why_not(pattern: str) -> str:
     """Why a pattern does not compile; empty: it does."""
-    error = pattern_error(pattern)
-    if error is None:
-        return ""
-    return f"error parsing regexp: {error.message.partition(': ')[2] or 'invalid escape sequence'}: `{pattern}`"
+    why = why_no_pattern(pattern)
+    return f"error parsing regexp: {why}: `{pattern}`" if why else ""
 
 
 def _invalid(path: str, value: Any, message: str) -> str:

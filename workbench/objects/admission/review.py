@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.objects.admission.gpu_group import refuse_gpu_group
 from workbench.objects.admission.hypernode import refuse_hypernode
@@ -39,13 +40,13 @@ class Verdict:
         Why it is refused, in the words of the cluster; empty: it is accepted.
     defaults : mapping of str to object
         What is filled in, by path; empty where it is refused.
-    warnings : tuple of str
+    warnings : tuple of Notice
         Fields that are accepted and do nothing, or that make trouble later.
     """
 
     refusal: str = ""
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
 
     @property
     def allowed(self) -> bool:
@@ -86,8 +87,8 @@ def review(
     return Verdict(verdict.refusal, {} if verdict.refusal else verdict.defaults, warnings)
 
 
-def notes_of(data: Mapping[str, Any]) -> list[str]:
-    """What is to be said of an object of an input that is used as far as it can be read, one sentence each.
+def notes_of(data: Mapping[str, Any]) -> list[Notice]:
+    """What a user should know about an object of an input that is used as far as it can be read.
 
     These are the fields and keys that its kind does not have, what the schema of every release fills into the
     networkTopology of an object that was not read from a cluster, and annotations with invalid values. The fields of a
@@ -103,7 +104,10 @@ def notes_of(data: Mapping[str, Any]) -> list[str]:
     filled = {path: value for holder in holders for path, value in constraint_defaults(*holder, Release.NEWEST).items()}
     return [
         *unknown_notes(unknown_in(data)),
-        *(f"{path}: {value} is filled in, as the API server does" for path, value in filled.items()),
+        *(
+            Notice("default-filled-in", f"{path}: {value} is filled in, as the API server does")
+            for path, value in filled.items()
+        ),
         *notes,
     ]
 
@@ -164,8 +168,8 @@ def _refuse_pod(data: Mapping[str, Any]) -> str:
     return refuse_gpu_group(get_texts(metadata, "labels", "metadata"), get_texts(metadata, "annotations", "metadata"))
 
 
-def _annotation_notes(data: Mapping[str, Any]) -> list[str]:
-    """What becomes of values of annotations that are none; those of a Job's pods are not looked at by anybody."""
+def _annotation_notes(data: Mapping[str, Any]) -> list[Notice]:
+    """What is taken instead of invalid values of annotations; nothing reads those of a Job's pods."""
     metadata = get_map(data, "metadata", "")
     if data["kind"] == "Deployment":
         template = read_template(get_map(data, "spec", ""), "spec")
@@ -199,13 +203,15 @@ def _pod_group(data: Mapping[str, Any], release: Release, queue_states: Mapping[
     defaults: dict[str, Any] = {} if queue else {"spec.queue": "default"}
     if spec.get("minMember") is None:
         defaults["spec.minMember"] = 1
-    warnings = []
+    warnings: list[Notice] = []
     if queue and queue not in queue_states and queue != "default":
-        warnings.append(f"queue {queue} is not in the input: taken as open")
+        text = f"queue {queue} is not in the input: taken as open"
+        warnings.append(Notice("unknown-queue", text, f"queue {queue}"))
     if release is Release.NEWEST:
         for path, policy in get_maps(spec, "subGroupPolicy", "spec"):
             if not policy.get("matchLabelKeys"):
-                warnings.append(f"{path} has no matchLabelKeys: it captures no pod")
+                text = f"{path} has no matchLabelKeys: it captures no pod"
+                warnings.append(Notice("captures-no-pod", text, path))
     return _with_topology(refusal, defaults, warnings, data, release)
 
 
@@ -214,7 +220,7 @@ def _job(data: Mapping[str, Any], release: Release) -> Verdict:
     spec = get_map(data, "spec", "")
     refusal = "; ".join(errors)
     defaults: dict[str, Any] = {}
-    warnings = []
+    warnings: list[Notice] = []
     if not refusal:
         job = read_job(data)
         refusal = refuse_job(job, release)
@@ -234,19 +240,21 @@ def _job(data: Mapping[str, Any], release: Release) -> Verdict:
         template = read_template(item, path)
         contradiction = refuse_gpu_group(template.labels, template.annotations)
         if contradiction:
-            warnings.append(f"{path}.template: its pods will be refused: {contradiction}")
+            text = f"{path}.template: its pods will be refused: {contradiction}"
+            warnings.append(Notice("pods-refused-by-admission", text, path))
     return _with_topology(refusal, defaults, warnings, data, release)
 
 
 def _with_topology(
-    refusal: str, defaults: dict[str, Any], warnings: list[str], data: Mapping[str, Any], release: Release
+    refusal: str, defaults: dict[str, Any], warnings: list[Notice], data: Mapping[str, Any], release: Release
 ) -> Verdict:
     stored = is_stored(data)
     for holder, path in _holders(data, release):
         if not stored:
             defaults |= constraint_defaults(holder, path, release)
         elif missing := constraint_defaults(holder, path, release):
-            warnings.append(f"{path}.networkTopology was read from a cluster: {', '.join(missing)} stays absent")
+            text = f"{path}.networkTopology was read from a cluster: {', '.join(missing)} stays absent"
+            warnings.append(Notice("default-not-filled-in", text, path))
         warnings += constraint_warnings(holder, path, release)
     return Verdict(refusal, defaults, tuple(warnings))
 
@@ -265,7 +273,7 @@ def _holders(data: Mapping[str, Any], release: Release) -> list[tuple[Mapping[st
     return found
 
 
-def _unknown_tier_names(data: Mapping[str, Any], release: Release, tier_names: Collection[str] | None) -> list[str]:
+def _unknown_tier_names(data: Mapping[str, Any], release: Release, tier_names: Collection[str] | None) -> list[Notice]:
     if tier_names is None or release is Release.V1_13 or data.get("kind") == "HyperNode":
         return []
     found = []
@@ -273,5 +281,6 @@ def _unknown_tier_names(data: Mapping[str, Any], release: Release, tier_names: C
         topology = get_map(holder, "networkTopology", path)
         name = topology.get("highestTierName")
         if name and topology.get("highestTierAllowed") is None and name not in tier_names:
-            found.append(f"{path}.networkTopology: no HyperNode has the tier name {name}: it restricts nothing")
+            text = f"{path}.networkTopology: no HyperNode has the tier name {name}: it restricts nothing"
+            found.append(Notice("constraint-without-effect", text, path))
     return found

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.model.gang import TopologyConstraint
+from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.objects.admission import schema
 from workbench.objects.fields import child, get_int, get_map, get_text
@@ -76,7 +77,7 @@ def constraint_defaults(data: Mapping[str, Any], where: str, release: Release) -
     return defaults
 
 
-def constraint_warnings(data: Mapping[str, Any], where: str, release: Release) -> list[str]:
+def constraint_warnings(data: Mapping[str, Any], where: str, release: Release) -> list[Notice]:
     """Where a constraint is accepted and does not do what it says (DESIGN decision 10)."""
     if data.get("networkTopology") is None:
         return []
@@ -85,5 +86,6 @@ def constraint_warnings(data: Mapping[str, Any], where: str, release: Release) -
         return []
     name = get_text(topology, "highestTierName", where)
     if topology.get("mode") in (None, "hard") and topology.get("highestTierAllowed") is None and not name:
-        return [f"{where} is hard without a highest tier: it restricts nothing"]
+        text = f"{where} is hard without a highest tier: it restricts nothing"
+        return [Notice("constraint-without-effect", text, where)]
     return []

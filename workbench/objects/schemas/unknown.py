@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.objects.fields import child
 from workbench.objects.schemas import core_v1, volcano
@@ -96,8 +97,8 @@ def strict_text(found: Iterable[Unknown]) -> str:
     return "; ".join([f"strict decoding error: {', '.join(fields)}", *keys] if fields else keys)
 
 
-def unknown_notes(found: Iterable[Unknown]) -> list[str]:
-    """What becomes of them where the object is used all the same: one sentence for a field, in however many items."""
+def unknown_notes(found: Iterable[Unknown]) -> list[Notice]:
+    """What becomes of unknown fields where the object is used all the same: one notice per field of all list items."""
     alike: dict[tuple[str, str], list[Unknown]] = {}
     for one in found:
         alike.setdefault((_POSITION.sub("", one.where), one.name), []).append(one)
@@ -105,7 +106,8 @@ def unknown_notes(found: Iterable[Unknown]) -> list[str]:
     for first, *others in alike.values():
         what = f"{first.where}: the key {first.name}" if first.is_key else first.path
         more = f" (and in {len(others)} more places)" if others else ""
-        notes.append(f"{what}{more} is unknown and not read{first.hint}")
+        text = f"{what}{more} is unknown and not read{first.hint}"
+        notes.append(Notice("unknown-field", text, numbers={"count": 1 + len(others)}))
     return notes
 
 

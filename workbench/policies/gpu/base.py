@@ -20,6 +20,7 @@ from workbench.kernels.states import alike
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
+from workbench.model.notice import Notice
 from workbench.model.placement import words_to_mask
 from workbench.model.snapshot import gpu_counts, gpu_words
 
@@ -85,7 +86,7 @@ class GpuPolicy(ABC):
         """One pod on each of many nodes that share a matrix: each one's mask, or None to be asked one by one."""
         return None
 
-    def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[str]:
+    def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[Notice]:
         """What the user should know about the answers; each question comes with its number of nodes."""
         return []
 
@@ -108,7 +109,7 @@ class Dealt:
     ----------
     words : ndarray of shape (n_pods, w), uint64, optional
         None where no pod asks for one.
-    warnings : tuple of str
+    warnings : tuple of Notice
     unserved : int
         A node whose pods cannot be served together; -1: none.
     visible : ndarray of shape (n_pods, w), uint64, optional
@@ -116,7 +117,7 @@ class Dealt:
     """
 
     words: Words | None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
     unserved: int = -1
     visible: Words | None = None
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from workbench.kernels.subsets import device_lists, enumerate_masks, rank
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.notice import Notice
 from workbench.policies.gpu.base import NodeGpus, lowest_indices
 from workbench.policies.gpu.link_scores import LastPairScores
 from workbench.policies.gpu.per_pod import PerPodGpuPolicy
@@ -63,15 +64,17 @@ class GpuBestEffort(PerPodGpuPolicy):
             chosen[here] = best_effort_sets(self._scores(matrix), free[here].astype(np.int64), 0, int(size))
         return chosen
 
-    def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[str]:
+    def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[Notice]:
         blind = sum(nodes for gpus, _, nodes in questions if gpus.matrix is None)
         large = sum(nodes for gpus, _, nodes in questions if gpus.matrix is not None and len(gpus.matrix) > MAX_DEVICES)
         found = []
         if blind:
-            found.append(f"{self.name}: {blind} nodes have no bandwidth matrix, lowest indices taken")
+            text = f"{self.name}: {blind} nodes have no bandwidth matrix, lowest indices taken"
+            found.append(Notice("no-bandwidth-matrix", text, numbers={"count": blind}))
         if large:
             what = "node has" if large == 1 else "nodes have"
-            found.append(f"{self.name}: {large} {what} more than {MAX_DEVICES} GPUs, lowest indices taken")
+            text = f"{self.name}: {large} {what} more than {MAX_DEVICES} GPUs, lowest indices taken"
+            found.append(Notice("machine-too-large", text, numbers={"count": large}))
         return found
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from workbench.kernels.bottleneck import MAX_SPLIT_DEVICES
 from workbench.kernels.two_pods import split_in_two
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.notice import Notice
 from workbench.policies.gpu.base import GpuPolicy, NodeGpus
 from workbench.policies.gpu.lowest_index import deal_lowest
 from workbench.policies.parameters import parameter
@@ -91,7 +92,7 @@ class GpuBottleneck(GpuPolicy):
     ) -> npt.NDArray[np.uint64]:
         return matrix.solver(self._symmetric, True).choose_many(free, n_gpus)
 
-    def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[str]:
+    def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[Notice]:
         blind = known = undealt = 0
         for gpus, requests, nodes in questions:
             if gpus.matrix is None:
@@ -101,14 +102,12 @@ class GpuBottleneck(GpuPolicy):
                 undealt += nodes * (len(gpus.matrix) > MAX_SPLIT_DEVICES and len(requests) > 2)
         found = []
         if blind and (known or self._required):
-            found.append(
-                f"{self.name}: {blind} of {blind + known} nodes have no bandwidth matrix, lowest indices taken"
-            )
+            text = f"{self.name}: {blind} of {blind + known} nodes have no bandwidth matrix, lowest indices taken"
+            found.append(Notice("no-bandwidth-matrix", text, numbers={"count": blind, "of": blind + known}))
         if undealt:
-            found.append(
-                f"{self.name}: on {undealt} nodes of more than {MAX_SPLIT_DEVICES} GPUs the union is the best, "
-                "but it is dealt to the pods by index"
-            )
+            text = f"{self.name}: on {undealt} nodes of more than {MAX_SPLIT_DEVICES} GPUs the union is the best, "
+            text += "but it is dealt to the pods by index"
+            found.append(Notice("gpus-dealt-by-index", text, numbers={"count": undealt}))
         return found
 
     @property

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from workbench.kernels.bottleneck import indices_of, mask_of
 from workbench.kernels.subsets import DEFAULT_LIMIT, device_lists, enumerate_masks
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.notice import Notice
 from workbench.policies.gpu.base import NodeGpus, lowest_indices
 from workbench.policies.gpu.link_scores import NVLINK_SCORE, LastPairScores
 from workbench.policies.gpu.per_pod import PerPodGpuPolicy
@@ -95,7 +96,7 @@ class GpuMapa(PerPodGpuPolicy):
         # Sums of the same numbers in another order may differ in the last digit.
         return int(np.lexsort((np.arange(len(sets)), -np.round(own, 6), -np.round(left_gb_s, 6)))[0])
 
-    def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[str]:
+    def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[Notice]:
         blind = sum(nodes for gpus, _, nodes in questions if gpus.matrix is None)
         large = sum(
             nodes
@@ -104,9 +105,11 @@ class GpuMapa(PerPodGpuPolicy):
         )
         found = []
         if blind:
-            found.append(f"{self.name}: {blind} nodes have no bandwidth matrix, lowest indices taken")
+            text = f"{self.name}: {blind} nodes have no bandwidth matrix, lowest indices taken"
+            found.append(Notice("no-bandwidth-matrix", text, numbers={"count": blind}))
         if large:
-            found.append(f"{self.name}: {large} nodes have too many rings to look at, lowest indices taken")
+            text = f"{self.name}: {large} nodes have too many rings to look at, lowest indices taken"
+            found.append(Notice("machine-too-large", text, numbers={"count": large}))
         return found
 
 

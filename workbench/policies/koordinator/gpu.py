@@ -19,17 +19,18 @@ from workbench.model.extras import GpuGroup
 from workbench.model.gang import Gang
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
 from workbench.model.ledger import Ledger
-from workbench.model.placement import Decision, Placement, Reason, Refusal
+from workbench.model.notice import Notice
+from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
 from workbench.policies.base import Assignment, Composed, Declined, NodePolicy, Request, session_order
-from workbench.policies.demand import node_reasons
+from workbench.policies.demand import node_reasons, node_text
 from workbench.policies.gpu.base import Dealt, GpuQuestions
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.koordinator.gpu_choice import GpuChoice
 from workbench.policies.koordinator.plan_cache import PlanCache, node_scores
 from workbench.policies.koordinator.turn import Turn
 from workbench.policies.parameters import NoParameters, parameter
-from workbench.policies.reasons import fit_reason, gang_text
+from workbench.policies.reasons import fit_reason, gang_incomplete, gang_text
 
 __all__ = ["KoordinatorGpu", "KoordinatorGpuParameters"]
 
@@ -128,14 +129,15 @@ class _GroupNodes(NodePolicy):
                 failed = turn.one_by_one(todo)
                 if not failed:
                     raise InternalError("pods that fit one by one fit no set of nodes")
-                warnings.append(f"no set of nodes holds the {len(todo)} pods together: no plan, each for itself")
+                text = f"no set of nodes holds the {len(todo)} pods together: no plan, each for itself"
+                warnings.append(Notice("group-not-together", text, numbers={"count": len(todo)}))
             failed = failed or sorted({int(gang.role_of_pod[pod]) for pod in turn.pods() if turn.node[pod] < 0})
         _record(request, turn)
         return self._answer(request, turn, failed, (*warnings, *turn.warnings))
 
     @staticmethod
     def _answer(
-        request: Request, turn: Turn, failed: Sequence[int], warnings: tuple[str, ...]
+        request: Request, turn: Turn, failed: Sequence[int], warnings: tuple[Notice, ...]
     ) -> Assignment | Declined:
         gang, demand = request.gang, request.demand
         progress = request.progress()
@@ -144,7 +146,7 @@ class _GroupNodes(NodePolicy):
         for role in demand.order:
             progress.place(role, int((gang.role_of_pod[placed] == role).sum()))
         if not progress.ready:
-            held = Reason("gang-incomplete", f"{int(placed.sum())} of the {missing} pods needed find a node", missing)
+            held = gang_incomplete(int(placed.sum()), missing)
             fit = fit_reason(request, failed[0], turn.idle)
             return Declined((fit, held, gang_text(request, missing, failed[0], turn.idle)), warnings=warnings)
         everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
@@ -224,16 +226,18 @@ def _bound_members(snapshot: ClusterSnapshot, gang: Gang) -> tuple[dict[int, int
     return members, bound
 
 
-def _group_warnings(gang: Gang, grouped: bool) -> list[str]:
+def _group_warnings(gang: Gang, grouped: bool) -> list[Notice]:
     group = gang.koordinator.gpu_group
     if group is None:
         if grouped or gang.n_pods < 2:
             return []
-        return ["no labels of a GPU group: each pod is placed by itself (ungrouped=gang plans them together)"]
+        text = "no labels of a GPU group: each pod is placed by itself (ungrouped=gang plans them together)"
+        return [Notice("no-gpu-group", text)]
     pods = gang.ready + gang.n_pods
     if gang.kind == "GpuGroup" or pods == group.replica:
         return []
-    return [f"GPU group {group.name} wants {group.replica} pods, the {gang.kind} has {pods}"]
+    text = f"GPU group {group.name} wants {group.replica} pods, the {gang.kind} has {pods}"
+    return [Notice("gpu-group-size", text, f"GPU group {group.name}", {"wants": group.replica, "has": pods})]
 
 
 def _plan(gang: Gang, group: GpuGroup, turn: Turn, snapshot: ClusterSnapshot) -> GpuPlan | None:
@@ -256,9 +260,9 @@ def _record(request: Request, turn: Turn) -> None:
     for node in np.argsort(topology.node_rank).tolist():
         name = topology.node_names[node]
         score = node_scores(name if node in given else "", [name])[name]
-        causes = node_reasons(demand, demand.order[0], demand.idle, np.array([node], dtype=np.int32))
-        why = "; ".join(cause.message.removeprefix("1 ") for cause in causes) or "not in the node set"
+        excluded = node_text(demand, demand.order[0], demand.idle, node)
+        why = excluded or "not in the node set"
         if node in given:
             left = int(np.bitwise_count(request.gpus.free[node]).sum()) if isinstance(request.gpus, _GroupGpus) else 0
             why = f"{given[node]} pods, {left} GPUs left over"
-        recorder.node(name, node in given or not causes, why, float(score))
+        recorder.node(name, node in given or not excluded, why, float(score))

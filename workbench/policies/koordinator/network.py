@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.gang import Gang, Role
-from workbench.model.placement import NearestMiss, Reason
+from workbench.model.notice import Notice
+from workbench.model.placement import NearestMiss
 from workbench.model.topology import Topology
 from workbench.model.whole_number import whole_number
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
-from workbench.policies.demand import node_reasons
+from workbench.policies.demand import node_text
 from workbench.policies.koordinator.network_tree import (
     CLUSTER_LAYER,
     NODE_LAYER,
@@ -48,7 +49,7 @@ class _Wish:
 
     must: str
     multiples: Mapping[str, int]
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
     impossible: str = ""
 
 
@@ -105,7 +106,7 @@ class KoordinatorNetwork(NodePolicy):
             node[pod] = chosen
         crowded = _crowded(request, node)
         if crowded >= 0:
-            held = Reason(
+            held = Notice(
                 "slots-differ",
                 f"the pods differ: those that come to {topology.node_names[crowded]} by name are not those that its "
                 "slots were counted for",
@@ -122,12 +123,12 @@ class KoordinatorNetwork(NodePolicy):
         roots: list[TreeNode],
         found: list[TreeNode],
         wanted: int,
-        warnings: tuple[str, ...],
+        warnings: tuple[Notice, ...],
     ) -> Declined:
         role, idle = request.demand.order[0], request.demand.idle
         progress = request.progress()
         if wish.impossible:
-            return Declined((Reason("tier-too-small", wish.impossible),), warnings=warnings)
+            return Declined((Notice("tier-too-small", wish.impossible),), warnings=warnings)
         most = max(roots, key=lambda at: at.offer, default=None)
         best = most.offer if most is not None else 0
         layer = roots[0].layer if roots else wish.must
@@ -136,7 +137,7 @@ class KoordinatorNetwork(NodePolicy):
             text = f"the {len(found)} candidates offer {wanted} slots, but not in whole multiples of pods"
         if wish.multiples:
             text += "; podCountMultiple " + ", ".join(f"{k}={v}" for k, v in sorted(wish.multiples.items()))
-        reason = Reason("no-candidate", text, len(roots))
+        reason = Notice("no-candidate", text, numbers={"count": len(roots)})
         misses: tuple[NearestMiss, ...] = ()
         if most is not None and most.domain >= 0:
             tier = int(request.ledger.topology.tier[most.domain])
@@ -170,7 +171,11 @@ def _wish(gang: Gang, topology: Topology, layers: list[tuple[int, str]]) -> _Wis
         return _Wish(
             known[must] if must else "",
             {r.layer: r.pod_count_multiple for r in rules if r.pod_count_multiple > 1},
-            tuple(f"there is no layer {layer}: its rule has no effect" for layer in unknown if layer not in lost),
+            tuple(
+                Notice("unknown-layer", f"there is no layer {layer}: its rule has no effect", f"layer {layer}")
+                for layer in unknown
+                if layer not in lost
+            ),
             f"there is no layer {lost[0]} to gather in" if lost else "",
         )
     constraint = gang.constraint
@@ -187,7 +192,7 @@ def _wish(gang: Gang, topology: Topology, layers: list[tuple[int, str]]) -> _Wis
         return _Wish(str(constraint.highest_tier_name), {})
     name = constraint.highest_tier_name
     what = f"a hard topology with the unknown tier name {name}" if name else "a hard topology without a tier"
-    return _Wish("", {}, (f"{what} restricts nothing here",))
+    return _Wish("", {}, (Notice("constraint-without-effect", f"{what} restricts nothing here"),))
 
 
 def _index_and_name(gang: Gang, pod: int) -> tuple[bool, int, bytes]:
@@ -249,12 +254,11 @@ def _existing(request: Request) -> dict[int, int]:
     return found
 
 
-def _outside(nodes: list[int], topology: Topology) -> tuple[str, ...]:
+def _outside(nodes: list[int], topology: Topology) -> tuple[Notice, ...]:
     if not nodes:
         return ()
-    return (
-        f"{len(nodes)} nodes such as {topology.node_names[nodes[0]]} are not in a HyperNode of every tier: not used",
-    )
+    text = f"{len(nodes)} nodes such as {topology.node_names[nodes[0]]} are not in a HyperNode of every tier: not used"
+    return (Notice("nodes-outside-layers", text, numbers={"count": len(nodes)}),)
 
 
 def _crowded(request: Request, node: npt.NDArray[np.int32]) -> int:
@@ -286,6 +290,5 @@ def _record(request: Request, roots: list[TreeNode], chosen: TreeNode | None, wa
                 recorder.domain(name, topology.domain_tier(at.domain), at.offer >= wanted, why)
     for node in np.argsort(topology.node_rank).tolist():
         name = topology.node_names[node]
-        causes = node_reasons(demand, demand.order[0], demand.idle, np.array([node], dtype=np.int32))
-        why = "; ".join(cause.message.removeprefix("1 ") for cause in causes)
+        why = node_text(demand, demand.order[0], demand.idle, node)
         recorder.node(name, name in inside, why or ("inside" if name in inside else "outside the chosen domain"))

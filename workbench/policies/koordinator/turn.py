@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.gpu_plan import GpuPlan
+from workbench.model.notice import Notice
 from workbench.model.placement import words_to_mask
 from workbench.model.snapshot import gpu_words_row
 from workbench.policies.base import Request
@@ -50,7 +51,7 @@ class Turn:
         Per node the GPUs of the whole group.
     planned : set of int
         Pods that a plan for the group was made for, or that had one.
-    warnings : list of str
+    warnings : list of Notice
     """
 
     def __init__(self, request: Request, free: Words, choice: GpuChoice, members: dict[int, int], bound: int) -> None:
@@ -58,7 +59,7 @@ class Turn:
         self.masks: dict[int, int] = {}
         self.members = members
         self.planned: set[int] = set()
-        self.warnings: list[str] = []
+        self.warnings: list[Notice] = []
         self.idle = request.demand.idle.copy()
         self._request = request
         self._free = free
@@ -94,7 +95,10 @@ class Turn:
                 self._bound += 1
                 continue
             why = "holds no entry for it" if entry is None else f"gave it {entry.node}, which it cannot have any more"
-            self.warnings.append(f"the plan of the GPU group {why}: {gang.pod(pod).name}, {action}")
+            name = gang.pod(pod).name
+            text = f"the plan of the GPU group {why}: {name}, {action}"
+            code = "gpu-group-replanned" if action == "replan-group" else "gpu-pod-placed-alone"
+            self.warnings.append(Notice(code, text, f"Pod {gang.namespace}/{name}"))
             if action == "replan-group":
                 return pods
             self._bound += self.alone(pod)
@@ -122,9 +126,8 @@ class Turn:
         if found is None:
             return False
         if not found.proven:
-            self.warnings.append(
-                "too many ways to place the group: its nodes hold it, but others may be fewer, fuller or faster"
-            )
+            text = "too many ways to place the group: its nodes hold it, but others may be fewer, fuller or faster"
+            self.warnings.append(Notice("group-search-cut-short", text))
         for node, taken in found.nodes:
             here = [pod for role, count in zip(roles, taken, strict=True) for pod in of_role[role][:count]]
             for role, count in zip(roles, taken, strict=True):
@@ -192,17 +195,19 @@ class Turn:
     def _matrix(self, node: int) -> BandwidthMatrix | None:
         return matrix_for(self._request, node)
 
-    def gpu_warnings(self) -> list[str]:
+    def gpu_warnings(self) -> list[Notice]:
         """What the user should know about the GPUs that were chosen."""
         found = []
         nodes = {int(self.node[pod]) for pod in self.masks}
         several = {node for node in nodes if self.members[node].bit_count() > 1}
         blind = sum(matrix_for(self._request, node) is None for node in several)
         if blind:
-            found.append(f"{blind} of {len(nodes)} nodes have no bandwidth matrix: lowest free GPUs taken")
+            text = f"{blind} of {len(nodes)} nodes have no bandwidth matrix: lowest free GPUs taken"
+            found.append(Notice("no-bandwidth-matrix", text, numbers={"count": blind, "of": len(nodes)}))
         if self._undealt:
-            found.append(
+            text = (
                 f"on {len(self._undealt)} nodes of more than 16 GPUs the union is the best one, but how it is dealt to "
-                "the pods is not"
             )
+            text += "the pods is not"
+            found.append(Notice("gpus-dealt-by-index", text, numbers={"count": len(self._undealt)}))
         return found

@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from workbench.errors import InternalError
 from workbench.kernels.switches import HOLDS, SAYS_UNHEALTHY, free_under_switches
-from workbench.model.placement import NearestMiss, Reason
+from workbench.model.notice import Notice
+from workbench.model.placement import NearestMiss
 from workbench.model.switch_book import JobPods, SwitchBook
 from workbench.model.switches import IDLE, LABELS, MOST_NODES_PER_SWITCH, SHARED, SwitchTable
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
@@ -124,21 +125,24 @@ class _Affinity(NodePolicy):
         if request.recorder is not None:
             tell(request.recorder, switches, None if isinstance(found, NoPlan) else found.node)
         if isinstance(found, NoPlan):
-            reasons = (Reason(found.code, found.message, found.missing), *_lacking(request, switches, book))
+            reasons = (
+                Notice(found.code, found.message, numbers={"count": found.missing}),
+                *_lacking(request, switches, book),
+            )
             return Declined(reasons, (_nearest(switches, len(job.pending)),), warnings)
         return self._assignment(request, job, found, warnings)
 
     def _without_affinity(self, request: Request, job: SwitchJob) -> Assignment | Declined:
         answer = self._plain.assign(request)
-        note = "no tor-affinity label: placed without switch affinity, on the first nodes by name that have room"
-        answer.warnings = (*answer.warnings, note)
+        text = "no tor-affinity label: placed without switch affinity, on the first nodes by name that have room"
+        answer.warnings = (*answer.warnings, Notice("no-switch-affinity", text))
         if isinstance(answer, Assignment):
             nodes = answer.node[answer.node >= 0]
             answer.running = _joined(request, JobPods(job.label, nodes, np.zeros(len(nodes), dtype=np.int8)))
             answer.job_class = job.label
         return answer
 
-    def _assignment(self, request: Request, job: SwitchJob, found: _Found, warnings: tuple[str, ...]) -> Assignment:
+    def _assignment(self, request: Request, job: SwitchJob, found: _Found, warnings: tuple[Notice, ...]) -> Assignment:
         n = request.gang.n_pods
         node, rank = found.node, job.rank
         # Pods that ask for nothing have no part in the job's ranks: they are numbered after it.
@@ -196,7 +200,7 @@ def _look(request: Request, table: SwitchTable, book: SwitchBook) -> Switches:
     return Switches(table, free, book.sums, counts, steps)
 
 
-def _lacking(request: Request, switches: Switches, book: SwitchBook) -> tuple[Reason, ...]:
+def _lacking(request: Request, switches: Switches, book: SwitchBook) -> tuple[Notice, ...]:
     """What nodes under switches lack where that, and no rule, keeps the job waiting; the plugin's texts hide it."""
     demand = request.demand
     n_pods = sum(request.gang.roles[role].count for role in demand.order)
@@ -214,10 +218,11 @@ def _nearest(switches: Switches, n_pods: int) -> NearestMiss:
     return NearestMiss(1, switches.name(switch), min(int(switches.free[switch]), n_pods), n_pods)
 
 
-def _framework_warning(framework: str) -> tuple[str, ...]:
+def _framework_warning(framework: str) -> tuple[Notice, ...]:
     if framework in ("", "pytorch"):
         return ()
-    return (f"switch affinity supports PyTorch only, the job's framework is {framework}",)
+    text = f"switch affinity supports PyTorch only, the job's framework is {framework}"
+    return (Notice("unsupported-framework", text),)
 
 
 class SwitchAffinity(_Affinity):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from workbench.model.placement import Reason
+from workbench.model.notice import Notice
 from workbench.model.switches import job_kind
 
 __all__ = ["DEFAULT_MAX_SHARED", "Version", "handler_of", "invalid_label", "max_shared_of", "version_of"]
@@ -27,7 +27,7 @@ def max_shared_of(shared_tor_num: str | None) -> int:
     return int(shared_tor_num) if shared_tor_num in ("1", "2") else DEFAULT_MAX_SHARED
 
 
-def invalid_label(label: str, has_table: bool) -> Reason | None:
+def invalid_label(label: str, has_table: bool) -> Notice | None:
     """Why a job may not be scheduled at all; None where it may.
 
     Parameters
@@ -42,10 +42,10 @@ def invalid_label(label: str, has_table: bool) -> Reason | None:
         return None
     if not has_table:
         text = "job tor affinity check failed, cluster basic-tor-node-cm is not imported"
-        return Reason("no-switch-table", text)
+        return Notice("no-switch-table", text)
     if kind == "invalid":
         text = f"job tor affinity label check failed,tor-affinity label value is {label}"
-        return Reason("invalid-label", text)
+        return Notice("invalid-label", text)
     return None
 
 

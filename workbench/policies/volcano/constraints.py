@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.model.gang import Gang, TopologyConstraint
+from workbench.model.notice import Notice
 from workbench.model.topology import Topology
 from workbench.policies.volcano.topology_spec import adjust_constraints, hard_tier
 
@@ -21,7 +22,7 @@ class Limits:
     job : int, optional
     sub_groups : tuple of (int or None)
         In the order of `Gang.sub_groups`.
-    warnings : tuple of str
+    warnings : tuple of Notice
         Wishes that restrict nothing (DESIGN decision 10).
     top_only : bool
         The gang has a limit, but nobody says which HyperNodes are tried, so that the virtual top alone is.
@@ -29,7 +30,7 @@ class Limits:
 
     job: int | None
     sub_groups: tuple[int | None, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Notice, ...]
     top_only: bool = False
 
 
@@ -69,9 +70,11 @@ def limits_of(gang: Gang, topology: Topology, *, gradients: bool = True) -> Limi
     top_only = not gradients and any(limit is not None for limit in (hard_tier(job), *highest))
     if top_only:
         job, highest = None, [None] * len(highest)
-        warnings["the plugin network-topology-aware gives no gradients: networkTopology restricts nothing"] = None
+        text = "the plugin network-topology-aware gives no gradients: networkTopology restricts nothing"
+        warnings[text] = None
     limits = dict(zip(distinct, highest, strict=True))
-    return Limits(hard_tier(job), tuple([limits[key] for key in keys]), tuple(filter(None, warnings)), top_only)
+    notices = tuple(Notice("constraint-without-effect", text) for text in warnings if text)
+    return Limits(hard_tier(job), tuple([limits[key] for key in keys]), notices, top_only)
 
 
 def _no_limit(constraint: TopologyConstraint | None, who: str) -> str:

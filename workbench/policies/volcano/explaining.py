@@ -15,7 +15,7 @@ import numpy.typing as npt
 from workbench.kernels.domains import Fill, ScoreWeights
 from workbench.model.resources import amount_text
 from workbench.policies.base import Request
-from workbench.policies.demand import Demand, node_reasons
+from workbench.policies.demand import Demand, node_causes
 
 if TYPE_CHECKING:
     from workbench.policies.volcano.allocate import Workplace
@@ -169,9 +169,9 @@ def _score_with(workplace: Workplace, role: int, nodes: Ints, weights: ScoreWeig
 
 def _node_text(request: Request, role: int, idle: Longs, node: Ints) -> str:
     """What excludes one node, with the numbers where a resource is short."""
-    causes = node_reasons(request.demand, role, idle, node)
+    causes = node_causes(request.demand, role, idle, node)
     if all(cause.code == "insufficient" for cause in causes):
         short = lacking(request.snapshot.resources, request.demand.rows[role], idle[int(node[0])])
         if short:
             return short
-    return "; ".join(cause.message.removeprefix("1 ") for cause in causes)
+    return "; ".join(cause.text for cause in causes)

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.ledger import Ledger
-from workbench.model.placement import Reason
+from workbench.model.notice import Notice
 from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.gpu.base import GpuQuestions
 
@@ -98,7 +98,7 @@ def _waiting(policy: VolcanoPolicy, request: Request, now: Assignment | Declined
     text = f"{pods} for the room that pods which are ending leave on {shown}{instead}"
     others = now.reasons if isinstance(now, Declined) else ()
     misses = now.nearest_misses if isinstance(now, Declined) else ()
-    reasons = (Reason("pipelined", text, int(late.sum())), *others)
+    reasons = (Notice("pipelined", text, numbers={"count": int(late.sum())}), *others)
     return Waiting(Declined(reasons, misses, now.warnings), later.node, late)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.kernels.fading import MAX_WEIGHT
+from workbench.model.notice import Notice
 from workbench.model.release import Release
 from workbench.model.scheduler_config import SWITCHES, PluginOption, SchedulerConfig, TopologyArguments
 
@@ -162,18 +163,18 @@ def _binpack(option: PluginOption | None) -> dict[str, Any]:
     }
 
 
-def config_warnings(config: SchedulerConfig, release: Release) -> tuple[str, ...]:
-    """Everything in a configuration that an answer does not take into account, one sentence each."""
+def config_warnings(config: SchedulerConfig, release: Release) -> tuple[Notice, ...]:
+    """Everything in a configuration that an answer does not take into account."""
     return (*config.notes, *_about_actions(config), *(text for o in config.plugins for text in _about(o, release)))
 
 
-def _about_actions(config: SchedulerConfig) -> Iterator[str]:
+def _about_actions(config: SchedulerConfig) -> Iterator[Notice]:
     for action in config.actions:
         if action not in ACTIONS:
-            yield f"action {action} is not modelled: it does nothing here"
+            yield Notice("not-modelled", f"action {action} is not modelled: it does nothing here", f"action {action}")
     for action, arguments in config.action_arguments.items():
         for key in arguments:
-            yield f"argument {key} of action {action} is not modelled"
+            yield Notice("not-modelled", f"argument {key} of action {action} is not modelled", f"action {action}")
 
 
 def _negative(key: str, value: object) -> bool:
@@ -192,27 +193,49 @@ def _is_known(option: PluginOption, key: str, release: Release) -> bool:
     return key in known or any(key.startswith(prefix) for prefix in known if prefix.endswith("."))
 
 
-def _about(option: PluginOption, release: Release) -> Iterator[str]:
+def _about(option: PluginOption, release: Release) -> Iterator[Notice]:
     if _known_arguments(option, release) is None:
-        yield f"plugin {option.name} is not modelled: it has no effect here"
+        yield Notice(
+            "not-modelled", f"plugin {option.name} is not modelled: it has no effect here", f"plugin {option.name}"
+        )
         return
     for key, value in option.arguments.items():
         if not _is_known(option, key, release):
             reads = " by 1.13" if option.name == TOPOLOGY and key in _TOPOLOGY_NEWEST else ""
-            yield f"argument {key} of plugin {option.name} is not {'read' if reads else 'modelled'}{reads}"
+            yield Notice(
+                "not-modelled",
+                f"argument {key} of plugin {option.name} is not {'read' if reads else 'modelled'}{reads}",
+                f"plugin {option.name}",
+            )
         elif type(value) not in (int, float, bool) and not key.endswith((".resources", ".enable")):
-            yield f"argument {key} of plugin {option.name} is no number: its default applies, as in Volcano"
+            yield Notice(
+                "invalid-argument",
+                f"argument {key} of plugin {option.name} is no number: its default applies, as in Volcano",
+                f"plugin {option.name}",
+            )
         elif _negative(key, value) and (option.name != TOPOLOGY or release is Release.V1_13):
-            yield f"argument {key} of plugin {option.name} is negative: it counts as 0 here"
+            yield Notice(
+                "invalid-argument",
+                f"argument {key} of plugin {option.name} is negative: it counts as 0 here",
+                f"plugin {option.name}",
+            )
     yield from _about_pipelined(option, release)
     if option.enabled("Hierarchy"):
-        yield f"enableHierarchy of plugin {option.name} is not modelled: its queues stand side by side"
+        yield Notice(
+            "not-modelled",
+            f"enableHierarchy of plugin {option.name} is not modelled: its queues stand side by side",
+            f"plugin {option.name}",
+        )
 
 
-def _about_pipelined(option: PluginOption, release: Release) -> Iterator[str]:
+def _about_pipelined(option: PluginOption, release: Release) -> Iterator[Notice]:
     """Without gang's word everything counts as pipelined, and keeps what it got until the session ends."""
     parts = [("Job", "a job")] + [("SubJob", "a sub-group")] * (release is Release.NEWEST)
     for part, name in parts if option.name == "gang" else ():
         switch = f"{part}Pipelined"
         if option.enabled(f"{part}Ready") and not option.enabled(switch):
-            yield f"{SWITCHES[switch]}: false of plugin gang is not modelled: {name} that cannot start gives all back"
+            yield Notice(
+                "not-modelled",
+                f"{SWITCHES[switch]}: false of plugin gang is not modelled: {name} that cannot start gives all back",
+                "plugin gang",
+            )

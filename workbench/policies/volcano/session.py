@@ -25,7 +25,8 @@ import numpy.typing as npt
 from workbench.cancel import check
 from workbench.model.explanation import Explanation, Recorder
 from workbench.model.gang import Gang
-from workbench.model.placement import Decision, Placement, Reason, Refusal
+from workbench.model.notice import Notice
+from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.base import Assignment, Composed, Declined, Request, place_best_effort
 from workbench.policies.gpu.base import GpuQuestions
@@ -69,7 +70,7 @@ class _Job:
         GPUs of its pods; None: no pod has any.
     deals : int
         Turns in which it was given GPUs.
-    left_out : tuple of Reason
+    left_out : tuple of Notice
         Why its queue gets no further turn.
     decided : int
         Place of its verdict, may start or may not, among all verdicts of the session; -1: none yet.
@@ -86,9 +87,9 @@ class _Job:
         self.answer: Assignment | None = None
         self.words: Words | None = None
         self.deals = 0
-        self.left_out: tuple[Reason, ...] = ()
+        self.left_out: tuple[Notice, ...] = ()
         self.decided = -1
-        self.warnings: tuple[str, ...] = ()
+        self.warnings: tuple[Notice, ...] = ()
 
     @property
     def pending(self) -> Longs:
@@ -226,7 +227,7 @@ class Session:
                 admission.count(job.gang, asked)
         refused = admission.run(waiting, [job.gang for job in self._jobs], minimum, self._key)
         for i, why in refused.items():
-            self._decline(self._jobs[i], Declined((Reason("not-admitted", f"not admitted by enqueue: {why}"),)))
+            self._decline(self._jobs[i], Declined((Notice("not-admitted", f"not admitted by enqueue: {why}"),)))
         return set(waiting) - refused.keys()
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -257,7 +258,7 @@ class Session:
             name = min(waiting, key=self._queues.order)
             if self._queues.overused(name):
                 text = f"queue {name} holds what it deserves of every resource"
-                n_waiting -= self._drop(waiting.pop(name), Reason("queue-overused", text))
+                n_waiting -= self._drop(waiting.pop(name), Notice("queue-overused", text, f"queue {name}"))
                 continue
             _, i = heapq.heappop(waiting[name])
             n_waiting -= 1
@@ -268,7 +269,7 @@ class Session:
                 self._verdict(job)
             if job.turns.blocks_queue:
                 text = f"queue {name} waits: {job.gang.key} came first and the network topology is not ready"
-                n_waiting -= self._drop(waiting.pop(name), Reason("queue-waits", text))
+                n_waiting -= self._drop(waiting.pop(name), Notice("queue-waits", text, f"queue {name}"))
                 continue
             if not job.turns.over:
                 heapq.heappush(waiting[name], (self._key(i), i))
@@ -279,7 +280,7 @@ class Session:
             if job.turns is not None and job.declined is None:
                 self._settle(job, job.turns)
 
-    def _drop(self, jobs: Sequence[tuple[object, int]], why: Reason) -> int:
+    def _drop(self, jobs: Sequence[tuple[object, int]], why: Notice) -> int:
         """Jobs whose queue gets no further turn: pods placed in earlier turns stay."""
         for _, i in jobs:
             job = self._jobs[i]
@@ -365,15 +366,16 @@ class Session:
         job.allocated -= amount
         self._queues.take(job.gang.queue, -amount)
 
-    def _too_large(self, job: _Job, room: Room | None) -> tuple[Reason, ...]:
+    def _too_large(self, job: _Job, room: Room | None) -> tuple[Notice, ...]:
         """What the queue does not take, for a job that got nothing."""
         if room is None:
             return ()
         found = []
         for number, role in enumerate(job.gang.roles):
             if (fits := room.pods(number, role.count)) < role.count:
-                text = f"queue {job.gang.queue} takes {fits} of {role.count} pods of {role.name}"
-                found.append(Reason("queue-limit", text, role.count - fits))
+                queue = f"queue {job.gang.queue}"
+                text = f"{queue} takes {fits} of {role.count} pods of {role.name}"
+                found.append(Notice("queue-limit", text, queue, {"count": role.count - fits}))
         return tuple(found)
 
     def _deal_again(self, job: _Job, node: Ints) -> None:
@@ -408,7 +410,7 @@ class Session:
                 own = job.left_out
                 if room is not None and not room.pods(role, 1):
                     text = f"queue {job.gang.queue} takes no more pods of {job.gang.roles[role].name}"
-                    own = (*own, Reason("queue-limit", text))
+                    own = (*own, Notice("queue-limit", text, f"queue {job.gang.queue}"))
                 reasons[role] = (*own, *reasons.get(role, ()))
             answer.reasons = reasons
         job.answer = answer
@@ -439,7 +441,7 @@ class Session:
                 self._take(job, request, answer.node, new, None)
 
     def _leave_out_best_effort(self) -> None:
-        why = (Reason("not-configured", "the scheduler configuration has no action backfill"),)
+        why = (Notice("not-configured", "the scheduler configuration has no action backfill"),)
         for job in self._jobs:
             roles = [i for i, role in enumerate(job.gang.roles) if role.best_effort]
             if job.answer is None or not roles:
@@ -457,12 +459,15 @@ class Session:
                 text = (
                     f"{pods} pods ask for nothing and stay pending: they count for the gang, which starts without them"
                 )
-                job.answer.warnings = (*job.answer.warnings, text)
+                job.answer.warnings = (
+                    *job.answer.warnings,
+                    Notice("best-effort-pending", text, numbers={"count": pods}),
+                )
 
     def _result(self, job: _Job) -> Placement | Refusal:
         if job.declined is not None:
             return self._whole.refusal(job.gang, self._request(job), job.declined)
         if job.answer is None:
-            reason = Reason("not-configured", "the scheduler configuration has no action allocate after its admission")
+            reason = Notice("not-configured", "the scheduler configuration has no action allocate after its admission")
             return self._whole.refusal(job.gang, self._request(job), Declined((reason,)))
         return self._whole.placement(job.gang, self._snapshot, job.answer, job.words, job.warnings)

@@ -20,6 +20,7 @@ from workbench.kernels.repeated import Repeated
 from workbench.kernels.two_level import TwoLevel
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
+from workbench.model.notice import Notice
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.base import Assignment, Composed, Request
@@ -47,7 +48,7 @@ class Prepared:
 
     search: TwoLevel
     subs: SubJobs
-    warnings: tuple[str, ...]
+    warnings: tuple[Notice, ...]
     recorded: bool
 
 
@@ -189,7 +190,7 @@ class SearchStream(Stream):
         if node is None or not (form.all_needed or bool((node >= 0).all())):
             return None
         words: Words | None = None
-        warnings: tuple[str, ...] = ()
+        warnings: tuple[Notice, ...] = ()
         if form.gpus:
             dealt = GpuQuestions(self._whole.gpu, self.ledger).deal(gang, node)
             if dealt.unserved >= 0 or dealt.words is None:

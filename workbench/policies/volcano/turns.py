@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import Fill
-from workbench.model.placement import NearestMiss, Reason
+from workbench.model.notice import Notice
+from workbench.model.placement import NearestMiss
 from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.demand import node_reasons
 from workbench.policies.progress import Progress
-from workbench.policies.reasons import fit_reason, gang_text
+from workbench.policies.reasons import fit_reason, gang_incomplete, gang_text
 from workbench.policies.volcano.allocate import Pass, Workplace, passes
 from workbench.policies.volcano.explaining import pods_text, record_nodes
 from workbench.policies.volcano.job_parts import JobProgress
@@ -137,7 +138,7 @@ def idle_after(request: Request, node: Ints, idle: Longs | None) -> Longs:
     return left
 
 
-def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Reason, ...]]:
+def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Notice, ...]]:
     """Per role with a pod that has no node, why no node takes one more; `idle` as for `idle_after`."""
     if len(node) == 0 or node.min() >= 0:
         return {}
@@ -152,7 +153,7 @@ def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int
 
 
 def declined_flat(
-    request: Request, done: Pass, idle: Longs, start: Progress, warnings: tuple[str, ...] = ()
+    request: Request, done: Pass, idle: Longs, start: Progress, warnings: tuple[Notice, ...] = ()
 ) -> Declined:
     """Why a job that may use the whole cluster gets nothing: the nodes, and how near each tier's HyperNodes came.
 
@@ -165,14 +166,11 @@ def declined_flat(
     start : Progress
         Before it.
     """
-    held = f"{done.n_placed} of the {start.missing} pods needed find a node"
-    if start.missing == 1:
-        held = "the 1 pod needed finds no node"
     # No role failed where the queue took too few pods.
     role = done.failed[0] if done.failed else request.demand.order[0]
     reasons = (
         fit_reason(request, role, idle),
-        Reason("gang-incomplete", held, start.missing),
+        gang_incomplete(done.n_placed, start.missing),
         gang_text(request, start.missing, role, idle),
     )
     topology = request.snapshot.topology

@@ -11,7 +11,7 @@ from workbench.kernels.domains import Fill, TopologyScores
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
-from workbench.model.placement import Reason
+from workbench.model.notice import Notice
 from workbench.model.topology import Topology
 from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.gpu.base import GpuQuestions
@@ -86,7 +86,7 @@ class _Unrestricted(FlatTurns):
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         answer = super().answer(request, idle)
-        plain = f"{self._cause}: volcano-1.13 takes the job as a plain one"
+        plain = Notice("constraint-without-effect", f"{self._cause}: volcano-1.13 takes the job as a plain one")
         answer.warnings = (*answer.warnings, *_name_warnings(request), plain)
         return answer
 
@@ -203,7 +203,7 @@ class _HardTurns(Turns):
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         if self.declined is not None:
             return self.declined
-        inside = Reason("no-domain", f"no HyperNode of tier <= {self._highest} near the record holds one more pod")
+        inside = Notice("no-domain", f"no HyperNode of tier <= {self._highest} near the record holds one more pod")
         causes = causes_by_role(request, self.node, idle)
         reasons = {role: (inside, *everywhere) for role, everywhere in causes.items()}
         topology = request.snapshot.topology
@@ -265,29 +265,35 @@ def _running_on_leaf(request: Request) -> Longs:
     return counts if len(counts) else np.zeros(1, dtype=np.int64)
 
 
-def _highest_tier(request: Request) -> tuple[int, tuple[str, ...]]:
+def _highest_tier(request: Request) -> tuple[int, tuple[Notice, ...]]:
     constraint = request.gang.constraint
     assert constraint is not None
     dropped = _name_warnings(request)
     if constraint.highest_tier is not None:
         return constraint.highest_tier, dropped
-    cause = dropped[0] if dropped else "hard without highestTierAllowed"
-    return DEFAULT_HIGHEST_TIER, (f"{cause}: its default {DEFAULT_HIGHEST_TIER} applies",)
+    cause = dropped[0].message if dropped else "hard without highestTierAllowed"
+    text = f"{cause}: its default {DEFAULT_HIGHEST_TIER} applies"
+    return DEFAULT_HIGHEST_TIER, (Notice("default-tier", text, numbers={"tier": DEFAULT_HIGHEST_TIER}),)
 
 
-def _name_warnings(request: Request) -> tuple[str, ...]:
+def _name_warnings(request: Request) -> tuple[Notice, ...]:
     constraint = request.gang.constraint
     name = constraint.highest_tier_name if constraint is not None else None
-    return (f"highestTierName '{name}' is not known to volcano-1.13",) if name else ()
+    if not name:
+        return ()
+    return (Notice("unknown-tier-name", f"highestTierName '{name}' is not known to volcano-1.13", f"tier {name}"),)
 
 
-def _record_warnings(request: Request, record: int) -> tuple[str, ...]:
+def _record_warnings(request: Request, record: int) -> tuple[Notice, ...]:
     if record != UNKNOWN_RECORD:
         return ()
-    return (f"the recorded HyperNode '{request.gang.volcano.record}' does not exist",)
+    name = request.gang.volcano.record
+    return (Notice("unknown-record", f"the recorded HyperNode '{name}' does not exist", f"HyperNode {name}"),)
 
 
-def _declined(request: Request, search: HardSearch, highest: int, record: int, warnings: tuple[str, ...]) -> Declined:
+def _declined(
+    request: Request, search: HardSearch, highest: int, record: int, warnings: tuple[Notice, ...]
+) -> Declined:
     """Why no domain will do: which came closest, and the texts that Volcano would write."""
     topology, demand = request.snapshot.topology, request.demand
     progress = JobProgress.start(request.gang, request.snapshot)
@@ -299,19 +305,20 @@ def _declined(request: Request, search: HardSearch, highest: int, record: int, w
         for role in demand.order
         if not demand.capacity(role, demand.idle, 1).any()
     ]
+    within = int((topology.tier <= highest).sum())
     if search.misses:
         best = best_of(search.misses.values())
         text = f"no HyperNode of tier <= {highest} holds {pods}: "
         text += f"best {best.domain} (tier {best.tier}) holds {best.holds} of {needs}"
         if record != NO_RECORD:
             text += f"; the job is recorded in {request.gang.volcano.record}"
-        reasons.append(Reason("no-domain", text, int((topology.tier <= highest).sum())))
+        reasons.append(Notice("no-domain", text, numbers={"count": within}))
     elif record != NO_RECORD:
         text = f"no HyperNode of tier <= {highest} meets the recorded {request.gang.volcano.record} at an allowed tier"
-        reasons.append(Reason("record-too-far", text, int((topology.tier <= highest).sum())))
+        reasons.append(Notice("record-too-far", text, numbers={"count": within}))
     else:
         text = f"there is no HyperNode of tier <= {highest}"
-        reasons.append(Reason("no-domain", text, 0))
+        reasons.append(Notice("no-domain", text, numbers={"count": 0}))
     # There is no virtual top.
     allowed = np.append(search.near_record(record) & (topology.tier <= highest), False)
     if search.last_tried >= 0:

@@ -13,7 +13,8 @@ from workbench.kernels.tiers import VIRTUAL_TOP
 from workbench.kernels.two_level import Shape, TwoLevel
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
-from workbench.model.placement import NearestMiss, Reason, Why
+from workbench.model.notice import Notice
+from workbench.model.placement import NearestMiss, Why
 from workbench.model.release import Release
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.base import Assignment, Composed, Declined, Request
@@ -431,9 +432,9 @@ def _is_recorded(gang: Gang) -> bool:
     return gang.sub_grouped or _has_topology(gang)
 
 
-def _reasons(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Reason, ...]]:
+def _reasons(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Notice, ...]]:
     """Why pods of a role have no node; `idle` is what the placed ones leave, None: not known yet."""
-    nowhere = (Reason("no-domain", "no HyperNode near the record holds one more pod"),)
+    nowhere = (Notice("no-domain", "no HyperNode near the record holds one more pod"),)
     return {role: causes or nowhere for role, causes in causes_by_role(request, node, idle).items()}
 
 
@@ -460,7 +461,7 @@ def _declined_by_search(request: Request, asked: Asked, search: TwoLevel) -> Dec
     return Declined(tuple(reasons), misses, asked.limits.warnings)
 
 
-def _no_domain(asked: Asked, found: Missed, misses: tuple[NearestMiss, ...]) -> Reason:
+def _no_domain(asked: Asked, found: Missed, misses: tuple[NearestMiss, ...]) -> Notice:
     """Which HyperNode came closest."""
     needs = asked.needs
     within = "" if asked.limits.job is None else f" of tier <= {asked.limits.job}"
@@ -476,14 +477,14 @@ def _no_domain(asked: Asked, found: Missed, misses: tuple[NearestMiss, ...]) -> 
             best = best_of(misses)
             held = f"best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
             text += f": {held}" if best.holds < needs else f"; {_roomy(asked, best)}"
-        return Reason("no-domain", text, 1)
+        return Notice("no-domain", text, numbers={"count": 1})
     best = best_of(found.misses.values())
     if best.holds < needs:
         text = f"no HyperNode{within} holds {pods_text(needs)}: "
         text += f"best {best.domain} (tier {best.tier}) holds {best.holds} of {best.needs}"
     else:
         text = f"no HyperNode{within} takes the job: {_roomy(asked, best)}{found.obstacles[best.tier]}"
-    return Reason("no-domain", text, len(found.misses))
+    return Notice("no-domain", text, numbers={"count": len(found.misses)})
 
 
 def _roomy(asked: Asked, miss: NearestMiss) -> str:

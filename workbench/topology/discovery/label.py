@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from workbench.errors import InputError
+from workbench.model.notice import Notice
 from workbench.objects.discovery import SOURCE_LABEL
 from workbench.objects.hypernode import HyperNode
 from workbench.topology.discovery.result import DiscoveryResult, discovered, short_code
@@ -66,7 +67,7 @@ def discover_label(
     tier and label pair. Hence the names do not depend on the order of the nodes; nor, where no two digests are equal,
     on which other nodes there are.
     """
-    notes: list[str] = []
+    notes: list[Notice] = []
     by_pair: dict[tuple[str, str], _Domain] = {}
     names: dict[tuple[str, str], str] = {}
     domains: dict[str, _Domain] = {}
@@ -91,14 +92,20 @@ def discover_label(
     return DiscoveryResult(SOURCE, tuple(_hypernode(name, domain) for name, domain in found), tuple(notes))
 
 
-def _usable(types: Mapping[str, Sequence[str]], notes: list[str]) -> dict[str, list[str]]:
+def _usable(types: Mapping[str, Sequence[str]], notes: list[Notice]) -> dict[str, list[str]]:
     """The keys of each type that is taken, tier 1 first."""
     usable = {}
     for name, keys in types.items():
         if len(name.encode()) > _LONGEST_TYPE:
-            notes.append(f"type {name} is dropped: its name has more than {_LONGEST_TYPE} bytes")
+            notes.append(
+                Notice(
+                    "left-aside",
+                    f"type {name} is dropped: its name has more than {_LONGEST_TYPE} bytes",
+                    f"type {name}",
+                )
+            )
         elif len(set(keys)) < len(keys):
-            notes.append(f"type {name} is dropped: it lists a label twice")
+            notes.append(Notice("left-aside", f"type {name} is dropped: it lists a label twice", f"type {name}"))
         else:
             usable[name] = list(reversed(keys[:-1]))
     return usable

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from workbench.model.notice import Notice
 from workbench.objects.discovery import SOURCE_LABEL
 from workbench.objects.hypernode import HyperNode, make_hypernode
 
@@ -27,13 +28,13 @@ class DiscoveryResult:
     hypernodes : tuple of HyperNode, optional
         By tier, then in the order that the source documents. Empty: there is nothing, which deletes what the source
         owned. None: the round found nothing out and changes nothing.
-    notes : tuple of str
+    notes : tuple of Notice
         What of the input was left out or is doubtful.
     """
 
     source: str
     hypernodes: tuple[HyperNode, ...] | None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
 
 
 def discovered(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import InputError
+from workbench.model.notice import Notice
 from workbench.objects.fields import child, get_maps, get_text, wrong
 from workbench.objects.names import as_subdomain, is_subdomain
 from workbench.topology.discovery.groups import linked_groups
@@ -122,7 +123,11 @@ def discover_roce(links: Iterable[RoceLink]) -> DiscoveryResult:
         for group in linked_groups(below)
     ]
     bare = spines_of.keys() - nodes_of.keys()
-    notes = (f"leaves without nodes are left out: {len(bare)}",) if bare else ()
+    notes = (
+        (Notice("left-aside", f"leaves without nodes are left out: {len(bare)}", numbers={"count": len(bare)}),)
+        if bare
+        else ()
+    )
     return DiscoveryResult(SOURCE, (*leaves, *spines), notes)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.model.notice import Notice
 from workbench.objects.fields import get_text, wrong
 from workbench.topology.discovery.groups import linked_groups
 from workbench.topology.discovery.result import DiscoveryResult, discovered
@@ -93,9 +94,17 @@ def discover_ufm(ports: Iterable[UfmPort]) -> DiscoveryResult:
         nodes_of.setdefault(port.peer_node_name, set()).add(port.system_name)
     notes = []
     if nameless:
-        notes.append(f"ports without system_name are left out: {nameless}")
+        notes.append(
+            Notice("left-aside", f"ports without system_name are left out: {nameless}", numbers={"count": nameless})
+        )
     if unplugged:
-        notes.append(f"ports without peer_node_name hang on one leaf without a name, as in Volcano: {unplugged}")
+        notes.append(
+            Notice(
+                "ports-without-leaf",
+                f"ports without peer_node_name hang on one leaf without a name, as in Volcano: {unplugged}",
+                numbers={"count": unplugged},
+            )
+        )
     groups = linked_groups(nodes_of)
     leaves = [
         discovered(SOURCE, f"leaf-hn-{i}", 1, (node for leaf in group for node in nodes_of[leaf]), "Node")

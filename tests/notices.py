@@ -1,0 +1,19 @@
+"""Notices as tests look at them: what they are by their codes, how they are worded by their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from workbench.model.notice import Notice, texts_of
+
+__all__ = ["codes", "said"]
+
+
+def codes(notices: Iterable[Notice]) -> tuple[str, ...]:
+    """The codes, in order."""
+    return tuple(notice.code for notice in notices)
+
+
+def said(notices: Iterable[Notice]) -> tuple[str, ...]:
+    """The messages, in order: for tests of the wording."""
+    return tuple(texts_of(notices))

@@ -1,0 +1,58 @@
+"""What a user should know beside an answer: a reason, a warning, or a gap in the input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.model.notice_codes import CODES
+
+__all__ = ["Notice", "texts_of"]
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One thing that a user should know: why a pod waits, what an answer leaves out, what the input does not say.
+
+    Programs read `code`, `subject` and `numbers`; `message` is for people and may change in any release.
+    ``str(notice)`` is the message.
+
+    Attributes
+    ----------
+    code : str
+        Stable word in kebab case: ``insufficient``, ``topology-not-ready`` ... Those of this package are the keys of
+        `workbench.model.notice_codes.CODES`; policies of other packages may have further ones.
+    message : str
+        A sentence with the numbers in it.
+    subject : str
+        What the notice is about, as ``kind name``: ``node n1``, ``Job training/llama``, ``queue default``. Empty: the
+        gang of the answer that holds the notice, or the input as a whole.
+    numbers : mapping of str to int or float
+        ``count`` is how many nodes, domains or pods the notice concerns; other keys say what they count.
+    """
+
+    code: str
+    message: str
+    subject: str = ""
+    numbers: Mapping[str, int | float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __hash__(self) -> int:
+        return hash((self.code, self.message, self.subject, frozenset(self.numbers.items())))
+
+    @property
+    def meaning(self) -> str:
+        """What the code means in general; empty for a code of another package."""
+        return CODES.get(self.code, "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: code, message, subject, numbers."""
+        return {"code": self.code, "message": self.message, "subject": self.subject, "numbers": dict(self.numbers)}
+
+
+def texts_of(notices: Iterable[Notice]) -> list[str]:
+    """The messages of some notices, for people."""
+    return [notice.message for notice in notices]
