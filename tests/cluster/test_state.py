@@ -21,11 +21,12 @@ from workbench.cluster.changes import Change, added, deleted
 from workbench.cluster.state import ClusterState
 from workbench.errors import InputError
 from workbench.objects.hypernode import HyperNode, Member
+from workbench.objects.job import Job
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
 from workbench.objects.pod import Pod, PodSpec
-from workbench.objects.pod_group import GROUP_NAME_ANNOTATION
+from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, PodGroup
 from workbench.objects.selectors import Selector
 
 SETTINGS = st.sampled_from([{}, {}, {}, {"matrices": (("n1", MATRIX),)}, {"any_scheduler": True}, {"gpus_per_node": 4}])
@@ -160,6 +161,21 @@ def test_news_that_is_known_already_changes_nothing() -> None:
     assert list(differences(before, after)) == []
     assert after.running is before.running
     assert again.gangs is workload.gangs
+
+
+def test_a_pod_group_that_goes_and_is_back_at_once_comes_last() -> None:
+    objects = cluster()
+    objects.jobs["ns/gang"] = Job(Metadata("gang", "ns", uid="0-0-0-0-1"), (), 1)
+    first, last = (
+        PodGroup(Metadata(name, "ns"), 1, {}, "default", "", None, phase=phase)
+        for name, phase in (("gang", "Inqueue"), ("gang-0-0-0-0-1", "Running"))
+    )
+    objects.pod_groups.update({first.metadata.key: first, last.metadata.key: last})
+    state = ClusterState(objects)
+    assert {pod.group_phase for pod in state.snapshot.running} == {"Running"}
+    snapshot, _ = state.apply([deleted("PodGroup", first.metadata.key), added(first)])
+    assert {pod.group_phase for pod in snapshot.running} == {"Inqueue"}
+    assert compare_with_rebuild(state) == []
 
 
 def test_a_change_that_makes_no_snapshot_is_told_until_another_one_mends_it() -> None:

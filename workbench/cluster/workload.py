@@ -18,6 +18,7 @@ from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.pod import Pod
+from workbench.objects.pod_group import PodGroup
 
 __all__ = ["Held", "LiveWorkload"]
 
@@ -67,9 +68,6 @@ class LiveWorkload:
         self._pending: list[tuple[bytes, bytes, str]] = []
         self._others = OtherSchedulers(any_scheduler)
         self._gated = 0
-        # PodGroups in the order of the cluster: of two that were made for one Job the last counts.
-        self._number_of_group: dict[str, int] = {}
-        self._next_number = 0
 
     def update(
         self, pods: Iterable[str], groups: Iterable[str], others: Iterable[str], everything: bool = False
@@ -88,9 +86,6 @@ class LiveWorkload:
         before, after : Held
             Of the pods for which what they hold, or what their gang says of them, may differ: as it was, as it is.
         """
-        groups = list(groups)
-        for key in groups:
-            self._number(key)
         changed = self._owners.update(pods, groups, others)
         if everything:
             changed |= self._owners.units.keys()
@@ -130,9 +125,8 @@ class LiveWorkload:
         """
         if not self._cluster.notes:
             return self.gangs, self._others.notes()
-        groups = self._cluster.pod_groups
         made = {
-            key: groups[self._last_group(unit)]
+            key: list(self._groups_of(unit).values())[-1]
             for key, unit in self._owners.units.items()
             if key in self._cluster.jobs and unit.groups
         }
@@ -145,23 +139,17 @@ class LiveWorkload:
         """As in `Workload`."""
         return self._gated
 
-    def _number(self, key: str) -> None:
-        if key not in self._cluster.pod_groups:
-            self._number_of_group.pop(key, None)
-        elif key not in self._number_of_group:
-            self._number_of_group[key] = self._next_number
-            self._next_number += 1
-
-    def _last_group(self, unit: Unit) -> str:
-        return max(unit.groups, key=self._number_of_group.__getitem__)
+    def _groups_of(self, unit: Unit) -> dict[str, PodGroup]:
+        """The PodGroups of a unit in the order of the cluster: of two that were made for one Job the last counts."""
+        groups = self._cluster.pod_groups
+        names: Iterable[str] = unit.groups if len(unit.groups) < 2 else [name for name in groups if name in unit.groups]
+        return {name: groups[name] for name in names}
 
     def _read_unit(self, key: str, unit: Unit, priorities: Priorities) -> _Read:
         cluster = self._cluster
         part = ClusterObjects(
             pods={name: cluster.pods[name] for name in unit.pods},
-            pod_groups={
-                name: cluster.pod_groups[name] for name in sorted(unit.groups, key=self._number_of_group.__getitem__)
-            },
+            pod_groups=self._groups_of(unit),
             jobs={key: cluster.jobs[key]} if key in cluster.jobs else {},
             deployments={key: cluster.deployments[key]} if key in cluster.deployments else {},
             refused=self._refused_of(key, unit) if cluster.refused else {},
