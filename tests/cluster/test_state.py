@@ -21,11 +21,11 @@ from workbench.cluster.changes import Change, added, deleted
 from workbench.cluster.state import ClusterState
 from workbench.errors import InputError
 from workbench.objects.hypernode import HyperNode, Member
-from workbench.objects.job import Job
+from workbench.objects.job import Job, Task
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
-from workbench.objects.pod import Pod, PodSpec
+from workbench.objects.pod import Pod, PodSpec, PodTemplate
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, PodGroup
 from workbench.objects.selectors import Selector
 
@@ -175,6 +175,20 @@ def test_a_pod_group_that_goes_and_is_back_at_once_comes_last() -> None:
     assert {pod.group_phase for pod in state.snapshot.running} == {"Running"}
     snapshot, _ = state.apply([deleted("PodGroup", first.metadata.key), added(first)])
     assert {pod.group_phase for pod in snapshot.running} == {"Inqueue"}
+    snapshot, _ = state.apply([added(replace(last, queue="q"))])
+    assert {pod.group_phase for pod in snapshot.running} == {"Inqueue"}
+    assert compare_with_rebuild(state) == []
+
+
+def test_a_note_about_the_pod_group_of_a_job_stands_at_the_gang_of_the_job() -> None:
+    objects = cluster()
+    tasks = (Task("t", 9, None, PodTemplate(PodSpec({"cpu": 1}), {}, {})),)
+    objects.jobs["ns/gang"] = Job(Metadata("gang", "ns"), tasks, 1)
+    state = ClusterState(objects)
+    group = PodGroup(Metadata("gang", "ns"), 1, {}, "default", "", None)
+    _, workload = state.apply([added(group, notes=("says less than it seems to",))])
+    assert ("PodGroup gang: says less than it seems to",) in [gang.notes for gang in workload.gangs]
+    assert workload.notes == ()
     assert compare_with_rebuild(state) == []
 
 
