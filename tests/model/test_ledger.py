@@ -159,3 +159,27 @@ def test_where_the_steps_are_not_known_or_too_many_no_ledger_is_made_again():
     for _ in range(100):
         long.take(np.array([0], dtype=np.int32), np.array([0, 0, 0, 0]))
     assert [each.again() for each in (promised, committed, SNAPSHOT.ledger().copy(), long)] == [None] * 4
+
+
+def with_an_ending_pod():
+    pod = RunningPod("d", "e", 0, {"cpu": 1000, "nvidia.com/gpu": 2}, ending=True, gpu_mask=0b11, assumed={"cpu": 100})
+    return snapshot(["a"], [], gpus=4, used={"a": (1000, 0, 1, 2)}, free_gpus={"a": 0b1100}, running=[pod])
+
+
+def test_the_gpus_of_pods_that_are_ending_are_free_when_they_are_gone() -> None:
+    ledger = with_an_ending_pod().ledger()
+    assert ledger.ahead(gone=True).gpu_free.tolist() == [[0b1111]]
+    # A session looks ahead once for itself, and then for each job.
+    session = ledger.ahead(gone=False)
+    assert session.gpu_free.tolist() == [[0b1100]]
+    session.take(np.zeros(1, dtype=np.int32), np.array([[100, 0, 1, 1]]), np.array([[0b100]], dtype=np.uint64))
+    assert session.ahead(gone=True).gpu_free.tolist() == [[0b1011]]
+
+
+def test_what_scores_assume_belongs_to_each_copy_alone() -> None:
+    ledger = with_an_ending_pod().ledger()
+    copies = ledger.copy(), ledger.ahead(gone=False)
+    for number, copy in enumerate(copies):
+        copy.take(np.zeros(1, dtype=np.int32), np.array([[100, 0, 1, 0, 7 + number, 0]]))
+        assert copy.copy().assume().tolist() == [[107 + number, 0]]
+    assert ledger.assume().tolist() == [[100, 0]]

@@ -25,7 +25,7 @@ Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int32]
 
 #: Arrays that are the snapshot's own until something is taken or promised.
-_FROM_SNAPSHOT = ("used", "idle", "gpu_free", "releasing", "assumed")
+_FROM_SNAPSHOT = ("used", "idle", "gpu_free", "releasing", "gpus_releasing", "assumed")
 #: Steps up to which looking them through is cheaper than comparing, or keeping, every node.
 _SHORT_LOG = 64
 
@@ -51,6 +51,8 @@ class Ledger(Working):
         something is taken, and then others: do not keep `ledger.idle` across `take`.
     releasing : ndarray of shape (n, r), int64, optional
         What pods that are ending hold and nobody was promised; None where none was ending.
+    gpus_releasing : ndarray of shape (n, w), uint64, optional
+        The GPUs that those pods hold.
     assumed : ndarray of shape (n, 2), int64, optional
         What scores assume of pods beyond what is used; None: of none anything.
     """
@@ -60,6 +62,7 @@ class Ledger(Working):
         self.topology = snapshot.topology
         self.used, self.idle, self.gpu_free = snapshot.used, snapshot.idle, snapshot.gpu_free
         self.releasing = snapshot.releasing
+        self.gpus_releasing = snapshot.gpus_releasing
         self.assumed = snapshot.assumed
         self._domain_idle: Longs | None = None
         self._switches: SwitchBook | None = None
@@ -88,6 +91,8 @@ class Ledger(Working):
         for name in ("used", "idle", "gpu_free"):
             if getattr(other, name) is getattr(self, name):
                 setattr(other, name, getattr(self, name).copy())
+        if self.assumed is not None:
+            other.assumed = self.assumed.copy()
         other._log = []
         other._log_is_whole = False
         return other
@@ -124,8 +129,9 @@ class Ledger(Working):
         other.snapshot = self.snapshot.after_endings
         if gone and self.releasing is not None:
             other.idle = np.add(self.idle, self.releasing, order="C")
-            other.gpu_free = self.gpu_free | (other.snapshot.gpu_free & ~self.snapshot.gpu_free)
-            other.releasing = None
+            if self.gpus_releasing is not None:
+                other.gpu_free = self.gpu_free | self.gpus_releasing
+            other.releasing = other.gpus_releasing = None
         return other
 
     def promise(self, nodes: Ints, requests: Longs) -> None:

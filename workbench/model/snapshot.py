@@ -317,6 +317,11 @@ class ClusterSnapshot(Value, Displayed):
         return held
 
     @cached_property
+    def gpus_releasing(self) -> Words | None:
+        """The GPUs that they hold, uint64 (n, w); None where none is ending."""
+        return None if self.releasing is None else self.after_endings.gpu_free & ~self.gpu_free
+
+    @cached_property
     def assumed(self) -> Longs | None:
         """What scores assume of the pods on each node beyond what is used: int64 (n, 2); None: nothing.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from tests.policies.volcano.cluster_objects import config, hypernode, job, loaded, node, nodes_of
+from tests.policies.volcano.cluster_objects import config, hypernode, job, loaded, node, nodes_of, pod
 from workbench.policies import get_policy
 
 HARD = {"mode": "hard", "highestTierAllowed": 2}
@@ -60,3 +60,23 @@ def test_sub_groups_without_a_topology_are_recorded_in_the_virtual_top():
     assert set(placed.records) == {"ns/j", "ns/j/w-0", "ns/j/w-1"}
     streamed = get_policy("volcano-1.15").stream(scenario.snapshot).place(scenario.gangs[0])
     assert streamed.records == placed.records
+
+
+@pytest.mark.parametrize("mode", [{"mode": "soft"}, {"mode": "hard", "highestTierAllowed": 1}, HARD])
+def test_the_newest_waits_for_the_fuller_hypernode_although_another_is_idle(mode):
+    ending = pod("x", {"cpu": "4", "memory": "4Gi", "gpu": "8"}, at="a")
+    ending["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:01Z"
+    one = job("j", 1, {"cpu": "1", "memory": "1Gi", "gpu": "4"}, topology=mode)
+    scenario = two_leaves(ending, one, gpus="8")
+    (reason, *_) = wb.place(scenario.gangs[0], scenario.snapshot, "volcano-1.15").reasons
+    assert reason.code == "pipelined" and "la is tried before lb" in reason.message
+    # In 1.13 HyperNodes have no score of their own.
+    placed = wb.place(scenario.gangs[0], scenario.snapshot, "volcano-1.13")
+    assert [each.node for each in placed.pods()] == ["b"]
+
+
+def test_pods_that_do_not_say_what_they_need_run_beside_pods_that_are_ending():
+    ending = pod("x", {"cpu": "1"}, at="a")
+    ending["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:01Z"
+    scenario = two_leaves(ending, job("j", 2, {"cpu": "1"}))
+    assert wb.place(scenario.gangs[0], scenario.snapshot, "volcano-1.15").n_placed == 2
