@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tests.policies.random_cases import DEFAULTS, open_amounts, random_cluster, random_gang
+from tests.policies.random_cases import DEFAULTS, not_tried, open_amounts, random_cluster, random_gang
 from tests.reference import volcano_1_15 as oracle
 from workbench.model.extras import NO_VOLCANO_MEMORY, VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
@@ -55,6 +55,7 @@ def random_newest_gang(rng, cluster):
                 policy=policy,
                 match_index=index,
                 running=tuple(sorted(running)),
+                **not_tried((policy, index, pods)),
             )
         )
     wanted = {policy: rng.randint(1, 3) for policy in policies if rng.random() < 0.4}

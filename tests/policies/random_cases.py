@@ -108,7 +108,14 @@ def random_gang(rng, cluster):
         order=_any_order(roles),
         volcano=VolcanoMemory(rng.choice(["", "gone", *cluster.topology.domain_names, *cluster.topology.domain_names])),
         ready=ready,
+        **not_tried(roles),
     )
+
+
+def not_tried(key):
+    """Requests of pods that failed and of those behind a scheduling gate: most often there are none."""
+    own = random.Random(repr(key))
+    return {kind: ({"cpu": 1000, "memory": 1 << 30},) * own.choice([0, 0, 0, 1, 3]) for kind in ("failed", "gated")}
 
 
 def _any_order(roles):

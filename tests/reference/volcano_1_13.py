@@ -90,6 +90,7 @@ class Job:
                 for r, role in enumerate(gang.roles):
                     self.running_role[r] += role.name == pod.role
         self.total = gang.n_pods + (max(gang.ready, len(mine)) if gang.ready else 0)
+        self.total += sum(len(part.failed) + len(part.gated) for part in [gang, *gang.sub_groups])
         self.placed = {}
 
     def present(self, role):

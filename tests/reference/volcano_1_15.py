@@ -109,6 +109,7 @@ class Job:
         self.impossible = [any(a and n not in snapshot.resources for n, a in r.requests.items()) for r in gang.roles]
         mine = [pod for pod in snapshot.running if pod.gang == gang.key] if gang.ready else []
         self.total = gang.n_pods + max(gang.ready, len(mine))
+        self.total += sum(len(part.failed) + len(part.gated) for part in [gang, *gang.sub_groups])
         self.best_effort = [i for i, r in enumerate(self.role_of) if gang.roles[r].best_effort]
         self.running_role = [sum(role.name == pod.role for pod in mine) for role in gang.roles]
         self.placed = {}
@@ -147,11 +148,14 @@ class Job:
                 SubJob("", rest, rest_running, gang.succeeded, gang.constraint, self.limit, minimum, None, 0)
             )
         for sub in self.subs:
-            sub.total = len(sub.pods) + len(sub.running) + len(sub.succeeded)
+            part = next((group for group in gang.sub_groups if group.name == sub.name), gang)
+            others = [*part.failed, *part.gated]
+            sub.total = len(sub.pods) + len(sub.running) + len(sub.succeeded) + len(others)
+            sub.gated = [[each.get(name, 0) for name in snapshot.resources] for each in part.gated]
             if not gang.sub_grouped:
                 sub.total = self.total
             sub.running_nodes = [names[pod.node] if pod.node >= 0 else None for pod in sub.running]
-            started = [*[pod.requests for pod in sub.running], *sub.succeeded]
+            started = [*[pod.requests for pod in sub.running], *sub.succeeded, *others]
             sub.started_requests = [[each.get(name, 0) for name in snapshot.resources] for each in started]
             pending = [i for i in sub.pods if i not in self.best_effort]
             sub.tasks = task_order(gang, pending)
@@ -427,6 +431,8 @@ def for_sub_job(cluster, job, number, start, w):
     for i in sub.pods:
         if i not in job.placed:
             minimum = [m + q for m, q in zip(minimum, job.request[job.role_of[i]])]
+    for row in sub.gated:
+        minimum = [m + q for m, q in zip(minimum, row)]
     for domains in gradients(cluster, start, sub.record, sub.limit, minimum):
         solutions = {}
         for domain in domains:

@@ -25,6 +25,8 @@ class _Members:
     pods: list[int] = field(default_factory=list)
     running: list[str] = field(default_factory=list)
     succeeded: list[Mapping[str, int]] = field(default_factory=list)
+    failed: list[Mapping[str, int]] = field(default_factory=list)
+    gated: list[Mapping[str, int]] = field(default_factory=list)
 
 
 class SubGroups:
@@ -39,15 +41,22 @@ class SubGroups:
     ----------
     succeeded : list of mapping of str to int
         Requests of the pods that succeeded and that no policy takes.
+    failed, gated : list of mapping of str to int
+        The same of pods that failed, and of those that wait behind a scheduling gate.
     """
 
     def __init__(self, policies: Sequence[SubGroupPolicy]) -> None:
         self._policies = policies
         self._found: dict[str, _Members] = {}
         self.succeeded: list[Mapping[str, int]] = []
+        self.failed: list[Mapping[str, int]] = []
+        self.gated: list[Mapping[str, int]] = []
+        self._not_tried: list[tuple[Pod, Mapping[str, str]]] = []
 
     def add_started(self, pod: Pod, labels: Mapping[str, str]) -> None:
-        """Add a pod that runs or that succeeded; any other makes no sub-group."""
+        """Add a pod that is not tried: one that runs or succeeded; one that failed or is gated makes no sub-group."""
+        if pod.phase == "Failed" or (pod.waits and pod.gated):
+            self._not_tried.append((pod, labels))
         if not pod.counts:
             return
         members = self._members(labels)
@@ -64,16 +73,28 @@ class SubGroups:
 
     def _members(self, labels: Mapping[str, str]) -> _Members | None:
         """The sub-group of a pod with these labels; None where no policy takes it."""
+        named = self._named(labels)
+        return None if named is None else self._found.setdefault(named[0], named[1])
+
+    def _named(self, labels: Mapping[str, str]) -> tuple[str, _Members] | None:
+        """The name of that sub-group, and one without pods."""
         for policy in self._policies:
             values = match_values(policy, labels)
-            if not values:
-                continue
-            name = sub_job_id("", policy.name, values).removeprefix("/")
-            return self._found.setdefault(name, _Members(policy, values))
+            if values:
+                return sub_job_id("", policy.name, values).removeprefix("/"), _Members(policy, values)
         return None
 
+    def _add_not_tried(self) -> None:
+        for pod, labels in self._not_tried:
+            named = self._named(labels)
+            part: SubGroups | _Members | None = self if named is None else self._found.get(named[0])
+            if part is not None:
+                (part.failed if pod.finished else part.gated).append(pod.spec.requests)
+        self._not_tried = []
+
     def make(self) -> tuple[SubGroup, ...]:
-        """The sub-groups by policy, match index and name."""
+        """The sub-groups by policy, match index and name; after it `failed` and `gated` are complete."""
+        self._add_not_tried()
         order = {policy.name: i for i, policy in enumerate(self._policies)}
         groups = [
             SubGroup(
@@ -85,6 +106,8 @@ class SubGroups:
                 match_index=match_index(members.values),
                 running=tuple(sorted(members.running, key=str.encode)),
                 succeeded=tuple(members.succeeded),
+                failed=tuple(members.failed),
+                gated=tuple(members.gated),
             )
             for name, members in self._found.items()
         ]

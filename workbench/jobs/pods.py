@@ -63,6 +63,7 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
     min_available = 1 if group is None or group.min_member is None else group.min_member
     roles = _roles(pending, minimums, priorities, notes, started, min_available)
     groups = _sub_groups(policies, roles, pods)
+    sub_groups = groups.make()
     gather = first_gather([*([group.metadata.annotations] if group else []), *_annotations(pending)], notes)
     priority = priorities.of(group.priority_class, notes) if group else 0
     gpu_group = _common_gpu_group(pending, notes)
@@ -77,7 +78,9 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
         kind="PodGroup",
         ready=len(started),
         succeeded=tuple(groups.succeeded),
-        sub_groups=groups.make(),
+        failed=tuple(groups.failed),
+        gated=tuple(groups.gated),
+        sub_groups=sub_groups,
         min_subgroups=min_sub_groups(policies),
         sub_grouped=bool(policies),
         created=group.metadata.created if group else "",

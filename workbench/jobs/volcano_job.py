@@ -61,7 +61,8 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         return None
     groups = {read_gpu_group(task.template.labels, notes) for task in job.tasks}
     policies = tuple(policy for task in job.tasks if (policy := sub_group_policy(task)) is not None)
-    parts = _sub_groups(job, policies, roles, started)
+    parts = _sub_groups(job, policies, roles, [*started, *gated])
+    sub_groups = parts.make()
     gather = first_gather([job.metadata.annotations, *(task.template.annotations for task in job.tasks)], notes)
     labels = [job.metadata.labels, *(task.template.labels for task in job.tasks)]
     return Gang(
@@ -75,7 +76,9 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         kind="Job",
         ready=sum(pod.phase != "Failed" and not pod.ending for pod in started),
         succeeded=tuple(parts.succeeded),
-        sub_groups=parts.make(),
+        failed=tuple(parts.failed),
+        gated=tuple(parts.gated),
+        sub_groups=sub_groups,
         min_subgroups=min_sub_groups(policies),
         sub_grouped=bool(policies),
         created=(group.metadata.created if group else "") or job.metadata.created,
@@ -93,11 +96,11 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
 
 
 def _sub_groups(
-    job: Job, policies: Sequence[SubGroupPolicy], roles: Sequence[Role], started: Sequence[Pod]
+    job: Job, policies: Sequence[SubGroupPolicy], roles: Sequence[Role], existing: Sequence[Pod]
 ) -> SubGroups:
-    """Pending pods get the label that the controller will write; started ones have it."""
+    """Pending pods get the label that the controller will write; `existing` ones, which are not tried, have it."""
     found = SubGroups(policies)
-    for pod in started:
+    for pod in existing:
         found.add_started(pod, {**pod.metadata.labels, ROLE_LABEL: role_of(pod)})
     position = 0
     for task, role in zip(job.tasks, roles, strict=True):

@@ -165,6 +165,9 @@ class SubGroup:
         Names of its pods that have a node already, in byte order.
     succeeded : tuple of mapping of str to int
         What each of its pods that succeeded requested, base units: they hold nothing any more and count as its pods.
+    failed, gated : tuple of mapping of str to int
+        The same of its pods that failed, and of those that wait behind a scheduling gate: they do not count, nor are
+        they tried, but they are tasks of the sub-group.
     """
 
     name: str
@@ -176,6 +179,8 @@ class SubGroup:
     match_index: int = 0
     running: tuple[str, ...] = ()
     succeeded: tuple[Mapping[str, int], ...] = ()
+    failed: tuple[Mapping[str, int], ...] = ()
+    gated: tuple[Mapping[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -222,6 +227,8 @@ class Gang(Value):
         Pods of the gang that are placed already and count towards `min_available`.
     succeeded : tuple of mapping of str to int
         Requests of those of them that succeeded, base units, without pods of a sub-group.
+    failed, gated : tuple of mapping of str to int
+        Requests of pods that do not count and are not tried, in the same way (`SubGroup`).
     created : str
         When its PodGroup or the object itself was created, as the API writes it (UTC); empty: it does not exist yet.
     order : tuple of str
@@ -257,6 +264,8 @@ class Gang(Value):
     kind: str = "Job"
     ready: int = 0
     succeeded: tuple[Mapping[str, int], ...] = ()
+    failed: tuple[Mapping[str, int], ...] = ()
+    gated: tuple[Mapping[str, int], ...] = ()
     created: str = ""
     order: tuple[str, ...] = ()
     tasks_by_priority: bool = True
@@ -285,6 +294,12 @@ class Gang(Value):
     def stored(self) -> bool:
         """Whether its Job or PodGroup was read from a cluster: no release fills anything into such a constraint."""
         return self.kind in _STORES_CONSTRAINT and bool(self.uid or self.resource_version)
+
+    @cached_property
+    def n_not_tried(self) -> int:
+        """Pods that failed or wait behind a scheduling gate: tasks of the job that no policy places."""
+        parts: tuple[Gang | SubGroup, ...] = (self, *self.sub_groups)
+        return sum(len(part.failed) + len(part.gated) for part in parts)
 
     @cached_property
     def n_pods(self) -> int:

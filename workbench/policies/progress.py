@@ -24,7 +24,7 @@ class Progress:
     ----------
     min_available : int
     total : int
-        Every pod of the job: pending and running.
+        Every pod of the job, those that failed or wait behind a scheduling gate included.
     counted : int
         Pods that count before anything is placed: running and succeeded ones, and pending best-effort ones.
     minimums : list of int
@@ -63,7 +63,7 @@ class Progress:
             if role.best_effort:
                 present[i] += role.count
                 counted += role.count
-        return cls(gang.min_available, gang.n_pods + n_running, counted, minimums, present, left)
+        return cls(gang.min_available, gang.n_pods + n_running + gang.n_not_tried, counted, minimums, present, left)
 
     def copy(self) -> Progress:
         return Progress(

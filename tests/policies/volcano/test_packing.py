@@ -80,3 +80,33 @@ def test_pods_that_do_not_say_what_they_need_run_beside_pods_that_are_ending():
     ending["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:01Z"
     scenario = two_leaves(ending, job("j", 2, {"cpu": "1"}))
     assert wb.place(scenario.gangs[0], scenario.snapshot, "volcano-1.15").n_placed == 2
+
+
+def not_pending(name, **status):
+    one = pod(name, {"cpu": "4", "memory": "2Gi"}, group="j")
+    if status:
+        one["status"] = status
+    else:
+        one["spec"]["schedulingGates"] = [{"name": "quota"}]
+    return one
+
+
+@pytest.mark.parametrize("other", [not_pending("x", phase="Failed"), not_pending("x")], ids=["failed", "gated"])
+def test_pods_that_are_not_tried_are_tasks_of_their_job(other):
+    # The score of la is of four pods: 16 of 16 cpu and 8 of 64 Gi, the weight being 10.
+    wide = two_leaves(job("j", 3, {"cpu": "4", "memory": "2Gi"}, topology=HARD, minimum=2), [other])
+    assert (wide.gangs[0].n_pods, wide.gangs[0].n_not_tried) == (3, 1)
+    told = wb.explain(wide.gangs[0], wide.snapshot, "volcano-1.15")
+    assert max(c.score for c in told.domains if c.kept) == pytest.approx(100 * 10 * (1 + 8 / 64) / 2)
+
+
+def test_gated_pods_count_for_the_pre_filter():
+    # Leaves hold four pods each, but not the five that wait.
+    pods = job("j", 4, {"cpu": "4", "memory": "2Gi"}, topology=HARD)
+    assert wb.place(*first(two_leaves(pods)), "volcano-1.15").hypernode == "la"
+    assert wb.place(*first(two_leaves(pods, [not_pending("x")])), "volcano-1.15").hypernode == "top"
+    assert wb.place(*first(two_leaves(pods, [not_pending("x", phase="Failed")])), "volcano-1.15").hypernode == "la"
+
+
+def first(scenario):
+    return scenario.gangs[0], scenario.snapshot

@@ -41,15 +41,15 @@ class SubJob:
         Highest tier allowed; None: none.
     min_available : int
     total : int
-        All its tasks, running ones included.
+        All its tasks, whatever has become of them.
     counted : int
         Tasks that count before anything is placed: running ones and best-effort ones.
     pods : mapping of int to ndarray of int64
         Per role with a request the positions of its pending pods, in the order in which roles are tried.
     pending : ndarray of shape (r,), int64
-        What its pending pods ask for together.
+        What its pending pods ask for together, those behind a scheduling gate included.
     request : ndarray of shape (r,), int64
-        The same with its running pods: what counts in the packing of HyperNodes.
+        The same of all its pods: what counts in the packing of HyperNodes.
     running_nodes : ndarray of int32
         Node of each running pod; -1: not in the snapshot.
     priority, match_index : int
@@ -187,8 +187,16 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
         started = np.array([len(mine) + len(theirs) for mine, theirs in zip(runs, done, strict=True)], dtype=np.int64)
         total, counted = total + started[:s], counted + started[:s]
         held = [[pod.requests for pod in mine] for mine in runs]
-        request = _with_started(request, [[*a, *b] for a, b in zip(held, done, strict=True)][:s], snapshot)
+        request = _with_others(request, [[*a, *b] for a, b in zip(held, done, strict=True)][:s], snapshot)
         running_nodes = tuple(map(_nodes, runs[:s]))
+    pending = dealt.pending
+    if gang.n_not_tried:
+        failed, gated = (
+            [*[getattr(part, kind) for part in groups], getattr(gang, kind)][:s] for kind in ("failed", "gated")
+        )
+        total = total + np.array([len(a) + len(b) for a, b in zip(failed, gated, strict=True)], dtype=np.int64)
+        request = _with_others(_with_others(request, failed, snapshot), gated, snapshot)
+        pending = _with_others(pending, gated, snapshot)
     topology = [group.constraint is not None for group in groups]
     minimum = [group.min_available for group in groups]
     match_index = [group.match_index for group in groups]
@@ -198,7 +206,7 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
         minimum.append(1 if gang.sub_grouped else gang.min_available)
         match_index.append(0)
         if not gang.sub_grouped:
-            total[-1] = gang.n_pods + max(gang.ready, len(runs[-1]) if runs else 0)
+            total[-1] = gang.n_pods + max(gang.ready, len(runs[-1]) if runs else 0) + gang.n_not_tried
     alternating = bool((dealt.start[1:] > dealt.start[:-1] + 1).any())
     return SubJobs(
         names=(*[group.name for group in groups], *default),
@@ -210,7 +218,7 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
         counted=counted,
         priority=priority,
         match_index=np.array(match_index, dtype=np.int64),
-        pending=dealt.pending,
+        pending=pending,
         request=request,
         running_nodes=running_nodes,
         start=dealt.start,
@@ -236,12 +244,12 @@ def _priority_of_running(gang: Gang, runs: Sequence[Sequence[RunningPod]]) -> Lo
     return np.array([max([of_role.get(pod.role, 0) for pod in mine], default=0) for mine in runs], dtype=np.int64)
 
 
-def _with_started(pending: Longs, started: Sequence[Sequence[Mapping[str, int]]], snapshot: ClusterSnapshot) -> Longs:
-    """What the pods of each sub-job request, those that run and those that succeeded with them."""
-    request = pending
-    for i, mine in enumerate(started):
+def _with_others(first: Longs, others: Sequence[Sequence[Mapping[str, int]]], snapshot: ClusterSnapshot) -> Longs:
+    """What some pods of each sub-job request, and others with them."""
+    request = first
+    for i, mine in enumerate(others):
         if mine:
-            request = pending.copy() if request is pending else request
+            request = first.copy() if request is first else request
             request[i] += np.sum([request_vector(snapshot.resources, each)[0] for each in mine], axis=0)
             np.minimum(request[i], MAX_SUM, out=request[i])
     return request
