@@ -62,6 +62,8 @@ OF_GANG = {
     "kind": text,
     "ready": number,
     "succeeded": lambda rng, value: (*value, {"cpu": 500}),
+    "failed": lambda rng, value: (*value, {"cpu": 500}),
+    "gated": lambda rng, value: (*value, {"cpu": 500}),
     "created": text,
     "order": None,
     "tasks_by_priority": lambda rng, value: not value,
@@ -114,6 +116,8 @@ OF_SUB_GROUP = {
     "match_index": number,
     "running": lambda rng, value: (*value, "r0"),
     "succeeded": lambda rng, value: (*value, {"cpu": 500}),
+    "failed": lambda rng, value: (*value, {"cpu": 500}),
+    "gated": lambda rng, value: (*value, {"cpu": 500}),
 }
 
 
