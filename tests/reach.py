@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import workbench
 from tests.architecture import module_of
 
-__all__ = ["Reach", "modules_imported", "names_imported", "sources_of", "user_roots"]
+__all__ = ["Reach", "modules_imported", "names_imported", "reach_of", "sources_of", "user_roots"]
 
 #: Statements that run when a module is imported, as one definition.
 BODY = "<body>"
@@ -218,3 +219,9 @@ def _dotted(node: ast.expr) -> list[str]:
         parts.append(node.attr)
         node = node.value
     return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else []
+
+
+@cache
+def reach_of(root: Path) -> Reach:
+    """The reach of the package below `root`, whose sources are read once per process."""
+    return Reach(sources_of(root, "workbench"))

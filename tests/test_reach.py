@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.test_shipped_code import NOT_SHIPPED_YET
-from tests.reach import Reach, names_imported, sources_of, user_roots
+from tests.reach import Reach, names_imported, reach_of, user_roots
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -82,17 +82,14 @@ KEPT = {
 }
 
 
-@pytest.fixture(scope="module")
-def package() -> Reach:
-    return Reach(sources_of(ROOT, "workbench"))
-
-
-def test_every_definition_of_the_package_is_reached(package: Reach) -> None:
+def test_every_definition_of_the_package_is_reached() -> None:
     """What only tests call is dead; a name that a notebook of ours or `_core`'s faces hand out is not."""
+    package = reach_of(ROOT)
     reached = package.reached([*user_roots(), *package.everything_in("workbench.kernels"), *KEPT, *NOT_SHIPPED_YET])
     assert sorted(name for name in package.definitions - reached if not name.endswith(":__all__")) == []
 
 
-def test_what_is_reached_by_now_is_off_the_list_of_what_is_kept(package: Reach) -> None:
+def test_what_is_reached_by_now_is_off_the_list_of_what_is_kept() -> None:
+    package = reach_of(ROOT)
     assert KEPT.keys() <= package.definitions
     assert sorted(KEPT.keys() & package.reached([*user_roots(), *package.everything_in("workbench.kernels")])) == []

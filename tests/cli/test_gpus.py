@@ -9,7 +9,7 @@ import pytest
 import workbench
 from tests.cli.conftest import Run
 from tests.machines import koordinator_matrix_a, koordinator_matrix_b
-from tests.reach import Reach, sources_of
+from tests.reach import reach_of
 from workbench.kernels import subsets
 from workbench.policies.gpu import best_effort
 
@@ -205,7 +205,7 @@ def test_regret_of_a_size_that_the_machine_has_not_names_the_machine(run: Run, m
 
 def test_the_enumeration_of_subsets_serves_the_command(run: Run, matrices: Path, monkeypatch) -> None:
     """By the names that the sources follow from `workbench gpus`, and by the calls of one run."""
-    reach = Reach(sources_of(Path(workbench.__file__).parents[1], "workbench"))
+    reach = reach_of(Path(workbench.__file__).parents[1])
     assert "workbench.kernels.subsets:enumerate_masks" in reach.reached(["workbench.cli.gpus:gpus"])
 
     listed = []

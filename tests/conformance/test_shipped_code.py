@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reach import Reach, modules_imported, names_imported, sources_of, user_roots
+from tests.reach import Reach, modules_imported, names_imported, reach_of, user_roots
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -56,9 +56,8 @@ NOT_SHIPPED_YET = {
 }
 
 
-@cache
 def package() -> Reach:
-    return Reach(sources_of(ROOT, "workbench"))
+    return reach_of(ROOT)
 
 
 @cache

@@ -6,9 +6,10 @@ import random
 from typing import Any
 
 import numpy as np
-import pytest
+from hypothesis import given
 
-from tests.profiles import blocks
+from tests.policies.random_cases import seeds
+from tests.profiles import max_examples
 from tests.reference import domains as slow
 from tests.reference.dry_runs import Ask, Trial, runs_of, shuffled, trial
 from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
@@ -195,16 +196,10 @@ def check(seed: int) -> None:
             case.used[nodes[position]] = [u + q for u, q in zip(case.used[nodes[position]], request, strict=True)]
 
 
-@pytest.mark.parametrize("block", blocks(10))
-def test_every_trial_agrees_with_the_full_rescan(block: int) -> None:
-    for seed in range(block * 60, (block + 1) * 60):
-        check(seed)
-
-
-@pytest.mark.slow
-def test_many_more_trials_agree_with_the_full_rescan() -> None:
-    for seed in range(1_000, 6_000):
-        check(seed)
+@max_examples(5600)
+@given(seed=seeds)
+def test_every_trial_agrees_with_the_full_rescan(seed: int) -> None:
+    check(seed)
 
 
 def test_leaves_that_are_scattered_over_a_domain_count_as_one_group_each() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 
 import numpy as np
-import pytest
+from hypothesis import given
 
 from tests.core.test_two_level import compiled, int32, int64, random_search
-from tests.profiles import blocks
+from tests.policies.random_cases import seeds
+from tests.profiles import max_examples
 from tests.reference.copies import copied
 from tests.reference.two_level import Search
 from workbench.kernels.repeated import Repeated
@@ -76,36 +77,32 @@ def check(seed: int) -> tuple[int, int]:
     return started, 5 - started
 
 
-@pytest.mark.parametrize("block", blocks(10))
-def test_every_run_agrees_with_the_search_that_remembers_nothing(block: int) -> None:
-    counts = [check(seed) for seed in range(block * 30, (block + 1) * 30)]
-    assert sum(started for started, _ in counts) > 25
-    assert sum(waiting for _, waiting in counts) > 10
+@max_examples(1000)
+@given(seed=seeds)
+def test_every_run_agrees_with_the_search_that_remembers_nothing(seed: int) -> None:
+    check(seed)
 
 
-@pytest.mark.slow
-def test_many_more_runs_agree_with_the_search_that_remembers_nothing() -> None:
-    for seed in range(1_000, 1_700):
-        check(seed)
+def test_random_runs_start_and_wait() -> None:
+    counts = [check(seed) for seed in range(10)]
+    assert sum(started for started, _ in counts) > 5
+    assert sum(waiting for _, waiting in counts) > 5
 
 
-@pytest.mark.parametrize("block", blocks(2))
-def test_more_states_of_nodes_than_there_was_room_for(block: int) -> None:
-    rng = random.Random(1)
-    started = 0
-    for seed in range(block * 20, (block + 1) * 20):
-        state = random_search(random.Random(seed))
-        where, n = positions(state)
-        run = Repeated(compiled(state), where, n)
-        for _ in range(3):
-            node, r = rng.randrange(len(state.idle)), len(state.idle[0])
-            steps = [rng.randint(1, 10**9) for _ in range(700)]
-            # Taken and given back: what is used is another number each time.
-            for amount in steps:
-                run.change(int32([node]), int64([[amount] * r]))
-                run.change(int32([node]), int64([[-amount] * r]))
-            want = answer(copied(state), where, n)
-            got = run.run()
-            assert (None if got is None else (got.tolist(), run.score, run.record)) == want
-            started += want is not None
-    assert started > 10
+@max_examples(40)
+@given(seed=seeds)
+def test_more_states_of_nodes_than_there_was_room_for(seed: int) -> None:
+    rng = random.Random(seed)
+    state = random_search(rng)
+    where, n = positions(state)
+    run = Repeated(compiled(state), where, n)
+    for _ in range(3):
+        node, r = rng.randrange(len(state.idle)), len(state.idle[0])
+        steps = [rng.randint(1, 10**9) for _ in range(700)]
+        # Taken and given back: what is used is another number each time.
+        for amount in steps:
+            run.change(int32([node]), int64([[amount] * r]))
+            run.change(int32([node]), int64([[-amount] * r]))
+        want = answer(copied(state), where, n)
+        got = run.run()
+        assert (None if got is None else (got.tolist(), run.score, run.record)) == want

@@ -7,8 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.profiles import blocks
+from tests.policies.random_cases import seeds
+from tests.profiles import max_examples
 from tests.reference import domains as slow
 from tests.reference.dry_runs import Ask, runs_of, shuffled
 from tests.reference.two_level import NO_RECORD, NOWHERE, Search, Sub, Tree
@@ -447,73 +450,68 @@ def check(
     return len(state.placed)
 
 
-@pytest.mark.parametrize("block", blocks(20))
-def test_every_turn_agrees_with_the_search_that_leaves_out_nothing(block: int) -> None:
-    placed = [check(seed) for seed in range(block * 60, (block + 1) * 60)]
-    assert sum(n > 0 for n in placed) > 10
+#: Trees whose domains overlap as they like; proper ones; proper ones with domains that are alike.
+TREES = pytest.mark.parametrize(("neat", "alike"), [(False, False), (True, False), (True, True)])
 
 
-@pytest.mark.parametrize("alike", [False, True])
-@pytest.mark.parametrize("block", blocks(10))
-def test_every_turn_agrees_in_a_proper_tree(block: int, alike: bool) -> None:
-    placed = [check(seed, neat=True, alike=alike) for seed in range(block * 50, (block + 1) * 50)]
-    assert sum(n > 0 for n in placed) > 5
+@TREES
+@max_examples(2000)
+@given(seed=seeds)
+def test_every_turn_agrees_with_the_search_that_leaves_out_nothing(neat: bool, alike: bool, seed: int) -> None:
+    check(seed, neat, alike)
 
 
 @pytest.mark.parametrize("neat", [False, True])
-@pytest.mark.parametrize("block", blocks(8))
-def test_what_cannot_win_for_one_sub_job_is_rightly_left_out(block: int, neat: bool) -> None:
-    placed = [check(seed, neat=neat, one_stroke=True) for seed in range(block * 75, (block + 1) * 75)]
-    assert sum(n > 0 for n in placed) > 15
+@max_examples(600)
+@given(seed=seeds)
+def test_what_cannot_win_for_one_sub_job_is_rightly_left_out(neat: bool, seed: int) -> None:
+    check(seed, neat, one_stroke=True)
 
 
-@pytest.mark.parametrize("block", blocks(4))
-def test_every_hypernode_is_tried_where_somebody_wants_to_know(block: int) -> None:
-    left_out = 0
-    for seed in range(block * 50, (block + 1) * 50):
-        short, whole = (compiled(all_at_one_stroke(random_search(random.Random(seed)))) for _ in range(2))
-        assert short.turn() == whole.turn(every=True)
-        assert (short.n_placed, short.record, short.score) == (whole.n_placed, whole.record, whole.score)
-        told, all_told = short.tried().domains.tolist(), whole.tried().domains.tolist()
-        assert [domain for domain in all_told if domain in told] == told
-        left_out += len(all_told) - len(told)
-    assert left_out > 0
-
-
-@pytest.mark.parametrize(("neat", "alike"), [(False, False), (True, False), (True, True)])
-@pytest.mark.parametrize("block", blocks(8))
+@TREES
+@max_examples(320)
+@given(seed=seeds)
 def test_every_turn_agrees_while_others_change_the_cluster_and_queues_take_less(
-    block: int, neat: bool, alike: bool
+    neat: bool, alike: bool, seed: int
 ) -> None:
-    seeds = range(20_000 + block * 40, 20_040 + block * 40)
-    placed = [check(seed, neat, alike, disturbed=True) for seed in seeds]
-    assert sum(n > 0 for n in placed) > 4
+    check(seed, neat, alike, disturbed=True)
 
 
-@pytest.mark.parametrize(("neat", "alike"), [(False, False), (True, False), (True, True)])
-@pytest.mark.parametrize("block", blocks(8))
-def test_what_is_told_of_an_attempt_is_what_it_does(block: int, neat: bool, alike: bool) -> None:
-    for seed in range(30_000 + block * 25, 30_025 + block * 25):
-        check(seed, neat, alike, disturbed=seed % 3 == 0, told=True)
+@TREES
+@max_examples(200)
+@given(seed=seeds, disturbed=st.booleans())
+def test_what_is_told_of_an_attempt_is_what_it_does(neat: bool, alike: bool, seed: int, disturbed: bool) -> None:
+    check(seed, neat, alike, disturbed=disturbed, told=True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("alike", [False, True])
-def test_many_more_turns_agree_in_a_proper_tree(alike: bool) -> None:
-    for seed in range(1_000, 2_000):
-        check(seed, neat=True, alike=alike)
+def short_and_whole(seed: int) -> tuple[list[int], list[int]]:
+    """Domains tried by the search and by the one that tries every domain; both must answer alike."""
+    short, whole = (compiled(all_at_one_stroke(random_search(random.Random(seed)))) for _ in range(2))
+    assert short.turn() == whole.turn(every=True)
+    assert (short.n_placed, short.record, short.score) == (whole.n_placed, whole.record, whole.score)
+    return short.tried().domains.tolist(), whole.tried().domains.tolist()
+
+
+@max_examples(200)
+@given(seed=seeds)
+def test_every_hypernode_is_tried_where_somebody_wants_to_know(seed: int) -> None:
+    told, all_told = short_and_whole(seed)
+    assert [domain for domain in all_told if domain in told] == told
+
+
+@pytest.mark.parametrize("kind", [{}, {"neat": True}, {"one_stroke": True}, {"disturbed": True}])
+def test_random_searches_place_pods(kind: dict[str, bool]) -> None:
+    assert sum(check(seed, **kind) > 0 for seed in range(40)) > 4
+
+
+def test_random_searches_leave_domains_out() -> None:
+    assert any(len(told) < len(all_told) for told, all_told in map(short_and_whole, range(15)))
 
 
 def test_neat_trees_are_proper_and_random_ones_mostly_are_not() -> None:
     trees = [domain_tree(neat_tree(random.Random(seed))) for seed in range(50)]
     assert all(tree.proper and tree.contained for tree in trees)
     assert sum(domain_tree(random_tree(random.Random(seed))).proper for seed in range(50)) < 30
-
-
-@pytest.mark.slow
-def test_many_more_turns_agree_with_the_search_that_leaves_out_nothing() -> None:
-    for seed in range(1_000, 2_500):
-        check(seed)
 
 
 def test_how_full_hypernodes_become_by_hand() -> None:

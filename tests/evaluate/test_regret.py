@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.machines import koordinator_matrix_a, koordinator_matrix_b
 from tests.profiles import max_examples
-from tests.reference.states import best_bottleneck, bottleneck
+from tests.reference.bottleneck import best_bottleneck, bottleneck
 from workbench.errors import InputError, InternalError, UnknownNameError
 from workbench.evaluate.regret import regret
 from workbench.kernels.bottleneck import indices_of

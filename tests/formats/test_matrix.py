@@ -171,6 +171,7 @@ def test_too_many_rows_or_columns_are_refused_where_they_begin(content: str, wan
         parse_matrix(content.encode(), "m.txt")
 
 
+@pytest.mark.slow
 def test_the_largest_matrix_is_read_from_a_table() -> None:
     header = " ".join(f"gpu_{i}" for i in range(1024))
     rows = (f"gpu_{i}{' 123.456' * 1024}" for i in range(1024))

@@ -17,6 +17,11 @@ def bottleneck(weight, subset):
     return min(pairs(weight, subset), default=math.inf)
 
 
+def best_bottleneck(weight, free, k):
+    """None where fewer than k are free."""
+    return max((bottleneck(weight, chosen) for chosen in itertools.combinations(free, k)), default=None)
+
+
 def objective(weight, link_class, subset):
     """(lowest class, lowest weight); without classes all pairs are of one class."""
     lowest_class = math.inf
