@@ -33,7 +33,7 @@ from workbench.topology.generate import Fabric
 N_NODES, PER_LEAF, PER_SPINE = 20_000, 25, 20
 N_LEAVES = N_NODES // PER_LEAF
 N_SPINES = N_LEAVES // PER_SPINE
-REPEATS = 5
+REPEATS = 3
 GOAL_US, DIFF_GOAL_US = 3e6, 1e6
 
 

@@ -10,19 +10,28 @@ from numpy.typing import NDArray
 
 __all__ = ["microseconds", "row"]
 
+#: Once the calls of a row have taken so long together, no further one is begun; three are always made.
+LONGEST_S = 3.0
+FEWEST = 3
+
 
 def microseconds(
     call: Callable[[], object], repeats: int, undo: Callable[[], object] | None = None
 ) -> NDArray[np.float64]:
-    """Wall time of each of `repeats` calls, in microseconds; `undo` follows each of them, outside of the clock."""
-    times = np.empty(repeats)
-    for i in range(repeats):
+    """Wall time of each of `repeats` calls, in microseconds; fewer calls where they take longer than `LONGEST_S`.
+
+    `undo` follows each call, outside of the clock.
+    """
+    times: list[float] = []
+    spent = 0.0
+    while len(times) < min(FEWEST, repeats) or (len(times) < repeats and spent < LONGEST_S * 1e6):
         begin = time.perf_counter()
         call()
-        times[i] = (time.perf_counter() - begin) * 1e6
+        times.append((time.perf_counter() - begin) * 1e6)
+        spent += times[-1]
         if undo is not None:
             undo()
-    return times
+    return np.array(times)
 
 
 def row(
