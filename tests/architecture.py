@@ -237,6 +237,27 @@ def terminal_writes(source: str, module: str) -> list[str]:
     return found
 
 
+#: The only module that uses ruamel.yaml: it changes a text that a person wrote, and keeps the comments.
+YAML_EDITOR = "workbench.formats.manifest_text"
+
+_DUMPERS = frozenset({"dump", "dump_all", "emit", "safe_dump", "safe_dump_all", "serialize", "serialize_all"})
+
+
+def yaml_writes(source: str, module: str) -> list[str]:
+    """Places that write YAML by a library: `workbench.formats.write_manifests` writes it for all others."""
+    found = []
+    for node in ast.walk(_tree(source)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id == "yaml" and node.attr in _DUMPERS and module != YAML_EDITOR:
+                found.append(f"{module}:{node.lineno}: yaml.{node.attr}")
+        elif isinstance(node, ast.ImportFrom):
+            names = sorted(alias.name for alias in node.names if node.module == "yaml" and alias.name in _DUMPERS)
+            found += [f"{module}:{node.lineno}: {name} from yaml" for name in names]
+    if module != YAML_EDITOR and "ruamel" in third_party_imports(source):
+        found.append(f"{module}: ruamel.yaml")
+    return found
+
+
 def third_party_imports(source: str) -> set[str]:
     """Top names of the modules that a source imports from outside the standard library and this package."""
     tops = set()

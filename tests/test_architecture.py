@@ -24,6 +24,7 @@ from tests.architecture import (
     terminal_writes,
     third_party_imports,
     wall_clock_asserts,
+    yaml_writes,
 )
 from workbench import _core
 
@@ -54,12 +55,13 @@ def is_package(path: Path) -> bool:
 @pytest.fixture(scope="module")
 def judged():
     """What each rule says of all modules; a module is parsed once for all rules."""
-    found = {"imports": [], "docstrings": [], "writes": [], "third party": set()}
+    found = {"imports": [], "docstrings": [], "writes": [], "yaml": [], "third party": set()}
     for path in SOURCES:
         source, module = path.read_text("utf-8"), module_of(path, ROOT)
         found["imports"] += forbidden_imports(source, module, is_package(path))
         found["docstrings"] += missing_docstrings(source, module)
         found["writes"] += terminal_writes(source, module)
+        found["yaml"] += yaml_writes(source, module)
         found["third party"] |= third_party_imports(source)
     return found
 
@@ -84,6 +86,9 @@ class TestTheSources:
 
     def test_one_module_writes_to_the_terminal(self, judged):
         assert judged["writes"] == []
+
+    def test_one_module_writes_yaml(self, judged):
+        assert judged["yaml"] == []
 
     def test_what_is_imported_is_declared(self, judged):
         """A package that only came along with another may be gone with its next release."""
@@ -186,6 +191,22 @@ class TestAPlantedViolationIsCaught:
     def test_asking_a_stream_is_not_accused(self):
         source = "import sys\nsys.stdout.flush()\nif sys.stderr is None or sys.stdin.isatty():\n    sys.stderr = x\n"
         assert terminal_writes(source, "workbench.cli.x") == []
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "import yaml\nyaml.dump(x)\n",
+            "import yaml\nwrite = yaml.safe_dump_all\n",
+            "from yaml import load, dump\n",
+            "from ruamel.yaml import YAML\n",
+        ],
+    )
+    def test_a_second_writer_of_yaml(self, source):
+        assert len(yaml_writes(source, "workbench.cli.x")) == 1
+
+    def test_reading_yaml_is_not_accused(self):
+        assert yaml_writes("import yaml\nyaml.load(x)\njson.dump(x)\n", "workbench.cli.x") == []
+        assert yaml_writes("from ruamel.yaml import YAML\n", "workbench.formats.manifest_text") == []
 
     def test_imports_from_elsewhere(self):
         source = "import os, numpy.linalg\nfrom rich.text import Text\nfrom workbench import x\nfrom . import y\n"
