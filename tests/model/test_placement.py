@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import dataclasses
-import gc
 import json
 import pickle
 import threading
@@ -9,11 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from unittest.mock import patch
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.hand_made import document_tree, gang_of, placement_of
+from tests.hand_made import gang_of
 from tests.model.fabric import snapshot_on, three_level_tree
 from workbench.model.gang import Gang, Role
 from workbench.model.notice import Notice
@@ -131,19 +129,6 @@ def test_gpu_masks_beyond_one_word_keep_their_bits():
     words = gpu_words([1 << 70, 3])
     assert words.shape == (2, 2)
     assert words.tolist() == [[0, 1 << 6], [3, 0]]
-
-
-@pytest.mark.parametrize("on", [True, False])
-def test_the_garbage_collector_is_as_before_after_many_pods_were_made(on: bool) -> None:
-    topology = document_tree()
-    many = placement_of(gang_of("many", 2_000), topology, [i % 8 for i in range(2_000)])
-    was = gc.isenabled()
-    try:
-        (gc.enable if on else gc.disable)()
-        assert len(list(many.pods())) == 2_000
-        assert gc.isenabled() is on
-    finally:
-        (gc.enable if was else gc.disable)()
 
 
 def test_a_refusal_told_later_asks_once_when_it_is_read():

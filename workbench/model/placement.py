@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -217,15 +216,7 @@ class Placement(Value, Displayed):
         A table of them is ``pandas.DataFrame(pod._asdict() for pod in placement.pods())``; made of the pods themselves,
         which are tuples, it would show what pods share instead of their GPUs and annotations.
         """
-        positions = (self.node >= 0).nonzero()[0]
-        if len(positions) < _MANY or not gc.isenabled():
-            return iter(self._made(positions))
-        # So many new objects would set off collections in the midst, which find nothing and walk the whole snapshot.
-        gc.disable()
-        try:
-            return iter(self._made(positions))
-        finally:
-            gc.enable()
+        return iter(self._made((self.node >= 0).nonzero()[0]))
 
     def pod(self, position: int) -> PlacedPod:
         """The pod at a position that has a node."""

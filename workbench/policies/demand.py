@@ -48,7 +48,7 @@ class Demand:
         self.rows, self.missing = self.gang.rows_for(self.ledger.snapshot.resources)
         self.order, self.best_effort = self.gang.tried_roles, self.gang.best_effort_roles
         # By what a mask depends on: roles that agree share one array.
-        self._masks: dict[tuple[int, int, bool], tuple[Bytes, Bytes | None]] = {}
+        self._masks: dict[tuple[NodeFilter, int, bool], tuple[Bytes, Bytes | None]] = {}
 
     @cached_property
     def taken(self) -> Longs:
@@ -89,8 +89,7 @@ class Demand:
 
     def _mask(self, role: int) -> tuple[Bytes, Bytes | None]:
         condition, n_gpus, lacks = self.gang.roles[role].filter, self.gang.roles[role].n_gpus, bool(self.missing[role])
-        # The gang keeps its filters, and to hash one takes longer than to look it up.
-        key = (id(condition), n_gpus, lacks)
+        key = (condition, n_gpus, lacks)
         found = self._masks.get(key)
         if found is None:
             mask = self._accepting(condition)

@@ -39,15 +39,15 @@ class Stream(Working):
     def __init__(self, policy: Policy, snapshot: ClusterSnapshot) -> None:
         self._policy = policy
         self._ledger = snapshot.ledger()
-        # The placement is kept beside what it took, so that its id is not given to another one.
-        self._held: dict[int, tuple[Placement, list[Taken]]] = {}
+        # A placement equals no other, be it of the same gang.
+        self._held: dict[Placement, list[Taken]] = {}
 
     def _kept(self) -> dict[str, Any]:
-        # The ids of its placements are those of this process.
-        return {**super()._kept(), "_held": list(self._held.values())}
+        # The copies of placements are other keys.
+        return {**super()._kept(), "_held": list(self._held.items())}
 
     def _derive(self) -> None:
-        self._held = {id(placement): (placement, taken) for placement, taken in self.__dict__["_held"]}
+        self._held = dict(self.__dict__["_held"])
 
     @property
     def ledger(self) -> Ledger:
@@ -57,7 +57,7 @@ class Stream(Working):
     @property
     def held(self) -> tuple[Placement, ...]:
         """Placements that were not given back, oldest first."""
-        return tuple(placement for placement, _ in self._held.values())
+        return tuple(self._held)
 
     @property
     def n_held(self) -> int:
@@ -85,7 +85,7 @@ class Stream(Working):
         InputError
             The stream did not make this placement, or has got it back already.
         """
-        _, taken = self._held.pop(id(placement), (None, None))
+        taken = self._held.pop(placement, None)
         if taken is None:
             expected = "a placement of this stream, once"
             raise InputError("nothing to give back", source="placement", got=repr(placement), expected=expected)
@@ -103,7 +103,7 @@ class Stream(Working):
         return result, taken
 
     def _hold(self, placement: Placement, taken: list[Taken]) -> None:
-        self._held[id(placement)] = placement, taken
+        self._held[placement] = taken
 
     def _give(
         self, nodes: npt.NDArray[np.int32], rows: npt.NDArray[np.int64], words: npt.NDArray[np.uint64] | None

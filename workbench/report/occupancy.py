@@ -140,10 +140,12 @@ _Gpus = tuple[dict[int, int], dict[int, int], dict[int, tuple[int, ...]], dict[i
 
 def _known_by(placements: Sequence[Placement]) -> _Gpus:
     """What placements say of the nodes' GPUs; nothing where they were made at different moments."""
-    moments = {(id(placement.gpu_total), id(placement.gpu_free)) for placement in placements}
-    if len(moments) != 1 or placements[0].gpu_total is None or placements[0].gpu_free is None:
+    if not placements:
         return {}, {}, {}, {}
-    return _counted(placements[0].gpu_total, placements[0].gpu_free)
+    total, free = placements[0].gpu_total, placements[0].gpu_free
+    if total is None or free is None or any(p.gpu_total is not total or p.gpu_free is not free for p in placements):
+        return {}, {}, {}, {}
+    return _counted(total, free)
 
 
 def _counted(total: npt.NDArray[np.uint64], free: npt.NDArray[np.uint64]) -> _Gpus:

@@ -118,7 +118,11 @@ class Timeline(Working):
         index = self.snapshot.topology.node(node)
         self._sound.setdefault(index, self.snapshot)
         broken = sum(1 << gpu for gpu in gpus)
-        lost = [pod for pod in self.snapshot.running if pod.node == index and (not gpus or pod.gpu_mask & broken)]
+
+        def is_lost(pod: RunningPod) -> bool:
+            return pod.node == index and (not gpus or bool(pod.gpu_mask & broken))
+
+        lost = [pod for pod in self.snapshot.running if is_lost(pod)]
         damaged: list[Gang] = []
         names = self.snapshot.topology.node_names
         for key in sorted({pod.gang for pod in lost if pod.gang}, key=str.encode):
@@ -128,8 +132,7 @@ class Timeline(Working):
             again = self._with_waiting(damaged_gang(submitted, pods, taken, names))
             left = {pod.name for pod in pods} - {pod.name for pod in taken}
             damaged.append(in_sub_groups(again, submitted, left))
-        gone = {id(pod) for pod in lost}
-        self.snapshot = self.snapshot.without_pods(lambda pod: id(pod) in gone)
+        self.snapshot = self.snapshot.without_pods(is_lost)
         self.snapshot = break_gpus(self.snapshot, index, gpus) if gpus else break_node(self.snapshot, index)
         what = f"fault {node}" + (f" GPU {', '.join(map(str, gpus))}" if gpus else "")
         return self._record(what, [self._try(gang) for gang in damaged])

@@ -39,13 +39,13 @@ class RealNodes:
         """All names; afterwards the object is not changed any more."""
         if self._names is None:
             found: set[str] = set()
-            seen: set[int] = set()
+            seen: set[RealNodes] = set()
             waiting = [self]
             while waiting:
                 nodes = waiting.pop()
-                if id(nodes) in seen:
+                if nodes in seen:
                     continue
-                seen.add(id(nodes))
+                seen.add(nodes)
                 if nodes._names is not None:
                     found |= nodes._names
                 else:

@@ -156,11 +156,11 @@ class Turn:
             return False
         tightest = nodes[left[nodes] == left[nodes].min()]
         rank = self._request.ledger.topology.node_rank
-        values: dict[tuple[int, int, int], float] = {}
+        values: dict[tuple[int, BandwidthMatrix | None, int], float] = {}
 
         def value(node: int) -> float:
             free, matrix = words_to_mask(self._free[node]), self._matrix(node)
-            key = (free, -1 if matrix is None else id(matrix), self.members.get(node, 0))
+            key = (free, matrix, self.members.get(node, 0))
             if key not in values:
                 values[key] = self._choice.value(matrix, free, count, key[2])
             return values[key]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -80,18 +81,25 @@ def best(scores: npt.NDArray[np.float64]) -> int:
     return int(np.argmax(scores)) if len(scores) else -1
 
 
+#: By topology and weight: made for every job they took as long as its search.
+_SCORES: WeakKeyDictionary[Topology, dict[float, TopologyScores]] = WeakKeyDictionary()
+
+
 def topology_scores_1_13(topology: Topology, weight: float) -> TopologyScores:
     """What each HyperNode is worth as LCA of a leaf and the record.
 
     ``(maxTier - tier) / (maxTier - minTier)`` over the tiers of real HyperNodes, 0 where all are of one tier; the
     record itself 1; without a common HyperNode 0 (volcano-topology.md 7.1).
     """
-    tiers = topology.tiers or (0,)
-    return TopologyScores(
-        topology.forest,
-        tier_scores(topology.tier, tiers[0], tiers[-1], flat=0.0),
-        own=1.0,
-        top=0.0,
-        weight=weight,
-        roots_meet=False,
-    )
+    known = _SCORES.setdefault(topology, {})
+    if weight not in known:
+        tiers = topology.tiers or (0,)
+        known[weight] = TopologyScores(
+            topology.forest,
+            tier_scores(topology.tier, tiers[0], tiers[-1], flat=0.0),
+            own=1.0,
+            top=0.0,
+            weight=weight,
+            roots_meet=False,
+        )
+    return known[weight]

@@ -258,10 +258,11 @@ def _turn_note(number: int, turn: Turn | None, topology: Topology) -> str:
 
 def _running_on_leaf(request: Request) -> Longs:
     """Running pods of the gang by leaf: int64 of shape (d,); one entry more when there is no domain."""
-    nodes = []
-    if request.gang.ready or request.gang.volcano.record:
-        nodes = [pod.node for pod in request.snapshot.running if pod.gang == request.gang.key]
-    counts = request.snapshot.topology.count_on_leaves(np.array(nodes, dtype=np.int32))
+    topology = request.snapshot.topology
+    if not (request.gang.ready or request.gang.volcano.record):
+        return np.zeros(max(topology.n_domains, 1), dtype=np.int64)
+    nodes = [pod.node for pod in request.snapshot.running if pod.gang == request.gang.key]
+    counts = topology.count_on_leaves(np.array(nodes, dtype=np.int32))
     return counts if len(counts) else np.zeros(1, dtype=np.int64)
 
 
