@@ -501,6 +501,8 @@ def rows() -> Iterator[dict[str, object]]:
     leaves = cluster("1,000 nodes, 100 leaves", 1_000, [100], rng)
     for kind in ("identical", "roles", "distinct"):
         yield from cell(leaves, 100, kind, 3e3, pods=10)
+    small = cluster("1,280 nodes", 1_280, [160, 20, 4], rng)
+    yield from cell(small, 1, "identical", 80.0, pods=4)
 
 
 def slow_rows() -> Iterator[dict[str, object]]:
