@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import random
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,13 @@ AMOUNTS = st.dictionaries(st.sampled_from(["cpu", "nvidia.com/gpu"]), st.integer
 TEXTS = st.dictionaries(st.sampled_from(["a", "b.c/d", "null", "1"]), st.text(max_size=5), max_size=3)
 
 
+def _shares(masks: list[int], free: list[int], rng: random.Random) -> np.ndarray:
+    """Thousandths of some of the GPUs that are not wholly free."""
+    width = max(masks).bit_length()
+    rows = [[rng.randint(0, 1000) * (not bits >> gpu & 1) for gpu in range(width)] for bits in free]
+    return np.array(rows, dtype=np.int16).reshape(len(masks), width)
+
+
 @st.composite
 def whole(draw: st.DrawFn) -> ClusterSnapshot:
     """A snapshot in which every field holds something."""
@@ -78,6 +86,7 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
             assumed=draw(AMOUNTS),
             uid=draw(st.sampled_from(["", "1-2"])),
             resource_version=draw(st.sampled_from(["", "7"])),
+            gpu_milli=draw(st.sampled_from([0, 1, 999])),
         )
         for i in range(draw(st.integers(0, 3)))
     )
@@ -107,6 +116,7 @@ def whole(draw: st.DrawFn) -> ClusterSnapshot:
         used=np.full_like(base.used, draw(st.integers(-5, 2**40))),
         gpu_total=words[:n].copy(),
         gpu_free=words[n:].copy(),
+        gpu_shares=draw(st.none() | st.just(_shares(masks, free, draw(st.randoms(use_true_random=False))))),
         matrices=(matrix,),
         node_matrix=np.array([draw(st.integers(-1, 0)) for _ in range(n)], dtype=np.int32),
         queues={"default": Queue("default"), "q": queue},
@@ -138,13 +148,14 @@ def test_every_field_of_a_snapshot_is_varied_by_these_tests():
         "topology", "resources", "allocatable", "used", "labels", "taints", "unschedulable", "gpu_total", "gpu_free",
         "matrices", "node_matrix", "queues", "running", "records", "gaps", "source", "taken_at",
         "addresses", "switches", "gpu_plans", "node_uids", "node_resource_versions",
+        "gpu_shares",
     }  # fmt: skip
 
 
 def test_every_field_of_a_running_pod_is_varied_by_these_tests():
     assert {field.name for field in dataclasses.fields(RunningPod)} == {
         "namespace", "name", "node", "requests", "gang", "role", "gpu_mask", "labels", "annotations", "queue", "ending",
-        "job_class", "group_phase", "assumed", "uid", "resource_version",
+        "job_class", "group_phase", "assumed", "uid", "resource_version", "gpu_milli",
     }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.evaluate.metrics import RunMetrics
 from workbench.model.gang import Gang, PodRef
+from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.placement import Decision, Placement
 
 __all__ = ["decision_record", "session_record"]
@@ -30,7 +31,8 @@ def decision_record(decision: Decision) -> dict[str, Any]:
     """One job: ``placed`` means that min_available is met, ``turn`` is its place in the order of the decisions.
 
     A job and a pod that came from a cluster have their ``uid`` and ``resource_version``, so that whoever acts on the
-    answer can make the action conditional; others have neither key.
+    answer can make the action conditional; others have neither key. ``gpu_milli`` is there for a pod that shares its
+    GPU: how many thousandths of it are the pod's.
     """
     result, gang = decision.result, decision.gang
     record: dict[str, Any] = {
@@ -56,6 +58,7 @@ def decision_record(decision: Decision) -> dict[str, Any]:
                 **(_identity(gang.pod(int(position))) if known else {}),
                 "node": pod.node,
                 "gpus": list(pod.gpus),
+                **({"gpu_milli": pod.gpu_milli} if pod.gpu_milli < WHOLE_GPU else {}),
                 "rank": pod.rank,
                 "annotations": dict(pod.annotations),
             }

@@ -22,6 +22,7 @@ from workbench.formats.write_manifests import to_yaml_value
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.extras import GpuGroup
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
+from workbench.model.gpu_shares import WHOLE_GPU, Milli, gpu_width
 from workbench.model.labels import NODE_NAME_FIELD, NodeLabels, NodeTaints, Taint
 from workbench.model.links import SuspiciousLinks
 from workbench.model.notice import Notice
@@ -105,6 +106,7 @@ def _record(snapshot: ClusterSnapshot) -> dict[str, Any]:
         "switches": None if snapshot.switches is None else _switch_record(snapshot.switches),
         "gpu_total": _hex_rows(snapshot.gpu_total),
         "gpu_free": _hex_rows(snapshot.gpu_free),
+        "gpu_shares": [] if snapshot.gpu_shares is None else _share_records(snapshot.gpu_shares),
         "matrices": [_matrix_record(matrix) for matrix in snapshot.matrices],
         "node_matrix": snapshot.node_matrix.tolist(),
         "queues": [_plain(queue) for queue in snapshot.queues.values()],
@@ -166,6 +168,12 @@ def _runs(indices: npt.NDArray[np.int32]) -> list[list[int]]:
     return np.stack([first, last], axis=1).tolist()  # type: ignore[no-any-return]
 
 
+def _share_records(shares: Milli) -> list[list[int]]:
+    """Node, GPU and thousandths of each GPU that is shared."""
+    nodes, gpus = shares.nonzero()
+    return np.stack([nodes, gpus, shares[nodes, gpus]], axis=1).tolist()  # type: ignore[no-any-return]
+
+
 def _hex_rows(words: npt.NDArray[np.uint64]) -> list[str]:
     return [f"{int.from_bytes(row.astype('<u8').tobytes(), 'little'):x}" for row in words]
 
@@ -223,6 +231,7 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
         unschedulable=unschedulable[order],
         gpu_total=words[:n][order],
         gpu_free=words[n:][order],
+        gpu_shares=_shares(data, words[:n], order),
         matrices=matrices,
         node_matrix=node_matrix[order].astype(np.int32),
         queues={queue.name: queue for queue in queues},
@@ -275,6 +284,22 @@ def _switches(data: Mapping[str, Any], n: int, order: npt.NDArray[np.int64]) -> 
         _ints({"nodes_per_switch": most}, "nodes_per_switch", "switches", (1,), 1, MOST_NODES_PER_SWITCH)[0]
     )
     return SwitchTable.build(rows, n, per_switch, preset, get_text(data, "level", "switches"))
+
+
+def _shares(data: Mapping[str, Any], gpu_total: npt.NDArray[np.uint64], order: npt.NDArray[np.int64]) -> Milli | None:
+    rows = _ints(data, "gpu_shares", "", (-1, 3))
+    if not len(rows):
+        return None
+    # A GPU that broke may be shared still.
+    width = min(max(gpu_width(gpu_total), int(rows[:, 1].max()) + 1), 64 * gpu_total.shape[1])
+    shares = np.zeros((len(gpu_total), width), dtype=np.int16)
+    for i, (node, gpu, milli) in enumerate(rows.tolist()):
+        if not (0 <= node < len(shares) and 0 <= gpu < shares.shape[1] and 0 < milli <= WHOLE_GPU):
+            n, g = shares.shape
+            expected = f"a node below {n}, a GPU below {g} and 1 to {WHOLE_GPU} thousandths"
+            raise wrong(f"gpu_shares[{i}]", [node, gpu, milli], expected)
+        shares[node, gpu] = milli
+    return shares[order]
 
 
 def _topology(data: Mapping[str, Any], nodes: Sequence[str]) -> Topology:
@@ -406,7 +431,7 @@ def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64
     known = {field.name for field in dataclasses.fields(RunningPod)}
     texts: dict[str, Any] = {}
     for key in item:
-        if key in ("node", "gpu_mask", "requests", "assumed", "ending"):
+        if key in ("node", "gpu_mask", "gpu_milli", "requests", "assumed", "ending"):
             continue
         if key not in known:
             raise wrong(child(path, key), item[key], "a field of a running pod")
@@ -419,6 +444,7 @@ def _pod(item: Mapping[str, Any], path: str, n: int, order: npt.NDArray[np.int64
         requests=_amounts(item, "requests", path),
         assumed=_amounts(item, "assumed", path),
         gpu_mask=_mask(item.get("gpu_mask"), child(path, "gpu_mask")),
+        gpu_milli=int(_ints({"gpu_milli": [item.get("gpu_milli", 0)]}, "gpu_milli", path, (1,), 0, WHOLE_GPU - 1)[0]),
         ending=get_bool(item, "ending", path),
         **texts,
     )

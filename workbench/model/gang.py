@@ -23,6 +23,7 @@ from workbench.model.extras import (
     KoordinatorWish,
     VolcanoMemory,
 )
+from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.labels import NodeFilter
 from workbench.model.notice import Notice
 from workbench.model.resources import ASSUMED, is_gpu_resource, request_rows
@@ -94,6 +95,9 @@ class Role(Value):
     assumed : mapping of str to int
         What Kubernetes' scores assume of cpu and memory beyond `requests`, because a container does not say: 100m and
         200 MiB each.
+    gpu_milli : int
+        Thousandths of one GPU that each pod asks for, 1 to 999, and shares with other pods; 0: whole GPUs only, which
+        stand in `requests`.
     n_gpus : int
         Whole GPUs of one pod.
     best_effort : bool
@@ -102,7 +106,8 @@ class Role(Value):
     Raises
     ------
     InputError
-        `pod_uids` or `pod_resource_versions` of another length than `count`.
+        `pod_uids` or `pod_resource_versions` of another length than `count`; `gpu_milli` out of range or beside whole
+        GPUs.
     """
 
     name: str
@@ -120,6 +125,7 @@ class Role(Value):
     assumed: Mapping[str, int] = field(default_factory=dict)
     pod_uids: tuple[str, ...] | None = None
     pod_resource_versions: tuple[str, ...] | None = None
+    gpu_milli: int = 0
     n_gpus: int = field(init=False, repr=False, compare=False)
     best_effort: bool = field(init=False, repr=False, compare=False)
 
@@ -127,7 +133,14 @@ class Role(Value):
         # Once for all placements: a gang may have a hundred roles.
         gpus = sum(amount for name, amount in self.requests.items() if is_gpu_resource(name))
         object.__setattr__(self, "n_gpus", gpus)
-        object.__setattr__(self, "best_effort", not any(self.requests.values()))
+        object.__setattr__(self, "best_effort", not (self.gpu_milli or any(self.requests.values())))
+        if self.gpu_milli and (gpus or not 0 < self.gpu_milli < WHOLE_GPU):
+            raise InputError(
+                "no share of a GPU",
+                source=f"role {self.name}, gpu_milli",
+                got=f"{self.gpu_milli} thousandths" + (f" beside {gpus} whole GPUs" if gpus else ""),
+                expected=f"1 to {WHOLE_GPU - 1} without whole GPUs, or 0",
+            )
         if self.pod_uids is not None or self.pod_resource_versions is not None:
             self._check_identities()
 
@@ -326,6 +339,11 @@ class Gang(Value):
         """Roles with a request, by pod priority where it counts, then in the gang's order: so pods are tried."""
         asking = [i for i, role in enumerate(self.roles) if not role.best_effort]
         return tuple(sorted(asking, key=lambda i: -self.roles[i].priority * self.tasks_by_priority))
+
+    @cached_property
+    def shares_gpus(self) -> bool:
+        """Whether some pending pod asks for a part of a GPU (`Role.gpu_milli`)."""
+        return any(role.gpu_milli and role.count for role in self.roles)
 
     @cached_property
     def best_effort_roles(self) -> tuple[int, ...]:

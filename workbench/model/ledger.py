@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.errors import InternalError
+from workbench.errors import InputError, InternalError
 from workbench.kernels.ledger import add_pods
+from workbench.model.gpu_shares import Milli, add_shares, check_shares, free_milli, gpu_width, shared_words
 from workbench.model.resources import ASSUMED
 from workbench.model.switch_book import JobPods, SwitchBook
 from workbench.model.value import Working
@@ -25,9 +26,18 @@ Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int32]
 
 #: Arrays that are the snapshot's own until something is taken or promised.
-_FROM_SNAPSHOT = ("used", "idle", "gpu_free", "releasing", "gpus_releasing", "assumed")
+_FROM_SNAPSHOT = ("used", "idle", "gpu_free", "releasing", "gpus_releasing", "assumed", "gpu_shares")
 #: Steps up to which looking them through is cheaper than comparing, or keeping, every node.
 _SHORT_LOG = 64
+
+
+class _Shares(NamedTuple):
+    """Shares of GPUs that were taken (sign 1) or given back (sign -1), as `Ledger.take_shares` gets them."""
+
+    sign: int
+    nodes: Ints
+    gpus: Ints
+    milli: Ints
 
 
 class Ledger(Working):
@@ -55,6 +65,9 @@ class Ledger(Working):
         The GPUs that those pods hold.
     assumed : ndarray of shape (n, 2), int64, optional
         What scores assume of pods beyond what is used; None: of none anything.
+    gpu_shares : ndarray of shape (n, g), int16, optional
+        Thousandths that pods hold of each GPU that they share (`ClusterSnapshot.gpu_shares`); None: no GPU is shared.
+        Change them only through `take_shares` and `give_back_shares`.
     """
 
     def __init__(self, snapshot: ClusterSnapshot) -> None:
@@ -64,9 +77,10 @@ class Ledger(Working):
         self.releasing = snapshot.releasing
         self.gpus_releasing = snapshot.gpus_releasing
         self.assumed = snapshot.assumed
+        self.gpu_shares = snapshot.gpu_shares
         self._domain_idle: Longs | None = None
         self._switches: SwitchBook | None = None
-        self._log: list[tuple[Ints, Longs, Words | None] | tuple[str, JobPods | None]] = []
+        self._log: list[tuple[Ints, Longs, Words | None] | tuple[str, JobPods | None] | _Shares] = []
         # Whether it holds all that happened since the snapshot.
         self._log_is_whole = True
 
@@ -88,8 +102,8 @@ class Ledger(Working):
         """A ledger of its own that starts as this one is now, with nothing to roll back."""
         other = copy.copy(self)
         # The snapshot's own arrays, too: whoever asks for a copy may change its arrays.
-        for name in ("used", "idle", "gpu_free"):
-            if getattr(other, name) is getattr(self, name):
+        for name in ("used", "idle", "gpu_free", "gpu_shares"):
+            if getattr(other, name) is getattr(self, name) and getattr(self, name) is not None:
                 setattr(other, name, getattr(self, name).copy())
         if self.assumed is not None:
             other.assumed = self.assumed.copy()
@@ -131,6 +145,13 @@ class Ledger(Working):
             other.idle = np.add(self.idle, self.releasing, order="C")
             if self.gpus_releasing is not None:
                 other.gpu_free = self.gpu_free | self.gpus_releasing
+            if self.gpu_shares is not None and self.snapshot.gpu_shares is not None:
+                after = other.snapshot.gpu_shares
+                ended = self.snapshot.gpu_shares - (0 if after is None else after)
+                other.gpu_shares = self.gpu_shares - ended
+                # Of a GPU that was shared, the shares that are left decide.
+                was, now = (shared_words(shares, other.gpu_free) for shares in (self.gpu_shares, other.gpu_shares))
+                other.gpu_free = (other.gpu_free & ~was) | (was & ~now & self.snapshot.gpu_total)
             other.releasing = other.gpus_releasing = None
         return other
 
@@ -167,6 +188,44 @@ class Ledger(Working):
         self._apply(1, nodes, rows, gpu_words)
         self._log.append((nodes, rows, gpu_words))
 
+    @property
+    def gpu_milli_free(self) -> Milli:
+        """Free thousandths of each GPU now, int16 (n, g), as `ClusterSnapshot.gpu_milli_free`."""
+        return free_milli(self.gpu_free, self.snapshot.gpu_total, self.gpu_shares)
+
+    def take_shares(self, nodes: Ints, gpus: Ints, milli: Ints) -> None:
+        """Give pods parts of GPUs, beside what `take` gives them; the arrays are kept for `rollback`.
+
+        Parameters
+        ----------
+        nodes, gpus, milli : ndarray of shape (p,), int32
+            Node, number of the GPU there and thousandths of each share, 1 to 1000; a GPU may appear several times.
+
+        Raises
+        ------
+        InputError
+            No such GPU, or it has not so much left: a GPU that is held whole has nothing. Nothing is changed then.
+        """
+        self._share(_Shares(1, nodes, gpus, milli))
+
+    def give_back_shares(self, nodes: Ints, gpus: Ints, milli: Ints) -> None:
+        """The opposite of `take_shares`; can itself be rolled back. InputError for more than is held of a GPU."""
+        self._share(_Shares(-1, nodes, gpus, milli))
+
+    def _share(self, step: _Shares, *, undo: bool = False) -> None:
+        if self.used is self.snapshot.used:
+            self._own_arrays()
+        if self.gpu_shares is None:
+            width = gpu_width(self.snapshot.gpu_total)
+            self.gpu_shares = np.zeros((len(self.gpu_free), width), dtype=np.int16)
+        elif self.gpu_shares is self.snapshot.gpu_shares:
+            self.gpu_shares = self.gpu_shares.copy()
+        held = step.nodes, step.gpus, step.milli
+        sign = -step.sign if undo else step.sign
+        add_shares(sign, *held, self.gpu_shares, self.gpu_free, self.snapshot.gpu_total)
+        if not undo:
+            self._log.append(step)
+
     def checkpoint(self) -> int:
         """A mark to roll back to."""
         return len(self._log)
@@ -175,7 +234,9 @@ class Ledger(Working):
         """Undo everything since the mark."""
         while len(self._log) > mark:
             entry = self._log.pop()
-            if len(entry) == 2:
+            if isinstance(entry, _Shares):
+                self._share(entry, undo=True)
+            elif len(entry) == 2:
                 key, before = entry
                 assert self._switches is not None
                 self._switches.set_job(key, before)
@@ -231,7 +292,7 @@ class Ledger(Working):
 
     def _apply(self, sign: int, nodes: Ints, rows: Longs, gpu_words: Words | None) -> None:
         if self.used is self.snapshot.used:
-            self.used, self.idle, self.gpu_free = self.used.copy(), self.idle.copy(), self.gpu_free.copy()
+            self._own_arrays()
         r = self.used.shape[1]
         if rows.shape[1] > r:
             np.add.at(self.assume(), nodes, sign * rows[:, r:])
@@ -240,6 +301,9 @@ class Ledger(Working):
         if self._domain_idle is not None:
             each = np.broadcast_to(-sign * rows, (len(nodes), rows.shape[1]))
             _add_to_ancestors(self._domain_idle, self.topology.node_domains, nodes, each)
+
+    def _own_arrays(self) -> None:
+        self.used, self.idle, self.gpu_free = self.used.copy(), self.idle.copy(), self.gpu_free.copy()
 
     @property
     def changed(self) -> Ints:
@@ -270,7 +334,8 @@ class Ledger(Working):
         Raises
         ------
         InternalError
-            Idle and used disagree, a domain total is off, or a GPU is free that the node does not have.
+            Idle and used disagree, a domain total is off, a GPU is free that the node does not have, pods hold more
+            than 1000 thousandths of a GPU, or a shared GPU counts as wholly free.
         """
         if not np.array_equal(self.idle, self.snapshot.allocatable - self.used):
             raise InternalError("ledger: idle is not allocatable minus used")
@@ -278,6 +343,11 @@ class Ledger(Working):
             raise InternalError("ledger: domain totals drifted from the nodes' sums")
         if (self.gpu_free & ~self.snapshot.gpu_total).any():
             raise InternalError("ledger: a GPU is free that its node does not have")
+        if self.gpu_shares is not None:
+            try:
+                check_shares(self.gpu_shares, self.gpu_free, self.snapshot.gpu_total)
+            except InputError as error:
+                raise InternalError(f"ledger: {error}") from None
 
 
 def _add_to_ancestors(totals: Longs, node_domains: tuple[Longs, Ints], nodes: Ints, rows: Longs) -> None:

@@ -16,6 +16,7 @@ from workbench.kernels.bottleneck import indices_of
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
 from workbench.model.gpu_environment import DeviceIds, container_environment
+from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.notice import Notice, texts_of
 from workbench.model.switches import RANK_ANNOTATION
 from workbench.model.topology import Topology
@@ -60,6 +61,7 @@ class _Alike(NamedTuple):
     gpus: tuple[int, ...]
     container_gpus: tuple[tuple[int, ...], ...]
     annotations: Mapping[str, str]
+    gpu_milli: int
 
 
 class _PlacedPod(NamedTuple):
@@ -92,6 +94,11 @@ class PlacedPod(_PlacedPod):
     def container_gpus(self) -> tuple[tuple[int, ...], ...]:
         """The same, dealt to the containers in order."""
         return self.alike.container_gpus
+
+    @property
+    def gpu_milli(self) -> int:
+        """Thousandths that it holds of each of its GPUs: 1000 where it holds them whole."""
+        return self.alike.gpu_milli
 
     @property
     def annotations(self) -> dict[str, str]:
@@ -202,6 +209,12 @@ class Placement(Value, Displayed):
         """GPUs of one pod as a bit mask."""
         return 0 if self.gpu_words is None else words_to_mask(self.gpu_words[position])
 
+    @property
+    def gpu_milli(self) -> npt.NDArray[np.int16]:
+        """Thousandths that each pod holds of each of its GPUs (`gpu_words`): int16 (n_pods,), 1000 for whole GPUs."""
+        of_role = [role.gpu_milli or WHOLE_GPU for role in self.gang.roles]
+        return np.array(of_role, dtype=np.int16)[self.gang.role_of_pod]
+
     def annotations_of(self, position: int) -> dict[str, str]:
         """What the scheduler writes on one pod, GPUs apart; its rank where the policy numbers the pods."""
         group = -1 if self.annotation_group is None else int(self.annotation_group[position])
@@ -281,9 +294,11 @@ class Placement(Value, Displayed):
             written[RANK_ANNOTATION] = ""
         gpus = indices_of(mask)
         dealt = _deal(gpus, self.gang.roles[role].container_gpus) if gpus else ()
-        if gpus:
+        milli = self.gang.roles[role].gpu_milli
+        # The proposal's record knows whole GPUs only.
+        if gpus and not milli:
             written[GPU_ANNOTATION] = gpu_annotation(dealt, indices_of(visible))
-        return _Alike(gpus, dealt, written)
+        return _Alike(gpus, dealt, written, milli or WHOLE_GPU)
 
 
 def _picked(names: Sequence[str], at: list[int]) -> Sequence[str]:

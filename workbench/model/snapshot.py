@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
 from workbench.model.gpu_plan import GpuPlan
+from workbench.model.gpu_shares import Milli, add_shares, check_shares, free_milli, gpu_width, shares_of_mask
 from workbench.model.labels import FilterCache, NodeLabels, NodeTaints
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
@@ -88,6 +89,8 @@ class RunningPod:
         What scores assume of it beyond `requests` (`workbench.model.gang.Role.assumed`).
     uid, resource_version : str
         metadata.uid and metadata.resourceVersion, so that an action on the pod can be conditional; empty: unknown.
+    gpu_milli : int
+        Thousandths that it holds of each of its GPUs, 1 to 999, which others may share; 0: it holds them whole.
     """
 
     namespace: str
@@ -106,6 +109,7 @@ class RunningPod:
     assumed: Mapping[str, int] = field(default_factory=dict)
     uid: str = ""
     resource_version: str = ""
+    gpu_milli: int = 0
 
 
 def gpu_counts(words: Words) -> Longs:
@@ -159,7 +163,7 @@ class ClusterSnapshot(Value, Displayed):
     gpu_total : ndarray of shape (n, w), uint64
         Healthy GPUs of each node, a bit each.
     gpu_free : ndarray of shape (n, w), uint64
-        Those that no running pod holds.
+        Those of which no running pod holds anything: only these are there for pods that ask for whole GPUs.
     matrices : tuple of BandwidthMatrix
         Distinct matrices.
     node_matrix : ndarray of shape (n,), int32
@@ -181,6 +185,9 @@ class ClusterSnapshot(Value, Displayed):
         GPUs that are planned for pods that are not bound yet (`koordinator-gpu`).
     node_uids, node_resource_versions : tuple of str, optional
         metadata.uid and metadata.resourceVersion of each node, empty where unknown; None: no node has one.
+    gpu_shares : ndarray of shape (n, g), int16, optional
+        Thousandths that pods hold of each GPU that they share, 1 to 1000; 0 for one that is wholly free or held whole.
+        The columns are GPU numbers, at least as many as the largest machine has. None: no GPU is shared.
     """
 
     topology: Topology
@@ -205,6 +212,7 @@ class ClusterSnapshot(Value, Displayed):
     gpu_plans: tuple[GpuPlan, ...] = ()
     node_uids: tuple[str, ...] | None = None
     node_resource_versions: tuple[str, ...] | None = None
+    gpu_shares: Milli | None = None
 
     def __post_init__(self) -> None:
         n = self.topology.n_nodes
@@ -221,6 +229,11 @@ class ClusterSnapshot(Value, Displayed):
                 raise InputError("one per node is needed", source=name, got=f"{len(texts)}", expected=f"{n} or None")
             if texts is not None and not any(texts):
                 object.__setattr__(self, name, None)
+        if self.gpu_shares is not None:
+            check_shares(self.gpu_shares, self.gpu_free, self.gpu_total)
+            self.gpu_shares.flags.writeable = False
+            if not self.gpu_shares.any():
+                object.__setattr__(self, "gpu_shares", None)
 
     @property
     def n_nodes(self) -> int:
@@ -266,6 +279,11 @@ class ClusterSnapshot(Value, Displayed):
         idle = np.subtract(self.allocatable, self.used, order="C")
         idle.flags.writeable = False
         return idle
+
+    @property
+    def gpu_milli_free(self) -> Milli:
+        """Free thousandths of each GPU, int16 (n, g): 1000 for one that is wholly free, 0 for one that is not there."""
+        return free_milli(self.gpu_free, self.gpu_total, self.gpu_shares)
 
     @cached_property
     def node_states(self) -> NodeStates:
@@ -341,12 +359,24 @@ class ClusterSnapshot(Value, Displayed):
         """The moment when the pods that are ending are gone; itself where none is."""
         if self.releasing is None:
             return self
-        gpu_free = self.gpu_free.copy()
-        for pod in self.running:
-            if pod.ending and pod.node >= 0:
-                gpu_free[pod.node] |= gpu_words_row(pod.gpu_mask, gpu_free.shape[1]) & self.gpu_total[pod.node]
+        gpu_free, gpu_shares = self._without_gpus_of([pod for pod in self.running if pod.ending])
         remaining = tuple(pod for pod in self.running if not pod.ending)
-        return dataclasses.replace(self, used=self.used - self.releasing, gpu_free=gpu_free, running=remaining)
+        used = self.used - self.releasing
+        return dataclasses.replace(self, used=used, gpu_free=gpu_free, gpu_shares=gpu_shares, running=remaining)
+
+    def _without_gpus_of(self, pods: Iterable[RunningPod]) -> tuple[Words, Milli | None]:
+        """GPUs that are wholly free, and shares of GPUs, without what some running pods hold."""
+        gpu_free = self.gpu_free.copy()
+        shares = None if self.gpu_shares is None else self.gpu_shares.copy()
+        for pod in pods:
+            if pod.node < 0:
+                continue
+            if not pod.gpu_milli:
+                gpu_free[pod.node] |= gpu_words_row(pod.gpu_mask, gpu_free.shape[1]) & self.gpu_total[pod.node]
+            elif shares is not None:
+                held = shares_of_mask(pod.node, pod.gpu_mask, pod.gpu_milli)
+                add_shares(-1, *held, shares, gpu_free, self.gpu_total)
+        return gpu_free, shares
 
     def share_derived(self, before: ClusterSnapshot) -> None:
         """Take over what `before` has worked out from fields that this snapshot shares with it.
@@ -390,6 +420,7 @@ class ClusterSnapshot(Value, Displayed):
     def with_placement(self, placement: Placement) -> ClusterSnapshot:
         """The moment after the placed pods have started."""
         used, gpu_free = self.used.copy(), self.gpu_free.copy()
+        shares = None if self.gpu_shares is None else self.gpu_shares.copy()
         started = []
         written = placement.annotations_of
         for position in np.flatnonzero(placement.node >= 0):
@@ -397,7 +428,13 @@ class ClusterSnapshot(Value, Displayed):
             node = int(placement.node[position])
             row, _ = request_vector(self.resources, ref.role.requests)
             used[node] += row
-            if placement.gpu_words is not None:
+            milli = ref.role.gpu_milli
+            if milli:
+                if shares is None:
+                    shares = np.zeros((self.n_nodes, gpu_width(self.gpu_total)), dtype=np.int16)
+                taken = shares_of_mask(node, placement.gpu_mask(int(position)), milli)
+                add_shares(1, *taken, shares, gpu_free, self.gpu_total)
+            elif placement.gpu_words is not None:
                 width = min(gpu_free.shape[1], placement.gpu_words.shape[1])
                 gpu_free[node, :width] &= ~placement.gpu_words[position, :width]
             started.append(
@@ -416,6 +453,7 @@ class ClusterSnapshot(Value, Displayed):
                     assumed=ref.role.assumed,
                     # Binding a pod writes it: the resourceVersion that it waited with is out of date.
                     uid=ref.uid,
+                    gpu_milli=milli,
                 )
             )
         running, records = (*self.running, *started), {**self.records, **placement.records}
@@ -425,6 +463,7 @@ class ClusterSnapshot(Value, Displayed):
             self,
             used=used,
             gpu_free=gpu_free,
+            gpu_shares=shares,
             running=running,
             records=records,
             gpu_plans=tuple(plan for plan in plans if plan.pods),
@@ -437,15 +476,16 @@ class ClusterSnapshot(Value, Displayed):
 
     def without_pods(self, ended: Callable[[RunningPod], bool]) -> ClusterSnapshot:
         """The moment after some running pods have ended; they give everything back."""
-        used, gpu_free = self.used.copy(), self.gpu_free.copy()
-        remaining = []
+        used = self.used.copy()
+        remaining: list[RunningPod] = []
+        gone: list[RunningPod] = []
         for pod in self.running:
-            if not ended(pod):
-                remaining.append(pod)
-            elif pod.node >= 0:
+            (gone if ended(pod) else remaining).append(pod)
+        for pod in gone:
+            if pod.node >= 0:
                 used[pod.node] -= request_vector(self.resources, pod.requests)[0]
-                gpu_free[pod.node] |= gpu_words_row(pod.gpu_mask, gpu_free.shape[1]) & self.gpu_total[pod.node]
-        return dataclasses.replace(self, used=used, gpu_free=gpu_free, running=tuple(remaining))
+        gpu_free, shares = self._without_gpus_of(gone)
+        return dataclasses.replace(self, used=used, gpu_free=gpu_free, gpu_shares=shares, running=tuple(remaining))
 
 
 def gpu_words_row(mask: int, width: int) -> Words:

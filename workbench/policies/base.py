@@ -27,7 +27,14 @@ from workbench.model.switch_book import JobPods
 from workbench.policies.demand import Demand, node_reasons
 from workbench.policies.gpu.base import GpuPolicy, GpuQuestions
 from workbench.policies.progress import Progress, invalid_gang, invalid_sub_groups
-from workbench.policies.reasons import gang_text, gpus_unserved, not_enough_pods, not_offered, topology_not_ready
+from workbench.policies.reasons import (
+    fractional_gpus,
+    gang_text,
+    gpus_unserved,
+    not_enough_pods,
+    not_offered,
+    topology_not_ready,
+)
 from workbench.policies.stream import Stream
 
 __all__ = [
@@ -318,7 +325,9 @@ class Composed(Policy):
         progress = request.start
         answer: Assignment | Declined
         text = invalid_gang(progress) or (invalid_sub_groups(request.gang) if self.node.sub_groups else "")
-        if text:
+        if gang.shares_gpus:
+            answer = Declined((fractional_gpus(self.name, gang),))
+        elif text:
             answer = Declined((not_enough_pods(text, progress),))
         elif self.node.reads_topology and not ledger.topology.ready:
             answer = Declined((topology_not_ready(ledger.topology),))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.resources import amount_text
 from workbench.model.topology import Topology
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "fit_reason",
+    "fractional_gpus",
     "gang_incomplete",
     "gang_text",
     "gpus_unserved",
@@ -78,6 +80,13 @@ def gpus_unserved(request: Request, policy: str, node: int) -> Notice:
 def not_enough_pods(text: str, progress: Progress) -> Notice:
     """The gang can never be complete: there are fewer pods than it needs."""
     return Notice("not-enough-pods", text, numbers={"count": progress.missing})
+
+
+def fractional_gpus(policy: str, gang: Gang) -> Notice:
+    """The gang asks for parts of GPUs, and the policy gives whole ones only."""
+    pods = sum(role.count for role in gang.roles if role.gpu_milli)
+    text = f"{pods} pods ask for thousandths of a GPU: {policy} gives whole GPUs only"
+    return Notice("fractional-gpus", text, numbers={"count": pods})
 
 
 def topology_not_ready(topology: Topology) -> Notice:

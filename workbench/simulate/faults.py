@@ -129,7 +129,7 @@ def in_sub_groups(gang: Gang, submitted: Gang | None, running: Set[str]) -> Gang
 
 
 def _shape(pod: RunningPod) -> tuple[object, ...]:
-    return pod.role, pod.requests, pod.assumed
+    return pod.role, pod.requests, pod.assumed, pod.gpu_milli
 
 
 def _role(gang: Gang | None, number: int, pods: Sequence[RunningPod]) -> Role:
@@ -141,6 +141,7 @@ def _role(gang: Gang | None, number: int, pods: Sequence[RunningPod]) -> Role:
         count=len(pods),
         requests=pods[0].requests,
         assumed=pods[0].assumed,
+        gpu_milli=pods[0].gpu_milli,
         min_available=None,
         annotations=annotations,
         pod_names=tuple(pod.name for pod in pods),

@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.cancel import check
 from workbench.errors import InputError, UnknownNameError
-from workbench.model.gang import Gang
+from workbench.model.gang import Gang, Role
 from workbench.model.placement import Decision
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
 from workbench.model.switch_history import Moment, SwitchHistory
@@ -195,8 +195,7 @@ class Timeline(Working):
             return gang
         roles = list(gang.roles)
         for role in waiting.roles:
-            shape = role.name, role.requests, role.assumed
-            same = next((i for i, r in enumerate(roles) if (r.name, r.requests, r.assumed) == shape), None)
+            same = next((i for i, other in enumerate(roles) if _shape(other) == _shape(role)), None)
             if same is None:
                 roles.append(role)
                 continue
@@ -231,6 +230,10 @@ class Timeline(Working):
         )
         self.moments.append(moment)
         return moment
+
+
+def _shape(role: Role) -> tuple[object, ...]:
+    return role.name, role.requests, role.assumed, role.gpu_milli
 
 
 def _pods_per_switch(running: Sequence[RunningPod], table: SwitchTable | None) -> Mapping[str, Mapping[int, int]]:

@@ -101,6 +101,7 @@ OF_ROLE = {
     "pod_names": None,
     "pod_uids": None,
     "pod_resource_versions": None,
+    "gpu_milli": None,
     "labels": lambda rng, value: {"a": "b"},
     "annotations": lambda rng, value: {"a": "b"},
     "succeeded": number,
@@ -139,6 +140,8 @@ def variants(rng, gang):
     changed = {name: vary(rng, getattr(role, name)) for name, vary in OF_ROLE.items() if vary is not None}
     changed["pod_uids"] = changed["pod_resource_versions"] = tuple(f"{i}" for i in range(role.count))
     changed["pod_names"] = tuple(f"other-{role.name}-{9 - i}" for i in range(role.count))
+    if not role.n_gpus:
+        changed["gpu_milli"] = 500
     if not gang.sub_groups:
         changed["count"] = role.count + 1
     for name, value in changed.items():

@@ -31,7 +31,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.base import Assignment, Composed, Declined, Request, place_best_effort
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.progress import invalid_gang, invalid_sub_groups
-from workbench.policies.reasons import gpus_unserved, not_enough_pods
+from workbench.policies.reasons import fractional_gpus, gpus_unserved, not_enough_pods
 from workbench.policies.volcano.enqueue import Admission, min_resources
 from workbench.policies.volcano.job_order import job_key
 from workbench.policies.volcano.pipelined import Waiting, waiting
@@ -242,6 +242,9 @@ class Session:
             request = self._request(job)
             progress = request.progress()
             job.ready = progress.counted >= progress.min_available
+            if job.gang.shares_gpus:
+                self._decline(job, Declined((fractional_gpus(self._whole.name, job.gang),)))
+                continue
             groups = invalid_sub_groups(request.gang) if self._policy.sub_groups else ""
             if text := invalid_gang(progress) or groups:
                 self._decline(job, Declined((not_enough_pods(text, progress),)))

@@ -159,7 +159,7 @@ class SearchStream(Stream):
         gpus = GpuQuestions(self._whole.gpu, self.ledger)
         request = self._whole.node.request(gang, self.ledger, gpus, None)
         demand, asks_gpus = request.demand, any(role.n_gpus for role in gang.roles)
-        if invalid_gang(request.progress()) or invalid_sub_groups(gang):
+        if gang.shares_gpus or invalid_gang(request.progress()) or invalid_sub_groups(gang):
             return None
         if not demand.order or demand.best_effort:
             return None

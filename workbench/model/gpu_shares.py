@@ -1,0 +1,140 @@
+"""GPUs that several pods share: arithmetic in thousandths of a GPU.
+
+A GPU is either wholly free (its bit is set in ``gpu_free``), held whole by one pod, or shared. Only shared GPUs have a
+number here: the thousandths that pods hold of them, 1 to 1000. A cluster without shared GPUs has no such array.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import InputError
+from workbench.kernels.bottleneck import indices_of
+
+__all__ = [
+    "WHOLE_GPU",
+    "Milli",
+    "add_shares",
+    "check_shares",
+    "free_milli",
+    "gpu_width",
+    "shared_words",
+    "shares_of_mask",
+]
+
+Ints = npt.NDArray[np.int32]
+Milli = npt.NDArray[np.int16]
+Words = npt.NDArray[np.uint64]
+
+#: Thousandths of one GPU.
+WHOLE_GPU = 1000
+
+
+def gpu_width(gpu_total: Words) -> int:
+    """The number of columns of an array with one column per GPU: one more than the highest GPU number of any node."""
+    together = np.bitwise_or.reduce(gpu_total, axis=0)
+    return int.from_bytes(together.astype("<u8").tobytes(), "little").bit_length()
+
+
+def free_milli(gpu_free: Words, gpu_total: Words, shares: Milli | None) -> Milli:
+    """Free thousandths of each GPU, int16 of shape (n, g).
+
+    1000 for a GPU that is wholly free, 0 for one that is held whole and for one that the node does not have. The
+    columns are those of `shares`, without it `gpu_width`.
+    """
+    width = gpu_width(gpu_total) if shares is None else shares.shape[1]
+    numbers = np.arange(width, dtype=np.uint64)
+    bits = (gpu_free[:, (numbers >> np.uint64(6)).astype(np.intp)] >> (numbers & np.uint64(63))) & np.uint64(1)
+    free = bits.astype(np.int16) * np.int16(WHOLE_GPU)
+    return free if shares is None else np.where(shares > 0, np.int16(WHOLE_GPU) - shares, free)
+
+
+def shares_of_mask(node: int, mask: int, milli: int) -> tuple[Ints, Ints, Ints]:
+    """Node, GPU number and thousandths of each GPU of one pod, int32 each, as `add_shares` takes them."""
+    gpus = np.array(indices_of(mask), dtype=np.int32)
+    return np.full(len(gpus), node, dtype=np.int32), gpus, np.full(len(gpus), milli, dtype=np.int32)
+
+
+def add_shares(sign: int, nodes: Ints, gpus: Ints, milli: Ints, shares: Milli, gpu_free: Words, total: Words) -> None:
+    """Add thousandths that pods hold to the shares of GPUs, or take them away.
+
+    A GPU is wholly free when nobody holds a thousandth of it any more, and stops being so with the first one.
+
+    Parameters
+    ----------
+    sign : {1, -1}
+    nodes, gpus, milli : ndarray of shape (p,), int32
+        Node, number of the GPU there and thousandths of each share; a GPU may appear several times.
+    shares : ndarray of shape (n, g), int16
+        Thousandths held of each shared GPU, 0 for others; changed.
+    gpu_free : ndarray of shape (n, w), uint64
+        GPUs that are wholly free; changed.
+    total : ndarray of shape (n, w), uint64
+        Healthy GPUs of each node: no other becomes free.
+
+    Raises
+    ------
+    InputError
+        No such node or GPU, a share outside 1 to 1000, more thousandths than the GPU has free, or more taken away than
+        are held; nothing is changed then.
+    """
+    n, width = shares.shape
+    known = (nodes >= 0) & (nodes < n) & (gpus >= 0) & (gpus < width)
+    _refuse(~known, nodes, gpus, milli, "no such node or GPU", f"nodes 0 to {n - 1}, GPUs 0 to {width - 1}")
+    _refuse((milli < 1) | (milli > WHOLE_GPU), nodes, gpus, milli, "no share of a GPU", f"1 to {WHOLE_GPU}")
+    at, index = np.unique(nodes.astype(np.int64) * width + gpus, return_inverse=True)
+    more = np.bincount(index, weights=milli, minlength=len(at)).astype(np.int64)
+    where, number = at // width, at % width
+    word, bit = number // 64, np.uint64(1) << (number % 64).astype(np.uint64)
+    held = shares[where, number].astype(np.int64)
+    after = held + sign * more
+    if sign > 0:
+        wholly_free = (gpu_free[where, word] & bit) != 0
+        _refuse(
+            (((held == 0) & ~wholly_free) | (after > WHOLE_GPU))[index],
+            nodes, gpus, milli, "the GPU has not so much left", "no more than its free thousandths",
+        )  # fmt: skip
+    else:
+        expected = "no more than is held of the GPU"
+        _refuse((after < 0)[index], nodes, gpus, milli, "more than was taken is given back", expected)
+    shares[where, number] = after
+    free = after == 0
+    np.bitwise_and.at(gpu_free, (where[~free], word[~free]), ~bit[~free])
+    np.bitwise_or.at(gpu_free, (where[free], word[free]), bit[free] & total[where[free], word[free]])
+
+
+def _refuse(wrong: npt.NDArray[np.bool_], nodes: Ints, gpus: Ints, milli: Ints, message: str, expected: str) -> None:
+    if wrong.any():
+        i = int(wrong.argmax())
+        where = f"node {int(nodes[i])}, GPU {int(gpus[i])}"
+        raise InputError(message, source="shares", where=where, got=f"{int(milli[i])} thousandths", expected=expected)
+
+
+def shared_words(shares: Milli, like: Words) -> Words:
+    """The GPUs that are shared, a bit each: words as wide as those of `like`."""
+    packed = np.packbits(shares > 0, axis=1, bitorder="little")
+    padded = np.zeros((len(like), 8 * like.shape[1]), dtype=np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    return padded.view("<u8").astype(np.uint64)
+
+
+def check_shares(shares: Milli, gpu_free: Words, gpu_total: Words) -> None:
+    """That an array of shares fits the GPUs of a snapshot.
+
+    Raises
+    ------
+    InputError
+        Another dtype or shape, a number outside 0 to 1000, a shared GPU that counts as wholly free.
+    """
+    n, least, most = len(gpu_total), gpu_width(gpu_total), 64 * gpu_total.shape[1]
+    if shares.dtype != np.int16 or shares.ndim != 2 or len(shares) != n or not least <= shares.shape[1] <= most:
+        got, expected = f"{shares.dtype} of shape {shares.shape}", f"int16 of {n} rows and {least} to {most} columns"
+        raise InputError("wrong array", source="gpu_shares", got=got, expected=expected)
+    if shares.size and not 0 <= int(shares.min()) <= int(shares.max()) <= WHOLE_GPU:
+        got = f"{int(shares.min())} to {int(shares.max())}"
+        raise InputError("no share of a GPU", source="gpu_shares", got=got, expected=f"0 to {WHOLE_GPU}")
+    both = np.argwhere(shared_words(shares, gpu_free) & gpu_free)
+    if len(both):
+        node = int(both[0][0])
+        raise InputError("a shared GPU counts as wholly free", source="gpu_shares", where=f"node {node}")
