@@ -10,6 +10,8 @@ import pytest
 import workbench
 from workbench.cluster.assemble import assemble
 from workbench.formats.snapshot_file import snapshot_text
+from workbench.model.gpu_shares import gpu_width
+from workbench.model.snapshot import RunningPod
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import Metadata
 from workbench.objects.node import Node
@@ -108,3 +110,41 @@ def test_gpu_masks_are_as_wide_as_the_nodes_that_are_left_need():
     history.do("gpus", edits.set_fields(draft, [draft.find("node", "a").id], {"gpus": 8}))
     after = snapshot_of(draft, before)
     assert after.gpu_total.tolist() == [[255], [255]] and after.gpu_free.tolist() == [[255], [255]]
+
+
+def test_what_a_cluster_knows_of_a_node_goes_with_its_name(before, history):
+    n = before.n_nodes
+    before = replace(
+        before,
+        node_uids=tuple(f"uid of {name}" for name in before.topology.node_names),
+        node_resource_versions=tuple(f"version of {name}" for name in before.topology.node_names),
+    )
+    draft = history.draft
+    names = before.topology.node_names
+    history.do("delete", edits.delete(draft, [draft.find("node", names[1]).id]))
+    after = snapshot_of(draft, before)
+    assert after.n_nodes == n - 1
+    for i, name in enumerate(after.topology.node_names):
+        assert (after.uid_of(i), after.resource_version_of(i)) == (f"uid of {name}", f"version of {name}")
+
+
+def test_shared_gpus_go_with_their_node(before, history):
+    at = next(i for i in range(2, before.n_nodes) if before.gpu_free[i, 0] & np.uint64(1))
+    shares = np.zeros((before.n_nodes, gpu_width(before.gpu_total)), dtype=np.int16)
+    shares[at, 0] = 300
+    free = before.gpu_free.copy()
+    free[at, 0] &= ~np.uint64(1)
+    pod = RunningPod("d", "sharing", at, {"cpu": 1}, gpu_mask=1, gpu_milli=300)
+    before = replace(before, gpu_free=free, gpu_shares=shares, running=(*before.running, pod))
+    draft, names = history.draft, before.topology.node_names
+    history.do("delete", edits.delete(draft, [draft.find("node", names[at - 1]).id]))
+    after = snapshot_of(draft, before)
+    moved = after.topology.node(names[at])
+    assert moved != at and after.gpu_milli_free[moved, 0] == 700
+    assert after.without_pods(lambda each: each.name == "sharing").gpu_shares is None
+    item = draft.find("node", names[at])
+    history.do("gpus", edits.set_fields(draft, [item.id], {"gpus": item.gpus + 1}))
+    other = snapshot_of(draft, before)
+    assert other.gpu_shares is None
+    assert other.gpu_free[other.topology.node(names[at]), 0] & np.uint64(1)
+    other.without_pods(lambda each: each.name == "sharing").ledger().check()

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from workbench.model.notice import Notice
 from workbench.model.resources import request_vector
-from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.snapshot import ClusterSnapshot, RunningPod
 from workbench.model.topology import Topology
 
 __all__ = ["carry_over"]
@@ -26,7 +26,7 @@ def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapsh
         Of the drawing: idle, without matrices.
     before : ClusterSnapshot
         What was drawn. A running pod whose node is no longer drawn leaves with it. A node whose number of GPUs was
-        changed has them all, numbered from 0, and no matrix.
+        changed has them all, numbered from 0, and no matrix; what running pods shared of its GPUs before is forgotten.
     """
     was = {name: i for i, name in enumerate(before.topology.node_names)}
     now = {name: i for i, name in enumerate(fresh.topology.node_names)}
@@ -42,10 +42,15 @@ def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapsh
     # As wide as the widest mask that is left needs.
     width = 1 + int(np.flatnonzero(total.any(axis=0)).max(initial=0))
     running = tuple(
-        replace(pod, node=now[name]) if pod.node >= 0 else pod
+        _moved(pod, now[name], same) if pod.node >= 0 else pod
         for pod in before.running
         if pod.node < 0 or (name := before.topology.node_names[pod.node]) in now
     )
+    shares = None
+    if before.gpu_shares is not None:
+        shares = np.zeros((fresh.n_nodes, 64 * width), dtype=np.int16)
+        columns = min(shares.shape[1], before.gpu_shares.shape[1])
+        shares[same, :columns] = before.gpu_shares[kept, :columns]
     used = np.zeros_like(fresh.used)
     for pod in running:
         if pod.node >= 0:
@@ -63,6 +68,9 @@ def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapsh
         used=used,
         gpu_total=total[:, :width].copy(),
         gpu_free=free[:, :width].copy(),
+        gpu_shares=shares,
+        node_uids=_texts(before.node_uids, old),
+        node_resource_versions=_texts(before.node_resource_versions, old),
         node_matrix=node_matrix,
         running=running,
     )
@@ -70,6 +78,18 @@ def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapsh
         return redrawn
     text = "the drawing differs from the switch file: its HyperNodes of tier 1 are the switches"
     return replace(redrawn, switches=None, gaps=(*before.gaps, Notice("switch-table-dropped", text)))
+
+
+def _moved(pod: RunningPod, node: int, same: npt.NDArray[np.bool_]) -> RunningPod:
+    """The pod under its node's new number; without its share of a GPU where the node's GPUs are others now."""
+    if pod.gpu_milli and not same[node]:
+        return replace(pod, node=node, gpu_mask=0, gpu_milli=0)
+    return replace(pod, node=node)
+
+
+def _texts(texts: tuple[str, ...] | None, old: npt.NDArray[np.intp]) -> tuple[str, ...] | None:
+    """One text per drawn node, given the number that each had before; empty for nodes that are new."""
+    return None if texts is None else tuple(texts[i] if i >= 0 else "" for i in old.tolist())
 
 
 def _same_tree(one: Topology, other: Topology) -> bool:
