@@ -15,8 +15,9 @@ from tests.hand_made import gang_of
 from tests.model.fabric import snapshot_on, three_level_tree
 from workbench.model.gang import Gang, Role
 from workbench.model.notice import Notice
-from workbench.model.placement import GPU_ANNOTATION, NearestMiss, Placement, Refusal, gpu_annotation
+from workbench.model.placement import GPU_ANNOTATION, NO_RECORD, NearestMiss, Placement, Refusal, gpu_annotation
 from workbench.model.snapshot import gpu_words
+from workbench.model.topology import TOP, VIRTUAL_TOP
 
 SNAPSHOT = snapshot_on(three_level_tree())
 WORKER = Role("worker", 2, {"nvidia.com/gpu": 3}, container_gpus=(1, 0, 2))
@@ -161,3 +162,10 @@ def test_threads_may_read_a_refusal_told_later_at_the_same_time():
     assert read == [(Notice("c", "too small", numbers={"count": 3}),), (NearestMiss(1, "s0", 2, 9),)] * 2
     # Somebody else was told between the look for the attribute and the question.
     assert refusal.__getattr__("reasons") == (Notice("c", "too small", numbers={"count": 3}),)
+
+
+def test_a_placement_without_a_record_is_not_in_the_virtual_top():
+    placement = placement_of(gang_of("j", 1, 1), document_tree(), [0])
+    assert (placement.record, placement.has_record, placement.hypernode, placement.tier) == (NO_RECORD, False, "", None)
+    inside = dataclasses.replace(placement, record=TOP, has_record=True)
+    assert inside.hypernode == VIRTUAL_TOP and inside.tier == 4

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from tests.model.fabric import three_level_tree
 from workbench.errors import UnknownNameError
-from workbench.model.topology import VIRTUAL_TOP, DomainSpec, Topology
+from workbench.kernels import tiers
+from workbench.model.topology import TOP, VIRTUAL_TOP, DomainSpec, Topology
 
 
 def test_nodes_of_a_laminar_topology_are_numbered_so_that_domains_are_intervals():
@@ -76,7 +77,7 @@ def test_lca_on_the_documents_tree():
     }
     assert lca == {("s0", "s1"): "s4", ("s0", "s2"): "s6", ("s4", "s0"): "s4"}
     assert t.domain_tier(-1) == t.top_tier == 4
-    assert t.domain(VIRTUAL_TOP) == -1
+    assert t.domain(VIRTUAL_TOP) == TOP
 
 
 def test_children_and_node_domains_are_the_two_directions_of_one_forest():
@@ -144,3 +145,7 @@ def test_home_is_the_smallest_domain_then_the_lowest_tier_then_the_smallest_name
     assert homes == {"a": "y", "b": "x", "c": "x", "loner": VIRTUAL_TOP}
     chain = Topology.build(["a"], [DomainSpec("a-top", 2, [0]), DomainSpec("leaf", 1, [0], "a-top")])
     assert chain.domain_names[chain.home_of_node[0]] == "leaf"
+
+
+def test_the_index_of_the_virtual_top_is_that_of_the_kernels():
+    assert TOP == tiers.VIRTUAL_TOP

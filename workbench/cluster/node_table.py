@@ -13,7 +13,7 @@ from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.labels import NodeLabels, NodeTaints
 from workbench.model.notice import Notice
 from workbench.model.resources import PODS, UNLIMITED, amount_text, is_gpu_resource, resource_columns
-from workbench.model.snapshot import ClusterSnapshot, gpu_words
+from workbench.model.snapshot import NO_MATRIX, ClusterSnapshot, gpu_words
 from workbench.model.topology import Topology
 from workbench.model.value import Value
 from workbench.objects.device import Device
@@ -344,7 +344,7 @@ def _matrices(
 ) -> tuple[tuple[BandwidthMatrix, ...], list[int]]:
     known: list[BandwidthMatrix] = []
     numbers: dict[BandwidthMatrix, int] = {}
-    node_matrix = [-1] * len(nodes)
+    node_matrix = [NO_MATRIX] * len(nodes)
     for i, node in enumerate(nodes if devices else ()):
         device = devices.get(node.name)
         if device is not None and device.bandwidth is not None:
@@ -368,8 +368,8 @@ def _matrices(
             _check_size(matrix, nodes[i].name, gpus)
             node_matrix[i] = len(known)
         known.append(matrix)
-    used = sorted(set(node_matrix) - {-1})
-    renumbered = {old: new for new, old in enumerate(used)} | {-1: -1}
+    used = sorted(set(node_matrix) - {NO_MATRIX})
+    renumbered = {old: new for new, old in enumerate(used)} | {NO_MATRIX: NO_MATRIX}
     return tuple(known[i] for i in used), [renumbered[number] for number in node_matrix]
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from workbench.model.topology import Topology
+from workbench.model.topology import TOP, Topology
 
 __all__ = ["SAME_NODE", "Closeness"]
 
@@ -59,11 +59,11 @@ class Closeness:
         return {tier: int((used == tier).sum()) for tier in self.topology.tiers}
 
     def common_domain(self) -> int:
-        """The closest HyperNode that holds all nodes: lowest tier, then fewest nodes, then name; -1: virtual top."""
+        """The closest HyperNode that holds all nodes: lowest tier, then fewest nodes, then name; else `TOP`."""
         held = np.bincount(self._member_domain, minlength=self.topology.n_domains)
         whole = np.flatnonzero(held == len(self.nodes)) if len(self.nodes) else np.zeros(0, dtype=np.int64)
         if len(whole) == 0:
-            return -1
+            return TOP
         sizes = np.diff(self.topology.member_start)[whole]
         return int(whole[np.lexsort((self.topology.domain_rank[whole], sizes, self.topology.tier[whole]))[0]])
 

@@ -12,7 +12,7 @@ from workbench.jobs.membership import role_of
 from workbench.jobs.roles import JOB_CLASS_LABEL
 from workbench.model.notice import Notice
 from workbench.model.resources import is_gpu_resource
-from workbench.model.snapshot import RunningPod
+from workbench.model.snapshot import UNKNOWN_NODE, RunningPod
 from workbench.objects.pod import Pod
 
 __all__ = ["GPU_ANNOTATION", "Doubts", "deal_gpus", "running_pods"]
@@ -132,7 +132,7 @@ def deal_gpus(
     doubts : Doubts
     """
     free = dict(gpu_masks)
-    placed = [(pod, gang, node_index.get(pod.spec.node_name, -1)) for pod, gang in pods]
+    placed = [(pod, gang, node_index.get(pod.spec.node_name, UNKNOWN_NODE)) for pod, gang in pods]
     masks: list[int | None] = []
     contradictions = 0
     for pod, _, node in placed:

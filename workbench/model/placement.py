@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.bottleneck import indices_of
+from workbench.kernels.domains import NO_RECORD
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
 from workbench.model.gpu_environment import DeviceIds, container_environment
@@ -22,11 +23,25 @@ from workbench.model.switches import RANK_ANNOTATION
 from workbench.model.topology import Topology
 from workbench.model.value import Value
 
-__all__ = ["Decision", "NearestMiss", "PlacedPod", "Placement", "Refusal", "Unplaced", "Why", "words_to_mask"]
+__all__ = [
+    "NO_RECORD",
+    "UNPLACED",
+    "Decision",
+    "NearestMiss",
+    "PlacedPod",
+    "Placement",
+    "Refusal",
+    "Unplaced",
+    "Why",
+    "words_to_mask",
+]
 
 
 #: Written on each pod by the Koordinator proposal's Reserve step.
 GPU_ANNOTATION = "topology.scheduling.koordinator.sh/gpu"
+
+#: In arrays that give each pod of a gang a node: the pod has none.
+UNPLACED = -1
 
 
 @dataclass(frozen=True)
@@ -136,13 +151,14 @@ class Placement(Value, Displayed):
     topology : Topology
         Gives the node and domain indices their names.
     node : ndarray of shape (n_pods,), int32
-        Node of each pod, -1 for the pods in `unplaced`.
+        Node of each pod, `UNPLACED` (-1) for the pods in `unplaced`.
     gpu_words : ndarray of shape (n_pods, w), uint64, optional
         GPUs of each pod as little-endian words; None where no GPU policy ran or no pod asks for one.
     visible_words : ndarray of shape (n_pods, w), uint64, optional
         GPUs that each pod may see, its own included; None: those of the whole gang on its node.
     record : int
-        Domain in which the job is allocated (-1: the virtual top).
+        Domain in which the job is allocated, `workbench.model.topology.TOP` (-1) for the virtual top; `NO_RECORD` (-2)
+        where `has_record` is False.
     has_record : bool
         False for jobs without a topology: they leave no record.
     records : mapping of str to str
@@ -172,7 +188,7 @@ class Placement(Value, Displayed):
     parameters: Mapping[str, Any]
     node: npt.NDArray[np.int32]
     gpu_words: npt.NDArray[np.uint64] | None = None
-    record: int = -1
+    record: int = NO_RECORD
     has_record: bool = False
     records: Mapping[str, str] = field(default_factory=dict)
     unplaced: tuple[Unplaced, ...] = ()

@@ -28,7 +28,22 @@ from workbench.model.switches import SwitchTable, switches_of_hypernodes
 from workbench.model.topology import Topology
 from workbench.model.value import Value
 
-__all__ = ["ClusterSnapshot", "Queue", "RunningPod", "Scenario", "capped_by_gpus", "gpu_counts", "gpu_words"]
+__all__ = [
+    "NO_MATRIX",
+    "UNKNOWN_NODE",
+    "ClusterSnapshot",
+    "Queue",
+    "RunningPod",
+    "Scenario",
+    "capped_by_gpus",
+    "gpu_counts",
+    "gpu_words",
+]
+
+#: `RunningPod.node` of a pod that runs on a node which the snapshot lacks.
+UNKNOWN_NODE = -1
+#: `ClusterSnapshot.node_matrix` of a node whose bandwidths nobody knows.
+NO_MATRIX = -1
 
 Longs = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -74,7 +89,7 @@ class RunningPod:
         ``namespace/name`` of the gang it belongs to; empty: none.
     role : str
     node : int
-        Node index, -1 where its node is not in the snapshot.
+        Node index, `UNKNOWN_NODE` (-1) where its node is not in the snapshot.
     gpu_mask : int
         Host GPUs it holds.
     queue : str
@@ -167,7 +182,7 @@ class ClusterSnapshot(Value, Displayed):
     matrices : tuple of BandwidthMatrix
         Distinct matrices.
     node_matrix : ndarray of shape (n,), int32
-        Which matrix each node has, -1 for none.
+        Which matrix each node has, `NO_MATRIX` (-1) for none.
     queues : mapping of str to Queue
     running : tuple of RunningPod
     records : mapping of str to str
@@ -217,7 +232,7 @@ class ClusterSnapshot(Value, Displayed):
     def __post_init__(self) -> None:
         n = self.topology.n_nodes
         if len(self.node_matrix) == 0 and n:
-            object.__setattr__(self, "node_matrix", np.full(n, -1, dtype=np.int32))
+            object.__setattr__(self, "node_matrix", np.full(n, NO_MATRIX, dtype=np.int32))
         for name in ("allocatable", "used", "unschedulable", "gpu_total", "gpu_free", "node_matrix"):
             array = getattr(self, name)
             if len(array) != n:

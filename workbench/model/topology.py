@@ -20,7 +20,7 @@ from workbench.kernels.two_level import DomainTree
 from workbench.model.display import Displayed
 from workbench.model.value import Value
 
-__all__ = ["VIRTUAL_TOP", "DomainSpec", "Problem", "Topology", "name_ranks"]
+__all__ = ["NO_DOMAIN", "TOP", "VIRTUAL_TOP", "DomainSpec", "Problem", "Topology", "name_ranks"]
 
 T = TypeVar("T", bound=np.generic)
 Ints = npt.NDArray[np.int32]
@@ -28,6 +28,11 @@ Longs = npt.NDArray[np.int64]
 
 #: What the virtual top is called where a name must be shown (Volcano's newest releases use this text).
 VIRTUAL_TOP = "<cluster-top-hypernode>"
+
+#: The virtual top where a domain is asked for or answered: as a parent, a common ancestor, the place of a whole job.
+TOP = -1
+#: No HyperNode: in arrays that give each node a HyperNode, for a node that none holds.
+NO_DOMAIN = -1
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,7 @@ class Topology(Value, Displayed):
     domain_names : tuple of str
         In byte order.
     parent : ndarray of shape (d,), int32
-        Parent domain, -1 for the virtual top.
+        Parent domain, `TOP` (-1) for the virtual top.
     tier : ndarray of shape (d,), int32
         Smaller is closer. The virtual top has `top_tier`.
     member_start : ndarray of shape (d + 1,), int64
@@ -168,7 +173,7 @@ class Topology(Value, Displayed):
             node_names=names,
             domain_names=tuple(s.name for s in specs),
             tier_names=tuple(s.tier_name for s in specs),
-            parent=_frozen(np.array([index[s.parent] if s.parent else -1 for s in specs], dtype=np.int32)),
+            parent=_frozen(np.array([index[s.parent] if s.parent else TOP for s in specs], dtype=np.int32)),
             tier=_frozen(np.array([s.tier for s in specs], dtype=np.int32)),
             member_start=_frozen(start),
             member_nodes=_frozen(members.astype(np.int32)),
@@ -223,9 +228,9 @@ class Topology(Value, Displayed):
             raise UnknownNameError("node", name, self.node_names) from None
 
     def domain(self, name: str) -> int:
-        """Index of a HyperNode; -1 for the virtual top; UnknownNameError for a name that is not there."""
+        """Index of a HyperNode; `TOP` for the virtual top; UnknownNameError for a name that is not there."""
         if name == VIRTUAL_TOP:
-            return -1
+            return TOP
         try:
             return self._domain_index[name]
         except KeyError:
@@ -244,13 +249,13 @@ class Topology(Value, Displayed):
         return self.top_tier if domain < 0 else int(self.tier[domain])
 
     def nodes_of(self, domain: int) -> Ints:
-        """Nodes under a domain, ascending; all nodes for -1, the virtual top."""
+        """Nodes under a domain, ascending; all nodes for `TOP`."""
         if domain < 0:
             return np.arange(self.n_nodes, dtype=np.int32)
         return self.member_nodes[self.member_start[domain] : self.member_start[domain + 1]]
 
     def direct_nodes_of(self, domain: int) -> Ints:
-        """Nodes under a domain that none of its children holds, in byte order of names; -1: those in no domain."""
+        """Nodes under a domain that none of its children holds, in byte order of names; `TOP`: those in no domain."""
         nodes, below = self.nodes_of(domain), self.children[domain]
         if len(below):
             nodes = np.setdiff1d(nodes, np.concatenate([self.nodes_of(int(child)) for child in below]))
@@ -370,8 +375,11 @@ class Topology(Value, Displayed):
         return sums
 
     def domain_of_node(self, tier: int) -> Ints:
-        """Per node the domain of a tier that holds it, int32 (n,): -1 for none, the smallest name if several."""
-        found = np.full(self.n_nodes, -1, dtype=np.int32)
+        """Per node the domain of a tier that holds it, int32 (n,): `NO_DOMAIN` (-1) for none.
+
+        Of several the one with the smallest name.
+        """
+        found = np.full(self.n_nodes, NO_DOMAIN, dtype=np.int32)
         domains = self.domains_at(tier)[::-1]
         start, sizes = self.member_start[domains], self._sizes[domains]
         # Where each domain's members stand, one domain after another; of several the last assignment stays.
@@ -386,13 +394,13 @@ class Topology(Value, Displayed):
 
     @cached_property
     def leaf_of_node(self) -> Ints:
-        """Volcano's leaf: per node the HyperNode of the cluster's *lowest tier* that holds it, -1 for none.
+        """Volcano's leaf: per node the HyperNode of the cluster's *lowest tier* that holds it.
 
-        In a tree of mixed depth the nodes whose first HyperNode is on a higher tier have no leaf
-        (reference/volcano-topology.md section 7).
+        `NO_DOMAIN` (-1) for none. In a tree of mixed depth the nodes whose first HyperNode is on a higher tier have no
+        leaf (reference/volcano-topology.md section 7).
         """
         if not self.tiers:
-            return _frozen(np.full(self.n_nodes, -1, dtype=np.int32))
+            return _frozen(np.full(self.n_nodes, NO_DOMAIN, dtype=np.int32))
         return _frozen(self.domain_of_node(self.tiers[0]))
 
     @cached_property
@@ -431,7 +439,7 @@ class Topology(Value, Displayed):
 
     @cached_property
     def home_of_node(self) -> Ints:
-        """Per node the innermost HyperNode that holds it, int32 (n,); -1 for none.
+        """Per node the innermost HyperNode that holds it, int32 (n,); `NO_DOMAIN` (-1) for none.
 
         The fewest nodes win, then the lowest tier, then the smallest name; unlike `leaf_of_node` every tier counts.
         """
@@ -439,13 +447,13 @@ class Topology(Value, Displayed):
         sizes = np.diff(self.member_start)
         owner = np.repeat(np.arange(self.n_nodes), np.diff(start))
         order = np.lexsort((self.domain_rank[domains], self.tier[domains], sizes[domains], owner))
-        home = np.full(self.n_nodes, -1, dtype=np.int32)
+        home = np.full(self.n_nodes, NO_DOMAIN, dtype=np.int32)
         nodes, first = np.unique(owner[order], return_index=True)
         home[nodes] = domains[order][first]
         return _frozen(home)
 
     def lca(self, a: int, b: int) -> int:
-        """Lowest common ancestor of two domains; -1 is the virtual top. LCA(x, x) is x."""
+        """Lowest common ancestor of two domains, which may be `TOP`. LCA(x, x) is x."""
         return int(self.forest.lca(np.array([a], dtype=np.int32), np.array([b], dtype=np.int32))[0])
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cancel import check
+from workbench.kernels.domains import NO_RECORD
 from workbench.model.explanation import Explanation, Recorder
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
@@ -188,7 +189,7 @@ class Assignment:
     Attributes
     ----------
     node : ndarray of shape (n_pods,), int32
-        -1: unplaced; best-effort pods always are.
+        `UNPLACED` (-1) for a pod without a node; best-effort pods always are.
     reasons : mapping of int to tuple of Notice
         Per role why its unplaced pods have no node.
     record, has_record, records, score, warnings, rank, annotations, annotation_group, job_class
@@ -198,8 +199,8 @@ class Assignment:
     """
 
     node: Ints
-    reasons: Mapping[int, tuple[Notice, ...]] = field(default_factory=dict)
-    record: int = -1
+    reasons: Mapping[int, tuple[ ...]] = field(default_factory=dict)
+    record: int = NO_RECORD
     has_record: bool = False
     records: Mapping[str, str] = field(default_factory=dict)
     score: float = 0.0

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from workbench.model.notice import Notice
 from workbench.model.resources import request_vector
-from workbench.model.snapshot import ClusterSnapshot, RunningPod
+from workbench.model.snapshot import NO_MATRIX, ClusterSnapshot, RunningPod
 from workbench.model.topology import Topology
 
 __all__ = ["carry_over"]
@@ -35,7 +35,7 @@ def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapsh
     same = old >= 0
     same[same] = n_before[old[same]] == n_fresh[same]
     kept = old[same]
-    node_matrix = np.full(fresh.n_nodes, -1, dtype=np.int32)
+    node_matrix = np.full(fresh.n_nodes, NO_MATRIX, dtype=np.int32)
     node_matrix[same] = before.node_matrix[kept]
     total = _rows(fresh.gpu_total, same, before.gpu_total[kept])
     free = _rows(fresh.gpu_free, same, before.gpu_free[kept])

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from workbench.model.gang import Gang, Role
 from workbench.model.notice import Notice
 from workbench.model.placement import NearestMiss
-from workbench.model.topology import Topology
+from workbench.model.topology import TOP, Topology
 from workbench.model.whole_number import whole_number
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.demand import node_text
@@ -112,9 +112,10 @@ class KoordinatorNetwork(NodePolicy):
                 "slots were counted for",
             )
             return Declined((held,), warnings=warnings)
-        record = next((at.domain for at in candidate.chain() if at.node < 0), -1)
-        has_record = bool(gang.koordinator.gather or gang.constraint)
-        return Assignment(node, record=record, has_record=has_record, warnings=warnings)
+        if not (gang.koordinator.gather or gang.constraint):
+            return Assignment(node, warnings=warnings)
+        record = next((at.domain for at in candidate.chain() if at.node < 0), TOP)
+        return Assignment(node, record=record, has_record=True, warnings=warnings)
 
     @staticmethod
     def _declined(

@@ -1,6 +1,6 @@
 """The record of the newest Volcano: recovered from running pods when a session opens, widened when pods are placed.
 
-Source: volcano-topology.md 4. -1 is the virtual top, `NO_RECORD` an empty record.
+Source: volcano-topology.md 4. `TOP` is the virtual top, `NO_RECORD` an empty record.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD
-from workbench.model.topology import Topology
+from workbench.model.topology import TOP, Topology
 
 __all__ = ["join", "joined", "recover"]
 
@@ -63,5 +63,5 @@ def recover(running_nodes: Ints, topology: Topology, before: int = NO_RECORD) ->
     for node in nodes[1:]:
         common = np.intersect1d(common, domains[start[node] : start[node + 1]], assume_unique=True)
     if len(common) == 0:
-        return -1
+        return TOP
     return int(common[np.lexsort((common, topology.tier[common]))[0]])

@@ -211,7 +211,7 @@ class _HardTurns(Turns):
             self.node,
             reasons,
             records={request.gang.key: topology.domain_name(self._record)} if self._record >= 0 else {},
-            record=self._record if self._record >= 0 else -1,
+            record=self._record if self._record >= 0 else NO_RECORD,
             has_record=self._record >= 0,
             score=self.score,
             warnings=self._warnings,
