@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.hand_made import gang_of
+from tests.hand_made import document_tree, gang_of, placement_of
 from tests.model.fabric import snapshot_on, three_level_tree
 from workbench.model.gang import Gang, Role
 from workbench.model.notice import Notice

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import ScoreWeights
+from workbench.model.placement import UNPLACED
 from workbench.model.resources import PODS
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.demand import node_reasons, node_text
@@ -100,7 +101,7 @@ class _Slots(NodePolicy):
         gang, demand = request.gang, request.demand
         progress, missing = request.progress(), request.progress().missing
         idle = demand.idle.copy()
-        node = np.full(gang.n_pods, -1, dtype=np.int32)
+        node = np.full(gang.n_pods, UNPLACED, dtype=np.int32)
         failed: list[int] = []
         state = self.start(request)
         for role in demand.order:

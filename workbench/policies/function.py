@@ -14,7 +14,7 @@ from workbench.errors import InputError
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
-from workbench.model.placement import Refusal
+from workbench.model.placement import UNPLACED, Refusal
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.demand import node_text
 from workbench.policies.parameters import NoParameters, parameter
@@ -74,7 +74,7 @@ class FunctionPolicy(NodePolicy):
         node = self._nodes(request.gang, request.ledger, answer)
         for role in request.demand.best_effort:
             start = int(request.gang.role_start[role])
-            node[start : start + request.gang.roles[role].count] = -1
+            node[start : start + request.gang.roles[role].count] = UNPLACED
         self._check_room(request, node)
         progress = request.progress()
         missing = progress.missing
@@ -102,7 +102,7 @@ class FunctionPolicy(NodePolicy):
                 expected=str(gang.n_pods),
             )
         topology = ledger.topology
-        node = np.full(gang.n_pods, -1, dtype=np.int32)
+        node = np.full(gang.n_pods, UNPLACED, dtype=np.int32)
         for position, entry in enumerate(entries):
             if entry is None:
                 continue

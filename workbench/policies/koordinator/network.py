@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from workbench.model.gang import Gang, Role
 from workbench.model.notice import Notice
-from workbench.model.placement import NearestMiss
+from workbench.model.placement import UNPLACED, NearestMiss
 from workbench.model.topology import TOP, Topology
 from workbench.model.whole_number import whole_number
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
@@ -100,7 +100,7 @@ class KoordinatorNetwork(NodePolicy):
             _record(request, roots, None, len(pods))
             return self._declined(request, wish, roots, found, len(pods), warnings)
         _record(request, roots, candidate, len(pods))
-        node = np.full(gang.n_pods, -1, dtype=np.int32)
+        node = np.full(gang.n_pods, UNPLACED, dtype=np.int32)
         where = [at.node for at, count in filled for _ in range(count)]
         for pod, chosen in zip(sorted(pods, key=lambda i: gang.pod(i).name.encode()), where, strict=True):
             node[pod] = chosen
