@@ -199,7 +199,7 @@ class Assignment:
     """
 
     node: Ints
-    reasons: Mapping[int, tuple[ ...]] = field(default_factory=dict)
+    reasons: Mapping[int, tuple[Notice, ...]] = field(default_factory=dict)
     record: int = NO_RECORD
     has_record: bool = False
     records: Mapping[str, str] = field(default_factory=dict)
