@@ -9,6 +9,9 @@ A tree of n leaves has its root at 1 and its leaves at n, also for n = 1 where l
 from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
 
+cdef enum:
+    NO_RECORD = -2     # nothing of the job is placed yet
+
 
 cdef struct Inner:
     double node

@@ -3,9 +3,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench._core.dry_runs import DryRuns
+from workbench._core.search_parts import SearchParts
 
-class DomainCounts(DryRuns):
+class DomainCounts(SearchParts):
     def set_tree(
         self,
         parent: NDArray[np.int32],

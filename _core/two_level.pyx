@@ -20,18 +20,19 @@ from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memcpy
 
-from workbench._core.contest cimport meet
-from workbench._core.dry_runs cimport (
-    GO_ON, NO_RECORD, STOP, DryRuns, Entry, Progress, Run, is_ready, missing_of, note_placed, until_ready
-)
-from workbench._core.fading cimport Totals, fade, how_full, use_path
+from workbench._core.contest cimport NO_RECORD, meet
+from workbench._core.fading cimport Totals, how_full, use_path
+from workbench._core.hypernode_tree cimport NOWHERE
 from workbench._core.memory cimport claim, free, grab, regrow
 from workbench._core.node_score cimport packing_sum
+from workbench._core.progress cimport (
+    GO_ON, STOP, Entry, Progress, Run, is_ready, missing_of, note_placed, until_ready
+)
+from workbench._core.search_parts cimport SearchParts
 
 import numpy as np
 
 cdef enum:
-    NOWHERE = -3       # no HyperNode is left after the record
     NOT_TRIED = -2     # a HyperNode that holds too few pods
     MANY_STATES = 1024
     # what an explanation says of a HyperNode for a sub-job
@@ -92,7 +93,7 @@ cdef class TwoLevel(BestAttempt):
 
     cdef int open_rows(self) except -1:
         if self.rows_of_turn == NULL:
-            self.states_settled = self.n_states
+            self.states_settled = self.states.n_states
             self.open_bounds()
             self.open_best()
             # Last: its being there says that all of it is.
@@ -186,9 +187,9 @@ cdef class TwoLevel(BestAttempt):
 
     cdef int64_t holds_of_job(self, int32_t domain, const int64_t* left) noexcept nogil:
         """Pods that a HyperNode holds at most of those left."""
-        cdef int32_t counted = domain if self.nested else -1
-        cdef int64_t s, here, held = self.holds_together(counted, left), x = self.where(counted)
-        for s in range(self.n_shapes):
+        cdef int32_t counted = domain if self.hypernodes.nested else -1
+        cdef int64_t s, here, held = self.holds_together(counted, left), x = self.hypernodes.where(counted)
+        for s in range(self.states.n_shapes):
             if left[s] == 0 or not self.counts[s].followed:
                 continue
             self.count_shape(s, &counted, 1, counted)
@@ -206,12 +207,12 @@ cdef class TwoLevel(BestAttempt):
         if self.job_record == NO_RECORD:
             self.job_record = domain
         else:
-            self.job_record = meet(&self.closeness, self.job_record, domain)
+            self.job_record = meet(&self.fill.closeness, self.job_record, domain)
         self.last_score = self.score
         self.log_settled = self.n_log
         # What was logged stays: nothing will be taken back before this point.
         self.changed_settled = self.n_changed
-        self.states_settled = self.n_states
+        self.states_settled = self.states.n_states
 
     cdef bint all_alike(self, Sub* first) noexcept nogil:
         """Whether all sub-jobs with pods ask for the same, are placed at one stroke and scored by the HyperNode alone.
@@ -220,7 +221,7 @@ cdef class TwoLevel(BestAttempt):
         """
         cdef int64_t i
         cdef const Sub* sub
-        if self.n_queue == 0 or self.scale <= 0.0 or not (self.nested or self.n_queue == 1):
+        if self.n_queue == 0 or self.scale <= 0.0 or not (self.hypernodes.nested or self.n_queue == 1):
             return False
         for i in range(self.n_queue):
             sub = &self.subs[self.by_rank[<int32_t>self.queue[i]]]
@@ -241,7 +242,7 @@ cdef class TwoLevel(BestAttempt):
         cdef Row* row
         for i in range(first, end):
             # The virtual top comes alone.
-            domain = self.tier_domains[i] if i >= 0 else -1
+            domain = self.hypernodes.tier_domains[i] if i >= 0 else -1
             if self.job_limited and self.has_minimum and self.job_record == NO_RECORD:
                 if not self.large(domain, self.minimum):
                     continue
@@ -264,7 +265,7 @@ cdef class TwoLevel(BestAttempt):
         cdef bint plan, bounded
         cdef Sub alike
         cdef Row* row
-        left_array = np.zeros(self.n_shapes + 1, dtype=np.int64)
+        left_array = np.zeros(self.states.n_shapes + 1, dtype=np.int64)
         cdef int64_t[::1] left = left_array
         self.open_rows()
         with nogil:
@@ -275,27 +276,27 @@ cdef class TwoLevel(BestAttempt):
             # A planned attempt costs hardly more than the bound of many scores.
             bounded = not every and self.all_alike(&alike) and (self.n_queue == 1 or not plan)
             for i in range(self.n_entries):
-                if self.entries[i].shape < self.n_shapes:
+                if self.entries[i].shape < self.states.n_shapes:
                     left[self.entries[i].shape] += self.entries[i].left
             needs = missing_of(&self.job)
             if needs < 1:
                 needs = 1
             start = -1
             if self.job_limited:
-                start = self.start_of(-1, self.job_record, self.job_limit)
-            for t in range(self.n_tiers + 1):
+                start = self.hypernodes.start_of(-1, self.job_record, self.job_limit)
+            for t in range(self.hypernodes.n_tiers + 1):
                 if start == NOWHERE or best != NOWHERE:
                     break
-                if t == self.n_tiers:
+                if t == self.hypernodes.n_tiers:
                     # The virtual top, which a job without a limit tries alone.
-                    if start >= 0 or (self.job_limited and self.top_tier > self.job_limit):
+                    if start >= 0 or (self.job_limited and self.hypernodes.top_tier > self.job_limit):
                         break
                     first, end = -1, 0
-                elif not self.job_limited or self.tiers[t] > self.job_limit:
+                elif not self.job_limited or self.hypernodes.tiers[t] > self.job_limit:
                     continue
                 else:
-                    first = self.tier_start[t] if start < 0 else self.first_of(t, self.place_of[start])
-                    end = self.tier_start[t + 1] if start < 0 else self.first_of(t, self.end_of[start])
+                    first = self.hypernodes.tier_start[t] if start < 0 else self.hypernodes.first_of(t, self.hypernodes.place_of[start])
+                    end = self.hypernodes.tier_start[t + 1] if start < 0 else self.hypernodes.first_of(t, self.hypernodes.end_of[start])
                 if last != NOWHERE:
                     self.take_back(self.log_settled, self.changed_settled)
                     last = NOWHERE
@@ -400,16 +401,16 @@ cdef class TwoLevel(BestAttempt):
         sub = &self.subs[number]
         self.hold_entries(sub, True)
         now = self.try_in(number, domain)
-        shapes_array = np.empty(self.n_run, dtype=np.int32)
-        nodes_array = np.empty(self.n_run, dtype=np.int32)
+        shapes_array = np.empty(self.fill.n_run, dtype=np.int32)
+        nodes_array = np.empty(self.fill.n_run, dtype=np.int32)
         cdef int32_t[::1] shapes = shapes_array
         cdef int32_t[::1] nodes = nodes_array
-        for i in range(self.n_run):
-            shapes[i] = now.entries[self.run_entry[i]].shape
-            nodes[i] = self.run_node[i]
-        if self.first_failed >= 0:
-            failed = now.entries[self.first_failed].shape
-        self.take_back_run(&now)
+        for i in range(self.fill.n_run):
+            shapes[i] = now.entries[self.fill.run_entry[i]].shape
+            nodes[i] = self.fill.run_node[i]
+        if self.fill.first_failed >= 0:
+            failed = now.entries[self.fill.first_failed].shape
+        self.fill.take_back_run(&now)
         self.hold_entries(sub, False)
         if failed < 0:
             for i in range(now.n - 1, -1, -1):
@@ -423,31 +424,31 @@ cdef class TwoLevel(BestAttempt):
         out_array = np.zeros(m, dtype=np.int64)
         cdef int64_t[::1] out = out_array
         with nogil:
-            for s in range(self.n_shapes):
+            for s in range(self.states.n_shapes):
                 left = 0
                 for i in range(self.n_entries):
                     if self.entries_settled[i].shape == s:
                         left += self.entries_settled[i].left
                 for i in range(m):
                     self.count_shape(s, &domains[i], 1, domains[i])
-                    here = self.counts[s].held[self.where(domains[i])]
+                    here = self.counts[s].held[self.hypernodes.where(domains[i])]
                     out[i] += here if here < left else left
         return out_array
 
     def takes_one(self):
         """Whether some node takes a pod, by shape."""
-        out_array = np.zeros(self.n_shapes, dtype=np.bool_)
+        out_array = np.zeros(self.states.n_shapes, dtype=np.bool_)
         cdef uint8_t[::1] out = out_array.view(np.uint8)
         cdef int64_t i, node
         # No run is at hand.
-        self.stamp += 1
-        for i in range(self.n_shapes):
+        self.states.stamp += 1
+        for i in range(self.states.n_shapes):
             for node in range(self.n):
                 # Counts stop at the pods that there are to place: of none they say nothing.
                 if self.counts[i].cap > 0:
                     out[i] = self.holds(i, node) > 0
                 else:
-                    out[i] = self.score_now(&self.shapes[i], <int32_t>node) != -INFINITY
+                    out[i] = self.states.score_now(&self.states.shapes[i], <int32_t>node) != -INFINITY
                 if out[i]:
                     break
         return out_array

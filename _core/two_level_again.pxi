@@ -49,13 +49,13 @@ cdef class Repeated:
     def pods(self):
         """Pods to place of sub-job i and shape s, at i * n_shapes + s."""
         cdef TwoLevel s = self.search
-        out_array = np.zeros(s.n_subs * s.n_shapes, dtype=np.int64)
+        out_array = np.zeros(s.n_subs * s.states.n_shapes, dtype=np.int64)
         cdef int64_t[::1] out = out_array
         cdef int64_t i, e
         for i in range(s.n_subs):
             for e in range(self.subs[i].first_entry, self.subs[i].first_entry + self.subs[i].progress.n):
                 if self.entries[e].left:
-                    out[i * s.n_shapes + self.entries[e].shape] += self.entries[e].left
+                    out[i * s.states.n_shapes + self.entries[e].shape] += self.entries[e].left
         return out_array
 
     cdef int64_t first_wrong(self, const int32_t* nodes, const int64_t* rows, int64_t m, int64_t largest) noexcept nogil:
@@ -102,7 +102,7 @@ cdef class Repeated:
         cdef int64_t i, x, n
         cdef bint ready
         s.make_room_for_states(s.n_pods)
-        s.states_settled = s.n_states
+        s.states_settled = s.states.n_states
         memcpy(s.settled, self.subs, s.n_subs * sizeof(Sub))
         memcpy(s.entries_settled, self.entries, s.n_entries * sizeof(Entry))
         memcpy(s.job_entries, self.job_entries, self.job.n * sizeof(Entry))
@@ -117,11 +117,11 @@ cdef class Repeated:
             for i in range(node.shape[0]):
                 node[i] = -1
             for i in range(n):
-                x = s.log_sub[i] * s.n_shapes + s.log_shape[i]
+                x = s.log_sub[i] * s.states.n_shapes + s.log_shape[i]
                 node[self.places[self.place_start[x] + self.given[x]]] = s.log_node[i]
                 self.given[x] += 1
             for i in range(n):
-                self.given[s.log_sub[i] * s.n_shapes + s.log_shape[i]] = 0
+                self.given[s.log_sub[i] * s.states.n_shapes + s.log_shape[i]] = 0
             s.log_settled = s.changed_settled = 0
             s.take_back(0, 0)
         return ready

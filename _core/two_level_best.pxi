@@ -42,9 +42,8 @@ cdef class BestAttempt(ToldSearch):
 
     cdef void repeat_attempt(self) noexcept nogil:
         """Place its pods again where they were; everything must be as before it."""
-        cdef int64_t i, k, node
+        cdef int64_t i, node
         cdef const int32_t* row = self.best_log
-        cdef const int64_t* request
         memcpy(self.subs, self.best_subs, self.n_subs * sizeof(Sub))
         memcpy(self.entries, self.best_entries, self.n_entries * sizeof(Entry))
         self.job = self.best_job
@@ -54,13 +53,10 @@ cdef class BestAttempt(ToldSearch):
         for i in range(self.n_log, self.n_log + self.n_best_log):
             self.log_sub[i], self.log_shape[i] = row[0], row[1]
             self.log_node[i], self.log_pod[i] = row[2], row[3]
-            request = self.shapes[row[1]].request
-            for k in range(self.r):
-                self.idle[row[2] * <int64_t>self.r + k] -= request[k]
-                self.used[row[2] * <int64_t>self.r + k] += request[k]
+            self.states.take(row[2], self.states.shapes[row[1]].request)
             row += 4
         for i in range(self.n_log, self.n_log + self.n_best_log):
             node = self.log_node[i]
-            self.change_state(<int32_t>node, self.find_state(node))
+            self.change_state(<int32_t>node, self.states.find_state(node))
         self.n_log += self.n_best_log
         self.commits += 1

@@ -12,7 +12,7 @@ cdef class BetweenTurns(JobState):
         if self.n == 0 or self.r == 0:
             return
         # Nothing is taken back before this point, so that the way back may be forgotten with its old states.
-        for s in range(self.n_shapes):
+        for s in range(self.states.n_shapes):
             self.catch_up(s)
             self.counts[s].seen = 0
         self.n_changed = self.changed_settled = 0
@@ -24,27 +24,27 @@ cdef class BetweenTurns(JobState):
                 if not self.differs(node, &idle[node, 0], &used[node, 0], row):
                     continue
                 for k in range(self.r):
-                    more[k] = used[node, k] - self.used[node * self.r + k]
-                use_path(&self.fading.totals, <int32_t>node, &more[0], 1)
-                memcpy(self.idle + node * self.r, &idle[node, 0], row)
-                memcpy(self.used + node * self.r, &used[node, 0], row)
+                    more[k] = used[node, k] - self.states.used[node * self.r + k]
+                use_path(&self.fill.fading.totals, <int32_t>node, &more[0], 1)
+                memcpy(self.states.idle + node * self.r, &idle[node, 0], row)
+                memcpy(self.states.used + node * self.r, &used[node, 0], row)
                 self.follow(<int32_t>node)
-        self.states_settled = self.n_states
+        self.states_settled = self.states.n_states
 
     cdef bint differs(self, int64_t node, const int64_t* idle, const int64_t* used, size_t row) noexcept nogil:
-        return memcmp(self.idle + node * self.r, idle, row) != 0 or memcmp(self.used + node * self.r, used, row) != 0
+        return memcmp(self.states.idle + node * self.r, idle, row) != 0 or memcmp(self.states.used + node * self.r, used, row) != 0
 
     def see_shape(self, int32_t s, const uint8_t[::1] feasible, const double[::1] extra):
         """Other nodes that a shape may run on, another number of its own for each; both are kept, not copied."""
         cdef int64_t t
-        self.shapes[s].feasible = NULL
-        self.shapes[s].extra = NULL
+        self.states.shapes[s].feasible = NULL
+        self.states.shapes[s].extra = NULL
         self.keep += [feasible, extra]
         if feasible is not None and self.n:
-            self.shapes[s].feasible = &feasible[0]
+            self.states.shapes[s].feasible = &feasible[0]
         if extra is not None and self.n:
-            self.shapes[s].extra = &extra[0]
-        for t in range(self.n_tiers + 1):
+            self.states.shapes[s].extra = &extra[0]
+        for t in range(self.hypernodes.n_tiers + 1):
             self.counts[s].counted[t] = False
         self.prefix_shape = -1
         self.commits += 1

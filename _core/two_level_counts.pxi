@@ -15,25 +15,10 @@ cdef struct Change:
 
 
 @cython.auto_pickle(False)
-cdef class DomainCounts(DryRuns):
+cdef class DomainCounts(SearchParts):
     """The tree, the totals of its domains, and counts of pods that are made when they are first asked for."""
 
-    # the tree
-    cdef int64_t n_tiers
-    cdef const int32_t* parent
-    cdef const int64_t* tiers
-    cdef const int64_t* tier_start
-    cdef const int32_t* tier_domains   # of each tier in the order of the walk
-    cdef const int32_t* place_of       # of each domain in the walk, and where its subtree ends
-    cdef const int32_t* end_of
-    cdef const int32_t* tier_of        # number of the tier of each domain
-    cdef const int32_t* place_in_tier  # of each domain in `tier_domains`
-    cdef const int64_t* largest        # nodes of a domain of each tier, at most
-    cdef const int32_t* spans          # of each domain: first node and one past the last; NULL: no intervals
-    cdef const int64_t* node_start
-    cdef const int32_t* node_domains
-    cdef int64_t top_tier
-    cdef bint nested, proper
+    cdef list keep                     # owners of the memory that is only borrowed
     # totals per domain, the virtual top last
     cdef int64_t* domain_used
     cdef const int64_t* domain_allocatable
@@ -44,8 +29,6 @@ cdef class DomainCounts(DryRuns):
     cdef int64_t* counts_held
     cdef int64_t* prefix               # pods of one shape on the nodes before each
     cdef int64_t prefix_shape, prefix_time, prefix_first, prefix_end
-    cdef int32_t* with_state           # nodes of a domain in each state; 0 between two questions
-    cdef int32_t* met_states           # states that occur in it
     # nodes changed by pods that stay or belong to the attempt
     cdef Change* changed
     cdef int64_t n_changed
@@ -54,13 +37,11 @@ cdef class DomainCounts(DryRuns):
     def __dealloc__(self):
         cdef int64_t i
         if self.counts != NULL:
-            for i in range(self.n_shapes):
+            for i in range(self.states.n_shapes):
                 free(self.counts[i].counted)
         free(self.counts)
         free(self.counts_held)
         free(self.prefix)
-        free(self.with_state)
-        free(self.met_states)
         free(self.domain_used)
         free(self.packing)
         free(self.changed)
@@ -85,28 +66,10 @@ cdef class DomainCounts(DryRuns):
         bint contained,
     ):
         """The HyperNodes; the memoryviews are kept, not copied."""
-        self.keep += [parent, tiers, tier_start, tier_domains, tier_of, place_of, end_of, place_in_tier, largest]
-        self.keep += [node_start, node_domains, spans]
-        self.n_tiers = tiers.shape[0]
-        self.largest = &largest[0]
-        self.tier_start = &tier_start[0]
-        self.node_start = &node_start[0]
-        if self.d:
-            self.parent = &parent[0]
-            self.tiers = &tiers[0]
-            self.tier_domains = &tier_domains[0]
-            self.tier_of = &tier_of[0]
-            self.place_of = &place_of[0]
-            self.end_of = &end_of[0]
-            self.place_in_tier = &place_in_tier[0]
-            if spans is not None:
-                self.spans = &spans[0, 0]
-        if node_domains.shape[0]:
-            self.node_domains = &node_domains[0]
-        self.top_tier = top_tier
-        self.nested = nested
-        self.proper = proper
-        self.contained = contained
+        self.hypernodes.set_tree(
+            parent, tiers, tier_start, tier_domains, tier_of, place_of, end_of, place_in_tier,
+            largest, node_start, node_domains, spans, top_tier, nested, proper, contained
+        )
 
     def set_totals(
         self,
@@ -120,14 +83,14 @@ cdef class DomainCounts(DryRuns):
         """Sums over the nodes of each domain; ``caps``: pods of each shape that are looked for at most."""
         cdef int64_t k, s
         cdef size_t cells = (self.d + 1) * self.r * sizeof(int64_t)
-        self.keep += [allocatable, idle_at_open]
+        self.keep = [allocatable, idle_at_open]
         self.domain_used = <int64_t*>claim(cells)
         if self.r:
             memcpy(self.domain_used, &used[0, 0], cells)
             self.domain_allocatable = &allocatable[0, 0]
             self.idle_at_open = &idle_at_open[0, 0]
-        self.fading.totals = Totals(
-            self.r, self.d, self.domain_used, self.domain_allocatable, self.node_start, self.node_domains
+        self.fill.fading.totals = Totals(
+            self.r, self.d, self.domain_used, self.domain_allocatable, self.hypernodes.node_start, self.hypernodes.node_domains
         )
         self.packing = <double*>grab(self.r * sizeof(double))
         for k in range(self.r):
@@ -135,13 +98,12 @@ cdef class DomainCounts(DryRuns):
         self.scale = scale
         self.prefix = <int64_t*>claim((self.n + 1) * sizeof(int64_t))
         self.prefix_shape = -1
-        self.met_states = <int32_t*>claim(self.n * sizeof(int32_t))
-        self.counts_held = <int64_t*>claim(<int64_t>self.n_shapes * (self.d + 1) * sizeof(int64_t))
-        self.counts = <Count*>grab(self.n_shapes * sizeof(Count))
-        for s in range(self.n_shapes):
+        self.counts_held = <int64_t*>claim(<int64_t>self.states.n_shapes * (self.d + 1) * sizeof(int64_t))
+        self.counts = <Count*>grab(self.states.n_shapes * sizeof(Count))
+        for s in range(self.states.n_shapes):
             self.counts[s].cap = caps[s]
             self.counts[s].held = self.counts_held + s * (self.d + 1)
-            self.counts[s].counted = <uint8_t*>grab(self.n_tiers + 1)
+            self.counts[s].counted = <uint8_t*>grab(self.hypernodes.n_tiers + 1)
 
     def set_fading(
         self,
@@ -153,33 +115,22 @@ cdef class DomainCounts(DryRuns):
         double scale,
     ):
         """Draw pods without a topology to full domains, after `set_totals`; the memoryviews are kept, not copied."""
-        cdef int64_t rings = around.shape[0]
-        if column.shape[0] == 0 or self.n == 0 or self.r == 0:
-            return
-        self.keep += [ring_of, around, column, by_tier, packing]
-        if rings > self.d:
-            free(self.met)
-            self.met = NULL
-            self.met = <int64_t*>grab((rings + 1) * sizeof(int64_t))
-        self.fullness.share = <double*>claim((self.d + 1) * sizeof(double))
-        self.fullness.known = <int64_t*>grab((self.d + 1) * sizeof(int64_t))
-        self.gain = <double*>claim(self.n * sizeof(double))
-        fade(&self.fading, ring_of, around, column, by_tier, packing, scale)
+        self.fill.set_fading(ring_of, around, column, by_tier, packing, scale)
 
     # ---- counts ----
 
     @cython.final
     cdef int32_t fit_in_state(self, int64_t s, int32_t state) noexcept nogil:
         """Pods of a shape that a node in a state holds, were it feasible."""
-        cdef int32_t* known = &self.shapes[s].fit[state]
+        cdef int32_t* known = &self.states.shapes[s].fit[state]
         cdef const int64_t* request
         cdef const int64_t* idle
         cdef int64_t fit, k
         cdef double quotient
         if known[0]:
             return known[0] - 1
-        request = self.shapes[s].request
-        idle = self.states + 3 * <int64_t>state * self.r
+        request = self.states.shapes[s].request
+        idle = self.states.table + 3 * <int64_t>state * self.r
         fit = self.counts[s].cap
         for k in range(self.r):
             if request[k] > 0:
@@ -196,13 +147,13 @@ cdef class DomainCounts(DryRuns):
     @cython.final
     cdef inline int32_t holds(self, int64_t s, int64_t node) noexcept nogil:
         """Pods of a shape that a node holds."""
-        if self.shapes[s].feasible != NULL and not self.shapes[s].feasible[node]:
+        if self.states.shapes[s].feasible != NULL and not self.states.shapes[s].feasible[node]:
             return 0
-        return self.fit_in_state(s, self.state_of[node])
+        return self.fit_in_state(s, self.states.state_of[node])
 
     cdef void count_shape(self, int64_t s, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
         """See to it that a shape's pods are counted in domains that follow one another in a tier, all inside ``outer``."""
-        cdef int64_t t = self.tier_of[domains[0]] if domains[0] >= 0 else self.n_tiers
+        cdef int64_t t = self.hypernodes.tier_of[domains[0]] if domains[0] >= 0 else self.hypernodes.n_tiers
         cdef Count* count = &self.counts[s]
         if count.followed:
             self.catch_up(s)
@@ -210,25 +161,25 @@ cdef class DomainCounts(DryRuns):
                 return
             # From now on the counts of the tier follow every change.
             count.counted[t] = True
-            if t < self.n_tiers:
-                domains = self.tier_domains + self.tier_start[t]
-                m = self.tier_start[t + 1] - self.tier_start[t]
+            if t < self.hypernodes.n_tiers:
+                domains = self.hypernodes.tier_domains + self.hypernodes.tier_start[t]
+                m = self.hypernodes.tier_start[t + 1] - self.hypernodes.tier_start[t]
             outer = -1
         self.count_now(s, domains, m, outer)
 
     cdef void count_now(self, int64_t s, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
-        cdef int64_t* held = self.counts[s].held + self.where(domains[0])
+        cdef int64_t* held = self.counts[s].held + self.hypernodes.where(domains[0])
         cdef const int64_t* prefix = self.prefix
-        cdef const int32_t* spans = self.spans
+        cdef const int32_t* spans = self.hypernodes.spans
         cdef int64_t i, k, total
         if domains[0] >= 0 and spans == NULL:
             for i in range(m):
                 total = 0
-                for k in range(self.start[domains[i]], self.start[domains[i] + 1]):
-                    total += self.holds(s, self.members[k])
+                for k in range(self.hypernodes.start[domains[i]], self.hypernodes.start[domains[i] + 1]):
+                    total += self.holds(s, self.hypernodes.members[k])
                 held[i] = total
             return
-        if outer >= 0 and self.nested:
+        if outer >= 0 and self.hypernodes.nested:
             self.sum_nodes(s, spans[2 * outer], spans[2 * outer + 1])
         else:
             self.sum_nodes(s, 0, self.n)
@@ -242,9 +193,9 @@ cdef class DomainCounts(DryRuns):
         """Pods on the nodes before each of an interval, counted from its first."""
         cdef int64_t i, total = 0
         cdef int64_t* prefix = self.prefix
-        cdef const uint8_t* feasible = self.shapes[s].feasible
-        cdef const int32_t* fit = self.shapes[s].fit
-        cdef const int32_t* state_of = self.state_of
+        cdef const uint8_t* feasible = self.states.shapes[s].feasible
+        cdef const int32_t* fit = self.states.shapes[s].fit
+        cdef const int32_t* state_of = self.states.state_of
         cdef int32_t here
         if (
             self.prefix_shape == s and self.prefix_time == self.commits
@@ -261,13 +212,6 @@ cdef class DomainCounts(DryRuns):
                 total += here - 1 if here else self.fit_in_state(s, state_of[i])
             prefix[i + 1] = total
 
-    cdef int claim_states(self, int64_t more) except -1:
-        DryRuns.claim_states(self, more)
-        free(self.with_state)
-        self.with_state = NULL
-        self.with_state = <int32_t*>grab(self.state_capacity * sizeof(int32_t))
-        return 0
-
     cdef int64_t holds_together(self, int32_t domain, const int64_t* left) noexcept nogil:
         """Pods that a domain holds of the shapes whose counts are not followed, of each at most so many.
 
@@ -275,36 +219,38 @@ cdef class DomainCounts(DryRuns):
         """
         cdef int64_t s, i, m = self.n, n_met = -1, here, held = 0
         cdef const int32_t* nodes = NULL
+        cdef int32_t* with_state = self.states.with_state
+        cdef int32_t* met_states = self.states.met_states
         cdef int32_t state
         if domain >= 0:
-            nodes = self.members + self.start[domain]
-            m = self.start[domain + 1] - self.start[domain]
-        for s in range(self.n_shapes):
+            nodes = self.hypernodes.members + self.hypernodes.start[domain]
+            m = self.hypernodes.start[domain + 1] - self.hypernodes.start[domain]
+        for s in range(self.states.n_shapes):
             if left[s] == 0 or self.counts[s].followed:
                 continue
             here = 0
-            if self.shapes[s].feasible != NULL:
+            if self.states.shapes[s].feasible != NULL:
                 for i in range(m):
                     here += self.holds(s, i if nodes == NULL else nodes[i])
             else:
                 if n_met < 0:
                     n_met = 0
                     for i in range(m):
-                        state = self.state_of[i if nodes == NULL else nodes[i]]
-                        if self.with_state[state] == 0:
-                            self.met_states[n_met] = state
+                        state = self.states.state_of[i if nodes == NULL else nodes[i]]
+                        if with_state[state] == 0:
+                            met_states[n_met] = state
                             n_met += 1
-                        self.with_state[state] += 1
+                        with_state[state] += 1
                 for i in range(n_met):
-                    here += self.with_state[self.met_states[i]] * <int64_t>self.fit_in_state(s, self.met_states[i])
+                    here += with_state[met_states[i]] * <int64_t>self.fit_in_state(s, met_states[i])
             held += here if here < left[s] else left[s]
         for i in range(n_met):
-            self.with_state[self.met_states[i]] = 0
+            with_state[met_states[i]] = 0
         return held
 
     cdef void correct(self, int64_t s, const Change* change, bint back) noexcept nogil:
         """Follow one change of a node in the counts of a shape."""
-        cdef const uint8_t* feasible = self.shapes[s].feasible
+        cdef const uint8_t* feasible = self.states.shapes[s].feasible
         cdef int64_t more
         if feasible != NULL and not feasible[change.node]:
             return
@@ -320,13 +266,13 @@ cdef class DomainCounts(DryRuns):
         cdef Count* count = &self.counts[s]
         cdef int64_t k
         cdef int32_t domain
-        if more == 0 or (self.shapes[s].feasible != NULL and not self.shapes[s].feasible[node]):
+        if more == 0 or (self.states.shapes[s].feasible != NULL and not self.states.shapes[s].feasible[node]):
             return
-        for k in range(self.node_start[node], self.node_start[node + 1]):
-            domain = self.node_domains[k]
-            if count.counted[self.tier_of[domain]]:
-                count.held[self.place_in_tier[domain]] += more
-        if count.counted[self.n_tiers]:
+        for k in range(self.hypernodes.node_start[node], self.hypernodes.node_start[node + 1]):
+            domain = self.hypernodes.node_domains[k]
+            if count.counted[self.hypernodes.tier_of[domain]]:
+                count.held[self.hypernodes.place_in_tier[domain]] += more
+        if count.counted[self.hypernodes.n_tiers]:
             count.held[self.d] += more
 
     cdef void catch_up(self, int64_t s) noexcept nogil:
@@ -339,70 +285,24 @@ cdef class DomainCounts(DryRuns):
 
     cdef void take_row(self, int32_t node, const int64_t* row) noexcept nogil:
         """Take amounts from a node for good, or give them back where they are negative; `follow` must come next."""
-        cdef int64_t k
-        for k in range(self.r):
-            self.idle[node * self.r + k] -= row[k]
-            self.used[node * self.r + k] += row[k]
-        use_path(&self.fading.totals, node, row, 1)
+        self.states.take(node, row)
+        use_path(&self.fill.fading.totals, node, row, 1)
 
     cdef void follow(self, int32_t node) noexcept nogil:
         """Bring state and counts up to date after rows were taken from a node; nothing may be logged."""
-        cdef int32_t before = self.state_of[node], after = self.find_state(node)
+        cdef int32_t before = self.states.state_of[node], after = self.states.find_state(node)
         cdef int64_t s
         if after == before:
             return
-        self.state_of[node] = after
-        for s in range(self.n_shapes):
+        self.states.state_of[node] = after
+        for s in range(self.states.n_shapes):
             if self.holds(s, node) > self.counts[s].most:
                 self.counts[s].most = self.holds(s, node)
             self.add(s, node, self.fit_in_state(s, after) - self.fit_in_state(s, before))
         self.commits += 1
 
-    # ---- domains ----
-
-    @cython.final
-    cdef int64_t at(self, int32_t domain) noexcept nogil:
-        return domain if domain >= 0 else self.d
-
-    @cython.final
-    cdef inline int64_t where(self, int32_t domain) noexcept nogil:
-        """Where its counts are."""
-        return self.place_in_tier[domain] if domain >= 0 else self.d
-
-    cdef int64_t domain_tier(self, int32_t domain) noexcept nogil:
-        return self.tiers[self.tier_of[domain]] if domain >= 0 else self.top_tier
-
-    cdef bint contains(self, int32_t outer, int32_t inner) noexcept nogil:
-        if outer < 0 or inner < 0:
-            return outer < 0
-        return self.place_of[outer] <= self.place_of[inner] < self.end_of[outer]
-
-    cdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil:
-        """Where the walk begins: the lower one of the given HyperNode and the highest that the record allows."""
-        cdef int32_t allowed = record
-        if record == NO_RECORD:
-            return given
-        if self.domain_tier(record) > limit:
-            return NOWHERE
-        while allowed >= 0 and self.domain_tier(self.parent[allowed]) <= limit:
-            allowed = self.parent[allowed]
-        if self.contains(allowed, given):
-            return given
-        return allowed if self.contains(given, allowed) else NOWHERE
-
-    cdef int64_t first_of(self, int64_t t, int64_t place) noexcept nogil:
-        """Of the domains of a tier in the order of the walk the first that is not before a place."""
-        cdef int64_t low = self.tier_start[t], high = self.tier_start[t + 1], middle
-        while low < high:
-            middle = (low + high) >> 1
-            if self.place_of[self.tier_domains[middle]] < place:
-                low = middle + 1
-            else:
-                high = middle
-        return low
-
     cdef bint large(self, int32_t domain, const int64_t* amount) noexcept nogil:
-        cdef const int64_t* idle = self.idle_at_open + self.at(domain) * self.r
+        cdef const int64_t* idle = self.idle_at_open + self.hypernodes.at(domain) * self.r
         cdef int64_t k
         for k in range(self.r):
             if idle[k] < amount[k]:

@@ -92,7 +92,7 @@ cdef class JobState(DomainCounts):
         free(self.sub_rows)
         free(self.sub_running)
         if self.trees != NULL:
-            for i in range(self.n_kinds * (self.n_tiers + 1)):
+            for i in range(self.n_kinds * (self.hypernodes.n_tiers + 1)):
                 free(self.trees[i].key)
                 free(self.trees[i].best)
         free(self.trees)
@@ -242,7 +242,7 @@ cdef class JobState(DomainCounts):
                     sub.n_roles += self.job_entries[e].left > 0
         if run_start is not None:
             self.runs = <Run*>claim(run_shape.shape[0] * sizeof(Run))
-            self.keep_contests(self.n_shapes)
+            self.fill.keep_contests(self.states.n_shapes)
             for i in range(s):
                 sub = &self.settled[i]
                 sub.progress.n_runs = <int32_t>(run_start[i + 1] - run_start[i])
@@ -265,25 +265,25 @@ cdef class JobState(DomainCounts):
                 for e in range(sub.first_entry, sub.first_entry + sub.progress.n):
                     if self.entries_settled[e].left:
                         self.counts[self.entries_settled[e].shape].followed = True
-        self.trees = <Tree*>grab(kinds * (self.n_tiers + 1) * sizeof(Tree))
+        self.trees = <Tree*>grab(kinds * (self.hypernodes.n_tiers + 1) * sizeof(Tree))
         self.n_kinds = kinds
         for k in range(kinds):
-            for t in range(self.n_tiers):
-                size = self.tier_start[t + 1] - self.tier_start[t]
-                tree = &self.trees[k * (self.n_tiers + 1) + t]
+            for t in range(self.hypernodes.n_tiers):
+                size = self.hypernodes.tier_start[t + 1] - self.hypernodes.tier_start[t]
+                tree = &self.trees[k * (self.hypernodes.n_tiers + 1) + t]
                 if self.kind_size[k] > 1:
                     tree.key = <double*>grab(size * sizeof(double))
                     tree.best = <int32_t*>grab(size * sizeof(int32_t))
         size = 1
-        for t in range(self.n_tiers):
-            size = max(size, self.tier_start[t + 1] - self.tier_start[t])
+        for t in range(self.hypernodes.n_tiers):
+            size = max(size, self.hypernodes.tier_start[t + 1] - self.hypernodes.tier_start[t])
         self.scratch.key = <double*>grab(size * sizeof(double))
         self.scratch.best = <int32_t*>grab(size * sizeof(int32_t))
         k = 0
         for i in range(s):
             k += self.settled[i].progress.rest
-        self.make_room(k)
-        self.n_pods = self.reserved = k
+        self.fill.make_room(k)
+        self.n_pods = self.states.reserved = k
         self.changed = <Change*>claim(k * sizeof(Change))
         self.plan_domain = <int32_t*>claim(s * sizeof(int32_t))
         self.plan_pods = <int64_t*>claim(s * sizeof(int64_t))
@@ -293,12 +293,12 @@ cdef class JobState(DomainCounts):
         self.log_node = <int32_t*>claim(k * sizeof(int32_t))
         self.log_pod = <int32_t*>claim(k * sizeof(int32_t))
         self.make_room_for_states(k)
-        for i in range(self.n_shapes):
+        for i in range(self.states.n_shapes):
             # Where nearly every node is in a state of its own, looking at all would cost as much as counting.
             self.counts[i].most = self.counts[i].cap
-            if self.n_states <= MANY_STATES:
+            if self.states.n_states <= MANY_STATES:
                 self.counts[i].most = 0
-                for k in range(self.n_states):
+                for k in range(self.states.n_states):
                     self.counts[i].most = max(self.counts[i].most, self.fit_in_state(i, <int32_t>k))
 
     cdef void choose_first(self) noexcept nogil:
@@ -378,14 +378,14 @@ cdef class JobState(DomainCounts):
 
     cdef int make_room_for_states(self, int64_t more) except -1:
         """So many further states; more than one attempt needs, so that not every one begins by forgetting."""
-        if self.states == NULL or self.n_states + more > self.state_capacity:
-            self.open_states(self.n_pods + more + self.n // 4 + 256)
+        if self.states.table == NULL or self.states.n_states + more > self.states.state_capacity:
+            self.states.open_states(self.n_pods + more + self.n // 4 + 256)
         return 0
 
     cdef void leave_states(self) noexcept nogil:
         """Forget those of earlier attempts where the pods of one more might not find room; none may be in use."""
-        if self.n_states + self.pods_alive > self.state_capacity:
-            self.keep_states(self.states_settled)
+        if self.states.n_states + self.pods_alive > self.states.state_capacity:
+            self.states.keep_states(self.states_settled)
 
     cdef void reset(self) noexcept nogil:
         """Everything but the nodes as after the last turn."""
@@ -423,42 +423,42 @@ cdef class JobState(DomainCounts):
         cdef Sub* sub = &self.subs[number]
         cdef int64_t i
         cdef int32_t node, state
-        for i in range(self.n_run):
-            node = self.run_node[i]
+        for i in range(self.fill.n_run):
+            node = self.fill.run_node[i]
             self.log_sub[self.n_log] = number
-            self.log_shape[self.n_log] = sub.progress.entries[self.run_entry[i]].shape
+            self.log_shape[self.n_log] = sub.progress.entries[self.fill.run_entry[i]].shape
             self.log_node[self.n_log] = node
-            self.log_pod[self.n_log] = self.run_pod[i]
+            self.log_pod[self.n_log] = self.fill.run_pod[i]
             self.n_log += 1
             # A node that comes again is in its last state already.
-            state = self.run_state[node] if self.run_state[node] >= 0 else self.find_state(node)
+            state = self.states.run_state[node] if self.states.run_state[node] >= 0 else self.states.find_state(node)
             self.change_state(node, state)
         self.commits += 1
 
     cdef void change_state(self, int32_t node, int32_t state) noexcept nogil:
         """Log the state of a node with pods that stay, once for all of them."""
-        if state == self.state_of[node]:
+        if state == self.states.state_of[node]:
             return
-        self.changed[self.n_changed] = Change(node, self.state_of[node], state)
+        self.changed[self.n_changed] = Change(node, self.states.state_of[node], state)
         self.use_change(&self.changed[self.n_changed], 1)
         self.n_changed += 1
-        self.state_of[node] = state
+        self.states.state_of[node] = state
 
     cdef void use_change(self, const Change* change, int64_t times) noexcept nogil:
         """Add to the domains of a node what its pods use more."""
-        cdef const int64_t* before = self.states + (3 * <int64_t>change.before + 1) * self.r
-        cdef const int64_t* after = self.states + (3 * <int64_t>change.after + 1) * self.r
+        cdef const int64_t* before = self.states.table + (3 * <int64_t>change.before + 1) * self.r
+        cdef const int64_t* after = self.states.table + (3 * <int64_t>change.after + 1) * self.r
         cdef int64_t k
         for k in range(self.r):
             self.more_used[k] = after[k] - before[k]
-        use_path(&self.fading.totals, change.node, self.more_used, times)
+        use_path(&self.fill.fading.totals, change.node, self.more_used, times)
 
     cdef void take_back(self, int64_t log_mark, int64_t changed_mark) noexcept nogil:
         cdef int64_t i, k, s
         cdef const int64_t* before
         cdef const Change* change
         self.n_log = log_mark
-        for s in range(self.n_shapes):
+        for s in range(self.states.n_shapes):
             for i in range(changed_mark, self.counts[s].seen):
                 self.correct(s, &self.changed[i], True)
             if self.counts[s].seen > changed_mark:
@@ -466,10 +466,10 @@ cdef class JobState(DomainCounts):
         for i in range(self.n_changed - 1, changed_mark - 1, -1):
             change = &self.changed[i]
             self.use_change(change, -1)
-            before = self.states + 3 * <int64_t>change.before * self.r
+            before = self.states.table + 3 * <int64_t>change.before * self.r
             for k in range(self.r):
-                self.idle[change.node * self.r + k] = before[k]
-                self.used[change.node * self.r + k] = before[self.r + k]
-            self.state_of[change.node] = change.before
+                self.states.idle[change.node * self.r + k] = before[k]
+                self.states.used[change.node * self.r + k] = before[self.r + k]
+            self.states.state_of[change.node] = change.before
         self.n_changed = changed_mark
         self.commits += 1

@@ -19,7 +19,7 @@ cdef class SubJobSearch(BetweenTurns):
     @cython.final
     cdef double packed(self, const Sub* sub, int32_t domain) noexcept nogil:
         """How full a HyperNode is with the sub-job's pods."""
-        cdef int64_t at = self.at(domain) * self.r
+        cdef int64_t at = self.hypernodes.at(domain) * self.r
         if self.scale == 0.0:
             return 0.0
         return how_full(
@@ -31,7 +31,7 @@ cdef class SubJobSearch(BetweenTurns):
         """The score of a HyperNode; -inf where the counts tell that it has no solution."""
         cdef const Progress* now = &sub.progress
         cdef const Entry* entry
-        cdef int64_t missing = missing_of(now), here, held = 0, x = self.where(domain)
+        cdef int64_t missing = missing_of(now), here, held = 0, x = self.hypernodes.where(domain)
         cdef bint together = missing >= now.rest
         cdef int32_t e
         for e in range(now.n):
@@ -107,7 +107,7 @@ cdef class SubJobSearch(BetweenTurns):
         cdef double key, best = 0.0
         if entry != NULL:
             # The domains of a tree follow one another in the counts, too.
-            held = self.counts[entry.shape].held + self.where(domains[0])
+            held = self.counts[entry.shape].held + self.hypernodes.where(domains[0])
         for i in range(m):
             key = -INFINITY
             # Most fail already here.
@@ -143,18 +143,18 @@ cdef class SubJobSearch(BetweenTurns):
         if self.planning:
             for i in range(tree.seen, self.n_plan):
                 domain = self.plan_domain[i]
-                while domain >= 0 and self.tier_of[domain] < t:
-                    domain = self.parent[domain]
-                if domain >= 0 and self.tier_of[domain] == t:
-                    self.set_key(tree, domains, self.place_in_tier[domain] - tree.first, self.key_of(sub, domain))
+                while domain >= 0 and self.hypernodes.tier_of[domain] < t:
+                    domain = self.hypernodes.parent[domain]
+                if domain >= 0 and self.hypernodes.tier_of[domain] == t:
+                    self.set_key(tree, domains, self.hypernodes.place_in_tier[domain] - tree.first, self.key_of(sub, domain))
             tree.seen = self.n_plan
             return
         for i in range(tree.seen, self.n_changed):
             node = self.changed[i].node
-            for k in range(self.node_start[node], self.node_start[node + 1]):
-                domain = self.node_domains[k]
-                if self.tier_of[domain] == t:
-                    leaf = self.place_in_tier[domain] - tree.first
+            for k in range(self.hypernodes.node_start[node], self.hypernodes.node_start[node + 1]):
+                domain = self.hypernodes.node_domains[k]
+                if self.hypernodes.tier_of[domain] == t:
+                    leaf = self.hypernodes.place_in_tier[domain] - tree.first
                     if 0 <= leaf < tree.m:
                         self.set_key(tree, domains, leaf, self.key_of(sub, domain))
         tree.seen = self.n_changed
@@ -167,29 +167,11 @@ cdef class SubJobSearch(BetweenTurns):
         cdef int64_t i
         for i in range(sub.n_running):
             if sub.running[i] >= 0:
-                self.weigh_node(sub.running[i], change)
+                self.fill.weigh_node(sub.running[i], change)
         if sub.placed:
             for i in range(self.n_log):
                 if self.log_sub[i] == number:
-                    self.weigh_node(self.log_node[i], change)
-
-    cdef void weigh_node(self, int32_t node, int64_t change) noexcept nogil:
-        cdef int64_t k
-        if self.leaf_start == NULL:
-            if self.leaf[node] >= 0:
-                self.tasks_on_leaf[self.leaf[node]] += change
-            return
-        for k in range(self.leaf_start[node], self.leaf_start[node + 1]):
-            self.tasks_on_leaf[self.leaves[k]] += change
-
-    cdef bint holds_node(self, int32_t domain, int32_t node) noexcept nogil:
-        cdef int64_t k
-        if domain < 0:
-            return True
-        for k in range(self.node_start[node], self.node_start[node + 1]):
-            if self.node_domains[k] == domain:
-                return True
-        return False
+                    self.fill.weigh_node(self.log_node[i], change)
 
     cdef int64_t inside(self, int32_t number, int32_t domain) noexcept nogil:
         """Pods of the sub-job in a HyperNode."""
@@ -197,10 +179,10 @@ cdef class SubJobSearch(BetweenTurns):
         cdef int64_t i, found = 0
         for i in range(sub.n_running):
             if sub.running[i] >= 0:
-                found += self.holds_node(domain, sub.running[i])
+                found += self.hypernodes.holds_node(domain, sub.running[i])
         for i in range(self.n_log):
             if self.log_sub[i] == number:
-                found += self.holds_node(domain, self.log_node[i])
+                found += self.hypernodes.holds_node(domain, self.log_node[i])
         return found
 
     cdef Progress try_in(self, int32_t number, int32_t domain) noexcept nogil:
@@ -210,8 +192,8 @@ cdef class SubJobSearch(BetweenTurns):
         cdef bint weighty = sub.scored and (sub.n_running > 0 or sub.placed > 0)
         if weighty:
             self.weigh(number, 1)
-        self.closeness.total_tasks = <double>sub.total
-        self.run(domain, sub.scored, sub.record, &now)
+        self.fill.closeness.total_tasks = <double>sub.total
+        self.fill.run(domain, sub.scored, sub.record, &now)
         if weighty:
             self.weigh(number, -1)
         return now
@@ -223,8 +205,8 @@ cdef class SubJobSearch(BetweenTurns):
         cdef bint answer
         self.hold_entries(sub, True)
         now = self.try_in(number, domain)
-        answer = self.n_run > 0 and is_ready(&now)
-        self.take_back_run(&now)
+        answer = self.fill.n_run > 0 and is_ready(&now)
+        self.fill.take_back_run(&now)
         self.hold_entries(sub, False)
         return answer
 
@@ -243,15 +225,15 @@ cdef class SubJobSearch(BetweenTurns):
             return self.plan_in(number, domain, score)
         self.hold_entries(sub, True)
         now = self.try_in(number, domain)
-        if self.n_run == 0 or not is_ready(&now):
-            self.take_back_run(&now)
+        if self.fill.n_run == 0 or not is_ready(&now):
+            self.fill.take_back_run(&now)
             self.hold_entries(sub, False)
             return False
         self.stay(number)
         if self.grouped:
-            for i in range(self.n_run):
-                note_placed(&self.job, &self.job.entries[now.entries[self.run_entry[i]].shape], 1)
-        self.note_sub(number, &now, self.n_run, domain, score)
+            for i in range(self.fill.n_run):
+                note_placed(&self.job, &self.job.entries[now.entries[self.fill.run_entry[i]].shape], 1)
+        self.note_sub(number, &now, self.fill.n_run, domain, score)
         return True
 
     cdef bint plan_in(self, int32_t number, int32_t domain, double score) noexcept nogil:
@@ -278,17 +260,17 @@ cdef class SubJobSearch(BetweenTurns):
         return True
 
     cdef void count_plan(self, int32_t domain, int64_t pods) noexcept nogil:
-        cdef const int64_t* request = self.shapes[self.plan_shape].request
+        cdef const int64_t* request = self.states.shapes[self.plan_shape].request
         cdef int64_t* used
         cdef int64_t k
         while True:
-            self.counts[self.plan_shape].held[self.where(domain)] -= pods
-            used = self.domain_used + self.at(domain) * self.r
+            self.counts[self.plan_shape].held[self.hypernodes.where(domain)] -= pods
+            used = self.domain_used + self.hypernodes.at(domain) * self.r
             for k in range(self.r):
                 used[k] += pods * request[k]
             if domain < 0:
                 break
-            domain = self.parent[domain]
+            domain = self.hypernodes.parent[domain]
         self.commits += 1
 
     cdef void take_plan_back(self) noexcept nogil:
@@ -316,7 +298,7 @@ cdef class SubJobSearch(BetweenTurns):
         if sub.record == NO_RECORD:
             sub.record = domain
         else:
-            sub.record = meet(&self.closeness, sub.record, domain)
+            sub.record = meet(&self.fill.closeness, sub.record, domain)
         self.score += score * 100.0 * self.scale
         self.chosen, self.chosen_score = domain, score
 
@@ -331,7 +313,7 @@ cdef class SubJobSearch(BetweenTurns):
         cdef const Sub* sub
         cdef const Sub* first = NULL
         cdef int32_t top = -1
-        if not self.proper or self.n_queue == 0:
+        if not self.hypernodes.proper or self.n_queue == 0:
             return False
         for i in range(self.n_queue):
             sub = &self.subs[self.by_rank[<int32_t>self.queue[i]]]
@@ -346,9 +328,9 @@ cdef class SubJobSearch(BetweenTurns):
             if first.progress.entries[e].left:
                 if not self.counts[first.progress.entries[e].shape].followed:
                     return False
-                for t in range(self.n_tiers):
-                    if self.tier_start[t] < self.tier_start[t + 1]:
-                        self.count_shape(first.progress.entries[e].shape, self.tier_domains + self.tier_start[t], 1, -1)
+                for t in range(self.hypernodes.n_tiers):
+                    if self.hypernodes.tier_start[t] < self.hypernodes.tier_start[t + 1]:
+                        self.count_shape(first.progress.entries[e].shape, self.hypernodes.tier_domains + self.hypernodes.tier_start[t], 1, -1)
                 self.count_shape(first.progress.entries[e].shape, &top, 1, -1)
         return True
 
@@ -410,7 +392,7 @@ cdef class SubJobSearch(BetweenTurns):
             wanted = until_ready(now, entry) if sub.n_roles == 1 else 0
             if missing >= now.rest:
                 wanted = max(wanted, entry.left)
-            if self.largest[t] * self.counts[entry.shape].most < wanted:
+            if self.hypernodes.largest[t] * self.counts[entry.shape].most < wanted:
                 return True
         return False
 
@@ -434,27 +416,27 @@ cdef class SubJobSearch(BetweenTurns):
         cdef double most = -INFINITY, key
         if not sub.limited:
             return self.most_here(sub, times, given)
-        start = self.start_of(given, sub.record, sub.limit)
+        start = self.hypernodes.start_of(given, sub.record, sub.limit)
         if start == NOWHERE:
             return most
-        for t in range(self.n_tiers):
-            if self.tiers[t] > sub.limit or (self.proper and start >= 0 and t > self.tier_of[start]):
+        for t in range(self.hypernodes.n_tiers):
+            if self.hypernodes.tiers[t] > sub.limit or (self.hypernodes.proper and start >= 0 and t > self.hypernodes.tier_of[start]):
                 break
-            if self.proper and start >= 0 and t == self.tier_of[start]:
+            if self.hypernodes.proper and start >= 0 and t == self.hypernodes.tier_of[start]:
                 # In a proper tree no other domain of its tier is below it.
-                i = self.place_in_tier[start]
+                i = self.hypernodes.place_in_tier[start]
                 end = i + 1
             else:
-                i = self.tier_start[t] if start < 0 else self.first_of(t, self.place_of[start])
-                end = self.tier_start[t + 1] if start < 0 else self.first_of(t, self.end_of[start])
+                i = self.hypernodes.tier_start[t] if start < 0 else self.hypernodes.first_of(t, self.hypernodes.place_of[start])
+                end = self.hypernodes.tier_start[t + 1] if start < 0 else self.hypernodes.first_of(t, self.hypernodes.end_of[start])
             if i == end or self.too_small(sub, t):
                 continue
-            self.count_for(sub, self.tier_domains + i, end - i, start)
+            self.count_for(sub, self.hypernodes.tier_domains + i, end - i, start)
             while i < end:
-                if times > 1 and self.tier_domains[i] == given:
+                if times > 1 and self.hypernodes.tier_domains[i] == given:
                     key = self.most_here(sub, times, given)
                 else:
-                    key = self.key_of(sub, self.tier_domains[i])
+                    key = self.key_of(sub, self.hypernodes.tier_domains[i])
                     if times > 1 and key > -INFINITY:
                         return INFINITY
                 most = key if key > most else most
@@ -462,14 +444,14 @@ cdef class SubJobSearch(BetweenTurns):
             # Of one role the counts are exact: it goes to this tier.
             if sub.n_roles == 1 and most > -INFINITY:
                 return most
-        if start < 0 and self.top_tier <= sub.limit:
+        if start < 0 and self.hypernodes.top_tier <= sub.limit:
             key = self.most_here(sub, times, given)
             most = key if key > most else most
         return most
 
     cdef double most_here(self, const Sub* sub, int64_t times, int32_t domain) noexcept nogil:
         """The same where all of them are placed in the HyperNode itself: when the k-th comes, k - 1 are in it."""
-        cdef int64_t at = self.at(domain) * self.r, i, k
+        cdef int64_t at = self.hypernodes.at(domain) * self.r, i, k
         cdef const int64_t* request
         cdef int32_t e
         cdef double total = 0.0
@@ -484,7 +466,7 @@ cdef class SubJobSearch(BetweenTurns):
             )
             for e in range(sub.progress.n):
                 if sub.progress.entries[e].left:
-                    request = self.shapes[sub.progress.entries[e].shape].request
+                    request = self.states.shapes[sub.progress.entries[e].shape].request
                     for k in range(self.r):
                         self.used_here[k] += sub.progress.entries[e].left * request[k]
         return total
@@ -511,18 +493,18 @@ cdef class SubJobSearch(BetweenTurns):
             if done != 1 and shared:
                 self.kind_failed[sub.kind] = self.commits
             return done == 1
-        start = self.start_of(given, sub.record, sub.limit)
+        start = self.hypernodes.start_of(given, sub.record, sub.limit)
         if start == NOWHERE:
             return False
-        for t in range(self.n_tiers):
-            if self.tiers[t] > sub.limit:
+        for t in range(self.hypernodes.n_tiers):
+            if self.hypernodes.tiers[t] > sub.limit:
                 break
-            first = self.tier_start[t] if start < 0 else self.first_of(t, self.place_of[start])
-            end = self.tier_start[t + 1] if start < 0 else self.first_of(t, self.end_of[start])
+            first = self.hypernodes.tier_start[t] if start < 0 else self.hypernodes.first_of(t, self.hypernodes.place_of[start])
+            end = self.hypernodes.tier_start[t + 1] if start < 0 else self.hypernodes.first_of(t, self.hypernodes.end_of[start])
             if first == end:
                 continue
-            domains = self.tier_domains + first
-            tree = &self.trees[sub.kind * (self.n_tiers + 1) + t] if shared else &self.scratch
+            domains = self.hypernodes.tier_domains + first
+            tree = &self.trees[sub.kind * (self.hypernodes.n_tiers + 1) + t] if shared else &self.scratch
             if shared and tree.attempt == self.attempt_number:
                 if tree.empty:
                     continue
@@ -541,7 +523,7 @@ cdef class SubJobSearch(BetweenTurns):
                 if done < 0 and shared:
                     self.kind_failed[sub.kind] = self.commits
                 return done == 1
-        if start < 0 and self.top_tier <= sub.limit and self.pick_one(number, -1) == 1:
+        if start < 0 and self.hypernodes.top_tier <= sub.limit and self.pick_one(number, -1) == 1:
             return True
         if shared:
             self.kind_failed[sub.kind] = self.commits

@@ -67,7 +67,7 @@ cdef class ToldSearch(SubJobSearch):
             self.step_parts = <double*>grown
             self.room_steps = room
         self.steps[self.n_steps] = Step(
-            number, self.chosen if placed else NOWHERE, self.n_run if placed else 0, needs, self.chosen_score
+            number, self.chosen if placed else NOWHERE, self.fill.n_run if placed else 0, needs, self.chosen_score
         )
         parts = self.step_parts + self.n_steps * self.r
         self.n_steps += 1
@@ -75,14 +75,14 @@ cdef class ToldSearch(SubJobSearch):
             parts[k] = 0.0
         if not placed or self.chosen_score <= 0.0:
             return
-        at = self.at(self.chosen) * self.r
+        at = self.hypernodes.at(self.chosen) * self.r
         allocatable = self.domain_allocatable + at
         for k in range(self.r):
             if sub.request[k] > 0 and self.packing[k] > 0.0:
                 parts[k] = <double>(self.domain_used[at + k] + sub.request[k])
         # As it was before the pods of this step came.
-        for i in range(self.n_run):
-            request = self.shapes[sub.progress.entries[self.run_entry[i]].shape].request
+        for i in range(self.fill.n_run):
+            request = self.states.shapes[sub.progress.entries[self.fill.run_entry[i]].shape].request
             for k in range(self.r):
                 if parts[k] > 0.0:
                     parts[k] -= <double>request[k]
@@ -104,18 +104,18 @@ cdef class ToldSearch(SubJobSearch):
         if not sub.limited:
             self.look_at_tier(number, &given, 1, given)
             return
-        start = self.start_of(given, sub.record, sub.limit)
+        start = self.hypernodes.start_of(given, sub.record, sub.limit)
         if start == NOWHERE:
             return
-        for t in range(self.n_tiers):
-            if self.tiers[t] > sub.limit:
+        for t in range(self.hypernodes.n_tiers):
+            if self.hypernodes.tiers[t] > sub.limit:
                 return
-            first = self.tier_start[t] if start < 0 else self.first_of(t, self.place_of[start])
-            end = self.tier_start[t + 1] if start < 0 else self.first_of(t, self.end_of[start])
-            if first < end and self.look_at_tier(number, self.tier_domains + first, end - first, start):
+            first = self.hypernodes.tier_start[t] if start < 0 else self.hypernodes.first_of(t, self.hypernodes.place_of[start])
+            end = self.hypernodes.tier_start[t + 1] if start < 0 else self.hypernodes.first_of(t, self.hypernodes.end_of[start])
+            if first < end and self.look_at_tier(number, self.hypernodes.tier_domains + first, end - first, start):
                 return
         domain = -1
-        if start < 0 and self.top_tier <= sub.limit:
+        if start < 0 and self.hypernodes.top_tier <= sub.limit:
             self.look_at_tier(number, &domain, 1, domain)
 
     cdef bint look_at_tier(self, int32_t number, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
@@ -126,7 +126,7 @@ cdef class ToldSearch(SubJobSearch):
         cdef double score
         self.count_for(sub, domains, m, outer)
         for i in range(m):
-            x = self.where(domains[i])
+            x = self.hypernodes.where(domains[i])
             held = 0
             for e in range(sub.progress.n):
                 if sub.progress.entries[e].left:

@@ -1,8 +1,63 @@
-# Part of dry_runs.pyx: the states that nodes are in, and what a pod of each shape scores there.
+"""The states that nodes are in, and what a pod of each shape scores there.
 
+Nodes with equal resources idle, used and allocatable share one state. A shape's score in a state, the pods that such a
+node holds and the state that one more pod leads to are computed once.
+"""
+
+cimport cython
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
+from libc.string cimport memcmp, memcpy, memset
+
+from workbench._core.memory cimport claim, free, grab, regrow
+from workbench._core.node_score cimport fits, node_score, packing_sum
+
+
+@cython.final
 @cython.auto_pickle(False)
-cdef class NodesByState:
-    """Nodes with the same resources idle, used and allocatable share one state; each scores once for a shape."""
+cdef class StateTable:
+    """Resources of all nodes, their states, and the shapes of pods that are scored there."""
+
+    def __cinit__(
+        self,
+        const int64_t[:, ::1] idle not None,
+        const int64_t[:, ::1] used not None,
+        const int64_t[:, ::1] allocatable not None,
+        double binpack,
+        const double[::1] binpack_by not None,
+        double least,
+        double most,
+        const int64_t[::1] request_by not None,
+        double balanced,
+        const uint8_t[::1] balanced_by not None,
+    ):
+        cdef int64_t n = idle.shape[0], r = idle.shape[1], i
+        cdef size_t cells = n * r * sizeof(int64_t)
+        self.n = n
+        self.r = r
+        self.keep = [allocatable]
+        self.allocatable = &allocatable[0, 0] if n and r else NULL
+        self.idle = <int64_t*>claim(cells)
+        self.used = <int64_t*>claim(cells)
+        if cells:
+            memcpy(self.idle, &idle[0, 0], cells)
+            memcpy(self.used, &used[0, 0], cells)
+        self.weights.r = r
+        self.weights.binpack = binpack
+        self.weights.least = least
+        self.weights.most = most
+        self.weights.balanced = balanced
+        self.weights.binpack_by = <double*>grab(r * sizeof(double))
+        self.weights.request_by = <int64_t*>grab(r * sizeof(int64_t))
+        self.weights.balanced_by = <uint8_t*>grab(r)
+        for i in range(r):
+            self.weights.binpack_by[i] = binpack_by[i]
+            self.weights.request_by[i] = request_by[i]
+            self.weights.balanced_by[i] = balanced_by[i]
+        self.state_of = <int32_t*>claim(n * sizeof(int32_t))
+        self.touched = <int64_t*>grab(n * sizeof(int64_t))
+        self.run_state = <int32_t*>claim(n * sizeof(int32_t))
+        self.met_states = <int32_t*>claim(n * sizeof(int32_t))
 
     def __dealloc__(self):
         cdef int32_t k
@@ -15,7 +70,7 @@ cdef class NodesByState:
         free(self.weights.request_by)
         free(self.weights.balanced_by)
         free(self.state_of)
-        free(self.states)
+        free(self.table)
         free(self.slots)
         free(self.scores_of)
         free(self.scored_of)
@@ -23,6 +78,8 @@ cdef class NodesByState:
         free(self.nexts_of)
         free(self.run_state)
         free(self.touched)
+        free(self.with_state)
+        free(self.met_states)
 
     def add_shape(self, const int64_t[::1] request not None, const uint8_t[::1] feasible, const double[::1] extra):
         """Number of the new shape; ``feasible`` and ``extra`` are by node and kept, not copied."""
@@ -61,8 +118,8 @@ cdef class NodesByState:
         try:
             self.claim_states(more)
         except MemoryError:
-            free(self.states)
-            self.states = NULL
+            free(self.table)
+            self.table = NULL
             raise
         return 0
 
@@ -71,20 +128,22 @@ cdef class NodesByState:
         cdef int32_t k
         while n_slots < 2 * capacity:
             n_slots *= 2
-        free(self.states)
+        free(self.table)
         free(self.slots)
         free(self.scores_of)
         free(self.scored_of)
         free(self.fits_of)
         free(self.nexts_of)
-        self.states = NULL
+        self.table = NULL
         self.slots = NULL
+        free(self.with_state)
+        self.with_state = NULL
         self.scores_of = NULL
         self.scored_of = NULL
         self.fits_of = NULL
         self.nexts_of = NULL
         self.n_states = 0
-        self.states = <int64_t*>claim(3 * capacity * self.r * sizeof(int64_t))
+        self.table = <int64_t*>claim(3 * capacity * self.r * sizeof(int64_t))
         self.slots = <int32_t*>claim(n_slots * sizeof(int32_t))
         self.slot_mask = n_slots - 1
         memset(self.slots, 0xFF, n_slots * sizeof(int32_t))
@@ -103,6 +162,7 @@ cdef class NodesByState:
         self.scored_of = <uint8_t*>grab(cells)
         self.fits_of = <int32_t*>grab(cells * sizeof(int32_t))
         self.nexts_of = <int32_t*>grab(cells * sizeof(int32_t))
+        self.with_state = <int32_t*>grab(self.state_capacity * sizeof(int32_t))
         self.n_remembered = self.n_shapes
         for k in range(self.n_shapes):
             i = <int64_t>k * self.state_capacity
@@ -119,7 +179,7 @@ cdef class NodesByState:
         cdef const int64_t* state
         # The last that came goes first, so that no chain of the hash table is cut before its end.
         for i in range(last - 1, count - 1, -1):
-            state = self.states + 3 * <int64_t>i * self.r
+            state = self.table + 3 * <int64_t>i * self.r
             slot = self.hash_of(state, state + self.r, state + 2 * self.r)
             while self.slots[slot] != i:
                 slot = (slot + 1) & self.slot_mask
@@ -151,7 +211,7 @@ cdef class NodesByState:
         cdef uint64_t slot = self.hash_of(idle, used, allocatable)
         cdef int64_t* state
         while self.slots[slot] >= 0:
-            state = self.states + 3 * <int64_t>self.slots[slot] * self.r
+            state = self.table + 3 * <int64_t>self.slots[slot] * self.r
             if (
                 memcmp(state, idle, row) == 0
                 and memcmp(state + self.r, used, row) == 0
@@ -160,7 +220,7 @@ cdef class NodesByState:
                 return self.slots[slot]
             slot = (slot + 1) & self.slot_mask
         self.slots[slot] = self.n_states
-        state = self.states + 3 * <int64_t>self.n_states * self.r
+        state = self.table + 3 * <int64_t>self.n_states * self.r
         if row:
             memcpy(state, idle, row)
             memcpy(state + self.r, used, row)
@@ -198,7 +258,7 @@ cdef class NodesByState:
             score = self.rate(shape, self.idle + at, self.used + at, self.allocatable + at)
         else:
             if not shape.scored[state]:
-                row = self.states + 3 * <int64_t>state * self.r
+                row = self.table + 3 * <int64_t>state * self.r
                 shape.score[state] = self.rate(shape, row, row + self.r, row + 2 * self.r)
                 shape.scored[state] = True
             score = shape.score[state]

@@ -1,66 +1,48 @@
-# Part of dry_runs.pyx: the nodes of one domain as each shape sees them, and what a placed pod changes there.
+"""Filling one domain as a trial, pod by pod in score order.
+
+The order of choice is that of ``domains.Fill``. What makes hundreds of trials cheap: a node's score is that of its state
+(``state_table.pxd``), and no trial makes an object. Of the shapes that take turns in one trial a few keep their trees
+(``contest.pxd``). A placed pod touches the groups whose offset it changes: those inside the HyperNode to which the
+record widened, and those with tasks where the best group changed.
+"""
+
+cimport cython
+from libc.math cimport INFINITY
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t
+from libc.stdlib cimport qsort
+
+from workbench._core.contest cimport (
+    NO_RECORD, Contest, Inner, Outer, base_of, lift, lift_inner, meet, play_inner, play_outer
+)
+from workbench._core.fading cimport fade, find_gains, forget_path, use_path
+from workbench._core.hypernode_tree cimport HyperNodeTree
+from workbench._core.memory cimport claim, free, grab, regrow
+from workbench._core.progress cimport Entry, Progress, is_ready, leave_rest, may_go_on, note_placed, skip_name, until_ready
+from workbench._core.state_table cimport Shape, StateTable
+
 
 cdef int compare_keys(const void* a, const void* b) noexcept nogil:
     cdef int64_t x = (<const int64_t*>a)[0], y = (<const int64_t*>b)[0]
     return (x > y) - (x < y)
 
-
+@cython.final
 @cython.auto_pickle(False)
-cdef class NodeContests(NodesByState):
+cdef class TrialFill:
     """The nodes of a domain in the groups and trees that the shapes of one run share, and the pods that it placed."""
 
-    def __cinit__(
-        self,
-        const int64_t[:, ::1] idle not None,
-        const int64_t[:, ::1] used not None,
-        const int64_t[:, ::1] allocatable not None,
-        const int32_t[::1] rank not None,
-        const int32_t[::1] leaf not None,
-        const int64_t[::1] start not None,
-        const int32_t[::1] members not None,
-        double binpack,
-        const double[::1] binpack_by not None,
-        double least,
-        double most,
-        const int64_t[::1] request_by not None,
-        double balanced,
-        const uint8_t[::1] balanced_by not None,
-    ):
-        cdef int64_t n = idle.shape[0], r = idle.shape[1], d = start.shape[0] - 1, i
-        cdef size_t cells = n * r * sizeof(int64_t)
+    def __cinit__(self, StateTable states not None, HyperNodeTree hypernodes not None, const int32_t[::1] rank not None):
+        cdef int64_t n = states.n, d = hypernodes.d
+        self.states = states
+        self.hypernodes = hypernodes
         self.n = n
-        self.r = r
+        self.r = states.r
         self.d = d
         self.record = NO_RECORD
-        self.keep = [allocatable, rank, leaf, start, members]
-        self.allocatable = &allocatable[0, 0] if n and r else NULL
+        self.keep = [rank]
         self.rank = &rank[0] if n else NULL
-        self.leaf = &leaf[0] if n else NULL
-        self.start = &start[0]
-        self.members = &members[0] if members.shape[0] else NULL
-        self.idle = <int64_t*>claim(cells)
-        self.used = <int64_t*>claim(cells)
-        if cells:
-            memcpy(self.idle, &idle[0, 0], cells)
-            memcpy(self.used, &used[0, 0], cells)
-        self.weights.r = r
-        self.weights.binpack = binpack
-        self.weights.least = least
-        self.weights.most = most
-        self.weights.balanced = balanced
-        self.weights.binpack_by = <double*>grab(r * sizeof(double))
-        self.weights.request_by = <int64_t*>grab(r * sizeof(int64_t))
-        self.weights.balanced_by = <uint8_t*>grab(r)
-        for i in range(r):
-            self.weights.binpack_by[i] = binpack_by[i]
-            self.weights.request_by[i] = request_by[i]
-            self.weights.balanced_by[i] = balanced_by[i]
-        self.state_of = <int32_t*>claim(n * sizeof(int32_t))
         self.tasks_on_leaf = <int64_t*>grab(d * sizeof(int64_t))
-        self.touched = <int64_t*>grab(n * sizeof(int64_t))
-        self.run_state = <int32_t*>claim(n * sizeof(int32_t))
         self.met = <int64_t*>grab((d + 1) * sizeof(int64_t))
-        self.floor = <int64_t*>claim(r * sizeof(int64_t))
+        self.floor = <int64_t*>claim(self.r * sizeof(int64_t))
         self.sort_keys = <int64_t*>claim(n * sizeof(int64_t))
         self.node_of = <int32_t*>claim(n * sizeof(int32_t))
         self.slot_of = <int32_t*>claim(n * sizeof(int32_t))
@@ -127,13 +109,34 @@ cdef class NodeContests(NodesByState):
         self.roots_meet = roots_meet
         self.update_record = update_record
 
-    def set_leaves(self, const int64_t[::1] start not None, const int32_t[::1] leaves not None):
-        """Every leaf that holds a node, where some have several; both are kept, not copied."""
-        if leaves.shape[0]:
-            self.keep += [start, leaves]
+    cdef int open_leaves(self) except -1:
+        """After the leaves of nodes that have several were set."""
+        if self.hypernodes.leaf_start != NULL:
             self.leaf_group = <int32_t*>grab(self.d * sizeof(int32_t))
-            self.leaf_start = &start[0]
-            self.leaves = &leaves[0]
+        return 0
+
+    def set_fading(
+        self,
+        const int32_t[::1] ring_of not None,
+        const int32_t[:, ::1] around not None,
+        const int32_t[::1] column not None,
+        const double[::1] by_tier not None,
+        const double[::1] packing not None,
+        double scale,
+    ):
+        """Draw pods without a topology to full domains, after `set_totals`; the memoryviews are kept, not copied."""
+        cdef int64_t rings = around.shape[0]
+        if column.shape[0] == 0 or self.n == 0 or self.r == 0:
+            return
+        self.keep += [ring_of, around, column, by_tier, packing]
+        if rings > self.d:
+            free(self.met)
+            self.met = NULL
+            self.met = <int64_t*>grab((rings + 1) * sizeof(int64_t))
+        self.fullness.share = <double*>claim((self.d + 1) * sizeof(double))
+        self.fullness.known = <int64_t*>grab((self.d + 1) * sizeof(int64_t))
+        self.gain = <double*>claim(self.n * sizeof(double))
+        fade(&self.fading, ring_of, around, column, by_tier, packing, scale)
 
     cdef int make_room(self, int64_t pods) except -1:
         if pods <= self.run_capacity:
@@ -154,13 +157,13 @@ cdef class NodeContests(NodesByState):
             self.floor[k] = INT64_MAX
         for e in range(now.n):
             if now.entries[e].left:
-                request = self.shapes[now.entries[e].shape].request
+                request = self.states.shapes[now.entries[e].shape].request
                 for k in range(self.r):
                     # Of what a pod does not ask for even a negative amount will do.
                     self.floor[k] = min(self.floor[k], request[k] if request[k] > 0 else INT64_MIN)
 
     cdef bint above_floor(self, int32_t node) noexcept nogil:
-        cdef const int64_t* idle = self.idle + node * self.r
+        cdef const int64_t* idle = self.states.idle + node * self.r
         cdef int64_t k
         for k in range(self.r):
             if idle[k] < self.floor[k]:
@@ -171,15 +174,15 @@ cdef class NodeContests(NodesByState):
         """Take the nodes of a domain that may hold a pod, grouped by leaf or by ring where pods are scored by it."""
         cdef int64_t i, g = -1, c, m
         cdef const int32_t* nodes = NULL
-        cdef const int32_t* by = self.fading.ring_of if self.fades else self.leaf
+        cdef const int32_t* by = self.fading.ring_of if self.fades else self.hypernodes.leaf
         cdef int32_t node, leaf, last = -2
         cdef bint scattered = False, grouped = scored or self.fades
-        self.stamp += 1
+        self.states.stamp += 1
         if domain < 0:
             m = self.n
         else:
-            nodes = self.members + self.start[domain]
-            m = self.start[domain + 1] - self.start[domain]
+            nodes = self.hypernodes.members + self.hypernodes.start[domain]
+            m = self.hypernodes.start[domain + 1] - self.hypernodes.start[domain]
         self.n_with_tasks = 0
         self.first_node = self.end_node = -1
         if m and (nodes == NULL or nodes[m - 1] - nodes[0] == m - 1):
@@ -197,8 +200,8 @@ cdef class NodeContests(NodesByState):
                 leaf = by[node]
                 if leaf != last:
                     last = leaf
-                    scattered |= self.met[leaf + 1] == self.stamp
-                    self.met[leaf + 1] = self.stamp
+                    scattered |= self.met[leaf + 1] == self.states.stamp
+                    self.met[leaf + 1] = self.states.stamp
             else:
                 self.group_of[c] = 0
             c += 1
@@ -231,7 +234,7 @@ cdef class NodeContests(NodesByState):
                 if self.by_leaf.tasks[g]:
                     self.with_tasks[self.n_with_tasks] = <int32_t>g
                     self.n_with_tasks += 1
-                if self.leaf_start != NULL and scored and leaf >= 0:
+                if self.hypernodes.leaf_start != NULL and scored and leaf >= 0:
                     self.leaf_group[leaf] = <int32_t>g
             self.group_of[i] = <int32_t>g
         self.by_leaf.g = g + 1
@@ -292,13 +295,13 @@ cdef class NodeContests(NodesByState):
         """The groups inside a domain where they are those whose leaves are below it; False: that cannot be told."""
         cdef const int32_t* nodes
         cdef int64_t first, last
-        if not self.contained or self.first_node < 0:
+        if not self.hypernodes.contained or self.first_node < 0:
             return False
         if domain < 0:
             low[0], high[0] = 0, self.by_leaf.g
             return True
-        nodes = self.members + self.start[domain]
-        last = self.start[domain + 1] - self.start[domain] - 1
+        nodes = self.hypernodes.members + self.hypernodes.start[domain]
+        last = self.hypernodes.start[domain + 1] - self.hypernodes.start[domain] - 1
         if last < 0 or nodes[last] - nodes[0] != last:
             return False
         low[0] = high[0] = 0
@@ -364,27 +367,27 @@ cdef class NodeContests(NodesByState):
         cdef Kept* one = &self.kept[self.at_hand]
         cdef int32_t k, free_one = -1
         cdef bint known
-        if one.stamp == self.stamp and one.shape == number:
+        if one.stamp == self.states.stamp and one.shape == number:
             return
         one.nodes = self.nodes
         one.seen, one.version = self.n_run, self.version
         for k in range(self.n_kept):
-            if self.kept[k].stamp != self.stamp:
+            if self.kept[k].stamp != self.states.stamp:
                 free_one = k
             elif self.kept[k].shape == number:
                 break
         else:
             k = free_one if free_one >= 0 else number % self.n_kept
         one = &self.kept[k]
-        known = one.stamp == self.stamp and one.shape == number
-        one.stamp, one.shape = self.stamp, number
+        known = one.stamp == self.states.stamp and one.shape == number
+        one.stamp, one.shape = self.states.stamp, number
         self.at_hand = k
         self.nodes, self.level_fitting = one.nodes, one.level_fitting
         self.nodes.gain = self.gain if self.fades else NULL
         if known:
-            self.catch_up_run(&self.shapes[number], one.seen, one.version != self.version)
+            self.catch_up_run(&self.states.shapes[number], one.seen, one.version != self.version)
         else:
-            self.build(&self.shapes[number])
+            self.build(&self.states.shapes[number])
 
     cdef void catch_up_run(self, Shape* shape, int64_t seen, bint stale) noexcept nogil:
         """Look again at the nodes that the pods of other shapes changed."""
@@ -399,7 +402,7 @@ cdef class NodeContests(NodesByState):
             n = self.by_leaf.first[g + 1] - self.by_leaf.first[g]
             slot += n - self.by_leaf.first[g]
             fitted = tree[slot].key != INT64_MAX
-            tree[slot].node = self.score_now(shape, self.run_node[i])
+            tree[slot].node = self.states.score_now(shape, self.run_node[i])
             # A pod only takes: what did not fit before does not now.
             fits = fitted and tree[slot].node != -INFINITY
             if fitted and not fits:
@@ -440,7 +443,7 @@ cdef class NodeContests(NodesByState):
             self.nodes.fitting[g] = 0
             for i in range(n):
                 node = self.node_of[self.by_leaf.first[g] + i]
-                tree[n + i].node = self.score_now(shape, node)
+                tree[n + i].node = self.states.score_now(shape, node)
                 if tree[n + i].node == -INFINITY:
                     tree[n + i].key = INT64_MAX
                 else:
@@ -468,11 +471,11 @@ cdef class NodeContests(NodesByState):
         cdef int32_t leaf
         cdef bint others = False
         self.count_in(g)
-        if self.leaf_start == NULL:
+        if self.hypernodes.leaf_start == NULL:
             return False
-        for k in range(self.leaf_start[node], self.leaf_start[node + 1]):
-            leaf = self.leaves[k]
-            if leaf != self.by_leaf.domain_of[g] and self.met[leaf + 1] == self.stamp:
+        for k in range(self.hypernodes.leaf_start[node], self.hypernodes.leaf_start[node + 1]):
+            leaf = self.hypernodes.leaves[k]
+            if leaf != self.by_leaf.domain_of[g] and self.met[leaf + 1] == self.states.stamp:
                 self.count_in(self.leaf_group[leaf])
                 others = True
         self.version += others
@@ -481,25 +484,23 @@ cdef class NodeContests(NodesByState):
     cdef void put(self, Shape* shape, int32_t entry) noexcept nogil:
         """Place one pod on the winner."""
         cdef int32_t node = <int32_t>self.nodes.outer[1].key  # the low half of the key
-        cdef int64_t slot = self.slot_of[node], g = self.group_of[slot], k, i, n, at = node * self.r
+        cdef int64_t slot = self.slot_of[node], g = self.group_of[slot], i, n
         cdef int64_t low = 0, high = 0
         cdef int32_t wider
         cdef Inner* tree = self.nodes.inner + 2 * self.by_leaf.first[g]
         cdef double best_base = self.nodes.best_base
         cdef bint shared = self.nodes.n_best >= 2, every = False, others = False
-        for k in range(self.r):
-            self.idle[at + k] -= shape.request[k]
-            self.used[at + k] += shape.request[k]
-        self.run_state[node] = self.next_state(
-            shape, self.run_state[node] if self.touched[node] == self.stamp else self.state_of[node], node
+        self.states.take(node, shape.request)
+        self.states.run_state[node] = self.states.next_state(
+            shape, self.states.run_state[node] if self.states.touched[node] == self.states.stamp else self.states.state_of[node], node
         )
-        self.touched[node] = self.stamp
+        self.states.touched[node] = self.states.stamp
         self.run_node[self.n_run] = node
         self.run_entry[self.n_run] = entry
         self.n_run += 1
         n = self.by_leaf.first[g + 1] - self.by_leaf.first[g]
         i = n + slot - self.by_leaf.first[g]
-        tree[i].node = self.score_now(shape, node)
+        tree[i].node = self.states.score_now(shape, node)
         if tree[i].node == -INFINITY:
             tree[i].key = INT64_MAX
             self.nodes.fitting[g] -= 1
@@ -535,3 +536,81 @@ cdef class NodeContests(NodesByState):
                     lift(&self.by_leaf, &self.closeness, &self.nodes, self.with_tasks[i])
         lift(&self.by_leaf, &self.closeness, &self.nodes, g)
         self.lift_some(low, high)
+
+    cdef int64_t place(self, Progress* now, int32_t entry, int64_t count) noexcept nogil:
+        """Place up to ``count`` pods of an entry; answers how many."""
+        cdef Shape* shape = &self.states.shapes[now.entries[entry].shape]
+        cdef int64_t done = 0
+        self.turn_to(now.entries[entry].shape)
+        while done < count and self.nodes.n_fitting > 0:
+            # Volcano takes the only fitting node without scoring it.
+            self.run_score[self.n_run] = 0.0 if self.nodes.n_fitting == 1 else self.nodes.outer[1].total
+            self.run_pod[self.n_run] = <int32_t>(now.entries[entry].given + done)
+            self.put(shape, entry)
+            done += 1
+        return done
+
+    cdef bint try_entry(self, Progress* now, int32_t i, int64_t upto) noexcept nogil:
+        """Place pods of an entry up to one of them; False: the pass is over."""
+        cdef Entry* entry = &now.entries[i]
+        cdef int64_t wanted = min(until_ready(now, entry), upto - entry.given), found
+        if wanted <= 0:
+            return True
+        found = self.place(now, i, wanted)
+        note_placed(now, entry, found)
+        if found == wanted:
+            return not is_ready(now)
+        if self.first_failed < 0:
+            self.first_failed = i
+        skip_name(now, i)
+        return may_go_on(now, i)
+
+    cdef void run(self, int32_t domain, bint scored, int32_t record, Progress* now) noexcept nogil:
+        """One pass over the pods in a domain, ending with the pod that makes the gang ready; pods stay."""
+        cdef int32_t i
+        cdef int64_t low, high
+        self.n_run = 0
+        self.first_failed = -1
+        self.topology = scored
+        self.fades = not scored and self.fading.n_tiers > 0
+        self.nodes.gain = self.gain if self.fades else NULL
+        self.find_floor(now)
+        self.enter(domain, scored)
+        self.record = NO_RECORD
+        self.by_leaf.scored = False
+        self.n_levels = 0
+        if scored:
+            self.widen(record, &low, &high)
+        if now.runs == NULL:
+            for i in range(now.n):
+                if not self.try_entry(now, i, INT64_MAX):
+                    break
+        else:
+            for i in range(now.n):
+                now.entries[i].dropped = 0
+            for i in range(now.n_runs):
+                if not self.try_entry(now, now.runs[i].entry, now.runs[i].upto):
+                    if self.first_failed >= 0 and is_ready(now) and now.entries[now.runs[i].entry].dropped == 0:
+                        leave_rest(now, i)
+                    break
+        if self.fades:
+            # The totals of domains are those without the run, which may yet be taken back.
+            for i in range(<int32_t>self.n_run):
+                use_path(&self.fading.totals, self.run_node[i], self.states.shapes[now.entries[self.run_entry[i]].shape].request, -1)
+
+    cdef void take_back_run(self, const Progress* now) noexcept nogil:
+        cdef int64_t i
+        for i in range(self.n_run - 1, -1, -1):
+            self.states.give_back(
+                self.run_node[i], self.states.shapes[now.entries[self.run_entry[i]].shape].request
+            )
+        self.n_run = 0
+
+    cdef void weigh_node(self, int32_t node, int64_t change) noexcept nogil:
+        cdef int64_t k
+        if self.hypernodes.leaf_start == NULL:
+            if self.hypernodes.leaf[node] >= 0:
+                self.tasks_on_leaf[self.hypernodes.leaf[node]] += change
+            return
+        for k in range(self.hypernodes.leaf_start[node], self.hypernodes.leaf_start[node + 1]):
+            self.tasks_on_leaf[self.hypernodes.leaves[k]] += change

@@ -1,0 +1,52 @@
+"""The HyperNodes as dense numbers: the contract of ``hypernode_tree.pyx``; nothing in it ever changes.
+
+Domain -1 is the virtual top, which holds every node. All arrays are borrowed from numpy and kept alive by `keep`.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+cdef enum:
+    NOWHERE = -3           # no HyperNode is left after the record
+
+
+@cython.final
+cdef class HyperNodeTree:
+    cdef readonly int64_t d
+    cdef list keep                     # owners of the memory that is only borrowed
+    # nodes
+    cdef const int32_t* leaf           # of each node, -1: none
+    cdef const int64_t* start          # nodes of each domain: where they begin in `members`
+    cdef const int32_t* members
+    cdef const int64_t* leaf_start     # every leaf that holds a node, where leaves overlap; NULL: no node has two
+    cdef const int32_t* leaves
+    cdef bint contained                # a leaf is below a domain if its nodes are in it
+    # the forest, after `set_tree`
+    cdef int64_t n_tiers
+    cdef const int32_t* parent
+    cdef const int64_t* tiers
+    cdef const int64_t* tier_start
+    cdef const int32_t* tier_domains   # of each tier in the order of the walk
+    cdef const int32_t* place_of       # of each domain in the walk, and where its subtree ends
+    cdef const int32_t* end_of
+    cdef const int32_t* tier_of        # number of the tier of each domain
+    cdef const int32_t* place_in_tier  # of each domain in `tier_domains`
+    cdef const int64_t* largest        # nodes of a domain of each tier, at most
+    cdef const int32_t* spans          # of each domain: first node and one past the last; NULL: no intervals
+    cdef const int64_t* node_start
+    cdef const int32_t* node_domains
+    cdef int64_t top_tier
+    cdef bint nested, proper
+
+    cdef inline int64_t at(self, int32_t domain) noexcept nogil:
+        return domain if domain >= 0 else self.d
+
+    cdef inline int64_t where(self, int32_t domain) noexcept nogil:
+        """Where its counts are."""
+        return self.place_in_tier[domain] if domain >= 0 else self.d
+
+    cdef int64_t domain_tier(self, int32_t domain) noexcept nogil
+    cdef bint contains(self, int32_t outer, int32_t inner) noexcept nogil
+    cdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil
+    cdef int64_t first_of(self, int64_t t, int64_t place) noexcept nogil
+    cdef bint holds_node(self, int32_t domain, int32_t node) noexcept nogil

@@ -1,0 +1,112 @@
+"""The HyperNodes as a forest: where a search may look, in which order, and which nodes each HyperNode holds."""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from workbench._core.contest cimport NO_RECORD
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class HyperNodeTree:
+    """Nodes and leaves of every domain; `set_tree` adds parents, tiers and the order of the walk."""
+
+    def __cinit__(
+        self, const int32_t[::1] leaf not None, const int64_t[::1] start not None, const int32_t[::1] members not None
+    ):
+        self.d = start.shape[0] - 1
+        self.keep = [leaf, start, members]
+        self.leaf = &leaf[0] if leaf.shape[0] else NULL
+        self.start = &start[0]
+        self.members = &members[0] if members.shape[0] else NULL
+
+    def set_leaves(self, const int64_t[::1] start not None, const int32_t[::1] leaves not None):
+        """Every leaf that holds a node, where some have several; both are kept, not copied."""
+        if leaves.shape[0]:
+            self.keep += [start, leaves]
+            self.leaf_start = &start[0]
+            self.leaves = &leaves[0]
+
+    def set_tree(
+        self,
+        const int32_t[::1] parent not None,
+        const int64_t[::1] tiers not None,
+        const int64_t[::1] tier_start not None,
+        const int32_t[::1] tier_domains not None,
+        const int32_t[::1] tier_of not None,
+        const int32_t[::1] place_of not None,
+        const int32_t[::1] end_of not None,
+        const int32_t[::1] place_in_tier not None,
+        const int64_t[::1] largest not None,
+        const int64_t[::1] node_start not None,
+        const int32_t[::1] node_domains not None,
+        const int32_t[:, ::1] spans,
+        int64_t top_tier,
+        bint nested,
+        bint proper,
+        bint contained,
+    ):
+        """The HyperNodes; the memoryviews are kept, not copied."""
+        self.keep += [parent, tiers, tier_start, tier_domains, tier_of, place_of, end_of, place_in_tier, largest]
+        self.keep += [node_start, node_domains, spans]
+        self.n_tiers = tiers.shape[0]
+        self.largest = &largest[0]
+        self.tier_start = &tier_start[0]
+        self.node_start = &node_start[0]
+        if self.d:
+            self.parent = &parent[0]
+            self.tiers = &tiers[0]
+            self.tier_domains = &tier_domains[0]
+            self.tier_of = &tier_of[0]
+            self.place_of = &place_of[0]
+            self.end_of = &end_of[0]
+            self.place_in_tier = &place_in_tier[0]
+            if spans is not None:
+                self.spans = &spans[0, 0]
+        if node_domains.shape[0]:
+            self.node_domains = &node_domains[0]
+        self.top_tier = top_tier
+        self.nested = nested
+        self.proper = proper
+        self.contained = contained
+
+    cdef int64_t domain_tier(self, int32_t domain) noexcept nogil:
+        return self.tiers[self.tier_of[domain]] if domain >= 0 else self.top_tier
+
+    cdef bint contains(self, int32_t outer, int32_t inner) noexcept nogil:
+        if outer < 0 or inner < 0:
+            return outer < 0
+        return self.place_of[outer] <= self.place_of[inner] < self.end_of[outer]
+
+    cdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil:
+        """Where the walk begins: the lower one of the given HyperNode and the highest that the record allows."""
+        cdef int32_t allowed = record
+        if record == NO_RECORD:
+            return given
+        if self.domain_tier(record) > limit:
+            return NOWHERE
+        while allowed >= 0 and self.domain_tier(self.parent[allowed]) <= limit:
+            allowed = self.parent[allowed]
+        if self.contains(allowed, given):
+            return given
+        return allowed if self.contains(given, allowed) else NOWHERE
+
+    cdef int64_t first_of(self, int64_t t, int64_t place) noexcept nogil:
+        """Of the domains of a tier in the order of the walk the first that is not before a place."""
+        cdef int64_t low = self.tier_start[t], high = self.tier_start[t + 1], middle
+        while low < high:
+            middle = (low + high) >> 1
+            if self.place_of[self.tier_domains[middle]] < place:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    cdef bint holds_node(self, int32_t domain, int32_t node) noexcept nogil:
+        cdef int64_t k
+        if domain < 0:
+            return True
+        for k in range(self.node_start[node], self.node_start[node + 1]):
+            if self.node_domains[k] == domain:
+                return True
+        return False

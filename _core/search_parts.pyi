@@ -1,0 +1,50 @@
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+class SearchParts:
+    def __new__(
+        cls,
+        idle: NDArray[np.int64],
+        used: NDArray[np.int64],
+        allocatable: NDArray[np.int64],
+        rank: NDArray[np.int32],
+        leaf: NDArray[np.int32],
+        start: NDArray[np.int64],
+        members: NDArray[np.int32],
+        binpack: float,
+        binpack_by: NDArray[np.float64],
+        least: float,
+        most: float,
+        request_by: NDArray[np.int64],
+        balanced: float,
+        balanced_by: NDArray[np.uint8],
+    ) -> Self: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def r(self) -> int: ...
+    @property
+    def d(self) -> int: ...
+    @property
+    def n_shapes(self) -> int: ...
+    def add_shape(
+        self,
+        request: NDArray[np.int64],
+        feasible: NDArray[np.uint8] | None,
+        extra: NDArray[np.float64] | None,
+    ) -> int: ...
+    def know_states(self, state_of: NDArray[np.int32], first: NDArray[np.int32]) -> None: ...
+    def set_topology(
+        self,
+        parent: NDArray[np.int32],
+        depth: NDArray[np.int32],
+        value: NDArray[np.float64],
+        top_value: float,
+        own_value: float,
+        weight: float,
+        roots_meet: bool,
+        update_record: bool,
+    ) -> None: ...
+    def set_leaves(self, start: NDArray[np.int64], leaves: NDArray[np.int32]) -> None: ...

@@ -1,0 +1,70 @@
+"""The parts that every search by trials begins with: states of nodes, HyperNodes, and the fill that joins them."""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from workbench._core.hypernode_tree cimport HyperNodeTree
+from workbench._core.state_table cimport StateTable
+from workbench._core.trial_fill cimport TrialFill
+
+
+@cython.auto_pickle(False)
+cdef class SearchParts:
+    """What Python hands to a search before it asks; arguments are trusted."""
+
+    def __cinit__(
+        self,
+        const int64_t[:, ::1] idle not None,
+        const int64_t[:, ::1] used not None,
+        const int64_t[:, ::1] allocatable not None,
+        const int32_t[::1] rank not None,
+        const int32_t[::1] leaf not None,
+        const int64_t[::1] start not None,
+        const int32_t[::1] members not None,
+        double binpack,
+        const double[::1] binpack_by not None,
+        double least,
+        double most,
+        const int64_t[::1] request_by not None,
+        double balanced,
+        const uint8_t[::1] balanced_by not None,
+    ):
+        self.states = StateTable(
+            idle, used, allocatable, binpack, binpack_by, least, most, request_by, balanced, balanced_by
+        )
+        self.hypernodes = HyperNodeTree(leaf, start, members)
+        self.fill = TrialFill(self.states, self.hypernodes, rank)
+        self.n = self.states.n
+        self.r = self.states.r
+        self.d = self.hypernodes.d
+
+    @property
+    def n_shapes(self):
+        return self.states.n_shapes
+
+    def add_shape(self, const int64_t[::1] request not None, const uint8_t[::1] feasible, const double[::1] extra):
+        """Number of the new shape; ``feasible`` and ``extra`` are by node and kept, not copied."""
+        return self.states.add_shape(request, feasible, extra)
+
+    def know_states(self, const int32_t[::1] state_of not None, const int32_t[::1] first not None):
+        """The state of every node as it is now, and the first node in each; before anything is asked."""
+        self.states.know_states(state_of, first)
+
+    def set_topology(
+        self,
+        const int32_t[::1] parent not None,
+        const int32_t[::1] depth not None,
+        const double[::1] value not None,
+        double top_value,
+        double own_value,
+        double weight,
+        bint roots_meet,
+        bint update_record,
+    ):
+        """How leaves score beside a record; the memoryviews are kept, not copied."""
+        self.fill.set_topology(parent, depth, value, top_value, own_value, weight, roots_meet, update_record)
+
+    def set_leaves(self, const int64_t[::1] start not None, const int32_t[::1] leaves not None):
+        """Every leaf that holds a node, where some have several; both are kept, not copied."""
+        self.hypernodes.set_leaves(start, leaves)
+        self.fill.open_leaves()
