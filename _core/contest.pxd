@@ -118,6 +118,19 @@ cdef inline void lift(const Groups* groups, const Closeness* closeness, Contest*
         tree[i] = tree[2 * i] if outer_beats(&tree[2 * i], &tree[2 * i + 1]) else tree[2 * i + 1]
 
 
+cdef inline void lift_range(
+    const Groups* groups, const Closeness* closeness, Contest* c, int64_t low, int64_t high
+) noexcept nogil:
+    """After the offsets of groups from ``low`` to ``high`` have changed."""
+    cdef int64_t g
+    # A lift costs a path; when many groups changed, all of them together cost less.
+    if 4 * (high - low) > groups.g:
+        play_outer(groups, closeness, c)
+        return
+    for g in range(low, high):
+        lift(groups, closeness, c, g)
+
+
 cdef inline void find_best(const Groups* groups, Contest* c) noexcept nogil:
     cdef int64_t g
     c.best_base = -INFINITY
@@ -132,7 +145,7 @@ cdef inline void find_best(const Groups* groups, Contest* c) noexcept nogil:
                     c.n_best += c.fitting[g]
 
 
-cdef inline int32_t meet(const Closeness* closeness, int32_t a, int32_t b) noexcept nogil:
+cdef inline int32_t lca(const Closeness* closeness, int32_t a, int32_t b) noexcept nogil:
     """Lowest common ancestor; -1: the virtual top."""
     while a != b and a >= 0 and b >= 0:
         if closeness.depth[a] >= closeness.depth[b]:
@@ -149,5 +162,5 @@ cdef inline double base_of(const Closeness* closeness, int32_t domain, int32_t r
         return 0.0
     if domain == record:
         return closeness.own_value
-    common = meet(closeness, domain, record)
+    common = lca(closeness, domain, record)
     return closeness.value[common] if common >= 0 else closeness.top_value

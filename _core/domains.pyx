@@ -14,7 +14,7 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from workbench._core.contest cimport (
-    Closeness, Contest, Groups, Inner, Outer, base_of, find_best, lift, lift_inner, meet, offset, play_inner, play_outer
+    Closeness, Contest, Groups, Inner, Outer, base_of, find_best, lift, lift_inner, lca, offset, play_inner, play_outer
 )
 from workbench._core.fading cimport Fading, Fullness, Totals, fade, find_gains, forget_path, use_path
 from workbench._core.memory cimport free, grab, regrow
@@ -579,7 +579,7 @@ cdef class Fill:
                 if self.record == NO_RECORD:
                     wider = self.by_leaf.domain_of[g]
                 else:
-                    wider = meet(&self.closeness, self.by_leaf.domain_of[g], self.record)
+                    wider = lca(&self.closeness, self.by_leaf.domain_of[g], self.record)
                     if wider < 0 and not self.roots_meet:
                         wider = NO_RECORD
                 if wider != self.record:

@@ -76,8 +76,9 @@ cdef class DryRuns(SearchParts):
 
     cdef int make_states(self) except -1:
         """Room for the states of the nodes that one more pass may change."""
-        if self.states.table == NULL or self.states.n_remembered != self.states.n_shapes or self.states.n_states + self.question.rest > self.states.state_capacity:
-            self.states.open_states(self.question.rest + max(self.question.rest, 256))
+        cdef int64_t rest = self.question.rest
+        if self.states.n_remembered != self.states.n_shapes or not self.states.has_room(rest):
+            self.states.open_states(rest + max(rest, 256))
         return 0
 
     cdef Progress attempt(self) noexcept nogil:
@@ -114,7 +115,7 @@ cdef class DryRuns(SearchParts):
                 self.fill.take_back_run(&now)
 
     def settle(self, int32_t domain):
-        """The same in one domain, where the pods stay: entry, node and score of each, and what is left of each entry."""
+        """Fill one domain for good: entry, node and score of each pod placed, and pods left of each entry."""
         cdef int64_t i
         cdef Progress now = self.attempt()
         self.make_states()

@@ -64,7 +64,7 @@ cdef inline int fade(
     return 0
 
 
-cdef inline double how_full(
+cdef inline double packing_score(
     const double* packing,
     const int64_t* request,
     double weights,
@@ -128,7 +128,7 @@ cdef inline void find_gains(
                 continue
             if full.known[domain] != full.time:
                 full.known[domain] = full.time
-                full.share[domain] = how_full(
+                full.share[domain] = packing_score(
                     f.packing, request, weights, sums.used + domain * r, sums.allocatable + domain * r, r
                 )
             score += f.by_tier[t] * full.share[domain]

@@ -12,7 +12,7 @@ cdef enum:
 
 @cython.final
 cdef class HyperNodeTree:
-    cdef readonly int64_t d
+    cdef int64_t d
     cdef list keep                     # owners of the memory that is only borrowed
     # nodes
     cdef const int32_t* leaf           # of each node, -1: none
@@ -45,8 +45,24 @@ cdef class HyperNodeTree:
         """Where its counts are."""
         return self.place_in_tier[domain] if domain >= 0 else self.d
 
+    cdef inline int64_t first_below(self, int64_t t, int32_t start) noexcept nogil:
+        """Index of the first domain of a tier below ``start``, in `tier_domains`; the virtual top is above all."""
+        return self.tier_start[t] if start < 0 else self.first_of(t, self.place_of[start])
+
+    cdef inline int64_t end_below(self, int64_t t, int32_t start) noexcept nogil:
+        """One past the last of them."""
+        return self.tier_start[t + 1] if start < 0 else self.first_of(t, self.end_of[start])
+
     cdef int64_t domain_tier(self, int32_t domain) noexcept nogil
     cdef bint contains(self, int32_t outer, int32_t inner) noexcept nogil
     cdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil
     cdef int64_t first_of(self, int64_t t, int64_t place) noexcept nogil
     cdef bint holds_node(self, int32_t domain, int32_t node) noexcept nogil
+    cdef int open(self, const int32_t[::1] leaf, const int64_t[::1] start, const int32_t[::1] members) except -1
+    cdef int set_leaves(self, const int64_t[::1] start, const int32_t[::1] leaves) except -1
+    cdef int set_tree(
+        self, const int32_t[::1] parent, const int64_t[::1] tiers, const int64_t[::1] tier_start, const int32_t[::1]
+        tier_domains, const int32_t[::1] tier_of, const int32_t[::1] place_of, const int32_t[::1] end_of, const
+        int32_t[::1] place_in_tier, const int64_t[::1] largest, const int64_t[::1] node_start, const int32_t[::1]
+        node_domains, const int32_t[:, ::1] spans, int64_t top_tier, bint nested, bint proper, bint contained
+    ) except -1

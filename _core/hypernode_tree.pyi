@@ -1,30 +1,4 @@
-from typing import Self, final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import final
 
 @final
-class HyperNodeTree:
-    def __new__(cls, leaf: NDArray[np.int32], start: NDArray[np.int64], members: NDArray[np.int32]) -> Self: ...
-    @property
-    def d(self) -> int: ...
-    def set_leaves(self, start: NDArray[np.int64], leaves: NDArray[np.int32]) -> None: ...
-    def set_tree(
-        self,
-        parent: NDArray[np.int32],
-        tiers: NDArray[np.int64],
-        tier_start: NDArray[np.int64],
-        tier_domains: NDArray[np.int32],
-        tier_of: NDArray[np.int32],
-        place_of: NDArray[np.int32],
-        end_of: NDArray[np.int32],
-        place_in_tier: NDArray[np.int32],
-        largest: NDArray[np.int64],
-        node_start: NDArray[np.int64],
-        node_domains: NDArray[np.int32],
-        spans: NDArray[np.int32] | None,
-        top_tier: int,
-        nested: bool,
-        proper: bool,
-        contained: bool,
-    ) -> None: ...
+class HyperNodeTree: ...

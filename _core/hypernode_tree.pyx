@@ -11,41 +11,43 @@ from workbench._core.contest cimport NO_RECORD
 cdef class HyperNodeTree:
     """Nodes and leaves of every domain; `set_tree` adds parents, tiers and the order of the walk."""
 
-    def __cinit__(
-        self, const int32_t[::1] leaf not None, const int64_t[::1] start not None, const int32_t[::1] members not None
-    ):
+    cdef int open(
+        self, const int32_t[::1] leaf, const int64_t[::1] start, const int32_t[::1] members
+    ) except -1:
         self.d = start.shape[0] - 1
         self.keep = [leaf, start, members]
         self.leaf = &leaf[0] if leaf.shape[0] else NULL
         self.start = &start[0]
         self.members = &members[0] if members.shape[0] else NULL
+        return 0
 
-    def set_leaves(self, const int64_t[::1] start not None, const int32_t[::1] leaves not None):
+    cdef int set_leaves(self, const int64_t[::1] start, const int32_t[::1] leaves) except -1:
         """Every leaf that holds a node, where some have several; both are kept, not copied."""
         if leaves.shape[0]:
             self.keep += [start, leaves]
             self.leaf_start = &start[0]
             self.leaves = &leaves[0]
+        return 0
 
-    def set_tree(
+    cdef int set_tree(
         self,
-        const int32_t[::1] parent not None,
-        const int64_t[::1] tiers not None,
-        const int64_t[::1] tier_start not None,
-        const int32_t[::1] tier_domains not None,
-        const int32_t[::1] tier_of not None,
-        const int32_t[::1] place_of not None,
-        const int32_t[::1] end_of not None,
-        const int32_t[::1] place_in_tier not None,
-        const int64_t[::1] largest not None,
-        const int64_t[::1] node_start not None,
-        const int32_t[::1] node_domains not None,
+        const int32_t[::1] parent,
+        const int64_t[::1] tiers,
+        const int64_t[::1] tier_start,
+        const int32_t[::1] tier_domains,
+        const int32_t[::1] tier_of,
+        const int32_t[::1] place_of,
+        const int32_t[::1] end_of,
+        const int32_t[::1] place_in_tier,
+        const int64_t[::1] largest,
+        const int64_t[::1] node_start,
+        const int32_t[::1] node_domains,
         const int32_t[:, ::1] spans,
         int64_t top_tier,
         bint nested,
         bint proper,
         bint contained,
-    ):
+    ) except -1:
         """The HyperNodes; the memoryviews are kept, not copied."""
         self.keep += [parent, tiers, tier_start, tier_domains, tier_of, place_of, end_of, place_in_tier, largest]
         self.keep += [node_start, node_domains, spans]
@@ -69,6 +71,7 @@ cdef class HyperNodeTree:
         self.nested = nested
         self.proper = proper
         self.contained = contained
+        return 0
 
     cdef int64_t domain_tier(self, int32_t domain) noexcept nogil:
         return self.tiers[self.tier_of[domain]] if domain >= 0 else self.top_tier
@@ -92,7 +95,7 @@ cdef class HyperNodeTree:
         return allowed if self.contains(given, allowed) else NOWHERE
 
     cdef int64_t first_of(self, int64_t t, int64_t place) noexcept nogil:
-        """Of the domains of a tier in the order of the walk the first that is not before a place."""
+        """Index of the tier's first domain at or after ``place`` in preorder (lower bound)."""
         cdef int64_t low = self.tier_start[t], high = self.tier_start[t + 1], middle
         while low < high:
             middle = (low + high) >> 1

@@ -29,11 +29,14 @@ cdef class SearchParts:
         double balanced,
         const uint8_t[::1] balanced_by not None,
     ):
-        self.states = StateTable(
+        self.states = StateTable()
+        self.states.open(
             idle, used, allocatable, binpack, binpack_by, least, most, request_by, balanced, balanced_by
         )
-        self.hypernodes = HyperNodeTree(leaf, start, members)
-        self.fill = TrialFill(self.states, self.hypernodes, rank)
+        self.hypernodes = HyperNodeTree()
+        self.hypernodes.open(leaf, start, members)
+        self.fill = TrialFill()
+        self.fill.open(self.states, self.hypernodes, rank)
         self.n = self.states.n
         self.r = self.states.r
         self.d = self.hypernodes.d

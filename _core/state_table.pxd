@@ -24,8 +24,8 @@ cdef struct Shape:
 
 @cython.final
 cdef class StateTable:
-    cdef readonly int64_t n, r
-    cdef readonly int32_t n_shapes
+    cdef int64_t n, r
+    cdef int32_t n_shapes
     cdef Weights weights
     cdef Shape* shapes
     cdef int64_t* idle
@@ -49,9 +49,18 @@ cdef class StateTable:
     cdef int32_t* run_state       # of each node that the run at hand changed; -1: there was no room for it
     cdef int64_t stamp            # number of the run at hand, and of the run that changed each node
     cdef int64_t* touched
+    cdef int32_t n_settled        # states before the attempt at hand
     # scratch: nodes counted in each state, 0 between two questions, and the states that were met
     cdef int32_t* with_state
     cdef int32_t* met_states
+
+    cdef inline int32_t state_now(self, int32_t node) noexcept nogil:
+        """State of a node with the pods of the run at hand; -1: there was no room for it."""
+        return self.run_state[node] if self.touched[node] == self.stamp else self.state_of[node]
+
+    cdef inline bint has_room(self, int64_t more) noexcept nogil:
+        """Whether the states of nodes are known and so many more can be added."""
+        return self.table != NULL and self.n_states + more <= self.state_capacity
 
     cdef inline void take(self, int64_t node, const int64_t* row) noexcept nogil:
         """Take amounts from what a node has idle; its state is then another one."""
@@ -66,6 +75,14 @@ cdef class StateTable:
             self.idle[at + k] += row[k]
             self.used[at + k] -= row[k]
 
+    cdef inline bint holds_at_least(self, int64_t node, const int64_t* amounts) noexcept nogil:
+        cdef const int64_t* idle = self.idle + node * self.r
+        cdef int64_t k
+        for k in range(self.r):
+            if idle[k] < amounts[k]:
+                return False
+        return True
+
     cdef int open_states(self, int64_t more) except -1
     cdef int claim_states(self, int64_t more) except -1
     cdef void keep_states(self, int32_t count) noexcept nogil
@@ -76,3 +93,15 @@ cdef class StateTable:
         self, const Shape* shape, const int64_t* idle, const int64_t* used, const int64_t* allocatable
     ) noexcept nogil
     cdef double score_now(self, Shape* shape, int32_t node) noexcept nogil
+    cdef int make_room(self, int64_t more, int64_t per_attempt) except -1
+    cdef void leave_states(self, int64_t more) noexcept nogil
+    cdef int change_shape(self, int64_t s, const uint8_t[::1] feasible, const double[::1] extra) except -1
+    cdef int open(
+        self, const int64_t[:, ::1] idle, const int64_t[:, ::1] used, const int64_t[:, ::1] allocatable, double binpack,
+        const double[::1] binpack_by, double least, double most, const int64_t[::1] request_by, double balanced, const
+        uint8_t[::1] balanced_by
+    ) except -1
+    cdef int32_t add_shape(
+        self, const int64_t[::1] request, const uint8_t[::1] feasible, const double[::1] extra
+    ) except -1
+    cdef int know_states(self, const int32_t[::1] state_of, const int32_t[::1] first) except -1

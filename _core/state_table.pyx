@@ -18,19 +18,19 @@ from workbench._core.node_score cimport fits, node_score, packing_sum
 cdef class StateTable:
     """Resources of all nodes, their states, and the shapes of pods that are scored there."""
 
-    def __cinit__(
+    cdef int open(
         self,
-        const int64_t[:, ::1] idle not None,
-        const int64_t[:, ::1] used not None,
-        const int64_t[:, ::1] allocatable not None,
+        const int64_t[:, ::1] idle,
+        const int64_t[:, ::1] used,
+        const int64_t[:, ::1] allocatable,
         double binpack,
-        const double[::1] binpack_by not None,
+        const double[::1] binpack_by,
         double least,
         double most,
-        const int64_t[::1] request_by not None,
+        const int64_t[::1] request_by,
         double balanced,
-        const uint8_t[::1] balanced_by not None,
-    ):
+        const uint8_t[::1] balanced_by,
+    ) except -1:
         cdef int64_t n = idle.shape[0], r = idle.shape[1], i
         cdef size_t cells = n * r * sizeof(int64_t)
         self.n = n
@@ -58,6 +58,7 @@ cdef class StateTable:
         self.touched = <int64_t*>grab(n * sizeof(int64_t))
         self.run_state = <int32_t*>claim(n * sizeof(int32_t))
         self.met_states = <int32_t*>claim(n * sizeof(int32_t))
+        return 0
 
     def __dealloc__(self):
         cdef int32_t k
@@ -81,7 +82,9 @@ cdef class StateTable:
         free(self.with_state)
         free(self.met_states)
 
-    def add_shape(self, const int64_t[::1] request not None, const uint8_t[::1] feasible, const double[::1] extra):
+    cdef int32_t add_shape(
+        self, const int64_t[::1] request, const uint8_t[::1] feasible, const double[::1] extra
+    ) except -1:
         """Number of the new shape; ``feasible`` and ``extra`` are by node and kept, not copied."""
         cdef int64_t k
         self.shapes = <Shape*>regrow(self.shapes, (self.n_shapes + 1) * sizeof(Shape))
@@ -101,14 +104,26 @@ cdef class StateTable:
             new.extra = &extra[0]
         return self.n_shapes - 1
 
-    def know_states(self, const int32_t[::1] state_of not None, const int32_t[::1] first not None):
+    cdef int change_shape(self, int64_t s, const uint8_t[::1] feasible, const double[::1] extra) except -1:
+        """Other nodes that a shape may run on, another number of its own for each; both are kept, not copied."""
+        self.shapes[s].feasible = NULL
+        self.shapes[s].extra = NULL
+        self.keep += [feasible, extra]
+        if feasible is not None and self.n:
+            self.shapes[s].feasible = &feasible[0]
+        if extra is not None and self.n:
+            self.shapes[s].extra = &extra[0]
+        return 0
+
+    cdef int know_states(self, const int32_t[::1] state_of, const int32_t[::1] first) except -1:
         """The state of every node as it is now, and the first node in each; before anything is asked."""
         if self.n == 0:
-            return
+            return 0
         self.keep += [state_of, first]
         self.known_states = &state_of[0]
         self.first_in_state = &first[0]
         self.n_known = first.shape[0]
+        return 0
 
     cdef int open_states(self, int64_t more) except -1:
         """Find the state of every node anew, with room for so many further ones, and forget all scores.
@@ -193,6 +208,17 @@ cdef class StateTable:
                 if self.shapes[k].next[i] > count:
                     self.shapes[k].next[i] = 0
 
+    cdef int make_room(self, int64_t more, int64_t per_attempt) except -1:
+        """Make room for ``more`` states, with headroom so that not every attempt begins by forgetting."""
+        if not self.has_room(more):
+            self.open_states(per_attempt + more + self.n // 4 + 256)
+        return 0
+
+    cdef void leave_states(self, int64_t more) noexcept nogil:
+        """Forget states of earlier attempts where ``more`` might not find room; no node may be in one of them."""
+        if self.n_states + more > self.state_capacity:
+            self.keep_states(self.n_settled)
+
     cdef uint64_t hash_of(self, const int64_t* idle, const int64_t* used, const int64_t* allocatable) noexcept nogil:
         cdef uint64_t h = 0
         cdef int64_t k
@@ -250,7 +276,7 @@ cdef class StateTable:
         """Score of a pod on a node by the node's state."""
         cdef int64_t at = node * self.r
         cdef const int64_t* row
-        cdef int32_t state = self.run_state[node] if self.touched[node] == self.stamp else self.state_of[node]
+        cdef int32_t state = self.state_now(node)
         cdef double score
         if shape.feasible != NULL and not shape.feasible[node]:
             return -INFINITY

@@ -78,7 +78,6 @@ cdef class TrialFill:
     cdef int open_leaves(self) except -1
     cdef int make_room(self, int64_t pods) except -1
     cdef void find_floor(self, const Progress* now) noexcept nogil
-    cdef bint above_floor(self, int32_t node) noexcept nogil
     cdef void enter(self, int32_t domain, bint scored) noexcept nogil
     cdef int keep_contests(self, int32_t count) except -1
     cdef bint widen(self, int32_t record, int64_t* low, int64_t* high) noexcept nogil
@@ -86,8 +85,6 @@ cdef class TrialFill:
     cdef void spread(self, int32_t common, int64_t low, int64_t high) noexcept nogil
     cdef int32_t level(self, double base) noexcept nogil
     cdef void find_best(self) noexcept nogil
-    cdef void lift_some(self, int64_t low, int64_t high) noexcept nogil
-    cdef void find_gains(self, const Shape* shape) noexcept nogil
     cdef void turn_to(self, int32_t number) noexcept nogil
     cdef void catch_up_run(self, Shape* shape, int64_t seen, bint stale) noexcept nogil
     cdef void build(self, Shape* shape) noexcept nogil
@@ -99,3 +96,12 @@ cdef class TrialFill:
     cdef void run(self, int32_t domain, bint scored, int32_t record, Progress* now) noexcept nogil
     cdef void take_back_run(self, const Progress* now) noexcept nogil
     cdef void weigh_node(self, int32_t node, int64_t change) noexcept nogil
+    cdef int open(self, StateTable states, HyperNodeTree hypernodes, const int32_t[::1] rank) except -1
+    cdef int set_topology(
+        self, const int32_t[::1] parent, const int32_t[::1] depth, const double[::1] value, double top_value, double
+        own_value, double weight, bint roots_meet, bint update_record
+    ) except -1
+    cdef int set_fading(
+        self, const int32_t[::1] ring_of, const int32_t[:, ::1] around, const int32_t[::1] column, const double[::1]
+        by_tier, const double[::1] packing, double scale
+    ) except -1

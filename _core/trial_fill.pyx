@@ -1,9 +1,9 @@
 """Filling one domain as a trial, pod by pod in score order.
 
-The order of choice is that of ``domains.Fill``. What makes hundreds of trials cheap: a node's score is that of its state
-(``state_table.pxd``), and no trial makes an object. Of the shapes that take turns in one trial a few keep their trees
-(``contest.pxd``). A placed pod touches the groups whose offset it changes: those inside the HyperNode to which the
-record widened, and those with tasks where the best group changed.
+The order of choice is that of ``domains.Fill``. Hundreds of trials are cheap because a node's score is that of its
+state (``state_table.pxd``), and no trial makes an object. Of the shapes that take turns in one trial a few keep their
+trees (``contest.pxd``). A placed pod touches the groups whose offset it changes: those inside the HyperNode to which
+the record widened, and those with tasks where the best group changed.
 """
 
 cimport cython
@@ -12,12 +12,14 @@ from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t
 from libc.stdlib cimport qsort
 
 from workbench._core.contest cimport (
-    NO_RECORD, Contest, Inner, Outer, base_of, lift, lift_inner, meet, play_inner, play_outer
+    NO_RECORD, Contest, Inner, Outer, base_of, lca, lift, lift_inner, lift_range, play_inner, play_outer
 )
 from workbench._core.fading cimport fade, find_gains, forget_path, use_path
 from workbench._core.hypernode_tree cimport HyperNodeTree
 from workbench._core.memory cimport claim, free, grab, regrow
-from workbench._core.progress cimport Entry, Progress, is_ready, leave_rest, may_go_on, note_placed, skip_name, until_ready
+from workbench._core.progress cimport (
+    Entry, Progress, is_ready, leave_rest, may_go_on, note_placed, skip_name, until_ready
+)
 from workbench._core.state_table cimport Shape, StateTable
 
 
@@ -30,10 +32,9 @@ cdef int compare_keys(const void* a, const void* b) noexcept nogil:
 cdef class TrialFill:
     """The nodes of a domain in the groups and trees that the shapes of one run share, and the pods that it placed."""
 
-    def __cinit__(self, StateTable states not None, HyperNodeTree hypernodes not None, const int32_t[::1] rank not None):
+    cdef int open(self, StateTable states, HyperNodeTree hypernodes, const int32_t[::1] rank) except -1:
         cdef int64_t n = states.n, d = hypernodes.d
-        self.states = states
-        self.hypernodes = hypernodes
+        self.states, self.hypernodes = states, hypernodes
         self.n = n
         self.r = states.r
         self.d = d
@@ -57,6 +58,7 @@ cdef class TrialFill:
         self.level_base = <double*>claim((n + 2 * d + 4) * sizeof(double))
         self.keep_contests(1)
         self.nodes, self.level_fitting = self.kept[0].nodes, self.kept[0].level_fitting
+        return 0
 
     def __dealloc__(self):
         free(self.tasks_on_leaf)
@@ -87,17 +89,17 @@ cdef class TrialFill:
         free(self.run_pod)
         free(self.run_score)
 
-    def set_topology(
+    cdef int set_topology(
         self,
-        const int32_t[::1] parent not None,
-        const int32_t[::1] depth not None,
-        const double[::1] value not None,
+        const int32_t[::1] parent,
+        const int32_t[::1] depth,
+        const double[::1] value,
         double top_value,
         double own_value,
         double weight,
         bint roots_meet,
         bint update_record,
-    ):
+    ) except -1:
         """How leaves score beside a record; the memoryviews are kept, not copied."""
         self.keep += [parent, depth, value]
         self.closeness.parent = &parent[0] if parent.shape[0] else NULL
@@ -108,6 +110,7 @@ cdef class TrialFill:
         self.closeness.weight = weight
         self.roots_meet = roots_meet
         self.update_record = update_record
+        return 0
 
     cdef int open_leaves(self) except -1:
         """After the leaves of nodes that have several were set."""
@@ -115,19 +118,19 @@ cdef class TrialFill:
             self.leaf_group = <int32_t*>grab(self.d * sizeof(int32_t))
         return 0
 
-    def set_fading(
+    cdef int set_fading(
         self,
-        const int32_t[::1] ring_of not None,
-        const int32_t[:, ::1] around not None,
-        const int32_t[::1] column not None,
-        const double[::1] by_tier not None,
-        const double[::1] packing not None,
+        const int32_t[::1] ring_of,
+        const int32_t[:, ::1] around,
+        const int32_t[::1] column,
+        const double[::1] by_tier,
+        const double[::1] packing,
         double scale,
-    ):
+    ) except -1:
         """Draw pods without a topology to full domains, after `set_totals`; the memoryviews are kept, not copied."""
         cdef int64_t rings = around.shape[0]
         if column.shape[0] == 0 or self.n == 0 or self.r == 0:
-            return
+            return 0
         self.keep += [ring_of, around, column, by_tier, packing]
         if rings > self.d:
             free(self.met)
@@ -137,6 +140,7 @@ cdef class TrialFill:
         self.fullness.known = <int64_t*>grab((self.d + 1) * sizeof(int64_t))
         self.gain = <double*>claim(self.n * sizeof(double))
         fade(&self.fading, ring_of, around, column, by_tier, packing, scale)
+        return 0
 
     cdef int make_room(self, int64_t pods) except -1:
         if pods <= self.run_capacity:
@@ -162,14 +166,6 @@ cdef class TrialFill:
                     # Of what a pod does not ask for even a negative amount will do.
                     self.floor[k] = min(self.floor[k], request[k] if request[k] > 0 else INT64_MIN)
 
-    cdef bint above_floor(self, int32_t node) noexcept nogil:
-        cdef const int64_t* idle = self.states.idle + node * self.r
-        cdef int64_t k
-        for k in range(self.r):
-            if idle[k] < self.floor[k]:
-                return False
-        return True
-
     cdef void enter(self, int32_t domain, bint scored) noexcept nogil:
         """Take the nodes of a domain that may hold a pod, grouped by leaf or by ring where pods are scored by it."""
         cdef int64_t i, g = -1, c, m
@@ -192,8 +188,8 @@ cdef class TrialFill:
         for i in range(m):
             node = <int32_t>i if nodes == NULL else nodes[i]
             self.slot_of[node] = <int32_t>c
-            # Pods only take: what holds none now will hold none.
-            if not self.above_floor(node):
+            # Placing only consumes, so a node that fits no pod now never will.
+            if not self.states.holds_at_least(node, self.floor):
                 continue
             self.node_of[c] = node
             if grouped:
@@ -350,18 +346,6 @@ cdef class TrialFill:
                     self.nodes.best_base = self.level_base[i]
                     self.nodes.n_best = self.level_fitting[i]
 
-    cdef void lift_some(self, int64_t low, int64_t high) noexcept nogil:
-        cdef int64_t g
-        # A lift costs a path; when many groups changed, all of them together cost less.
-        if 4 * (high - low) > self.by_leaf.g:
-            play_outer(&self.by_leaf, &self.closeness, &self.nodes)
-            return
-        for g in range(low, high):
-            lift(&self.by_leaf, &self.closeness, &self.nodes, g)
-
-    cdef void find_gains(self, const Shape* shape) noexcept nogil:
-        find_gains(&self.fading, &self.by_leaf, shape.request, &self.fullness, self.gain)
-
     cdef void turn_to(self, int32_t number) noexcept nogil:
         """Make the contest that of a shape: the one that this run kept, or a new one."""
         cdef Kept* one = &self.kept[self.at_hand]
@@ -419,7 +403,7 @@ cdef class TrialFill:
                 self.level_fitting[self.level_of[g]] += self.nodes.fitting[g]
         if self.fades:
             self.fullness.time += 1
-            self.find_gains(shape)
+            find_gains(&self.fading, &self.by_leaf, shape.request, &self.fullness, self.gain)
         self.find_best()
         if stale or self.fades:
             play_outer(&self.by_leaf, &self.closeness, &self.nodes)
@@ -455,7 +439,7 @@ cdef class TrialFill:
                 self.level_fitting[self.level_of[g]] += self.nodes.fitting[g]
         if self.fades:
             self.fullness.time += 1
-            self.find_gains(shape)
+            find_gains(&self.fading, &self.by_leaf, shape.request, &self.fullness, self.gain)
         self.find_best()
         play_outer(&self.by_leaf, &self.closeness, &self.nodes)
 
@@ -491,9 +475,7 @@ cdef class TrialFill:
         cdef double best_base = self.nodes.best_base
         cdef bint shared = self.nodes.n_best >= 2, every = False, others = False
         self.states.take(node, shape.request)
-        self.states.run_state[node] = self.states.next_state(
-            shape, self.states.run_state[node] if self.states.touched[node] == self.states.stamp else self.states.state_of[node], node
-        )
+        self.states.run_state[node] = self.states.next_state(shape, self.states.state_now(node), node)
         self.states.touched[node] = self.states.stamp
         self.run_node[self.n_run] = node
         self.run_entry[self.n_run] = entry
@@ -511,7 +493,7 @@ cdef class TrialFill:
         if self.fades:
             use_path(&self.fading.totals, node, shape.request, 1)
             forget_path(&self.fading.totals, node, &self.fullness)
-            self.find_gains(shape)
+            find_gains(&self.fading, &self.by_leaf, shape.request, &self.fullness, self.gain)
             play_outer(&self.by_leaf, &self.closeness, &self.nodes)
             return
         if self.topology and self.by_leaf.domain_of[g] >= 0:
@@ -520,7 +502,7 @@ cdef class TrialFill:
                 if self.record == NO_RECORD:
                     wider = self.by_leaf.domain_of[g]
                 else:
-                    wider = meet(&self.closeness, self.by_leaf.domain_of[g], self.record)
+                    wider = lca(&self.closeness, self.by_leaf.domain_of[g], self.record)
                     if wider < 0 and not self.roots_meet:
                         wider = NO_RECORD
                 if wider != self.record:
@@ -535,7 +517,7 @@ cdef class TrialFill:
                 if self.nodes.fitting[self.with_tasks[i]]:
                     lift(&self.by_leaf, &self.closeness, &self.nodes, self.with_tasks[i])
         lift(&self.by_leaf, &self.closeness, &self.nodes, g)
-        self.lift_some(low, high)
+        lift_range(&self.by_leaf, &self.closeness, &self.nodes, low, high)
 
     cdef int64_t place(self, Progress* now, int32_t entry, int64_t count) noexcept nogil:
         """Place up to ``count`` pods of an entry; answers how many."""
@@ -569,6 +551,7 @@ cdef class TrialFill:
         """One pass over the pods in a domain, ending with the pod that makes the gang ready; pods stay."""
         cdef int32_t i
         cdef int64_t low, high
+        cdef const int64_t* request
         self.n_run = 0
         self.first_failed = -1
         self.topology = scored
@@ -596,14 +579,15 @@ cdef class TrialFill:
         if self.fades:
             # The totals of domains are those without the run, which may yet be taken back.
             for i in range(<int32_t>self.n_run):
-                use_path(&self.fading.totals, self.run_node[i], self.states.shapes[now.entries[self.run_entry[i]].shape].request, -1)
+                request = self.states.shapes[now.entries[self.run_entry[i]].shape].request
+                use_path(&self.fading.totals, self.run_node[i], request, -1)
 
     cdef void take_back_run(self, const Progress* now) noexcept nogil:
         cdef int64_t i
+        cdef const int64_t* request
         for i in range(self.n_run - 1, -1, -1):
-            self.states.give_back(
-                self.run_node[i], self.states.shapes[now.entries[self.run_entry[i]].shape].request
-            )
+            request = self.states.shapes[now.entries[self.run_entry[i]].shape].request
+            self.states.give_back(self.run_node[i], request)
         self.n_run = 0
 
     cdef void weigh_node(self, int32_t node, int64_t change) noexcept nogil:

@@ -1,4 +1,4 @@
-"""The two-level search of one job asked again and again while nodes change in between (face of ``_core.two_level``).
+"""The two-level search of one job asked again and again while nodes change in between (face of ``_core.repeated``).
 
 What costs most before a search, checking and copying the nodes and counting what they hold, is done once; afterwards
 only the nodes that changed are looked at. Owns the checks.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench._core import two_level as _core
+from workbench._core import repeated as _core
 from workbench.errors import InputError
 from workbench.kernels.checks import as_array, check_length, check_range
 from workbench.kernels.domains import MAX_QUANTITY

@@ -1,4 +1,15 @@
-# The same job again and again, on nodes that others change in between.
+"""One job placed again and again, on nodes that others change in between."""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
+
+from workbench._core.job_state cimport Sub
+from workbench._core.memory cimport free, grab
+from workbench._core.progress cimport Entry, Progress
+from workbench._core.two_level cimport TwoLevel
+
+import numpy as np
 
 
 @cython.final
@@ -25,20 +36,20 @@ cdef class Repeated:
     def __cinit__(
         self, TwoLevel search not None, const int64_t[::1] place_start not None, const int32_t[::1] places not None
     ):
-        cdef int64_t n_job = search.job_settled.n
+        cdef int64_t n_job = search.job.progress_settled.n
         self.search = search
         self.keep = [place_start, places]
         self.place_start = &place_start[0]
         self.places = &places[0] if places.shape[0] else NULL
         self.given = <int64_t*>grab((place_start.shape[0] - 1) * sizeof(int64_t))
-        self.subs = <Sub*>grab(search.n_subs * sizeof(Sub))
-        self.entries = <Entry*>grab(search.n_entries * sizeof(Entry))
+        self.subs = <Sub*>grab(search.job.n_subs * sizeof(Sub))
+        self.entries = <Entry*>grab(search.job.n_entries * sizeof(Entry))
         self.job_entries = <Entry*>grab(n_job * sizeof(Entry))
-        memcpy(self.subs, search.settled, search.n_subs * sizeof(Sub))
-        memcpy(self.entries, search.entries_settled, search.n_entries * sizeof(Entry))
-        memcpy(self.job_entries, search.job_entries, n_job * sizeof(Entry))
-        self.job = search.job_settled
-        self.job_record = search.job_record
+        memcpy(self.subs, search.job.settled, search.job.n_subs * sizeof(Sub))
+        memcpy(self.entries, search.job.entries_settled, search.job.n_entries * sizeof(Entry))
+        memcpy(self.job_entries, search.job.job_entries, n_job * sizeof(Entry))
+        self.job = search.job.progress_settled
+        self.job_record = search.job.record
 
     def __dealloc__(self):
         free(self.given)
@@ -49,16 +60,18 @@ cdef class Repeated:
     def pods(self):
         """Pods to place of sub-job i and shape s, at i * n_shapes + s."""
         cdef TwoLevel s = self.search
-        out_array = np.zeros(s.n_subs * s.states.n_shapes, dtype=np.int64)
+        out_array = np.zeros(s.job.n_subs * s.states.n_shapes, dtype=np.int64)
         cdef int64_t[::1] out = out_array
         cdef int64_t i, e
-        for i in range(s.n_subs):
+        for i in range(s.job.n_subs):
             for e in range(self.subs[i].first_entry, self.subs[i].first_entry + self.subs[i].progress.n):
                 if self.entries[e].left:
                     out[i * s.states.n_shapes + self.entries[e].shape] += self.entries[e].left
         return out_array
 
-    cdef int64_t first_wrong(self, const int32_t* nodes, const int64_t* rows, int64_t m, int64_t largest) noexcept nogil:
+    cdef int64_t first_wrong(
+        self, const int32_t* nodes, const int64_t* rows, int64_t m, int64_t largest
+    ) noexcept nogil:
         cdef int64_t i, k, r = self.search.r
         for i in range(m):
             if not 0 <= nodes[i] < self.search.n:
@@ -80,18 +93,18 @@ cdef class Repeated:
         wrong = self.first_wrong(&nodes[0], &rows[0, 0], m, largest)
         if wrong >= 0:
             return wrong
-        s.make_room_for_states(m)
+        s.states.make_room(m, s.job.n_pods)
         with nogil:
             for i in range(m):
-                s.take_row(nodes[i], &rows[i, 0])
+                s.counts.take_row(nodes[i], &rows[i, 0])
                 if i + 1 == m or nodes[i + 1] != nodes[i]:
-                    s.follow(nodes[i])
+                    s.counts.follow(nodes[i])
         return -1
 
     @property
     def record(self):
         """Of the job after the last run."""
-        return self.search.job_record
+        return self.search.job.record
 
     def run(self, int32_t[::1] node not None):
         """All turns of the job; writes the node of each pod, -1 for none, and takes the pods back.
@@ -101,27 +114,27 @@ cdef class Repeated:
         cdef TwoLevel s = self.search
         cdef int64_t i, x, n
         cdef bint ready
-        s.make_room_for_states(s.n_pods)
-        s.states_settled = s.states.n_states
-        memcpy(s.settled, self.subs, s.n_subs * sizeof(Sub))
-        memcpy(s.entries_settled, self.entries, s.n_entries * sizeof(Entry))
-        memcpy(s.job_entries, self.job_entries, self.job.n * sizeof(Entry))
-        s.job_settled = self.job
-        s.job_record = self.job_record
+        s.states.make_room(s.job.n_pods, s.job.n_pods)
+        s.states.n_settled = s.states.n_states
+        memcpy(s.job.settled, self.subs, s.job.n_subs * sizeof(Sub))
+        memcpy(s.job.entries_settled, self.entries, s.job.n_entries * sizeof(Entry))
+        memcpy(s.job.job_entries, self.job_entries, self.job.n * sizeof(Entry))
+        s.job.progress_settled = self.job
+        s.job.record = self.job_record
         self.score = 0.0
         while s.pods_left and s.turn(False):
-            self.score += s.last_score
+            self.score += s.job.last_score
         ready = s.ready
         with nogil:
-            n = s.log_settled
+            n = s.job.log_settled
             for i in range(node.shape[0]):
                 node[i] = -1
             for i in range(n):
-                x = s.log_sub[i] * s.states.n_shapes + s.log_shape[i]
-                node[self.places[self.place_start[x] + self.given[x]]] = s.log_node[i]
+                x = s.job.log_sub[i] * s.states.n_shapes + s.job.log_shape[i]
+                node[self.places[self.place_start[x] + self.given[x]]] = s.job.log_node[i]
                 self.given[x] += 1
             for i in range(n):
-                self.given[s.log_sub[i] * s.states.n_shapes + s.log_shape[i]] = 0
-            s.log_settled = s.changed_settled = 0
-            s.take_back(0, 0)
+                self.given[s.job.log_sub[i] * s.states.n_shapes + s.job.log_shape[i]] = 0
+            s.job.log_settled = s.counts.changed_settled = 0
+            s.search.take_back(0, 0)
         return ready

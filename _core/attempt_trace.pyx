@@ -1,34 +1,41 @@
-# Part of two_level.pyx: one attempt again, step by step, for an explanation; the search itself never comes here.
+"""One attempt again, step by step, for an explanation; the search itself never comes here."""
 
-# Rows grow without the GIL: these two by name, whatever the rest of the module frees with.
+cimport cython
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
+# Rows grow without the GIL: these two by name, whatever the rest of the package frees with.
 from libc.stdlib cimport free as free_rows, realloc
 
-cdef struct Looked:
-    # a HyperNode that one step looked at
-    int64_t step, held
-    int32_t domain
-    int32_t verdict
-    double score, share    # how full it becomes; share of the tasks inside, which is added
+from workbench._core.contest cimport NO_RECORD
+from workbench._core.hypernode_tree cimport NOWHERE
+from workbench._core.job_state cimport Sub
+from workbench._core.progress cimport missing_of
+from workbench._core.sub_job_search cimport SubJobSearch
+
+import numpy as np
+
+cdef enum:
+    # what an explanation says of a HyperNode for a sub-job
+    TOO_SMALL = 0      # less was idle when the session began than its pods ask for
+    TOO_FEW = 1        # by the counts
+    NO_FIT = 2         # by a trial
+    SOLVES = 3
 
 
-cdef struct Step:
-    # one sub-job's turn within the attempt
-    int32_t sub
-    int32_t domain         # NOWHERE: it found no place
-    int64_t pods, needs
-    double score
-
-
+@cython.final
 @cython.auto_pickle(False)
-cdef class ToldSearch(SubJobSearch):
+cdef class AttemptTrace:
     """What an attempt does, kept in the order in which it happens."""
 
-    cdef bint telling, inner, forgot   # forgot: there was no memory for a row
-    cdef Looked* looked
-    cdef int64_t n_looked, room_looked
-    cdef Step* steps
-    cdef double* step_parts            # of each step what each resource adds to its score
-    cdef int64_t n_steps, room_steps
+    def __cinit__(self, SubJobSearch search not None):
+        self.search = search
+        self.states = search.states
+        self.hypernodes = search.hypernodes
+        self.fill = search.fill
+        self.counts = search.counts
+        self.scores = search.scores
+        self.job = search.job
+        self.r = self.states.r
 
     def __dealloc__(self):
         free_rows(self.looked)
@@ -50,7 +57,7 @@ cdef class ToldSearch(SubJobSearch):
 
     cdef void note_step(self, int32_t number, bint placed, int64_t needs) noexcept nogil:
         """After `place_sub`, whose run is still known."""
-        cdef const Sub* sub = &self.subs[number]
+        cdef const Sub* sub = &self.job.subs[number]
         cdef int64_t room = 2 * self.room_steps + 64, at, i, k
         cdef const int64_t* allocatable
         cdef const int64_t* request
@@ -67,19 +74,23 @@ cdef class ToldSearch(SubJobSearch):
             self.step_parts = <double*>grown
             self.room_steps = room
         self.steps[self.n_steps] = Step(
-            number, self.chosen if placed else NOWHERE, self.fill.n_run if placed else 0, needs, self.chosen_score
+            number,
+            self.search.chosen if placed else NOWHERE,
+            self.fill.n_run if placed else 0,
+            needs,
+            self.search.chosen_score,
         )
         parts = self.step_parts + self.n_steps * self.r
         self.n_steps += 1
         for k in range(self.r):
             parts[k] = 0.0
-        if not placed or self.chosen_score <= 0.0:
+        if not placed or self.search.chosen_score <= 0.0:
             return
-        at = self.hypernodes.at(self.chosen) * self.r
-        allocatable = self.domain_allocatable + at
+        at = self.hypernodes.at(self.search.chosen) * self.r
+        allocatable = self.counts.domain_allocatable + at
         for k in range(self.r):
-            if sub.request[k] > 0 and self.packing[k] > 0.0:
-                parts[k] = <double>(self.domain_used[at + k] + sub.request[k])
+            if sub.request[k] > 0 and self.counts.packing[k] > 0.0:
+                parts[k] = <double>(self.counts.domain_used[at + k] + sub.request[k])
         # As it was before the pods of this step came.
         for i in range(self.fill.n_run):
             request = self.states.shapes[sub.progress.entries[self.fill.run_entry[i]].shape].request
@@ -94,11 +105,11 @@ cdef class ToldSearch(SubJobSearch):
                 return
         for k in range(self.r):
             if parts[k] > 0.0:
-                parts[k] = self.packing[k] * parts[k] / <double>max(allocatable[k], 1) / sub.weights
+                parts[k] = self.counts.packing[k] * parts[k] / <double>max(allocatable[k], 1) / sub.weights
 
     cdef void look_at_all(self, int32_t number, int32_t given) noexcept nogil:
         """What `place_sub` weighs up for a sub-job: every HyperNode up to the tier that decides, without short cuts."""
-        cdef Sub* sub = &self.subs[number]
+        cdef Sub* sub = &self.job.subs[number]
         cdef int64_t t, first, end
         cdef int32_t start, domain
         if not sub.limited:
@@ -110,8 +121,8 @@ cdef class ToldSearch(SubJobSearch):
         for t in range(self.hypernodes.n_tiers):
             if self.hypernodes.tiers[t] > sub.limit:
                 return
-            first = self.hypernodes.tier_start[t] if start < 0 else self.hypernodes.first_of(t, self.hypernodes.place_of[start])
-            end = self.hypernodes.tier_start[t + 1] if start < 0 else self.hypernodes.first_of(t, self.hypernodes.end_of[start])
+            first = self.hypernodes.first_below(t, start)
+            end = self.hypernodes.end_below(t, start)
             if first < end and self.look_at_tier(number, self.hypernodes.tier_domains + first, end - first, start):
                 return
         domain = -1
@@ -120,34 +131,34 @@ cdef class ToldSearch(SubJobSearch):
 
     cdef bint look_at_tier(self, int32_t number, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
         """Whether one of some domains of a tier, all inside ``outer``, has a solution."""
-        cdef Sub* sub = &self.subs[number]
+        cdef Sub* sub = &self.job.subs[number]
         cdef int64_t i, held, here, x, before = self.n_looked
         cdef int32_t e, verdict
         cdef double score
-        self.count_for(sub, domains, m, outer)
+        self.scores.count_for(sub, domains, m, outer)
         for i in range(m):
             x = self.hypernodes.where(domains[i])
             held = 0
             for e in range(sub.progress.n):
                 if sub.progress.entries[e].left:
-                    here = self.counts[sub.progress.entries[e].shape].held[x]
+                    here = self.counts.of_shape[sub.progress.entries[e].shape].held[x]
                     held += min(here, sub.progress.entries[e].left)
             score = 0.0
-            if sub.limited and sub.record == NO_RECORD and not self.large(domains[i], sub.request + self.r):
+            if sub.limited and sub.record == NO_RECORD and not self.counts.large(domains[i], sub.request + self.r):
                 verdict = TOO_SMALL
-            elif self.key_of(sub, domains[i]) == -INFINITY:
+            elif self.scores.key_of(sub, domains[i]) == -INFINITY:
                 verdict = TOO_FEW
-            elif not self.solves(number, domains[i]):
+            elif not self.search.solves(number, domains[i]):
                 verdict = NO_FIT
             else:
                 verdict = SOLVES
-                score = self.packed(sub, domains[i])
+                score = self.scores.packed(sub, domains[i])
             self.note_look(domains[i], held, verdict, score)
         return self.add_shares(number, before)
 
     cdef bint add_shares(self, int32_t number, int64_t first) noexcept nogil:
         """Those that share the greatest score count the pods inside; False: none has a solution."""
-        cdef const Sub* sub = &self.subs[number]
+        cdef const Sub* sub = &self.job.subs[number]
         cdef double greatest = -INFINITY
         cdef int64_t i, n_best = 0
         for i in range(first, self.n_looked):
@@ -156,22 +167,22 @@ cdef class ToldSearch(SubJobSearch):
                     greatest = self.looked[i].score
                     n_best = 0
                 n_best += self.looked[i].score == greatest
-        if n_best > 1 and (sub.n_running > 0 or sub.placed > 0) and self.scale != 0.0:
+        if n_best > 1 and (sub.n_running > 0 or sub.placed > 0) and self.counts.scale != 0.0:
             for i in range(first, self.n_looked):
                 if self.looked[i].verdict == SOLVES and self.looked[i].score == greatest:
-                    self.looked[i].share = <double>self.inside(number, self.looked[i].domain) / <double>sub.total
+                    self.looked[i].share = <double>self.search.inside(number, self.looked[i].domain) / <double>sub.total
         return n_best > 0
 
-    def scores_of(self, int32_t number, const int32_t[::1] domains not None):
+    cdef scores_of(self, int32_t number, const int32_t[::1] domains):
         """Score and share of tasks of some domains for a sub-job as it is now, were each a solution."""
         cdef int64_t i, m = domains.shape[0]
         out_array = np.empty((m, 2), dtype=np.float64)
         cdef double[:, ::1] out = out_array
-        self.reset()
+        self.job.reset()
         self.n_looked = 0
         self.forgot = False
         for i in range(m):
-            self.note_look(domains[i], 0, SOLVES, self.packed(&self.subs[number], domains[i]))
+            self.note_look(domains[i], 0, SOLVES, self.scores.packed(&self.job.subs[number], domains[i]))
         if self.forgot:
             raise MemoryError
         self.add_shares(number, 0)
@@ -182,14 +193,14 @@ cdef class ToldSearch(SubJobSearch):
 
     cdef bint tell_sub(self, int32_t number, int32_t given) noexcept nogil:
         """`place_sub`, told."""
-        cdef int64_t needs = missing_of(&self.subs[number].progress)
+        cdef int64_t needs = missing_of(&self.job.subs[number].progress)
         cdef bint placed
         cdef int32_t e
         if self.inner:
-            for e in range(self.subs[number].progress.n):
-                self.catch_up(self.subs[number].progress.entries[e].shape)
+            for e in range(self.job.subs[number].progress.n):
+                self.counts.catch_up(self.job.subs[number].progress.entries[e].shape)
             self.look_at_all(number, given)
-        placed = self.place_sub(number, given)
+        placed = self.search.place_sub(number, given)
         self.note_step(number, placed, needs if needs > 1 else 1)
         return placed
 

@@ -1,85 +1,59 @@
-# Part of two_level.pyx: the pods of each shape that every domain holds, and what follows when nodes change.
+"""The pods of each shape that every domain holds, the totals of domains, and what follows when nodes change.
 
-cdef struct Count:
-    int64_t* held          # pods in each domain by its place among those of its tier, the virtual top last
-    uint8_t* counted       # whether the domains of a tier are counted yet, the virtual top's last
-    int64_t cap            # pods that are looked for at most
-    int64_t most           # pods that one node holds at most
-    int64_t seen           # changes that the counts know
-    bint followed          # False: of one sub-job alone, which counts anew where it looks
+Pods that a HyperNode holds are counted once, when they are first asked for, and corrected along the path of every node
+that changed, so that a HyperNode without room costs one comparison. Thanks to a log of changed nodes, counts look only
+at what changed since they were last asked, and an attempt can be undone.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcmp, memcpy
+
+from workbench._core.fading cimport Totals, use_path
+from workbench._core.hypernode_tree cimport HyperNodeTree
+from workbench._core.memory cimport claim, free, grab
+from workbench._core.state_table cimport StateTable
+
+import numpy as np
+
+cdef enum:
+    MANY_STATES = 1024
 
 
-cdef struct Change:
-    int32_t node
-    int32_t before, after  # its state
-
-
+@cython.final
 @cython.auto_pickle(False)
-cdef class DomainCounts(SearchParts):
-    """The tree, the totals of its domains, and counts of pods that are made when they are first asked for."""
+cdef class DomainCounts:
+    """Totals of domains, and counts of pods that are made when they are first asked for."""
 
-    cdef list keep                     # owners of the memory that is only borrowed
-    # totals per domain, the virtual top last
-    cdef int64_t* domain_used
-    cdef const int64_t* domain_allocatable
-    cdef const int64_t* idle_at_open
-    cdef double* packing               # weight of each resource
-    cdef double scale
-    cdef Count* counts
-    cdef int64_t* counts_held
-    cdef int64_t* prefix               # pods of one shape on the nodes before each
-    cdef int64_t prefix_shape, prefix_time, prefix_first, prefix_end
-    # nodes changed by pods that stay or belong to the attempt
-    cdef Change* changed
-    cdef int64_t n_changed
-    cdef int64_t commits               # counts everything that changes nodes, for good or for the attempt
+    def __cinit__(self, StateTable states not None, HyperNodeTree hypernodes not None):
+        self.states = states
+        self.hypernodes = hypernodes
+        self.n = states.n
+        self.r = states.r
+        self.d = hypernodes.d
 
     def __dealloc__(self):
         cdef int64_t i
-        if self.counts != NULL:
-            for i in range(self.states.n_shapes):
-                free(self.counts[i].counted)
-        free(self.counts)
+        if self.of_shape != NULL:
+            for i in range(self.n_counts):
+                free(self.of_shape[i].counted)
+        free(self.of_shape)
         free(self.counts_held)
         free(self.prefix)
         free(self.domain_used)
         free(self.packing)
         free(self.changed)
+        free(self.more_used)
 
-    def set_tree(
+    cdef int set_totals(
         self,
-        const int32_t[::1] parent not None,
-        const int64_t[::1] tiers not None,
-        const int64_t[::1] tier_start not None,
-        const int32_t[::1] tier_domains not None,
-        const int32_t[::1] tier_of not None,
-        const int32_t[::1] place_of not None,
-        const int32_t[::1] end_of not None,
-        const int32_t[::1] place_in_tier not None,
-        const int64_t[::1] largest not None,
-        const int64_t[::1] node_start not None,
-        const int32_t[::1] node_domains not None,
-        const int32_t[:, ::1] spans,
-        int64_t top_tier,
-        bint nested,
-        bint proper,
-        bint contained,
-    ):
-        """The HyperNodes; the memoryviews are kept, not copied."""
-        self.hypernodes.set_tree(
-            parent, tiers, tier_start, tier_domains, tier_of, place_of, end_of, place_in_tier,
-            largest, node_start, node_domains, spans, top_tier, nested, proper, contained
-        )
-
-    def set_totals(
-        self,
-        const int64_t[:, ::1] used not None,
-        const int64_t[:, ::1] allocatable not None,
-        const int64_t[:, ::1] idle_at_open not None,
-        const double[::1] packing not None,
+        const int64_t[:, ::1] used,
+        const int64_t[:, ::1] allocatable,
+        const int64_t[:, ::1] idle_at_open,
+        const double[::1] packing,
         double scale,
-        const int64_t[::1] caps not None,
-    ):
+        const int64_t[::1] caps,
+    ) except -1:
         """Sums over the nodes of each domain; ``caps``: pods of each shape that are looked for at most."""
         cdef int64_t k, s
         cdef size_t cells = (self.d + 1) * self.r * sizeof(int64_t)
@@ -89,35 +63,45 @@ cdef class DomainCounts(SearchParts):
             memcpy(self.domain_used, &used[0, 0], cells)
             self.domain_allocatable = &allocatable[0, 0]
             self.idle_at_open = &idle_at_open[0, 0]
-        self.fill.fading.totals = Totals(
-            self.r, self.d, self.domain_used, self.domain_allocatable, self.hypernodes.node_start, self.hypernodes.node_domains
+        self.totals = Totals(
+            self.r,
+            self.d,
+            self.domain_used,
+            self.domain_allocatable,
+            self.hypernodes.node_start,
+            self.hypernodes.node_domains,
         )
         self.packing = <double*>grab(self.r * sizeof(double))
         for k in range(self.r):
             self.packing[k] = packing[k]
         self.scale = scale
+        self.more_used = <int64_t*>grab(self.r * sizeof(int64_t))
         self.prefix = <int64_t*>claim((self.n + 1) * sizeof(int64_t))
         self.prefix_shape = -1
         self.counts_held = <int64_t*>claim(<int64_t>self.states.n_shapes * (self.d + 1) * sizeof(int64_t))
-        self.counts = <Count*>grab(self.states.n_shapes * sizeof(Count))
+        self.of_shape = <Count*>grab(self.states.n_shapes * sizeof(Count))
+        self.n_counts = self.states.n_shapes
         for s in range(self.states.n_shapes):
-            self.counts[s].cap = caps[s]
-            self.counts[s].held = self.counts_held + s * (self.d + 1)
-            self.counts[s].counted = <uint8_t*>grab(self.hypernodes.n_tiers + 1)
+            self.of_shape[s].cap = caps[s]
+            self.of_shape[s].held = self.counts_held + s * (self.d + 1)
+            self.of_shape[s].counted = <uint8_t*>grab(self.hypernodes.n_tiers + 1)
+        return 0
 
-    def set_fading(
-        self,
-        const int32_t[::1] ring_of not None,
-        const int32_t[:, ::1] around not None,
-        const int32_t[::1] column not None,
-        const double[::1] by_tier not None,
-        const double[::1] packing not None,
-        double scale,
-    ):
-        """Draw pods without a topology to full domains, after `set_totals`; the memoryviews are kept, not copied."""
-        self.fill.set_fading(ring_of, around, column, by_tier, packing, scale)
+    cdef int open_changes(self, int64_t pods) except -1:
+        """Room for the changes of so many pods."""
+        self.changed = <Change*>claim(pods * sizeof(Change))
+        return 0
 
-    # ---- counts ----
+    cdef void find_most(self) noexcept nogil:
+        """Pods of each shape that one node holds at most."""
+        cdef int64_t i, k
+        for i in range(self.states.n_shapes):
+            # Where nearly every node is in a state of its own, looking at all would cost as much as counting.
+            self.of_shape[i].most = self.of_shape[i].cap
+            if self.states.n_states <= MANY_STATES:
+                self.of_shape[i].most = 0
+                for k in range(self.states.n_states):
+                    self.of_shape[i].most = max(self.of_shape[i].most, self.fit_in_state(i, <int32_t>k))
 
     @cython.final
     cdef int32_t fit_in_state(self, int64_t s, int32_t state) noexcept nogil:
@@ -131,7 +115,7 @@ cdef class DomainCounts(SearchParts):
             return known[0] - 1
         request = self.states.shapes[s].request
         idle = self.states.table + 3 * <int64_t>state * self.r
-        fit = self.counts[s].cap
+        fit = self.of_shape[s].cap
         for k in range(self.r):
             if request[k] > 0:
                 if idle[k] < request[k]:
@@ -152,9 +136,9 @@ cdef class DomainCounts(SearchParts):
         return self.fit_in_state(s, self.states.state_of[node])
 
     cdef void count_shape(self, int64_t s, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
-        """See to it that a shape's pods are counted in domains that follow one another in a tier, all inside ``outer``."""
+        """Count the pods of a shape in consecutive domains of a tier, all inside ``outer``, unless they are counted."""
         cdef int64_t t = self.hypernodes.tier_of[domains[0]] if domains[0] >= 0 else self.hypernodes.n_tiers
-        cdef Count* count = &self.counts[s]
+        cdef Count* count = &self.of_shape[s]
         if count.followed:
             self.catch_up(s)
             if count.counted[t]:
@@ -168,7 +152,7 @@ cdef class DomainCounts(SearchParts):
         self.count_now(s, domains, m, outer)
 
     cdef void count_now(self, int64_t s, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
-        cdef int64_t* held = self.counts[s].held + self.hypernodes.where(domains[0])
+        cdef int64_t* held = self.of_shape[s].held + self.hypernodes.where(domains[0])
         cdef const int64_t* prefix = self.prefix
         cdef const int32_t* spans = self.hypernodes.spans
         cdef int64_t i, k, total
@@ -221,12 +205,13 @@ cdef class DomainCounts(SearchParts):
         cdef const int32_t* nodes = NULL
         cdef int32_t* with_state = self.states.with_state
         cdef int32_t* met_states = self.states.met_states
+        cdef const int32_t* state_of = self.states.state_of
         cdef int32_t state
         if domain >= 0:
             nodes = self.hypernodes.members + self.hypernodes.start[domain]
             m = self.hypernodes.start[domain + 1] - self.hypernodes.start[domain]
         for s in range(self.states.n_shapes):
-            if left[s] == 0 or self.counts[s].followed:
+            if left[s] == 0 or self.of_shape[s].followed:
                 continue
             here = 0
             if self.states.shapes[s].feasible != NULL:
@@ -236,7 +221,7 @@ cdef class DomainCounts(SearchParts):
                 if n_met < 0:
                     n_met = 0
                     for i in range(m):
-                        state = self.states.state_of[i if nodes == NULL else nodes[i]]
+                        state = state_of[i if nodes == NULL else nodes[i]]
                         if with_state[state] == 0:
                             met_states[n_met] = state
                             n_met += 1
@@ -263,7 +248,7 @@ cdef class DomainCounts(SearchParts):
 
     cdef void add(self, int64_t s, int32_t node, int64_t more) noexcept nogil:
         """So many pods more on a node in the counts that there are."""
-        cdef Count* count = &self.counts[s]
+        cdef Count* count = &self.of_shape[s]
         cdef int64_t k
         cdef int32_t domain
         if more == 0 or (self.states.shapes[s].feasible != NULL and not self.states.shapes[s].feasible[node]):
@@ -277,16 +262,16 @@ cdef class DomainCounts(SearchParts):
 
     cdef void catch_up(self, int64_t s) noexcept nogil:
         cdef int64_t i
-        if not self.counts[s].followed:
+        if not self.of_shape[s].followed:
             return
-        for i in range(self.counts[s].seen, self.n_changed):
+        for i in range(self.of_shape[s].seen, self.n_changed):
             self.correct(s, &self.changed[i], False)
-        self.counts[s].seen = self.n_changed
+        self.of_shape[s].seen = self.n_changed
 
     cdef void take_row(self, int32_t node, const int64_t* row) noexcept nogil:
         """Take amounts from a node for good, or give them back where they are negative; `follow` must come next."""
         self.states.take(node, row)
-        use_path(&self.fill.fading.totals, node, row, 1)
+        use_path(&self.totals, node, row, 1)
 
     cdef void follow(self, int32_t node) noexcept nogil:
         """Bring state and counts up to date after rows were taken from a node; nothing may be logged."""
@@ -296,15 +281,98 @@ cdef class DomainCounts(SearchParts):
             return
         self.states.state_of[node] = after
         for s in range(self.states.n_shapes):
-            if self.holds(s, node) > self.counts[s].most:
-                self.counts[s].most = self.holds(s, node)
+            if self.holds(s, node) > self.of_shape[s].most:
+                self.of_shape[s].most = self.holds(s, node)
             self.add(s, node, self.fit_in_state(s, after) - self.fit_in_state(s, before))
         self.commits += 1
 
-    cdef bint large(self, int32_t domain, const int64_t* amount) noexcept nogil:
-        cdef const int64_t* idle = self.idle_at_open + self.hypernodes.at(domain) * self.r
+    cdef int64_t holds_of_job(self, int32_t domain, const int64_t* left) noexcept nogil:
+        """Pods that a HyperNode holds at most of those left."""
+        cdef int32_t counted = domain if self.hypernodes.nested else -1
+        cdef int64_t s, here, held = self.holds_together(counted, left), x = self.hypernodes.where(counted)
+        for s in range(self.states.n_shapes):
+            if left[s] == 0 or not self.of_shape[s].followed:
+                continue
+            self.count_shape(s, &counted, 1, counted)
+            here = self.of_shape[s].held[x]
+            held += here if here < left[s] else left[s]
+        return held
+
+    cdef void change_state(self, int32_t node, int32_t state) noexcept nogil:
+        """Log the state of a node with pods that stay, once for all of them."""
+        if state == self.states.state_of[node]:
+            return
+        self.changed[self.n_changed] = Change(node, self.states.state_of[node], state)
+        self.use_change(&self.changed[self.n_changed], 1)
+        self.n_changed += 1
+        self.states.state_of[node] = state
+
+    cdef void use_change(self, const Change* change, int64_t times) noexcept nogil:
+        """Add to the domains of a node what its pods use more."""
+        cdef const int64_t* before = self.states.table + (3 * <int64_t>change.before + 1) * self.r
+        cdef const int64_t* after = self.states.table + (3 * <int64_t>change.after + 1) * self.r
         cdef int64_t k
         for k in range(self.r):
-            if idle[k] < amount[k]:
-                return False
-        return True
+            self.more_used[k] = after[k] - before[k]
+        use_path(&self.totals, change.node, self.more_used, times)
+
+    cdef void undo(self, int64_t changed_mark) noexcept nogil:
+        """Bring nodes, totals and counts back to where so many changes were logged."""
+        cdef int64_t i, k, s
+        cdef const int64_t* before
+        cdef const Change* change
+        for s in range(self.states.n_shapes):
+            for i in range(changed_mark, self.of_shape[s].seen):
+                self.correct(s, &self.changed[i], True)
+            if self.of_shape[s].seen > changed_mark:
+                self.of_shape[s].seen = changed_mark
+        for i in range(self.n_changed - 1, changed_mark - 1, -1):
+            change = &self.changed[i]
+            self.use_change(change, -1)
+            before = self.states.table + 3 * <int64_t>change.before * self.r
+            for k in range(self.r):
+                self.states.idle[change.node * self.r + k] = before[k]
+                self.states.used[change.node * self.r + k] = before[self.r + k]
+            self.states.state_of[change.node] = change.before
+        self.n_changed = changed_mark
+        self.commits += 1
+
+    cdef bint differs(self, int64_t node, const int64_t* idle, const int64_t* used, size_t row) noexcept nogil:
+        cdef int64_t at = node * self.r
+        return memcmp(self.states.idle + at, idle, row) != 0 or memcmp(self.states.used + at, used, row) != 0
+
+    cdef int update_nodes(self, const int64_t[:, ::1] idle, const int64_t[:, ::1] used, int64_t per_attempt) except -1:
+        """Take over what is idle and used now; what the turns placed is part of it."""
+        cdef int64_t node, k, s, found = 0
+        cdef size_t row = self.r * sizeof(int64_t)
+        cdef int64_t[::1] more = np.zeros(self.r + 1, dtype=np.int64)
+        if self.n == 0 or self.r == 0:
+            return 0
+        # Nothing is taken back before this point, so that the way back may be forgotten with its old states.
+        for s in range(self.states.n_shapes):
+            self.catch_up(s)
+            self.of_shape[s].seen = 0
+        self.n_changed = self.changed_settled = 0
+        for node in range(self.n):
+            found += self.differs(node, &idle[node, 0], &used[node, 0], row)
+        self.states.make_room(found + per_attempt, per_attempt)
+        with nogil:
+            for node in range(self.n):
+                if not self.differs(node, &idle[node, 0], &used[node, 0], row):
+                    continue
+                for k in range(self.r):
+                    more[k] = used[node, k] - self.states.used[node * self.r + k]
+                use_path(&self.totals, <int32_t>node, &more[0], 1)
+                memcpy(self.states.idle + node * self.r, &idle[node, 0], row)
+                memcpy(self.states.used + node * self.r, &used[node, 0], row)
+                self.follow(<int32_t>node)
+        self.states.n_settled = self.states.n_states
+        return 0
+
+    cdef void forget(self, int64_t s) noexcept nogil:
+        """Count a shape anew when it is next asked for."""
+        cdef int64_t t
+        for t in range(self.hypernodes.n_tiers + 1):
+            self.of_shape[s].counted[t] = False
+        self.prefix_shape = -1
+        self.commits += 1

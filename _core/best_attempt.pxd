@@ -1,0 +1,31 @@
+"""The best attempt of a turn: the contract of ``best_attempt.pyx``.
+
+`keep_attempt` notes the attempt whose pods are on the nodes; after it was taken back, `repeat_attempt` places its pods
+again where they were.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from workbench._core.domain_counts cimport DomainCounts
+from workbench._core.job_state cimport JobState, Sub
+from workbench._core.progress cimport Entry, Progress
+from workbench._core.state_table cimport StateTable
+
+
+@cython.final
+cdef class BestAttempt:
+    cdef StateTable states
+    cdef DomainCounts counts
+    cdef JobState job
+    cdef Sub* best_subs
+    cdef Entry* best_entries
+    cdef Progress best_job
+    cdef Entry* best_job_entries
+    cdef double best_score
+    cdef int32_t* best_log             # sub, shape, node and pod of each pod placed
+    cdef int64_t n_best_log
+
+    cdef int open_best(self) except -1
+    cdef void keep_attempt(self) noexcept nogil
+    cdef void repeat_attempt(self) noexcept nogil

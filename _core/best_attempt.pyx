@@ -1,0 +1,70 @@
+"""The best attempt of a turn, kept while others are tried, so that it need not be made again."""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
+
+from workbench._core.domain_counts cimport DomainCounts
+from workbench._core.job_state cimport JobState, Sub
+from workbench._core.memory cimport free, regrow
+from workbench._core.progress cimport Entry
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class BestAttempt:
+    """What the best attempt so far placed and how far it brought the job."""
+
+    def __cinit__(self, JobState job not None, DomainCounts counts not None):
+        self.job = job
+        self.counts = counts
+        self.states = counts.states
+
+    def __dealloc__(self):
+        free(self.best_subs)
+        free(self.best_entries)
+        free(self.best_job_entries)
+        free(self.best_log)
+
+    cdef int open_best(self) except -1:
+        self.best_subs = <Sub*>regrow(self.best_subs, self.job.n_subs * sizeof(Sub))
+        self.best_entries = <Entry*>regrow(self.best_entries, self.job.n_entries * sizeof(Entry))
+        self.best_job_entries = <Entry*>regrow(self.best_job_entries, self.job.progress_settled.n * sizeof(Entry))
+        self.best_log = <int32_t*>regrow(self.best_log, 4 * self.job.n_pods * sizeof(int32_t))
+        return 0
+
+    cdef void keep_attempt(self) noexcept nogil:
+        """Note the attempt at hand, whose pods stay for now."""
+        cdef int64_t i
+        cdef int32_t* row = self.best_log
+        memcpy(self.best_subs, self.job.subs, self.job.n_subs * sizeof(Sub))
+        memcpy(self.best_entries, self.job.entries, self.job.n_entries * sizeof(Entry))
+        memcpy(self.best_job_entries, self.job.progress.entries, self.job.progress.n * sizeof(Entry))
+        self.best_job = self.job.progress
+        self.best_score = self.job.score
+        self.n_best_log = self.job.n_log - self.job.log_settled
+        for i in range(self.job.log_settled, self.job.n_log):
+            row[0], row[1] = self.job.log_sub[i], self.job.log_shape[i]
+            row[2], row[3] = self.job.log_node[i], self.job.log_pod[i]
+            row += 4
+
+    cdef void repeat_attempt(self) noexcept nogil:
+        """Place its pods again where they were; everything must be as before it."""
+        cdef int64_t i, node
+        cdef const int32_t* row = self.best_log
+        memcpy(self.job.subs, self.best_subs, self.job.n_subs * sizeof(Sub))
+        memcpy(self.job.entries, self.best_entries, self.job.n_entries * sizeof(Entry))
+        self.job.progress = self.best_job
+        memcpy(self.job.progress.entries, self.best_job_entries, self.job.progress.n * sizeof(Entry))
+        self.job.score = self.best_score
+        self.states.leave_states(self.job.pods_alive)
+        for i in range(self.job.n_log, self.job.n_log + self.n_best_log):
+            self.job.log_sub[i], self.job.log_shape[i] = row[0], row[1]
+            self.job.log_node[i], self.job.log_pod[i] = row[2], row[3]
+            self.states.take(row[2], self.states.shapes[row[1]].request)
+            row += 4
+        for i in range(self.job.n_log, self.job.n_log + self.n_best_log):
+            node = self.job.log_node[i]
+            self.counts.change_state(<int32_t>node, self.states.find_state(node))
+        self.job.n_log += self.n_best_log
+        self.counts.commits += 1

@@ -1,0 +1,433 @@
+"""How far a job and its sub-jobs are, whose turn is next, and the pods placed so far.
+
+Knows no node but as a number: what is settled, what the attempt at hand made of it, and the order of the sub-jobs.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
+from libc.stdlib cimport qsort
+from libc.string cimport memcmp, memcpy
+
+from workbench._core.memory cimport claim, free, grab
+from workbench._core.progress cimport GO_ON, STOP, Entry, Progress, Run, is_ready
+
+import numpy as np
+
+
+cdef int compare_keys(const void* a, const void* b) noexcept nogil:
+    cdef int64_t x = (<const int64_t*>a)[0], y = (<const int64_t*>b)[0]
+    return (x > y) - (x < y)
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class JobState:
+    """A job and its sub-jobs; settled, and as they are in the attempt at hand."""
+
+    def __cinit__(self, int64_t r):
+        self.r = r
+
+    def __dealloc__(self):
+        free(self.settled)
+        free(self.sub_rows)
+        free(self.sub_running)
+        free(self.minimum)
+        free(self.job_entries)
+        free(self.wanted)
+        free(self.ready_of)
+        free(self.alive_of)
+        free(self.subs)
+        free(self.entries)
+        free(self.entries_settled)
+        free(self.held)
+        free(self.runs)
+        free(self.by_rank)
+        free(self.queue)
+        free(self.heap)
+        free(self.is_first)
+        free(self.kind_size)
+        free(self.log_sub)
+        free(self.log_shape)
+        free(self.log_node)
+        free(self.log_pod)
+
+    cdef int set_job(
+        self,
+        bint grouped,
+        bint limited,
+        int64_t limit,
+        const int64_t[::1] minimum,
+        const int32_t[::1] names,
+        const int64_t[:, ::1] counts,
+        int32_t rule,
+        int64_t min_available,
+        int64_t counted,
+        bint minimums_count,
+        int32_t record,
+        const int64_t[::1] wanted,
+    ) except -1:
+        """``counts`` has left, present, minimum of each role; the first ``n_shapes`` are the shapes."""
+        cdef int64_t i, n = names.shape[0]
+        self.grouped = grouped
+        self.limited = limited
+        self.limit = limit
+        self.has_minimum = minimum is not None
+        self.minimum = <int64_t*>grab(self.r * sizeof(int64_t))
+        if minimum is not None:
+            for i in range(self.r):
+                self.minimum[i] = minimum[i]
+        self.job_entries = <Entry*>grab(2 * n * sizeof(Entry))
+        self.progress_settled = Progress(
+            self.job_entries, NULL, <int32_t>n, 0, rule, minimums_count, min_available, counted, 0, 0
+        )
+        for i in range(n):
+            self.job_entries[i] = Entry(<int32_t>i, names[i], counts[i, 0], counts[i, 1], counts[i, 2], 0, 0)
+            if counts[i, 2] > counts[i, 1]:
+                self.progress_settled.short_of += counts[i, 2] - counts[i, 1]
+            self.progress_settled.rest += counts[i, 0]
+        self.record = record
+        self.n_policies = wanted.shape[0]
+        self.wanted = <int64_t*>grab(self.n_policies * sizeof(int64_t))
+        self.ready_of = <int64_t*>grab(self.n_policies * sizeof(int64_t))
+        self.alive_of = <int64_t*>grab(self.n_policies * sizeof(int64_t))
+        for i in range(self.n_policies):
+            self.wanted[i] = wanted[i]
+        return 0
+
+    cdef int set_subs(
+        self,
+        const int64_t[::1] entry_start,
+        const int32_t[::1] shapes,
+        const int64_t[::1] left,
+        const int64_t[::1] min_available,
+        const int64_t[::1] counted,
+        const int64_t[::1] total,
+        const uint8_t[::1] stop,
+        const int64_t[::1] limit,
+        const uint8_t[::1] limited,
+        const uint8_t[::1] scored,
+        const int32_t[::1] policy,
+        const int32_t[::1] rank,
+        const int32_t[::1] grade,
+        const int32_t[::1] record,
+        const int64_t[:, ::1] request,
+        const int64_t[:, ::1] pending,
+        const int64_t[::1] running_start,
+        const int32_t[::1] running,
+        const int64_t[::1] run_start,
+        const int32_t[::1] run_shape,
+        const int64_t[::1] run_upto,
+    ) except -1:
+        """The columns of the sub-jobs. Not grouped: one sub-job, whose progress is the job's."""
+        cdef int64_t s = rank.shape[0], i, k, e, kinds
+        cdef Sub* sub
+        self.n_entries = entry_start[s] if self.grouped else self.progress_settled.n
+        self.subs = <Sub*>grab(s * sizeof(Sub))
+        self.settled = <Sub*>grab(s * sizeof(Sub))
+        self.n_subs = s
+        self.entries = <Entry*>grab(self.n_entries * sizeof(Entry))
+        self.entries_settled = <Entry*>grab(self.n_entries * sizeof(Entry))
+        self.held = <Entry*>grab(self.n_entries * sizeof(Entry))
+        self.by_rank = <int32_t*>grab(s * sizeof(int32_t))
+        self.queue = <int64_t*>grab(s * sizeof(int64_t))
+        self.heap = <int64_t*>grab((s + 1) * sizeof(int64_t))
+        self.is_first = <uint8_t*>grab(s)
+        self.sub_rows = <int64_t*>claim(2 * s * self.r * sizeof(int64_t))
+        self.sub_running = <int32_t*>claim(running.shape[0] * sizeof(int32_t))
+        for i in range(running.shape[0]):
+            self.sub_running[i] = running[i]
+        for i in range(s):
+            sub = &self.settled[i]
+            sub.request = self.sub_rows + 2 * i * self.r
+            for k in range(self.r):
+                sub.request[k] = request[i, k]
+                sub.request[self.r + k] = pending[i, k]
+            sub.policy = policy[i]
+            sub.rank = rank[i]
+            sub.grade = grade[i]
+            sub.scored = scored[i]
+            sub.limited = limited[i]
+            sub.record = record[i]
+            sub.limit = limit[i]
+            sub.total = total[i]
+            self.by_rank[sub.rank] = <int32_t>i
+            sub.n_running = running_start[i + 1] - running_start[i]
+            sub.running = self.sub_running + running_start[i]
+            if self.grouped:
+                sub.first_entry = entry_start[i]
+                sub.progress = Progress(
+                    NULL, NULL, <int32_t>(entry_start[i + 1] - entry_start[i]), 0, STOP if stop[i] else GO_ON, True,
+                    min_available[i], counted[i], 0, 0,
+                )
+                for e in range(entry_start[i], entry_start[i + 1]):
+                    self.entries_settled[e] = Entry(shapes[e], self.job_entries[shapes[e]].name, left[e], 0, 0, 0, 0)
+                    sub.progress.rest += left[e]
+                    sub.n_roles += left[e] > 0
+            else:
+                sub.progress = self.progress_settled
+                for e in range(self.n_entries):
+                    self.entries_settled[e] = self.job_entries[e]
+                    sub.n_roles += self.job_entries[e].left > 0
+        if run_start is not None:
+            self.runs = <Run*>claim(run_shape.shape[0] * sizeof(Run))
+            for i in range(s):
+                sub = &self.settled[i]
+                sub.progress.n_runs = <int32_t>(run_start[i + 1] - run_start[i])
+                sub.progress.runs = self.runs + run_start[i]
+                for k in range(run_start[i], run_start[i + 1]):
+                    self.runs[k] = Run(0, run_upto[k])
+                    for e in range(sub.progress.n):
+                        if self.entries_settled[sub.first_entry + e].shape == run_shape[k]:
+                            self.runs[k].entry = <int32_t>e
+        self.choose_first()
+        self.n_kinds = kinds = self.find_kinds()
+        self.kind_size = <int64_t*>grab(kinds * sizeof(int64_t))
+        for i in range(s):
+            self.kind_size[self.settled[i].kind] += 1
+        for i in range(s):
+            self.n_pods += self.settled[i].progress.rest
+        self.log_sub = <int32_t*>claim(self.n_pods * sizeof(int32_t))
+        self.log_shape = <int32_t*>claim(self.n_pods * sizeof(int32_t))
+        self.log_node = <int32_t*>claim(self.n_pods * sizeof(int32_t))
+        self.log_pod = <int32_t*>claim(self.n_pods * sizeof(int32_t))
+        return 0
+
+    cdef bint give_up(self, int32_t number) noexcept nogil:
+        """A sub-job found no place: whether the job may become ready without it."""
+        cdef Sub* sub = &self.subs[number]
+        cdef int32_t p = sub.policy
+        if self.stuck < 0:
+            self.stuck = number
+        self.pods_alive -= sub.progress.rest
+        if p >= 0 and not is_ready(&sub.progress):
+            self.alive_of[p] -= 1
+            if self.ready_of[p] + self.alive_of[p] < self.wanted[p]:
+                return False
+        self.drop(sub)
+        return self.progress.counted + self.pods_alive >= self.progress.min_available
+
+    cdef void choose_first(self) noexcept nogil:
+        """The sub-jobs that each policy needs before it has as many ready ones as it wants; they stay the first."""
+        cdef int64_t i, p
+        cdef int32_t number
+        for p in range(self.n_policies):
+            self.ready_of[p] = 0
+        for i in range(self.n_subs):
+            if self.settled[i].policy >= 0 and is_ready(&self.settled[i].progress):
+                self.ready_of[self.settled[i].policy] += 1
+        for i in range(self.n_subs):
+            number = self.by_rank[i]
+            p = self.settled[number].policy
+            self.is_first[number] = False
+            if p >= 0 and self.ready_of[p] < self.wanted[p] and not is_ready(&self.settled[number].progress):
+                self.is_first[number] = True
+                self.ready_of[p] += 1
+
+    cdef bint alike(self, const Sub* a, const Sub* b) noexcept nogil:
+        """Whether two sub-jobs agree in every number that the search reads, rank and policy apart."""
+        cdef int64_t e
+        cdef const Entry* x = self.entries_settled + a.first_entry
+        cdef const Entry* y = self.entries_settled + b.first_entry
+        if (
+            a.limit != b.limit or a.total != b.total or a.record != b.record
+            or a.scored != b.scored or a.limited != b.limited
+            or a.progress.n != b.progress.n or a.progress.rule != b.progress.rule
+            or a.progress.min_available != b.progress.min_available or a.progress.counted != b.progress.counted
+            or (self.r and memcmp(a.request, b.request, 2 * self.r * sizeof(int64_t)) != 0)
+        ):
+            return False
+        if a.progress.n_runs != b.progress.n_runs:
+            return False
+        for e in range(a.progress.n_runs):
+            if a.progress.runs[e].entry != b.progress.runs[e].entry:
+                return False
+            if a.progress.runs[e].upto != b.progress.runs[e].upto:
+                return False
+        for e in range(a.progress.n):
+            if x[e].shape != y[e].shape or x[e].left != y[e].left:
+                return False
+        return True
+
+    cdef uint64_t hash_sub(self, const Sub* sub) noexcept nogil:
+        """Equal for sub-jobs that are alike."""
+        cdef uint64_t h = <uint64_t>sub.limit * 31 + <uint64_t>sub.progress.min_available
+        cdef int64_t k
+        for k in range(2 * self.r):
+            h = (h ^ <uint64_t>sub.request[k]) * <uint64_t>0x9E3779B97F4A7C15
+            h ^= h >> 29
+        for k in range(sub.first_entry, sub.first_entry + sub.progress.n):
+            h = (h ^ (<uint64_t>self.entries_settled[k].left << 32 | <uint64_t>self.entries_settled[k].shape))
+            h = h * <uint64_t>0x9E3779B97F4A7C15
+            h ^= h >> 29
+        return h
+
+    cdef int64_t find_kinds(self) except -1:
+        """Number the kinds of the sub-jobs; answers how many there are."""
+        cdef int64_t i, kinds = 0, n_slots = 4
+        cdef uint64_t slot
+        cdef int32_t* slots
+        while n_slots < 2 * self.n_subs:
+            n_slots *= 2
+        slots = <int32_t*>grab(n_slots * sizeof(int32_t))
+        for i in range(self.n_subs):
+            slot = self.hash_sub(&self.settled[i]) & <uint64_t>(n_slots - 1)
+            # One more than the number of the first sub-job of a kind; 0: free.
+            while slots[slot] and not self.alike(&self.settled[slots[slot] - 1], &self.settled[i]):
+                slot = (slot + 1) & <uint64_t>(n_slots - 1)
+            if slots[slot]:
+                self.settled[i].kind = self.settled[slots[slot] - 1].kind
+            else:
+                self.settled[i].kind = <int32_t>kinds
+                slots[slot] = <int32_t>i + 1
+                kinds += 1
+        free(slots)
+        return kinds
+
+    cdef void reset(self) noexcept nogil:
+        """Everything but the nodes as after the last turn."""
+        cdef int64_t i
+        memcpy(self.entries, self.entries_settled, self.n_entries * sizeof(Entry))
+        memcpy(self.subs, self.settled, self.n_subs * sizeof(Sub))
+        self.pods_alive = 0
+        self.policies_short = 0
+        for i in range(self.n_policies):
+            self.ready_of[i] = self.alive_of[i] = 0
+        for i in range(self.n_subs):
+            self.subs[i].progress.entries = self.entries + self.subs[i].first_entry
+            self.pods_alive += self.subs[i].progress.rest
+            if self.subs[i].policy >= 0:
+                if is_ready(&self.subs[i].progress):
+                    self.ready_of[self.subs[i].policy] += 1
+                elif self.subs[i].progress.rest:
+                    self.alive_of[self.subs[i].policy] += 1
+        for i in range(self.n_policies):
+            if self.ready_of[i] < self.wanted[i]:
+                self.policies_short += self.wanted[i] - self.ready_of[i]
+        if self.grouped:
+            self.progress = self.progress_settled
+            self.progress.entries = self.job_entries + self.progress.n
+            memcpy(self.progress.entries, self.job_entries, self.progress.n * sizeof(Entry))
+        else:
+            self.progress = self.subs[0].progress
+        self.score = 0.0
+        self.stuck = -1
+        self.n_heap = self.next_in_queue = 0
+
+    cdef void hold_entries(self, Sub* sub, bint save) noexcept nogil:
+        if save:
+            memcpy(self.held, sub.progress.entries, sub.progress.n * sizeof(Entry))
+        else:
+            memcpy(sub.progress.entries, self.held, sub.progress.n * sizeof(Entry))
+
+    cdef bint job_ready(self) noexcept nogil:
+        return is_ready(&self.progress) and self.policies_short == 0
+
+    cdef int64_t queue_key(self, int64_t i) noexcept nogil:
+        cdef bint now = is_ready(&self.subs[i].progress), later = not self.is_first[i]
+        return (<int64_t>later) << 62 | <int64_t>self.subs[i].grade << 33 | (<int64_t>now) << 32 | self.subs[i].rank
+
+    cdef void push(self, int64_t key) noexcept nogil:
+        cdef int64_t i = self.n_heap
+        self.n_heap += 1
+        while i > 0 and self.heap[(i - 1) >> 1] > key:
+            self.heap[i] = self.heap[(i - 1) >> 1]
+            i = (i - 1) >> 1
+        self.heap[i] = key
+
+    cdef int64_t pop(self) noexcept nogil:
+        cdef int64_t top = self.heap[0], last, i = 0, child
+        self.n_heap -= 1
+        last = self.heap[self.n_heap]
+        while 2 * i + 1 < self.n_heap:
+            child = 2 * i + 1
+            if child + 1 < self.n_heap and self.heap[child + 1] < self.heap[child]:
+                child += 1
+            if self.heap[child] >= last:
+                break
+            self.heap[i] = self.heap[child]
+            i = child
+        self.heap[i] = last
+        return top
+
+    cdef int32_t next_sub(self) noexcept nogil:
+        """Number of the sub-job whose turn is next; -1: none is left."""
+        cdef int64_t key
+        if self.n_heap and (self.next_in_queue == self.n_queue or self.heap[0] < self.queue[self.next_in_queue]):
+            key = self.pop()
+        elif self.next_in_queue < self.n_queue:
+            key = self.queue[self.next_in_queue]
+            self.next_in_queue += 1
+        else:
+            return -1
+        return self.by_rank[<int32_t>key]  # the low half
+
+    cdef void line_up(self) noexcept nogil:
+        """The order of the sub-jobs at the beginning of an attempt; the same for all attempts of a turn."""
+        cdef int64_t i
+        self.n_queue = 0
+        for i in range(self.n_subs):
+            if self.subs[i].progress.rest:
+                self.queue[self.n_queue] = self.queue_key(i)
+                self.n_queue += 1
+        qsort(self.queue, self.n_queue, sizeof(int64_t), compare_keys)
+
+    cdef void drop(self, Sub* sub) noexcept nogil:
+        cdef int32_t e
+        for e in range(sub.progress.n):
+            sub.progress.entries[e].left = 0
+        sub.progress.rest = 0
+
+    cdef void note_sub(self, int32_t number, const Progress* now, int64_t placed) noexcept nogil:
+        """Pods of a sub-job that were placed."""
+        cdef Sub* sub = &self.subs[number]
+        cdef bint was_ready = is_ready(&sub.progress)
+        self.pods_alive += now.rest - sub.progress.rest
+        sub.progress = now[0]
+        sub.placed += placed
+        if not self.grouped:
+            self.progress = now[0]
+        if not was_ready and sub.policy >= 0:
+            if self.ready_of[sub.policy] < self.wanted[sub.policy]:
+                self.policies_short -= 1
+            self.ready_of[sub.policy] += 1
+            self.alive_of[sub.policy] -= 1
+
+    cdef void settle(self, int32_t record) noexcept nogil:
+        """The attempt at hand stays, with a new record; later turns go on from here."""
+        memcpy(self.settled, self.subs, self.n_subs * sizeof(Sub))
+        memcpy(self.entries_settled, self.entries, self.n_entries * sizeof(Entry))
+        if self.grouped:
+            memcpy(self.job_entries, self.progress.entries, self.progress.n * sizeof(Entry))
+            self.progress_settled = self.progress
+            self.progress_settled.entries = self.job_entries
+        self.record = record
+        self.last_score = self.score
+        self.log_settled = self.n_log
+
+    cdef tuple left(self):
+        """Sub-job, shape and pods left of each entry; entries that have no shape have no pods either."""
+        sub_array = np.empty(self.n_entries, dtype=np.int32)
+        shape_array = np.empty(self.n_entries, dtype=np.int32)
+        left_array = np.empty(self.n_entries, dtype=np.int64)
+        cdef int32_t[::1] sub = sub_array
+        cdef int32_t[::1] shape = shape_array
+        cdef int64_t[::1] left = left_array
+        cdef int64_t i, e
+        for i in range(self.n_subs):
+            for e in range(self.settled[i].first_entry, self.settled[i].first_entry + self.settled[i].progress.n):
+                sub[e] = <int32_t>i
+                shape[e] = self.entries_settled[e].shape
+                left[e] = self.entries_settled[e].left
+        return sub_array, shape_array, left_array
+
+    cdef int cap(self, const int64_t[::1] left) except -1:
+        """Skip what an entry has beyond ``left``, for good."""
+        cdef int64_t i, e, fewer
+        for i in range(self.n_subs):
+            for e in range(self.settled[i].first_entry, self.settled[i].first_entry + self.settled[i].progress.n):
+                fewer = self.entries_settled[e].left - left[e]
+                if fewer > 0:
+                    self.entries_settled[e].left -= fewer
+                    self.settled[i].progress.rest -= fewer
+                    # It no longer asks for the same as others of its kind.
+                    self.settled[i].alone = True
+        return 0

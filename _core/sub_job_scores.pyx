@@ -1,0 +1,221 @@
+"""What a HyperNode is worth to a sub-job by counts and totals alone; nothing is placed here.
+
+Pods of one role need no trial at all, because the count is exact; of several roles a count of too few pods rules a
+HyperNode out. Bounds tell beforehand what a HyperNode for the job can score at most.
+"""
+
+cimport cython
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
+
+from workbench._core.contest cimport NO_RECORD
+from workbench._core.domain_counts cimport DomainCounts
+from workbench._core.fading cimport packing_score
+from workbench._core.hypernode_tree cimport NOWHERE
+from workbench._core.job_state cimport Sub
+from workbench._core.memory cimport free, grab
+from workbench._core.progress cimport Entry, Progress, missing_of, until_ready
+from workbench._core.tournament cimport Tournament
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class SubJobScores:
+    """Scores of HyperNodes for a sub-job, before anything is placed."""
+
+    def __cinit__(self, DomainCounts counts not None):
+        self.counts = counts
+        self.states = counts.states
+        self.hypernodes = counts.hypernodes
+        self.r = counts.r
+        self.used_here = <int64_t*>grab(self.r * sizeof(int64_t))
+
+    def __dealloc__(self):
+        free(self.used_here)
+
+    @cython.final
+    cdef double packed(self, const Sub* sub, int32_t domain) noexcept nogil:
+        """How full a HyperNode is with the sub-job's pods."""
+        cdef int64_t at = self.hypernodes.at(domain) * self.r
+        if self.counts.scale == 0.0:
+            return 0.0
+        return packing_score(
+            self.counts.packing,
+            sub.request,
+            sub.weights,
+            self.counts.domain_used + at,
+            self.counts.domain_allocatable + at,
+            self.r,
+        )
+
+    @cython.final
+    cdef double key_of(self, const Sub* sub, int32_t domain) noexcept nogil:
+        """The score of a HyperNode; -inf where the counts tell that it has no solution."""
+        cdef const Progress* now = &sub.progress
+        cdef const Entry* entry
+        cdef int64_t missing = missing_of(now), here, held = 0, x = self.hypernodes.where(domain)
+        cdef bint together = missing >= now.rest
+        cdef int32_t e
+        for e in range(now.n):
+            entry = &now.entries[e]
+            if entry.left == 0:
+                continue
+            here = self.counts.of_shape[entry.shape].held[x]
+            if here > entry.left:
+                here = entry.left
+            held += here
+            if together and here < entry.left:
+                return -INFINITY
+            if sub.n_roles == 1 and here < until_ready(now, entry):
+                return -INFINITY
+        if held < (missing if missing > 1 else 1):
+            return -INFINITY
+        return self.worth(sub, domain)
+
+    @cython.final
+    cdef inline double worth(self, const Sub* sub, int32_t domain) noexcept nogil:
+        """The score of a HyperNode, whatever the counts tell."""
+        if sub.limited and sub.record == NO_RECORD and not self.counts.large(domain, sub.request + self.r):
+            return -INFINITY
+        return self.packed(sub, domain)
+
+    cdef int64_t least(self, const Sub* sub, const Entry** entry) noexcept nogil:
+        """A number of pods of one entry that every HyperNode with a solution holds."""
+        cdef const Progress* now = &sub.progress
+        cdef int64_t missing = missing_of(now), wanted = 0
+        cdef int32_t e
+        entry[0] = NULL
+        for e in range(now.n):
+            if now.entries[e].left > 0:
+                entry[0] = &now.entries[e]
+                break
+        if entry[0] == NULL:
+            return 0
+        if missing >= now.rest:
+            wanted = entry[0].left
+        if sub.n_roles == 1:
+            wanted = max(wanted, until_ready(now, entry[0]), missing)
+        return wanted
+
+    cdef void grow(self, Tournament* tree, const Sub* sub, const int32_t* domains) noexcept nogil:
+        """Key of each domain, whose pods are counted, and the winner."""
+        cdef int64_t i, m = tree.m, found = 0
+        cdef const Entry* entry
+        cdef int64_t least = self.least(sub, &entry)
+        cdef const int64_t* held = NULL
+        cdef double* keys = tree.key
+        cdef double key, best = 0.0
+        if entry != NULL:
+            # The domains of a tree follow one another in the counts, too.
+            held = self.counts.of_shape[entry.shape].held + self.hypernodes.where(domains[0])
+        for i in range(m):
+            key = -INFINITY
+            # Most fail already here.
+            if held == NULL or held[i] >= least:
+                # Of one role that number is all that the counts tell.
+                key = self.worth(sub, domains[i]) if sub.n_roles == 1 else self.key_of(sub, domains[i])
+                if key != -INFINITY:
+                    if found == 0 or key > best or (key == best and domains[i] < domains[tree.winner]):
+                        tree.winner = <int32_t>i
+                        best = key
+                    found += 1
+            keys[i] = key
+        tree.empty = found == 0
+        tree.played = False
+
+    cdef void count_for(self, const Sub* sub, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
+        """Count all shapes of a sub-job in consecutive domains of a tier, all inside ``outer``."""
+        cdef int32_t e
+        for e in range(sub.progress.n):
+            if sub.progress.entries[e].left:
+                self.counts.count_shape(sub.progress.entries[e].shape, domains, m, outer)
+
+    cdef bint too_small(self, const Sub* sub, int64_t t) noexcept nogil:
+        """True if even the tier's largest domain, if fully idle, is too small."""
+        cdef const Progress* now = &sub.progress
+        cdef const Entry* entry
+        cdef int64_t missing = missing_of(now), wanted
+        cdef int32_t e
+        for e in range(now.n):
+            entry = &now.entries[e]
+            if entry.left == 0:
+                continue
+            wanted = until_ready(now, entry) if sub.n_roles == 1 else 0
+            if missing >= now.rest:
+                wanted = max(wanted, entry.left)
+            if self.hypernodes.largest[t] * self.counts.of_shape[entry.shape].most < wanted:
+                return True
+        return False
+
+    cdef double most_of(self, const Sub* sub, int64_t times, int32_t given) noexcept nogil:
+        """Upper bound of the summed scores of ``times`` such sub-jobs in a HyperNode.
+
+        All are fresh and placed at one stroke. -inf: there is no place for one; inf: several, for which the counts
+        alone do not tell that none goes below the HyperNode.
+        """
+        cdef int64_t t, i, end
+        cdef int32_t start = given
+        cdef double most = -INFINITY, key
+        if not sub.limited:
+            return self.most_here(sub, times, given)
+        start = self.hypernodes.start_of(given, sub.record, sub.limit)
+        if start == NOWHERE:
+            return most
+        for t in range(self.hypernodes.n_tiers):
+            if self.hypernodes.tiers[t] > sub.limit or (
+                self.hypernodes.proper and start >= 0 and t > self.hypernodes.tier_of[start]
+            ):
+                break
+            if self.hypernodes.proper and start >= 0 and t == self.hypernodes.tier_of[start]:
+                # In a proper tree no other domain of its tier is below it.
+                i = self.hypernodes.place_in_tier[start]
+                end = i + 1
+            else:
+                i = self.hypernodes.first_below(t, start)
+                end = self.hypernodes.end_below(t, start)
+            if i == end or self.too_small(sub, t):
+                continue
+            self.count_for(sub, self.hypernodes.tier_domains + i, end - i, start)
+            while i < end:
+                if times > 1 and self.hypernodes.tier_domains[i] == given:
+                    key = self.most_here(sub, times, given)
+                else:
+                    key = self.key_of(sub, self.hypernodes.tier_domains[i])
+                    if times > 1 and key > -INFINITY:
+                        return INFINITY
+                most = key if key > most else most
+                i += 1
+            # Of one role the counts are exact: it goes to this tier.
+            if sub.n_roles == 1 and most > -INFINITY:
+                return most
+        if start < 0 and self.hypernodes.top_tier <= sub.limit:
+            key = self.most_here(sub, times, given)
+            most = key if key > most else most
+        return most
+
+    cdef double most_here(self, const Sub* sub, int64_t times, int32_t domain) noexcept nogil:
+        """The sum of scores if all are placed in the HyperNode itself: when the k-th comes, k - 1 are in it."""
+        cdef int64_t at = self.hypernodes.at(domain) * self.r, i, k
+        cdef const int64_t* request
+        cdef int32_t e
+        cdef double total = 0.0
+        self.count_for(sub, &domain, 1, domain)
+        if times == 1 or self.key_of(sub, domain) == -INFINITY:
+            return self.key_of(sub, domain)
+        for k in range(self.r):
+            self.used_here[k] = self.counts.domain_used[at + k]
+        for i in range(times):
+            total += packing_score(
+                self.counts.packing,
+                sub.request,
+                sub.weights,
+                self.used_here,
+                self.counts.domain_allocatable + at,
+                self.r,
+            )
+            for e in range(sub.progress.n):
+                if sub.progress.entries[e].left:
+                    request = self.states.shapes[sub.progress.entries[e].shape].request
+                    for k in range(self.r):
+                        self.used_here[k] += sub.progress.entries[e].left * request[k]
+        return total

@@ -1,0 +1,411 @@
+"""Where one sub-job goes, by trials or planned by the counts alone.
+
+HyperNodes are tried in the order of their scores, so that for several roles the trials end with the first that has a
+solution. Sub-jobs that ask for the same share one tournament per tier of a job's HyperNode; a placement changes its
+path. Where all pods are alike, counts and totals tell where sub-jobs go and what that scores: the attempt is planned
+without placing a pod.
+"""
+
+cimport cython
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
+
+from workbench._core.contest cimport NO_RECORD, lca
+from workbench._core.domain_counts cimport DomainCounts
+from workbench._core.hypernode_tree cimport NOWHERE
+from workbench._core.job_state cimport JobState, Sub
+from workbench._core.memory cimport claim, free, grab
+from workbench._core.node_score cimport packing_sum
+from workbench._core.progress cimport Progress, is_ready, note_placed, until_ready
+from workbench._core.sub_job_scores cimport SubJobScores
+from workbench._core.tournament cimport Tournament, play_all, set_key
+from workbench._core.trial_fill cimport TrialFill
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class SubJobSearch:
+    """The HyperNodes that a sub-job may go to, in the order of their scores."""
+
+    def __cinit__(self, TrialFill fill not None, SubJobScores scores not None, JobState job not None):
+        self.fill = fill
+        self.states = fill.states
+        self.hypernodes = fill.hypernodes
+        self.scores = scores
+        self.counts = scores.counts
+        self.job = job
+        self.n = self.states.n
+        self.r = self.states.r
+        self.d = self.hypernodes.d
+
+    def __dealloc__(self):
+        cdef int64_t i
+        if self.trees != NULL:
+            for i in range(self.n_trees):
+                free(self.trees[i].key)
+                free(self.trees[i].best)
+        free(self.trees)
+        free(self.scratch.key)
+        free(self.scratch.best)
+        free(self.kind_failed)
+        free(self.plan_domain)
+        free(self.plan_pods)
+
+    cdef int open(self) except -1:
+        """After the sub-jobs are set: what their search needs by kind, tier and pod."""
+        cdef int64_t i, k, t, e, size, s = self.job.n_subs, kinds = self.job.n_kinds
+        cdef Sub* sub
+        cdef Tournament* tree
+        self.kind_failed = <int64_t*>grab(kinds * sizeof(int64_t))
+        for i in range(s):
+            self.job.settled[i].weights = packing_sum(self.counts.packing, self.job.settled[i].request, self.r)
+        if self.job.runs != NULL:
+            self.fill.keep_contests(self.states.n_shapes)
+        for i in range(s):
+            sub = &self.job.settled[i]
+            # Counting in one job's HyperNode costs less than following every change there and back.
+            if self.job.kind_size[sub.kind] > 1 or kinds == 1:
+                for e in range(sub.first_entry, sub.first_entry + sub.progress.n):
+                    if self.job.entries_settled[e].left:
+                        self.counts.of_shape[self.job.entries_settled[e].shape].followed = True
+        self.trees = <Tournament*>grab(kinds * (self.hypernodes.n_tiers + 1) * sizeof(Tournament))
+        self.n_trees = kinds * (self.hypernodes.n_tiers + 1)
+        for k in range(kinds):
+            for t in range(self.hypernodes.n_tiers):
+                size = self.hypernodes.tier_start[t + 1] - self.hypernodes.tier_start[t]
+                tree = &self.trees[k * (self.hypernodes.n_tiers + 1) + t]
+                if self.job.kind_size[k] > 1:
+                    tree.key = <double*>grab(size * sizeof(double))
+                    tree.best = <int32_t*>grab(size * sizeof(int32_t))
+        size = 1
+        for t in range(self.hypernodes.n_tiers):
+            size = max(size, self.hypernodes.tier_start[t + 1] - self.hypernodes.tier_start[t])
+        self.scratch.key = <double*>grab(size * sizeof(double))
+        self.scratch.best = <int32_t*>grab(size * sizeof(int32_t))
+        self.fill.make_room(self.job.n_pods)
+        self.states.reserved = self.job.n_pods
+        self.counts.open_changes(self.job.n_pods)
+        self.plan_domain = <int32_t*>claim(s * sizeof(int32_t))
+        self.plan_pods = <int64_t*>claim(s * sizeof(int64_t))
+        self.states.make_room(self.job.n_pods, self.job.n_pods)
+        self.counts.find_most()
+        return 0
+
+    cdef void grow(self, Tournament* tree, const Sub* sub, const int32_t* domains) noexcept nogil:
+        """A tournament among domains whose pods are counted."""
+        self.scores.grow(tree, sub, domains)
+        tree.attempt = self.attempt_number
+        if not tree.empty:
+            tree.seen = self.n_plan if self.planning else self.counts.n_changed
+
+    cdef void refresh(self, Tournament* tree, const Sub* sub, int64_t t, const int32_t* domains) noexcept nogil:
+        cdef int64_t i, k, leaf
+        cdef int32_t node, domain
+        if self.planning:
+            for i in range(tree.seen, self.n_plan):
+                domain = self.plan_domain[i]
+                while domain >= 0 and self.hypernodes.tier_of[domain] < t:
+                    domain = self.hypernodes.parent[domain]
+                if domain >= 0 and self.hypernodes.tier_of[domain] == t:
+                    leaf = self.hypernodes.place_in_tier[domain] - tree.first
+                    set_key(tree, domains, leaf, self.scores.key_of(sub, domain))
+            tree.seen = self.n_plan
+            return
+        for i in range(tree.seen, self.counts.n_changed):
+            node = self.counts.changed[i].node
+            for k in range(self.hypernodes.node_start[node], self.hypernodes.node_start[node + 1]):
+                domain = self.hypernodes.node_domains[k]
+                if self.hypernodes.tier_of[domain] == t:
+                    leaf = self.hypernodes.place_in_tier[domain] - tree.first
+                    if 0 <= leaf < tree.m:
+                        set_key(tree, domains, leaf, self.scores.key_of(sub, domain))
+        tree.seen = self.counts.n_changed
+
+    cdef void weigh(self, int32_t number, int64_t change) noexcept nogil:
+        """Count the sub-job's pods on their leaves, or forget them again."""
+        cdef const Sub* sub = &self.job.subs[number]
+        cdef int64_t i
+        for i in range(sub.n_running):
+            if sub.running[i] >= 0:
+                self.fill.weigh_node(sub.running[i], change)
+        if sub.placed:
+            for i in range(self.job.n_log):
+                if self.job.log_sub[i] == number:
+                    self.fill.weigh_node(self.job.log_node[i], change)
+
+    cdef int64_t inside(self, int32_t number, int32_t domain) noexcept nogil:
+        """Pods of the sub-job in a HyperNode."""
+        cdef const Sub* sub = &self.job.subs[number]
+        cdef int64_t i, found = 0
+        for i in range(sub.n_running):
+            if sub.running[i] >= 0:
+                found += self.hypernodes.holds_node(domain, sub.running[i])
+        for i in range(self.job.n_log):
+            if self.job.log_sub[i] == number:
+                found += self.hypernodes.holds_node(domain, self.job.log_node[i])
+        return found
+
+    cdef Progress try_in(self, int32_t number, int32_t domain) noexcept nogil:
+        """The pass over the sub-job's pods in a HyperNode; its entries are the attempt's own and change."""
+        cdef Sub* sub = &self.job.subs[number]
+        cdef Progress now = sub.progress
+        cdef bint weighty = sub.scored and (sub.n_running > 0 or sub.placed > 0)
+        if weighty:
+            self.weigh(number, 1)
+        self.fill.closeness.total_tasks = <double>sub.total
+        self.fill.run(domain, sub.scored, sub.record, &now)
+        if weighty:
+            self.weigh(number, -1)
+        return now
+
+    cdef bint solves(self, int32_t number, int32_t domain) noexcept nogil:
+        """A trial for sub-jobs of several roles; everything is as before."""
+        cdef Sub* sub = &self.job.subs[number]
+        cdef Progress now
+        cdef bint answer
+        self.job.hold_entries(sub, True)
+        now = self.try_in(number, domain)
+        answer = self.fill.n_run > 0 and is_ready(&now)
+        self.fill.take_back_run(&now)
+        self.job.hold_entries(sub, False)
+        return answer
+
+    cdef bint enter_in(self, int32_t number, int32_t domain, double score) noexcept nogil:
+        """Place the sub-job in a HyperNode; False: it does not become ready there, and everything is as before."""
+        cdef Sub* sub = &self.job.subs[number]
+        cdef Progress now
+        cdef int64_t i
+        if self.planning:
+            return self.plan_in(number, domain, score)
+        self.job.hold_entries(sub, True)
+        now = self.try_in(number, domain)
+        if self.fill.n_run == 0 or not is_ready(&now):
+            self.fill.take_back_run(&now)
+            self.job.hold_entries(sub, False)
+            return False
+        self.stay(number)
+        if self.job.grouped:
+            for i in range(self.fill.n_run):
+                note_placed(
+                    &self.job.progress, &self.job.progress.entries[now.entries[self.fill.run_entry[i]].shape], 1
+                )
+        self.note_sub(number, &now, self.fill.n_run, domain, score)
+        return True
+
+    cdef bint plan_in(self, int32_t number, int32_t domain, double score) noexcept nogil:
+        """Place a sub-job whose pods are all alike in the counts and totals alone; answers as `enter_in`."""
+        cdef Sub* sub = &self.job.subs[number]
+        cdef Progress now = sub.progress
+        cdef int64_t wanted
+        cdef int32_t e = 0
+        while now.entries[e].left == 0:
+            e += 1
+        wanted = until_ready(&now, &now.entries[e])
+        note_placed(&now, &now.entries[e], wanted)
+        if sub.placed or not is_ready(&now):
+            self.unplanned = True
+            return False
+        self.plan_shape = now.entries[e].shape
+        if self.job.grouped:
+            note_placed(&self.job.progress, &self.job.progress.entries[self.plan_shape], wanted)
+        self.plan_domain[self.n_plan] = domain
+        self.plan_pods[self.n_plan] = wanted
+        self.n_plan += 1
+        self.count_plan(domain, wanted)
+        self.note_sub(number, &now, wanted, domain, score)
+        return True
+
+    cdef void count_plan(self, int32_t domain, int64_t pods) noexcept nogil:
+        cdef const int64_t* request = self.states.shapes[self.plan_shape].request
+        cdef int64_t* held = self.counts.of_shape[self.plan_shape].held
+        cdef int64_t* used
+        cdef int64_t k
+        while True:
+            held[self.hypernodes.where(domain)] -= pods
+            used = self.counts.domain_used + self.hypernodes.at(domain) * self.r
+            for k in range(self.r):
+                used[k] += pods * request[k]
+            if domain < 0:
+                break
+            domain = self.hypernodes.parent[domain]
+        self.counts.commits += 1
+
+    cdef void take_plan_back(self) noexcept nogil:
+        cdef int64_t i
+        for i in range(self.n_plan):
+            self.count_plan(self.plan_domain[i], -self.plan_pods[i])
+        self.n_plan = 0
+
+    cdef inline int32_t widened(self, int32_t record, int32_t domain) noexcept nogil:
+        """The record of what has pods in one more domain."""
+        return domain if record == NO_RECORD else lca(&self.fill.closeness, record, domain)
+
+    cdef void note_sub(
+        self, int32_t number, const Progress* now, int64_t placed, int32_t domain, double score
+    ) noexcept nogil:
+        """Pods of a sub-job that were placed."""
+        cdef Sub* sub = &self.job.subs[number]
+        self.job.note_sub(number, now, placed)
+        sub.record = self.widened(sub.record, domain)
+        self.job.score += score * 100.0 * self.counts.scale
+        self.chosen, self.chosen_score = domain, score
+
+    cdef bint may_plan(self) noexcept nogil:
+        """Whether counts alone tell where every sub-job goes: all are alike, fresh and of one role, in a proper tree.
+
+        Then pods that go to a HyperNode of the closest tier leave no solution below it that there was not before, so
+        that only the counts of that HyperNode and of those above it matter.
+        """
+        cdef int64_t i, t
+        cdef int32_t e
+        cdef const Sub* sub
+        cdef const Sub* first = NULL
+        cdef const int32_t* lowest
+        cdef int32_t top = -1
+        if not self.hypernodes.proper or self.job.n_queue == 0:
+            return False
+        for i in range(self.job.n_queue):
+            sub = &self.job.subs[self.job.by_rank[<int32_t>self.job.queue[i]]]
+            if first == NULL:
+                first = sub
+            if (
+                sub.kind != first.kind or sub.alone or sub.n_roles != 1
+                or sub.record != NO_RECORD or sub.n_running or sub.placed
+            ):
+                return False
+        for e in range(first.progress.n):
+            if first.progress.entries[e].left:
+                if not self.counts.of_shape[first.progress.entries[e].shape].followed:
+                    return False
+                for t in range(self.hypernodes.n_tiers):
+                    if self.hypernodes.tier_start[t] < self.hypernodes.tier_start[t + 1]:
+                        lowest = self.hypernodes.tier_domains + self.hypernodes.tier_start[t]
+                        self.counts.count_shape(first.progress.entries[e].shape, lowest, 1, -1)
+                self.counts.count_shape(first.progress.entries[e].shape, &top, 1, -1)
+        return True
+
+    cdef int pick(self, int32_t number, Tournament* tree, const int32_t* domains) noexcept nogil:
+        """Place the sub-job in the best HyperNode of a tournament: 1 done, 0 none will do, -1 give the sub-job up."""
+        cdef Sub* sub = &self.job.subs[number]
+        cdef bint follows = (sub.n_running > 0 or sub.placed > 0) and self.counts.scale != 0.0
+        cdef int64_t i, n_best
+        cdef int32_t leaf, best
+        cdef double key, share, best_share
+        while True:
+            leaf = tree.winner
+            key = tree.key[leaf]
+            if key == -INFINITY:
+                return 0
+            if not follows:
+                if self.enter_in(number, domains[leaf], key):
+                    return 1
+                if sub.n_roles == 1:
+                    return -1
+                set_key(tree, domains, leaf, -INFINITY)
+                continue
+            # Of several that share the greatest score each counts the pods that it holds already.
+            n_best = 0
+            best = -1
+            best_share = -1.0
+            for i in range(tree.m):
+                if tree.key[i] != key:
+                    continue
+                if sub.n_roles > 1 and not self.solves(number, domains[i]):
+                    tree.key[i] = -INFINITY
+                    continue
+                n_best += 1
+                share = <double>self.inside(number, domains[i]) / <double>sub.total
+                if key + share > best_share or (key + share == best_share and domains[i] < domains[best]):
+                    best = <int32_t>i
+                    best_share = key + share
+            if n_best:
+                return 1 if self.enter_in(number, domains[best], best_share if n_best > 1 else key) else -1
+            play_all(tree, domains)
+
+    cdef int pick_one(self, int32_t number, int32_t domain) noexcept nogil:
+        """Place the sub-job in one HyperNode; answers as `pick`."""
+        self.scores.count_for(&self.job.subs[number], &domain, 1, domain)
+        self.scratch.m = 1
+        self.grow(&self.scratch, &self.job.subs[number], &domain)
+        if self.scratch.empty:
+            return 0
+        return self.pick(number, &self.scratch, &domain)
+
+    cdef bint place_sub(self, int32_t number, int32_t given) noexcept nogil:
+        """Place one sub-job inside a HyperNode: in the best of the closest tier that has a solution."""
+        cdef Sub* sub = &self.job.subs[number]
+        cdef bint shared = (
+            self.job.kind_size[sub.kind] > 1 and not sub.alone
+            and sub.record == NO_RECORD and sub.n_running == 0 and sub.placed == 0
+        )
+        cdef int64_t t, first, end
+        cdef int32_t e, start
+        cdef int done
+        cdef Tournament* tree
+        cdef const int32_t* domains
+        if shared and self.kind_failed[sub.kind] == self.counts.commits:
+            return False
+        for e in range(sub.progress.n):
+            if sub.progress.entries[e].left:
+                self.counts.catch_up(sub.progress.entries[e].shape)
+        if not sub.limited:
+            done = self.pick_one(number, given)
+            if done != 1 and shared:
+                self.kind_failed[sub.kind] = self.counts.commits
+            return done == 1
+        start = self.hypernodes.start_of(given, sub.record, sub.limit)
+        if start == NOWHERE:
+            return False
+        for t in range(self.hypernodes.n_tiers):
+            if self.hypernodes.tiers[t] > sub.limit:
+                break
+            first = self.hypernodes.first_below(t, start)
+            end = self.hypernodes.end_below(t, start)
+            if first == end:
+                continue
+            domains = self.hypernodes.tier_domains + first
+            tree = &self.trees[sub.kind * (self.hypernodes.n_tiers + 1) + t] if shared else &self.scratch
+            if shared and tree.attempt == self.attempt_number:
+                if tree.empty:
+                    continue
+                self.refresh(tree, sub, t, domains)
+            else:
+                if self.scores.too_small(sub, t):
+                    continue
+                self.scores.count_for(sub, domains, end - first, start)
+                tree.first = first
+                tree.m = end - first
+                self.grow(tree, sub, domains)
+                if tree.empty:
+                    continue
+            done = self.pick(number, tree, domains)
+            if done:
+                if done < 0 and shared:
+                    self.kind_failed[sub.kind] = self.counts.commits
+                return done == 1
+        if start < 0 and self.hypernodes.top_tier <= sub.limit and self.pick_one(number, -1) == 1:
+            return True
+        if shared:
+            self.kind_failed[sub.kind] = self.counts.commits
+        return False
+
+    cdef void stay(self, int32_t number) noexcept nogil:
+        """The pods of the last run stay, for this attempt at least."""
+        cdef Sub* sub = &self.job.subs[number]
+        cdef int64_t i
+        cdef int32_t node, state
+        for i in range(self.fill.n_run):
+            node = self.fill.run_node[i]
+            self.job.log_sub[self.job.n_log] = number
+            self.job.log_shape[self.job.n_log] = sub.progress.entries[self.fill.run_entry[i]].shape
+            self.job.log_node[self.job.n_log] = node
+            self.job.log_pod[self.job.n_log] = self.fill.run_pod[i]
+            self.job.n_log += 1
+            # A node that comes again is in its last state already.
+            state = self.states.run_state[node] if self.states.run_state[node] >= 0 else self.states.find_state(node)
+            self.counts.change_state(node, state)
+        self.counts.commits += 1
+
+    cdef void take_back(self, int64_t log_mark, int64_t changed_mark) noexcept nogil:
+        self.job.n_log = log_mark
+        self.counts.undo(changed_mark)

@@ -1,0 +1,41 @@
+"""The two-level search and its parts, for kernels that run it: the contract of ``two_level.pyx``."""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from workbench._core.attempt_trace cimport AttemptTrace
+from workbench._core.best_attempt cimport BestAttempt
+from workbench._core.domain_counts cimport DomainCounts
+from workbench._core.job_state cimport JobState, Sub
+from workbench._core.search_parts cimport SearchParts
+from workbench._core.sub_job_scores cimport SubJobScores
+from workbench._core.sub_job_search cimport SubJobSearch
+
+
+cdef struct Row:
+    # a HyperNode that a turn looked at
+    int32_t domain, stuck
+    int64_t place, holds
+    double bound           # what its score cannot exceed
+    double score
+    bint kept
+
+
+@cython.final
+cdef class TwoLevel(SearchParts):
+    cdef DomainCounts counts           # pods that domains hold, totals, the log of changed nodes
+    cdef JobState job                  # how far the job is
+    cdef SubJobScores scores           # what a HyperNode is worth to a sub-job
+    cdef SubJobSearch search           # where a sub-job goes
+    cdef AttemptTrace trace            # what an explanation hears
+    cdef BestAttempt best              # of the turn
+    cdef Row* rows_of_turn
+    cdef int64_t n_rows
+
+    cdef int open_rows(self) except -1
+    cdef bint attempt_in(self, int32_t domain) noexcept nogil
+    cdef void settle_turn(self, int32_t domain) noexcept nogil
+    cdef bint all_alike(self, Sub* first) noexcept nogil
+    cdef void open_tier(
+        self, int64_t first, int64_t end, const int64_t* left, int64_t needs, const Sub* alike
+    ) noexcept nogil
