@@ -36,7 +36,7 @@ def test_a_gang_that_asks_for_parts_is_refused(name):
         policy.explain(gang, snapshot).decision.result,
     ]
     for answer in answers:
-        assert [(reason.code, reason.count) for reason in answer.reasons] == [("fractional-gpus", 3)]
+        assert [(reason.code, reason.numbers["count"]) for reason in answer.reasons] == [("fractional-gpus", 3)]
         assert "3 pods ask for thousandths of a GPU" in answer.reasons[0].message
     assert np.array_equal(ledger.used, snapshot.used)
 
