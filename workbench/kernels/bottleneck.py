@@ -1,4 +1,4 @@
-"""Face of the ``bottleneck`` kernel: the best GPU subsets of one machine.
+"""Checked interface of the ``bottleneck`` kernel: the best GPU subsets of one machine.
 
 Owns: checks of arguments, masks as Python ints of any size, errors in words. The objective, the ties and their order
 are the kernel's (``_core/bottleneck.pyx``; DESIGN, decision 1). Symmetrising a measured matrix and finding its link
@@ -32,10 +32,10 @@ __all__ = [
 
 MAX_DEVICES = 1024
 MAX_SPLIT_DEVICES = 16
-# A search of noise may take hours: it can be cancelled.
+# A search over noisy weights may take hours, so it can be cancelled.
 kernel.watch(check)
 
-# A budget that no search uses up; a million ties is what a list of all of them may hold.
+# A budget that no search uses up. A list of "all" ties holds at most a million.
 UNLIMITED = 2**62
 _MOST_TIES = 1_000_000
 
@@ -75,9 +75,9 @@ class BestSubset:
     pair : tuple of int or None
         First pair (i, j), i < j, that has this weight; None for one device.
     ties : tuple of int
-        Sets with the same objective, lexicographic, at most as many as were asked for. The chosen one is always among
-        them: it takes the last place where it would come later. Only the chosen one when ``tie_break_complete`` is
-        False because the weight inside the best link class is unproven.
+        Sets with the same objective, lexicographic, at most as many as were asked for. The chosen set is always among
+        them: if it comes later in that order, it takes the last place of a cut list. Only the chosen one when
+        ``tie_break_complete`` is False because the weight inside the best link class is unproven.
     optimal_sets : int
         How many ties there are; a lower bound when ``optimal_sets_complete`` is False.
     optimal_sets_complete : bool
@@ -104,7 +104,7 @@ class BestSubset:
 
 @dataclass(frozen=True, slots=True)
 class GroupSplit:
-    """The best union of several pods' devices and the best way to deal it.
+    """The best union of several pods' devices and the best way to divide it among them.
 
     Attributes
     ----------
@@ -205,7 +205,7 @@ class BottleneckSolver:
         object.__setattr__(self, "_c_solver", solver)
         object.__setattr__(self, "n", solver.n)
         object.__setattr__(self, "default_budget", solver.default_budget)
-        # The bound method itself: one more Python frame would cost more than the query.
+        # Store the bound method itself: another Python frame would cost more than the query.
         object.__setattr__(self, "choose", solver.choose if solver.n <= 64 else self._choose_large)
 
     _c_solver: kernel.Solver

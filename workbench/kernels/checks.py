@@ -1,7 +1,7 @@
-"""Checks that every kernel face repeats: dtype, number of dimensions, length, range.
+"""Checks that every checked interface of a kernel needs: dtype, number of dimensions, length, range.
 
-A face refuses instead of converting: a silent copy of a wrong dtype hides a mistake and costs time. One that is called
-for every placement asks `are_arrays` about all its arguments first, and looks at each only where the answer is no.
+A wrong dtype is refused, not converted: a silent copy hides a mistake and costs time. A function that is called for
+every placement asks `are_arrays` about all its arguments at once, and checks each argument only if the answer is no.
 """
 
 from __future__ import annotations
@@ -18,15 +18,26 @@ __all__ = ["are_arrays", "as_array", "check_length", "check_number", "check_rang
 
 
 def as_array(name: str, value: object, dtype: DTypeLike, ndim: int) -> NDArray[Any]:
-    """Return ``value`` itself if it is such an array, C-contiguous (copied if only that is missing).
+    """Return ``value`` if it has the dtype and dimensions asked for, as a C-contiguous array.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the error message.
+    value : object
+        Returned as it is if C-contiguous, else copied.
+    dtype : type
+        A numpy scalar type, such as ``np.int64``.
+    ndim : int
+        Number of dimensions.
 
     Raises
     ------
     InputError
-        If ``value`` is no ndarray or has another dtype or number of dimensions.
+        If ``value`` is not an ndarray or has another dtype or number of dimensions.
     """
     if type(value) is np.ndarray and value.dtype.type is dtype and value.ndim == ndim and value.dtype.isnative:
-        # The usual case first: to make a dtype to compare with takes longer than the rest.
+        # The usual case first: constructing a dtype to compare with takes longer than all other checks.
         return value if value.flags.c_contiguous else np.ascontiguousarray(value)
     expected = np.dtype(dtype)
     if not isinstance(value, np.ndarray):
@@ -39,13 +50,31 @@ def as_array(name: str, value: object, dtype: DTypeLike, ndim: int) -> NDArray[A
 
 
 def check_length(name: str, array: NDArray[Any], length: int) -> None:
-    """Refuse an array whose first axis is not ``length`` long."""
+    """Refuse an array whose first axis is not ``length`` long.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the error message.
+    array : ndarray of shape (n, …), any dtype
+    length : int
+        Length wanted.
+    """
     if array.shape[0] != length:
         raise InputError("wrong length", source=name, got=str(array.shape[0]), expected=str(length))
 
 
 def check_range(name: str, array: NDArray[Any], low: int, high: int) -> None:
-    """Refuse a C-contiguous array of numbers with an entry outside ``low .. high`` (both included)."""
+    """Refuse an array with a number outside ``low .. high`` (both included).
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the error message.
+    array : ndarray of shape (n, …), any numeric dtype
+        C-contiguous.
+    low, high : int
+    """
     at = first_outside(array, low, high)
     if at >= 0:
         found = str(array.reshape(-1)[at])
@@ -60,7 +89,21 @@ def checked(
     low: int = -(2**63),
     high: int = 2**63 - 1,
 ) -> NDArray[Any]:
-    """A column of numbers that passes all three checks above, in one call where it does; ``length`` None: any."""
+    """Return a one-dimensional array after checking its dtype, length and range.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the error message.
+    value : ndarray of shape (n,), any dtype
+        A sound array is recognised by one compiled call.
+    dtype : type
+        ``np.int32`` or ``np.int64``.
+    length : int or None
+        Length wanted; None: any length.
+    low, high : int
+        Smallest and largest number allowed.
+    """
     if is_sound(value, 4 if dtype is np.int32 else 8, (-1 if length is None else length,), low, high):
         return value
     array = as_array(name, value, dtype, 1)
@@ -71,7 +114,15 @@ def checked(
 
 
 def check_number(name: str, value: int, low: int, high: int) -> int:
-    """Return a whole number between ``low`` and ``high``, both included; refuse anything else."""
+    """Return a whole number between ``low`` and ``high``, both included; refuse anything else.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the error message.
+    value : int
+    low, high : int
+    """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InputError("not a whole number", source=name, got=repr(value), expected=f"{low} to {high}")
     if not low <= value <= high:

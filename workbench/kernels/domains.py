@@ -1,7 +1,7 @@
-"""How many pods fit where, and filling a set of nodes in score order (face of ``_core.domains``).
+"""Count the pods that fit on nodes and domains, and fill nodes in score order (checked interface of ``_core.domains``).
 
-Owns the checks and the documented order of choice. It knows no gang and no policy: which domains are tried, in which
-order, and what their sums of scores mean is decided in ``policies``.
+Owns the checks and the documented order of choice. It knows no gang and no policy: ``policies`` decide which domains
+are tried, in which order, and what their sums of scores mean.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ def pods_per_node(
     idle : ndarray of shape (n, r), int64
         Idle amounts in base units; negative counts as 0.
     request : ndarray of shape (r,), int64
-        What one pod asks for; a resource it does not ask for (0) is not looked at.
+        Amounts that one pod requests; a resource with request 0 is ignored.
     feasible : ndarray of shape (n,), uint8, optional
         0 where the pod may not run; None: it may run everywhere.
     cap : int, optional
-        Upper limit of each answer; None is `MAX_PODS_PER_NODE`, also the answer for a pod that asks for nothing.
+        Upper limit of each count; None: `MAX_PODS_PER_NODE`. A pod that requests nothing fits that often.
 
     Returns
     -------
@@ -192,8 +192,8 @@ class ScoreWeights:
     request_resources : ndarray of shape (r,), int64, optional
         Weight of each resource in least and most requested (Kubernetes: 1 for cpu and memory); needed with either.
     balanced_resources : ndarray of shape (r,), uint8, optional
-        1 for the resources that are balanced (Kubernetes: cpu and memory), 2 for those that are where the pod asks for
-        them (extended resources); needed when ``balanced`` is not 0.
+        1 for resources that always take part in balancing (Kubernetes: cpu and memory), 2 for resources that take part
+        only if the pod requests them (extended resources); needed when ``balanced`` is not 0.
     """
 
     binpack: float = 0.0
@@ -206,9 +206,10 @@ class ScoreWeights:
     _checked: dict[int, Checked] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def checked(self, r: int) -> Checked:
-        """The weights for r resources in the order in which the compiled ``Fill`` takes them; checked and copied once.
+        """Return the weights for r resources in the order in which the compiled ``Fill`` takes them.
 
-        A search makes hundreds of fills with the same weights; checking them took half the time of a small one.
+        They are checked and copied once: a search makes hundreds of fills with the same weights, and checking them each
+        time took half the time of a small fill.
         """
         if r not in self._checked:
             requested = self.least_requested or self.most_requested
@@ -225,7 +226,7 @@ class ScoreWeights:
 
 
 class TopologyScores:
-    """What a leaf domain is worth beside a record; checked once, used by any number of fills.
+    """Scores of leaf domains by closeness to a record; checked once, used by any number of fills.
 
     Parameters
     ----------
@@ -268,7 +269,7 @@ class TopologyScores:
     def arguments(
         self,
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], float, float, float, bool]:
-        """What every kernel's ``set_topology`` takes first, in its order."""
+        """The first arguments of every kernel's ``set_topology``, in order."""
         forest = self.forest
         return forest.parent, forest.depth, self.value, self.top, self.own, self.weight, self.roots_meet
 
@@ -396,12 +397,12 @@ class Fill:
 
     @property
     def idle(self) -> NDArray[np.int64]:
-        """What is idle now, by position in ``nodes``; int64 (c, r), a copy."""
+        """Idle amounts now, by position in ``nodes``; int64 (c, r), a copy."""
         return self._c_fill.idle()
 
     @property
     def tasks_in_group(self) -> NDArray[np.int64]:
-        """Tasks of the job in each group, the pods placed here included; int64 (g,), a copy."""
+        """Tasks of the job in each of `groups`, including the pods placed by this fill; int64 (g,), a copy."""
         return self._c_fill.tasks_in_group()
 
     def add_shape(
@@ -411,12 +412,12 @@ class Fill:
         feasible: NDArray[np.uint8] | None = None,
         extra: NDArray[np.float64] | None = None,
     ) -> int:
-        """Add a pod shape; several may be in use in turns.
+        """Register a pod shape (a request and where it may run); a fill may alternate between several shapes.
 
         Parameters
         ----------
         request : ndarray of shape (r,), int64
-            Zero: not asked for.
+            Amounts that one pod requests; 0: not requested.
         feasible : ndarray of shape (n,), uint8, optional
             0 where the pod may not run, by node of the cluster.
         extra : ndarray of shape (n,), float64, optional
@@ -461,7 +462,7 @@ class Fill:
             All tasks of the job, positive.
         update_record : bool
             Whether the record widens to its LCA with the leaf of each chosen node (an empty record becomes the leaf; a
-            node without leaf changes nothing). Hard jobs keep it.
+            node without leaf changes nothing). Hard jobs keep their record.
         leaves : tuple of ndarray of shape (n + 1,), int64, and ndarray of int32, optional
             Where leaves overlap, every leaf that holds node i: ``leaves[1][leaves[0][i]:leaves[0][i + 1]]``; a pod
             counts for each of them. None: no node is in two.
@@ -505,17 +506,18 @@ class Fill:
         node_start: NDArray[np.int64],
         node_domains: NDArray[np.int32],
     ) -> None:
-        """Draw every pod to nodes whose domains are full.
+        """Add to every node a gain that grows with how full its domains are.
 
-        Before the first shape, on a fill without `set_topology` whose ``leaf`` is ``fading.rings.of_node``.
+        To be called before the first `add_shape`, on a fill without `set_topology` whose ``leaf`` is
+        ``fading.rings.of_node``.
 
         Parameters
         ----------
         fading : Fading
         used, allocatable : ndarray of shape (d + 1, r), int64
-            Of each domain, the virtual top last; ``used`` is copied and follows the pods placed.
+            Amounts of each domain, the virtual top last; ``used`` is copied and follows the pods placed.
         node_start : ndarray of shape (n + 1,), int64
-        node_domains : ndarray of int32
+        node_domains : ndarray of shape (m,), int32
             Domains that hold node i: ``node_domains[node_start[i]:node_start[i + 1]]``.
         """
         if self._c_fill.n_shapes:
@@ -604,7 +606,15 @@ class Fill:
 def checked_leaves(
     leaves: tuple[NDArray[np.int64], NDArray[np.int32]], n: int, d: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Every leaf that holds each of n nodes, as CSR start and domains."""
+    """Check the leaves that hold each node, in CSR form.
+
+    Parameters
+    ----------
+    leaves : tuple of (ndarray of shape (n + 1,), int64, ndarray of shape (m,), int32)
+        Start offsets and domains: leaf domains of node i are ``leaves[1][leaves[0][i]:leaves[0][i + 1]]``.
+    n, d : int
+        Number of nodes and of domains.
+    """
     start, domains = as_array("leaf_start", leaves[0], np.int64, 1), as_array("leaves", leaves[1], np.int32, 1)
     check_length("leaf_start", start, n + 1)
     if not is_offsets(start, domains.shape[0]):
@@ -626,7 +636,7 @@ def _bound_count(name: str, count: int) -> None:
 
 
 def _finite(name: str, numbers: NDArray[np.float64] | float) -> None:
-    # Sums and products of such numbers stay finite, so that no NaN enters the order of choice.
+    # Sums and products of bounded numbers stay finite, so no NaN enters the order of choice.
     if isinstance(numbers, np.ndarray):
         fine = bool((np.abs(numbers) <= MAX_SCORE).all())
     else:

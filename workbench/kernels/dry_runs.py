@@ -1,4 +1,4 @@
-"""Filling many domains as trials and one for good (face of ``_core.dry_runs``).
+"""Try to fill many domains, then fill one for good (checked interface of ``_core.dry_runs``).
 
 A trial answers what ``domains.Fill`` would, pod by pod, for a gang of any number of shapes. Owns the checks; which
 domains are tried and what their answers mean is decided in ``policies``.
@@ -34,7 +34,7 @@ _RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Counts:
-    """What a pass over the pods places, and when it ends.
+    """The pods that a pass has to place, and when the pass ends.
 
     Parameters
     ----------
@@ -43,16 +43,17 @@ class Counts:
     left : ndarray of shape (m,), int64
         Pods still to place.
     present, minimums : ndarray of shape (m,), int64, optional
-        Pods that count already, and the role's own minimum; None: 0. Minimums are looked at only while they do not
-        exceed ``min_available`` together.
+        Pods of each role that count already, and each role's own minimum; None: 0. Minimums are looked at only while
+        they do not exceed ``min_available`` together.
     names : ndarray of shape (m,), int32, optional
-        Roles of one number are given up together; None: each for itself.
+        Roles with equal numbers are given up together; None: each role on its own.
     min_available, counted : int
-        The gang is ready when so many pods count and every minimum is met; ``counted`` do before anything is placed.
+        The gang is ready when ``min_available`` pods count and every minimum is met; ``counted`` pods count before
+        anything is placed.
     after_failure : {"by-minimums", "stop", "go-on"}
-        What follows a pod that fits nowhere; the role's other pods are given up in any case. "by-minimums": the pass
-        goes on while the pods that are left can still make the gang ready, or, where minimums count, while no role of
-        that name is below its own.
+        What the pass does after a pod that fits nowhere; the role's other pods are given up in any case. "by-minimums":
+        the pass goes on while the pods that are left can still make the gang ready, or, where minimums count, while no
+        role of that name is below its own.
     runs : tuple of ndarray of shape (k,), int32, and ndarray of shape (k,), int64, optional
         The order of the pods: of each run its role, as a place in ``shapes``, and the number of that role's pods up to
         the run's end; a run of which nothing is left is passed over. None: role by role.
@@ -75,9 +76,9 @@ class Trials(NamedTuple):
     placed: NDArray[np.int64]
     """Pods placed until the gang was ready or the pass ended."""
     ready: NDArray[np.bool_]
-    """Whether the gang was ready then."""
+    """Whether the gang was ready when the pass ended."""
     missing: NDArray[np.int64]
-    """Pods without which it may not start: 0 where it is ready."""
+    """Pods that the gang still needs to start; 0 if it is ready."""
     sums: NDArray[np.float64]
     """The sum handed in, plus the score of each placed pod in the order of placement."""
     first: NDArray[np.float64]
@@ -96,7 +97,7 @@ class Settled(NamedTuple):
 
 
 class DryRuns:
-    """Nodes with what is idle on them, and trials on domains of them.
+    """The nodes with their idle amounts, and trial placements on domains of these nodes.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ class DryRuns:
     leaf : ndarray of shape (n,), int32
         Leaf domain of each node, -1 for none.
     start : ndarray of shape (d + 1,), int64
-    members : ndarray of int32
+    members : ndarray of shape (start[d],), int32
         Nodes of domain j, each once, ascending: ``members[start[j]:start[j + 1]]``. Domain -1 is every node.
     weights : ScoreWeights
     scores : TopologyScores, optional
@@ -200,7 +201,17 @@ class DryRuns:
         feasible: NDArray[np.uint8] | None = None,
         extra: NDArray[np.float64] | None = None,
     ) -> int:
-        """Number of a new shape; arguments as for `workbench.kernels.domains.Fill.add_shape`."""
+        """Register a pod shape and return its number.
+
+        Parameters
+        ----------
+        request : ndarray of shape (r,), int64
+            Amounts that one pod requests.
+        feasible : ndarray of shape (n,), uint8, optional
+            0 where the pod may not run.
+        extra : ndarray of shape (n,), float64, optional
+            Added to the node part of the score; finite.
+        """
         request = as_array("request", request, np.int64, 1)
         check_length("request", request, self._c_runs.r)
         check_range("request", request, 0, MAX_QUANTITY)
@@ -222,7 +233,7 @@ class DryRuns:
         tasks_on_leaf: NDArray[np.int64] | None = None,
         total_tasks: int = 1,
     ) -> None:
-        """Say what the following trials place.
+        """Set the pods and the record for the trials that follow.
 
         Parameters
         ----------
@@ -297,7 +308,7 @@ class DryRuns:
         domains : ndarray of shape (k,), int32
             -1: every node.
         sums : ndarray of shape (k,), float64, optional
-            What the sum of each domain's scores goes on from; None: 0.
+            Start value of each domain's sum of scores; None: 0.
         """
         self._must_be_asked()
         domains = as_array("domains", domains, np.int32, 1)
@@ -315,7 +326,7 @@ class DryRuns:
         return Trials(placed, ready, missing, totals, first)
 
     def settle(self, domain: int) -> Settled:
-        """The pass in one domain, where the pods stay: later trials find the nodes fuller."""
+        """Run the pass in one domain and keep its pods: later trials find the nodes fuller."""
         self._must_be_asked()
         return Settled(*self._c_runs.settle(check_number("domain", domain, VIRTUAL_TOP, self._d - 1)))
 

@@ -1,4 +1,4 @@
-"""What draws pods without a topology to full domains, as numbers for ``_core.domains`` and ``_core.two_level``."""
+"""Parameters of the score that draws pods without a topology to full domains, as arrays for the kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_WEIGHT = 1_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rings:
-    """Nodes by the domains around them.
+    """Nodes grouped into rings: the nodes of one ring lie in the same domains.
 
     Parameters
     ----------
@@ -36,11 +36,21 @@ class Rings:
     def of(
         cls, node_start: NDArray[np.int64], node_domains: NDArray[np.int32], tier_of: NDArray[np.int32], n_tiers: int
     ) -> Rings:
-        """From the domains of each node as CSR and the number of each domain's tier."""
+        """Build the rings from the domains of each node.
+
+        Parameters
+        ----------
+        node_start : ndarray of shape (n + 1,), int64
+        node_domains : ndarray of shape (m,), int32
+            Domains that hold node i: ``node_domains[node_start[i]:node_start[i + 1]]``.
+        tier_of : ndarray of shape (d,), int32
+            Column of each domain's tier, from 0.
+        n_tiers : int
+        """
         n, d = len(node_start) - 1, len(tier_of)
         around = np.full((n, n_tiers + 1), -1, dtype=np.int32)
         around[:, -1] = d
-        # The last assignment stays: the smallest number.
+        # Assigned in falling order: the last assignment, of the smallest number, stays.
         backwards = np.argsort(-node_domains, kind="stable")
         node = np.repeat(np.arange(n), np.diff(node_start))[backwards]
         around[node, tier_of[node_domains[backwards]]] = node_domains[backwards]
@@ -50,7 +60,7 @@ class Rings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fading:
-    """How pods gain by how full the domains around a node become.
+    """Weights of the gain that a node gets for how full its domains become.
 
     Parameters
     ----------
@@ -58,20 +68,19 @@ class Fading:
     column : ndarray of shape (t,), int32
         Per tier number, closest first and those without a domain included, its column in ``rings.around``; -1: none.
     by_tier : ndarray of shape (t,), float64
-        What each of them counts; not negative.
+        Weight of each tier number; not negative.
     packing : ndarray of shape (r,), float64
         Weight of each resource. 0: it adds nothing, but a domain in which it would overflow counts as 0 full; negative:
         it is not looked at.
     scale : float
-        What the gain, 0 to 1, is multiplied by, after 100.
+        The gain, 0 to 1, is multiplied by 100 and by this scale.
 
     Notes
     -----
     **Gain**, added to the node part: mean over the tier numbers, weighted by ``by_tier`` and summed in their order, of
-    how full the domain of that tier around the node becomes with the pod, 1 where there is none. How full: weighted
-    mean of ``(used + request) / allocatable`` over the resources that are requested and have a weight; 0 where one
-    overflows.
-    Source: volcano-topology.md 7.3.
+    the fullness that the domain of that tier around the node reaches with the pod; 1 where there is no such domain.
+    Fullness: weighted mean of ``(used + request) / allocatable`` over the resources that are requested and have a
+    weight; 0 where one overflows. Source: volcano-topology.md 7.3.
     """
 
     rings: Rings
@@ -85,7 +94,12 @@ class Fading:
     ) -> tuple[
         NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], float
     ]:
-        """As the kernels take it, for so many nodes, domains and resources.
+        """Arguments of the kernels, after checking them against a cluster's size.
+
+        Parameters
+        ----------
+        n, d, r : int
+            Number of nodes, domains and resources.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Face of the ``ledger`` kernel: what pods take of their nodes, for many pods at once."""
+"""Checked interface of the ``ledger`` kernel: resources and GPUs that pods take from their nodes."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def add_pods(
     idle: NDArray[np.int64],
     gpu_free: NDArray[np.uint64],
 ) -> None:
-    """Add what pods hold to the sums of their nodes, or take it out.
+    """Add the resources and GPUs of pods to the sums of their nodes, or subtract them.
 
     Parameters
     ----------
     sign : {1, -1}
     nodes : ndarray of shape (p,), int32
         Node of each pod; a node may appear several times.
-    rows : ndarray of shape (1, r) or (p, r), int64
-        Request of every pod, or of each.
+    rows : ndarray of shape (p, r), int64
+        Request of each pod; a single row, of shape (1, r), is the request of every pod.
     words : ndarray of shape (p, w), uint64, optional
         GPUs that each pod takes or gives back, disjoint; None: no pod has any.
     used, idle : ndarray of shape (n, r), int64
-        Changed: the one grows by what the other loses.
+        Changed in place: ``used`` grows by what ``idle`` loses.
     gpu_free : ndarray of shape (n, w), uint64
-        Changed.
+        Masks of free GPUs; changed in place.
 
     Raises
     ------
@@ -66,20 +66,20 @@ def add_pods(
 
 
 def whole_nodes(nodes: NDArray[np.int32], n_gpus: int, gpu_free: NDArray[np.uint64]) -> NDArray[np.uint64] | None:
-    """GPUs of pods that each take all that is free on a node of their own.
+    """GPUs of pods that each take all free GPUs of a node that no other pod shares.
 
     Parameters
     ----------
     nodes : ndarray of shape (p,), int32
         Node of each pod.
     n_gpus : int
-        GPUs that each of them takes.
+        GPUs that each pod takes.
     gpu_free : ndarray of shape (n, w), uint64
 
     Returns
     -------
     ndarray of shape (p, w), uint64, or None
-        None where a pod has no such node, shares it, or leaves a GPU of it.
+        None if a pod has no node, shares its node with another pod, or does not take all its free GPUs.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def whole_nodes(nodes: NDArray[np.int32], n_gpus: int, gpu_free: NDArray[np.uint
 def lowest_gpus(
     node: NDArray[np.int32], role: NDArray[np.int32], n_gpus: NDArray[np.int64], gpu_free: NDArray[np.uint64]
 ) -> tuple[NDArray[np.uint64], int]:
-    """Each pod in turn takes the lowest free GPUs of its node.
+    """Give each pod in turn the lowest free GPUs of its node.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def lowest_gpus(
     words : ndarray of shape (p, w), uint64
         GPUs of each pod.
     n_nodes : int
-        Nodes that give some; -1: one has fewer free than its pods ask for, and the words mean nothing.
+        Nodes that provide GPUs; -1: a node has fewer free GPUs than its pods request, and ``words`` is meaningless.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Nodes that look alike to a search: found once for all searches on the same arrays (kernel ``states``)."""
+"""Groups of nodes with equal idle, used and allocatable amounts, found once per set of arrays (kernel ``states``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["NodeStates"]
 
 
 class NodeStates:
-    """Which nodes agree in all that is idle, used and allocatable.
+    """Groups of nodes that agree in their idle, used and allocatable amounts.
 
     Whoever is handed these very arrays beside their states need not check them again.
 
@@ -26,8 +26,8 @@ class NodeStates:
     Attributes
     ----------
     state_of : ndarray of shape (n,), int32
-        Number of each node's state, in the order in which states come first.
-    first : ndarray of int32
+        Number of each node's state; states are numbered by their first node.
+    first : ndarray of shape (states,), int32
         First node of each state.
 
     Raises
@@ -80,5 +80,10 @@ class NodeStates:
         return first, kind
 
     def are_of(self, idle: NDArray[np.int64], used: NDArray[np.int64], allocatable: NDArray[np.int64]) -> bool:
-        """Whether they were found in these very arrays."""
+        """Whether the groups were computed from these very arrays (same objects).
+
+        Parameters
+        ----------
+        idle, used, allocatable : ndarray of shape (n, r), int64
+        """
         return all(a is b for a, b in zip(self._arrays, (idle, used, allocatable), strict=True))

@@ -1,7 +1,7 @@
 """The two-level search of one job asked again and again while nodes change in between (face of ``_core.repeated``).
 
-What costs most before a search, checking and copying the nodes and counting what they hold, is done once; afterwards
-only the nodes that changed are looked at. Owns the checks.
+The costly preparation of a search (checking and copying the nodes, counting the pods that fit) is done once; afterwards
+only the nodes that changed are looked at.
 """
 
 from __future__ import annotations
@@ -21,26 +21,27 @@ __all__ = ["Repeated"]
 
 
 class Repeated:
-    """A job that is placed on the nodes as they are, any number of times; each time its pods are taken back.
+    """Places one job on the current nodes, any number of times; the pods are taken back after each run.
 
     Parameters
     ----------
     search : TwoLevel
-        Before its first turn; not to be used by anybody else from now on.
-    positions : sequence of ndarray of int64
-        Pods of sub-job i and shape s in their order, at ``i * shapes + s``: positions among the n_pods of the gang.
+        A search before its first turn. This object owns it from now on: do not use it elsewhere.
+    positions : sequence of ndarray of shape (pods,), int64
+        Entry ``i * shapes + s`` lists the pods of sub-job i and shape s in their order, as positions among the n_pods
+        of the gang.
     n_pods : int
 
     Attributes
     ----------
     score : float
-        Of the last run: the sum of its turns' scores, added up in their order.
+        Sum of the turns' scores of the last run, added up in their order.
     record : int
-        The job's, after the last run.
+        Record of the job after the last run.
 
     Notes
     -----
-    A run answers exactly what a new `TwoLevel` over the nodes as they are would answer after all its turns. Cost: the
+    A run gives exactly the answer of a new `TwoLevel` over the current nodes after all its turns. Cost: the
     search itself, and O(shapes) for every node that changed since the last run.
 
     Not for several threads at once.
@@ -65,14 +66,14 @@ class Repeated:
             raise InputError("not one for each pod", source="positions", got=f"{lengths}", expected=f"lengths {pods}")
 
     def change(self, nodes: NDArray[np.int32], rows: NDArray[np.int64]) -> None:
-        """Take amounts from nodes.
+        """Change the idle and used amounts of nodes.
 
         Parameters
         ----------
         nodes : ndarray of shape (m,), int32
             A node may appear several times.
         rows : ndarray of shape (m, r), int64
-            What is taken from each in base units; negative: given back.
+            Amounts taken from each node in base units; negative: given back.
 
         Raises
         ------
@@ -89,7 +90,7 @@ class Repeated:
             raise InputError("out of range", source="nodes, rows", where=f"row {wrong}", got=got)
 
     def run(self) -> NDArray[np.int32] | None:
-        """Node of each pod, -1 for none, of shape (n_pods,); None: the job may not start."""
+        """Place the job: node of each pod, int32 (n_pods,), -1 for none; None if the job may not start."""
         node = np.empty(self._n_pods, dtype=np.int32)
         return node if self._c.run(node) else None
 

@@ -1,4 +1,4 @@
-"""Face of the ``states`` kernel: bottlenecks of every availability state of a machine, and of many sets at once."""
+"""Checked interface of the ``states`` kernel: bottlenecks of all states of a machine, and of many sets."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ def alike(
     matrix : ndarray of shape (m,), int32
         Which bandwidth matrix each node has.
     free : ndarray of shape (m, w), uint64
-        Its free GPUs.
-    wanted : ndarray of int64
-        GPUs of each pod; those of node i are ``wanted[first[i]:first[i] + count[i]]``.
+        Free GPUs of each node, as bit mask in words.
+    wanted : ndarray of shape (pods,), int64
+        GPUs of each pod; the pods of node i are ``wanted[first[i]:first[i] + count[i]]``.
     first, count : ndarray of shape (m,), int64
 
     Returns
@@ -127,6 +127,6 @@ def _checked(given: NDArray[np.float64]) -> NDArray[np.float64]:
     if weights.shape[0] != weights.shape[1] or not len(weights):
         raise InputError("not square", source="pair_weight_gb_s", got=" x ".join(map(str, weights.shape)))
     off_diagonal = ~np.eye(len(weights), dtype=np.bool_)
-    if (weights != weights.T)[off_diagonal].any():  # NaN too: it differs from itself
+    if (weights != weights.T)[off_diagonal].any():  # also true for NaN, which differs from itself
         raise InputError("the two directions differ: symmetrise first", source="pair_weight_gb_s")
     return weights

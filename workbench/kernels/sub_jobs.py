@@ -1,4 +1,4 @@
-"""Face of the ``sub_jobs`` kernel: the pods of a gang, dealt to its sub-jobs, counted role by role, and lined up."""
+"""Checked interface of the ``sub_jobs`` kernel: distribute a gang's pods to its sub-jobs, count and order them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from workbench.errors import InputError
 from workbench.kernels.checks import as_array, check_range, checked
 from workbench.kernels.domains import MAX_QUANTITY, MAX_SUM
 
-__all__ = ["Dealt", "Runs", "deal_pods", "runs_of_queues"]
+__all__ = ["SubJobPods", "Runs", "deal_pods", "runs_of_queues"]
 
 
 #: Start of each queue's runs, role of each run, pods of that role in the queue up to the end of the run.
 Runs = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
 
 
-class Dealt(NamedTuple):
+class SubJobPods(NamedTuple):
     """The s sub-jobs of a gang; their entries are one per sub-job and role with pods to place."""
 
     size: NDArray[np.int64]
@@ -29,18 +29,18 @@ class Dealt(NamedTuple):
     start: NDArray[np.int64]
     """Entries of sub-job i: ``start[i]`` to ``start[i + 1]``, as roles are tried."""
     shapes: NDArray[np.int32]
-    """Place of the entry's role among those tried."""
+    """Number of the entry's role among the roles that are tried."""
     left: NDArray[np.int64]
     """Pods of the entry."""
     first: NDArray[np.int64]
     """``positions[first[e]:first[e + 1]]`` are the pods of entry e, in the order given."""
     positions: NDArray[np.int64]
     pending: NDArray[np.int64]
-    """What all pods of each sub-job ask for together, (s, r), at most `MAX_SUM`."""
+    """Total request of the pods of each sub-job, (s, r), at most `MAX_SUM`."""
     counted: NDArray[np.int64]
     """Pods of each sub-job whose role is not tried."""
     priority: NDArray[np.int64]
-    """Highest of the roles of each sub-job; 0 where it has no pods."""
+    """Highest priority among the roles of each sub-job; 0 where it has no pods."""
 
 
 def deal_pods(
@@ -52,8 +52,8 @@ def deal_pods(
     priority: NDArray[np.int64],
     *,
     default: bool,
-) -> Dealt:
-    """Deal the pods of a gang to its sub-groups, and those of none to one more sub-job at the end.
+) -> SubJobPods:
+    """Distribute the pods of a gang to its sub-groups; pods of no sub-group form one more sub-job at the end.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def deal_pods(
         Request of one pod.
     priority : ndarray of shape (roles,), int64
     default : bool
-        The last sub-job is there even without pods.
+        Keep the last sub-job even if it has no pods.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def deal_pods(
     place = checked("place", place, np.int32, m, 0, m - 1)
     priority = checked("priority", priority, np.int64, m)
     check_range("rows", rows, 0, MAX_QUANTITY)
-    return Dealt(
+    return SubJobPods(
         *kernel.pods_of_sub_jobs(positions, sizes, role_of_pod, place, n_tried, rows, priority, MAX_SUM, default)
     )
 
@@ -95,12 +95,12 @@ def runs_of_queues(
     role_of_pod: NDArray[np.int32],
     n_roles: int,
 ) -> Runs:
-    """Runs of pods of one role in several queues.
+    """Group the pods of several queues into runs of consecutive pods of one role.
 
     Parameters
     ----------
     start : ndarray of shape (queues + 1,), int64
-    positions : ndarray of int64
+    positions : ndarray of shape (start[-1],), int64
         Pods of queue i, each once: ``positions[start[i]:start[i + 1]]``, in any order.
     rank : ndarray of shape (n_pods,), int64
         Place of each pod, each once: pods leave a queue in the order of their ranks.
@@ -110,10 +110,10 @@ def runs_of_queues(
     Returns
     -------
     start : ndarray of shape (queues + 1,), int64
-    roles : ndarray of int32
-        Of each run.
-    upto : ndarray of int64
-        Pods of that role in the queue up to the end of the run.
+    roles : ndarray of shape (runs,), int32
+        Role of each run.
+    upto : ndarray of shape (runs,), int64
+        Pods of the run's role in the queue up to the end of the run.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Face of the ``subsets`` kernel: the k-subsets of a device mask, in lexicographic order of their index lists."""
+"""Checked interface of the ``subsets`` kernel: k-subsets of a device mask, in lexicographic order of index lists."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 MAX_DEVICES = 1024
-# Rows of one answer: 8 MB for each word of a mask.
+# Most rows of one answer: 8 MB per word of a mask.
 DEFAULT_LIMIT = 1_000_000
 # Ranks are int64.
 _MOST_SUBSETS = 2**62
@@ -59,7 +59,7 @@ def words_of_mask(mask: int, n_words: int | None = None) -> NDArray[np.uint64]:
 
 
 def words_of_masks(masks: Sequence[int], least: int = 1) -> NDArray[np.uint64]:
-    """Masks as rows of little-endian uint64 words, as wide as the widest mask needs and at least `least` words."""
+    """Pack masks into rows of little-endian uint64 words, at least `least` and as many as the widest needs."""
     width = max(least, (max(masks, default=0).bit_length() + 63) // 64)
     if width == 1:
         return np.array(masks, dtype=np.uint64).reshape(len(masks), 1)
@@ -68,7 +68,7 @@ def words_of_masks(masks: Sequence[int], least: int = 1) -> NDArray[np.uint64]:
 
 
 def masks_of_words(rows: NDArray[np.uint64]) -> list[int]:
-    """Rows of words, shape (m, words), as Python ints."""
+    """Convert masks given as rows of uint64 words, shape (m, words), to Python ints."""
     words: NDArray[np.uint64] = as_array("rows", rows, np.uint64, 2)
     if words.shape[1] == 1:
         single: list[int] = words[:, 0].tolist()
@@ -181,14 +181,16 @@ def rank(mask: int, subsets: Sequence[int] | NDArray[np.uint64]) -> NDArray[np.i
 
 
 def unrank(mask: int, k: int, ranks: object, *, n_words: int | None = None) -> NDArray[np.uint64]:
-    """The subsets at the given positions; inverse of `rank`.
+    """Return the subsets at the given positions in lexicographic order; inverse of `rank`.
 
     Parameters
     ----------
     mask : int
     k : int
     ranks : ndarray of shape (m,), int64
-        0 <= rank < count(mask, k).
+        Positions, 0 <= rank < count(mask, k).
+    n_words : int, optional
+        Words per row of the answer; None: as many as the mask needs.
 
     Returns
     -------

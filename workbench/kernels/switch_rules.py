@@ -1,4 +1,4 @@
-"""Face of the ``switch_rules`` kernel: which switches a job takes, and how many of its pods each of them."""
+"""Checked interface of the ``switch_rules`` kernel: the switches that a job takes, and its pods under each."""
 
 from __future__ import annotations
 
@@ -37,17 +37,18 @@ def place_new(
     per_switch: int,
     max_shared: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8], int]:
-    """The switches of a new job.
+    """Choose the switches of a new job.
 
-    Every order below is by free nodes, ties in the order of the switches; a switch without a free node takes no part.
+    Every order below is by number of free nodes, ties in the order of the switches; a switch without a free node takes
+    no part.
 
-    - `ONE`, for padding jobs and for others of fewer pods than a switch has nodes: the first class of exclusive,
-      unhealthy shared, healthy shared and idle switches with one that holds the job, there the one with the fewest free
-      nodes. Foundation-model jobs enter no unhealthy switch.
+    - `ONE`, for padding jobs and for others of fewer pods than a switch has nodes: of the classes exclusive, unhealthy
+    shared, healthy shared, idle the first that has a switch large enough for the whole job; in that class the switch
+    with the fewest free nodes. Foundation-model jobs enter no unhealthy switch.
     - `WHOLE`: idle switches with many free nodes first, up to the first that has more than there are pods left.
-    - `CLOSEST`, for what is left: as `place_closest` on the healthy shared switches; else
+    - `CLOSEST`, for the pods left: as `place_closest` on the healthy shared switches; else
     - `OPENED`: the idle switch with the fewest free nodes that are enough.
-    - `FALL_BACK`, for what is left of a common job, when every idle switch is taken whole: unhealthy shared switches,
+    - `FALL_BACK`, for the pods left of a common job, when every idle switch is taken whole: unhealthy shared switches,
       then healthy ones that no foundation-model job crosses, each class with few free nodes first.
 
     Parameters
@@ -67,7 +68,7 @@ def place_new(
     switch, taken : ndarray of shape (k,), int64
         The switches in the order of the job's ranks, and the pods under each.
     rule : ndarray of shape (k,), int8
-        By which each was taken.
+        Rule by which each switch was taken.
     missing : int
         Pods without a node; if there are any, the job cannot be placed, and the switches are those taken before that
         was clear.
@@ -97,10 +98,10 @@ def place_new(
 def place_closest(
     allowed: NDArray[np.bool_], free: NDArray[np.int64], n_pods: int, max_shared: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The shared-switch rule: one or two switches whose free nodes are closest to the pods, and enough.
+    """The shared-switch rule: choose the one or two switches that hold the pods with the fewest free nodes left over.
 
     Ties: two switches before one; of several pairs the one with the smallest smaller switch; the order of the switches.
-    Of two the smaller is filled first.
+    Of two switches the smaller is filled first.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Face of the ``switches`` kernel: free nodes under leaf switches, those that a job takes, sums over running pods."""
+"""Checked interface of the ``switches`` kernel: free nodes under switches, nodes of a job, sums over pods."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
     "join_votes",
 ]
 
-#: Added to the state that a pod says its switch has (`add_jobs`).
+#: Flags added to the state that a pod's annotation gives for its switch (`add_jobs`).
 SAYS_UNHEALTHY, HOLDS = 4, 8
 #: Rows of the sums over running pods and jobs (`add_jobs`); before them idle, shared and exclusive, by their codes.
 UNHEALTHY, FOUNDATION, CROSSING, UNCOMMON = 3, 4, 5, 6
@@ -40,7 +40,7 @@ def free_under_switches(
     node_switch: NDArray[np.int32],
     n_switches: int,
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Nodes that nobody holds and that have room for one pod, and how many of them are under each switch.
+    """Find the nodes that are unused and have room for one pod, and count them under each switch.
 
     Parameters
     ----------
@@ -49,13 +49,13 @@ def free_under_switches(
     idle : ndarray of shape (n, r), int64
         Idle amounts in base units; negative is less than any request.
     request : ndarray of shape (r,), int64
-        What the pod asks for; a resource of which it asks for 0 is not looked at.
+        Amounts that the pod requests; a resource with request 0 is ignored.
     feasible : ndarray of shape (n,), uint8
         0 where the pod may not run.
     gpu_free : ndarray of shape (n, w), uint64
         Free GPUs as little-endian words.
     n_gpus : int
-        GPUs that must be free beside what `idle` says; 0: they are not counted.
+        Number of GPUs that must be free, in addition to the amounts in `idle`; 0: GPUs are not checked.
     node_switch : ndarray of shape (n,), int32
         Negative: under none.
     n_switches : int
@@ -93,19 +93,19 @@ def free_under_switches(
 
 
 def join_votes(votes: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """State of every switch by how many say each: shared over exclusive over idle, unhealthy sticky.
+    """Combine the votes of pods into one state per switch: shared over exclusive over idle, unhealthy sticky.
 
     Parameters
     ----------
     votes : ndarray of shape (4, s), int64
-        How many say idle, shared, exclusive and unhealthy of each switch.
+        Number of votes for idle, shared, exclusive and unhealthy, per switch.
 
     Returns
     -------
     state : ndarray of shape (s,), int8
         0 idle, 1 shared, 2 exclusive.
     unhealthy : ndarray of shape (s,), bool
-        Only of shared switches.
+        Only shared switches can be unhealthy.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def first_free(
     nodes: NDArray[np.int32],
     by_position: NDArray[np.int64],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-    """The first free nodes of some switches in configuration order, those of one switch by their positions.
+    """Take the first free nodes of some switches; nodes of one switch by position.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def first_free(
     wanted : ndarray of shape (c,), int64
         Nodes of each.
     says : ndarray of shape (c,), int8
-        What the pods there say of each, as in `add_jobs`.
+        State that the pods on each switch vote for, as in `add_jobs`.
     free : ndarray of shape (n,), bool
     start : ndarray of shape (s + 1,), int64
         Switch i owns ``nodes[start[i]:start[i + 1]]``, in configuration order.
@@ -149,10 +149,10 @@ def first_free(
     -------
     node : ndarray of shape (sum of wanted,), int32
     group : ndarray of the same shape, int32
-        Pods that are marked alike, numbered in the order of the answer: those of one shared switch, whose address they
-        name, and those of all others with the same state.
+        Group of pods with equal annotations, numbered in the order of the answer: the pods of one shared switch (their
+        annotations name its address), and the pods of all other switches with the same state.
     head : ndarray of shape (groups,), int64
-        Of each group the first of the chosen switches.
+        First of the chosen switches of each group.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def add_jobs(
     holders: NDArray[np.int32],
     sums: NDArray[np.int64],
 ) -> None:
-    """Add some jobs to the sums over running pods, or take them out.
+    """Add jobs to the sums over running pods, or subtract them.
 
     Parameters
     ----------
@@ -194,19 +194,19 @@ def add_jobs(
     start : ndarray of shape (j + 1,), int64
         Job i has the pods ``start[i]`` to ``start[i + 1]``, the end excluded.
     counts : ndarray of shape (j, 4), bool
-        What each job counts for: what its pods say of their switches; `FOUNDATION`, `CROSSING`, `UNCOMMON`.
+        Sums that each job takes part in: the votes of its pods; `FOUNDATION`, `CROSSING`, `UNCOMMON`.
     node : ndarray of shape (p,), int32
         -1: a node that is not known.
     says : ndarray of shape (p,), int8
-        State that each pod says its switch has, 0 to 2; `SAYS_UNHEALTHY` is added where it says that too, `HOLDS` where
-        it has its node to itself.
+        State of its switch that each pod votes for, 0 to 2; plus `SAYS_UNHEALTHY` if the pod calls the switch
+        unhealthy, plus `HOLDS` if the pod has its node to itself.
     node_switch : ndarray of shape (n,), int32
         -1: under none.
     holders : ndarray of shape (n,), int32
         Pods that hold each node; changed.
     sums : ndarray of shape (7, s), int64
-        Of each switch; changed: pods that say idle, shared, exclusive, `UNHEALTHY`; `FOUNDATION` and `CROSSING` jobs
-        with pods both under the switch and elsewhere; `UNCOMMON` jobs with a pod under it.
+        Sums per switch, changed in place: votes for idle, shared, exclusive, `UNHEALTHY`; `FOUNDATION` and `CROSSING`
+        jobs with pods both under the switch and elsewhere; `UNCOMMON` jobs with a pod under it.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Lowest common ancestors and tier scores over the HyperNode forest, in bulk (face of ``_core.tiers``).
+"""Lowest common ancestors and tier scores over the HyperNode forest, in bulk (checked interface of ``_core.tiers``).
 
-Owns the checks and the meaning of -1. Which release scores which tier how is the policies' business: they hand in
-one value per domain.
+Owns the checks and the meaning of -1. How a release scores a tier is decided in ``policies``, which hand in one value
+per domain.
 """
 
 from __future__ import annotations
@@ -160,7 +160,19 @@ class Forest:
     def scores_against(
         self, b: int, value: NDArray[np.float64], *, top: float = 0.0, own: float | None = None
     ) -> NDArray[np.float64]:
-        """Score of every domain against ``b``; float64 (d,). Arguments as in `scores`."""
+        """Score of every domain against ``b``; float64 (d,).
+
+        Parameters
+        ----------
+        b : int
+            A domain, or -1.
+        value : ndarray of shape (d,), float64
+            Score by domain of the LCA.
+        top : float
+            Score where the LCA is the virtual top, or ``b`` is -1.
+        own : float, optional
+            Score of ``b`` itself; None: ``value[b]``.
+        """
         table = self._table(value, top)
         scores: NDArray[np.float64] = table[self.lca_against(b) + 1]
         if own is not None and b >= 0:

@@ -1,7 +1,7 @@
-"""The newest Volcano's two-level search over arrays (face of ``_core.two_level``).
+"""The newest Volcano's two-level search over arrays (checked interface of ``_core.two_level``).
 
-Owns the checks. What a sub-job is, which limits hold and how records are recovered is decided in ``policies``; here all
-of that arrives as numbers.
+Owns the checks. ``policies`` decide what a sub-job is, which limits hold and how records are recovered; here they
+arrive as numbers.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class DomainTree:
     walk, end : ndarray of shape (d,), int32
         Place of each domain in a walk over the forest, parents first, and one past the last place of its subtree.
     member_start : ndarray of shape (d + 1,), int64
-    members : ndarray of int32
+    members : ndarray of shape (member_start[d],), int32
         Nodes of domain j, each once, ascending: ``members[member_start[j]:member_start[j + 1]]``.
     node_start : ndarray of shape (n + 1,), int64
-    node_domains : ndarray of int32
-        The same the other way: the domains that hold node i.
+    node_domains : ndarray of shape (node_start[n],), int32
+        Domains that hold node i: ``node_domains[node_start[i]:node_start[i + 1]]``.
     name_rank, leaf : ndarray of shape (n,), int32
         Rank of each node's name; leaf domain of each node, -1 for none.
     spans : ndarray of shape (d, 2), int32, optional
@@ -59,7 +59,7 @@ class DomainTree:
     nested : bool
         Every domain holds the nodes of the domains below it; False: how many pods a domain holds says nothing about
         those below.
-    leaves : tuple of ndarray, optional
+    leaves : tuple of (ndarray of shape (n + 1,), int64, ndarray of shape (m,), int32), optional
         Where leaves overlap, see `workbench.kernels.domains.Fill.set_topology`.
     """
 
@@ -485,13 +485,13 @@ class TwoLevel:
         Parameters
         ----------
         start : ndarray of shape (s + 1,), int64
-        shapes : ndarray of int32
+        shapes : ndarray of shape (entries,), int32
             Sub-job i has the entries ``start[i]`` to ``start[i + 1]``, one per shape.
-        first : ndarray of int64
+        first : ndarray of shape (entries + 1,), int64
             Entry e has the positions ``positions[first[e]:first[e + 1]]``, which its pods take in their order.
-        positions : ndarray of int64
-        node : ndarray of int32
-            Written; where no pod was placed it stays as it is.
+        positions : ndarray of shape (pods,), int64
+        node : ndarray of shape (n_pods,), int32
+            Written in place; entries of pods that were not placed stay as they are.
         """
         start, shapes = _csr("", start, shapes, self._n_subs, len(self._shapes))
         first, positions = _csr("position", first, positions, len(shapes), len(node), dtype=np.int64)

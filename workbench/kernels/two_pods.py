@@ -1,4 +1,4 @@
-"""Dealing a set of devices to two pods, exactly, on machines of any size.
+"""Divide a set of devices between two pods, optimally, on machines of any size.
 
 More pods make the question NP-hard (Maximum Dispersion with Cardinality Constraints, arXiv 2604.24285); up to 16
 devices `workbench.kernels.bottleneck` answers it for any number. Plain Python over numpy rows: a decision costs O(n^2),
@@ -16,20 +16,20 @@ from workbench.kernels.checks import as_array, check_number
 
 __all__ = ["split_in_two"]
 
-#: One connected piece of the pairs that are too slow to share a pod: devices of its two sides, its lowest device in the
-#: first.
+#: One connected component of the graph of pairs that are too slow to share a pod: the devices of its two sides, its
+#: lowest device in the first side.
 Piece = tuple[list[int], list[int]]
 
 
 def split_in_two(pair_weight_gb_s: object, mask: int, n_first: int) -> tuple[int, int]:
-    """Deal a set to two pods so that the slower pod is as fast as possible.
+    """Divide a set of devices between two pods so that the slower pod is as fast as possible.
 
     Parameters
     ----------
     pair_weight_gb_s : ndarray of shape (n, n), float64
         Weight of each pair, the same both ways; the diagonal is ignored.
     mask : int
-        Devices to deal, all of them; at least two.
+        Devices to divide; all are used; at least two.
     n_first : int
         Devices of the first pod; the second gets the others.
 
@@ -85,7 +85,8 @@ def _deal(weights: NDArray[np.float64], threshold: float, n_first: int) -> list[
     chosen: list[int] = []
     left = n_first
     for (one, other), rest in zip(pieces, reachable[1:], strict=True):
-        # Pieces come by their lowest device: taking its side wherever the rest still adds up is the smallest list.
+        # Components come by lowest device: taking that device's side whenever the rest still adds up gives the smallest
+        # list.
         take = one if left >= len(one) and rest >> (left - len(one)) & 1 else other
         chosen += take
         left -= len(take)
