@@ -14,7 +14,7 @@ from workbench.errors import InputError
 from workbench.kernels.checks import as_array, check_range, checked
 from workbench.kernels.domains import MAX_QUANTITY, MAX_SUM
 
-__all__ = ["SubJobPods", "Runs", "deal_pods", "runs_of_queues"]
+__all__ = ["Runs", "SubJobPods", "deal_pods", "runs_of_queues"]
 
 
 #: Start of each queue's runs, role of each run, pods of that role in the queue up to the end of the run.
