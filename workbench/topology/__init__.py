@@ -1,1 +1,1 @@
-"""HyperNodes into a topology: building, generating."""
+"""Building a topology from HyperNodes, and everything that makes, checks, changes or compares one."""

@@ -1,7 +1,8 @@
 """HyperNode objects to a Topology, as Volcano builds its tree, from all of them at once.
 
-The first half works on names alone (`resolve_tree`): what each HyperNode contains, who its parent is, and what is no
-tree. The second half numbers the result (`build_topology`). Nothing depends on the order of the objects.
+The first half works on names alone (`resolve_tree`): what each HyperNode contains, which HyperNode is its parent, and
+which problems keep the HyperNodes from being a tree. The second half numbers the result (`build_topology`). Nothing
+depends on the order of the objects.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ __all__ = ["ResolvedTree", "build_topology", "cut_cycles", "number_tree", "resol
 
 Ints = npt.NDArray[np.int32]
 
-# Volcano takes no tree with these for ready (reference/volcano-topology.md section 2.2); the others only mislead.
+# A tree with one of these problems is never ready in Volcano (reference/volcano-topology.md section 2.2); the other
+# problems only mislead.
 _BREAKS_READINESS = frozenset({"cycle", "two-parents"})
 
 _LISTED = 3
@@ -39,8 +41,8 @@ class ResolvedTree:
         Nodes by position: the nodes of the cluster, then names that members mention and the cluster lacks.
     known : int
         How many of them are nodes of the cluster.
-    nodes : mapping of str to ndarray of int32
-        Per HyperNode the positions of the nodes under it, in any order, possibly repeated.
+    nodes : mapping of str to ndarray of shape (m,), int32
+        Positions of the nodes under each HyperNode, in any order, possibly repeated.
     parent : mapping of str to str
         Only HyperNodes that have a parent.
     tier : mapping of str to int
@@ -65,7 +67,7 @@ class ResolvedTree:
 
     @cached_property
     def real_nodes(self) -> dict[str, set[str]]:
-        """Per HyperNode the names of the nodes under it, as upstream holds them: unknown nodes included."""
+        """Names of the nodes under each HyperNode, as Volcano holds them: unknown nodes included."""
         return {name: {self.names[i] for i in nodes} for name, nodes in self.nodes.items()}
 
 
@@ -86,7 +88,7 @@ def resolve_tree(
     node_labels : sequence of mapping, optional
         Labels of each node; needed for label selectors only.
     index : NameIndex, optional
-        Of these names and labels, where there is one already: it remembers what patterns match.
+        An index of these names and labels, if there is one already: it remembers the matches of patterns.
 
     Notes
     -----
@@ -150,8 +152,8 @@ def build_topology(
     Returns
     -------
     Topology
-        Its nodes are in an order of their own; names that are no nodes of the cluster are dropped from the sets.
-        What is no tree is in `problems` (DESIGN decision 14).
+        Its nodes have an order of their own; names that are not nodes of the cluster are dropped from the sets.
+        Whatever keeps the HyperNodes from being a tree is listed in `problems` (DESIGN decision 14).
     """
     hypernodes = list(hypernodes)
     tree = resolve_tree(hypernodes, node_names, node_labels)
@@ -169,7 +171,20 @@ def number_tree(
     problems: Iterable[Problem],
     ready: bool,
 ) -> Topology:
-    """A Topology of HyperNodes whose parents (no cycles) and nodes (positions in `node_names`) are known by name."""
+    """Number HyperNodes and nodes that are known by name, and return the Topology.
+
+    Parameters
+    ----------
+    node_names : sequence of str
+    hypernodes : iterable of HyperNode
+    parent : mapping of str to str
+        Parents, without cycles; only HyperNodes that have one.
+    nodes : mapping of str to sequence of int
+        Positions in `node_names` of the nodes under each HyperNode.
+    problems : sequence of Problem
+    ready : bool
+        Whether Volcano would schedule by this tree.
+    """
     specs = [DomainSpec(h.name, h.tier, nodes[h.name], parent.get(h.name, ""), h.tier_name) for h in hypernodes]
     return Topology.build(node_names, specs, problems, ready)
 
@@ -196,14 +211,16 @@ def _parents(
 
 
 def cut_cycles(tier: Mapping[str, int], parent: dict[str, str]) -> tuple[list[str], list[Problem]]:
-    """Take the links out of `parent` that close a cycle: above its HyperNode of the highest tier, then the larger name.
+    """Remove the links from `parent` that close a cycle.
+
+    Each cycle is cut above its HyperNode of the highest tier; ties: the larger name.
 
     Parameters
     ----------
     tier : mapping of str to int
         Every HyperNode, in byte order of names.
     parent : dict of str to str
-        Is changed.
+        Changed in place.
 
     Returns
     -------
@@ -226,14 +243,14 @@ def cut_cycles(tier: Mapping[str, int], parent: dict[str, str]) -> tuple[list[st
             if state[name] == 1:
                 cycle = path[path.index(name) :]
                 top = max(cycle, key=lambda n: (tier[n], n.encode()))
-                # Written from the parent down, starting at the smallest name.
+                # The cycle is reported from the parent down, starting at the smallest name.
                 downwards = cycle[::-1]
                 start = downwards.index(min(cycle, key=str.encode))
                 ring = [*downwards[start:], *downwards[:start], downwards[start]]
                 del parent[top]
                 problems.append(Problem("cycle", top, f"cyclic dependency: {' -> '.join(ring)}"))
                 cut = cycle.index(top)
-                # The path is climbed child to parent; what lay above the cut now hangs below it.
+                # The path runs from child to parent; the part above the cut now hangs below it.
                 path = [*path[: len(path) - len(cycle)], *cycle[cut + 1 :], *cycle[: cut + 1]]
         for done in path:
             state[done] = 2
@@ -247,7 +264,7 @@ def _sets(own: Mapping[str, list[int]], parent: Mapping[str, str], order: Sequen
     for name in order:
         direct = np.array(own[name], dtype=np.int32)
         below = parts.pop(name, None)
-        # Each once: in a chain that lists its nodes again at every step they would add up.
+        # Each node once: in a chain that lists its nodes again at every level they would add up.
         nodes = direct if below is None else np.unique(np.concatenate([direct, *below]))
         sets[name] = nodes
         if name in parent:

@@ -1,4 +1,4 @@
-"""What changed between two topologies, in the words of whoever pulled the cables."""
+"""Differences between two topologies, in the words of the people who changed the cables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Ints = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class NodeMove:
-    """A node whose innermost HyperNode (`Topology.home_of_node`) is another one; None: in no HyperNode."""
+    """A node whose innermost HyperNode (`Topology.home_of_node`) changed; None: the node is in no HyperNode."""
 
     node: str
     before: str | None
@@ -28,7 +28,7 @@ class NodeMove:
 
 @dataclass(frozen=True)
 class DomainSize:
-    """A HyperNode that is only in one of the two topologies."""
+    """A HyperNode that exists in only one of the two topologies, with its size."""
 
     name: str
     tier: int
@@ -68,16 +68,16 @@ class TopologyDiff(Displayed):
     Attributes
     ----------
     nodes_moved : tuple of NodeMove
-        Nodes of both whose innermost HyperNode changed. A HyperNode that was only renamed moves no node.
+        Nodes of both topologies whose innermost HyperNode changed. A HyperNode that was only renamed moves no node.
     nodes_appeared, nodes_vanished : tuple of str
     domains_appeared, domains_vanished : tuple of DomainSize
     domains_renamed : tuple of DomainChange
-        The same nodes under another name.
+        HyperNodes with the same nodes under another name.
     domains_moved : tuple of DomainChange
-        Another parent; a parent that was only renamed does not count.
+        HyperNodes with another parent; a parent that was only renamed does not count.
     tiers_changed : tuple of DomainChange
     members_changed : tuple of MembersChange
-        HyperNodes of both with other nodes: what the moves above amount to, tier by tier.
+        HyperNodes of both topologies that gained or lost nodes: the effect of the moves above, tier by tier.
     problems_appeared, problems_vanished : tuple of Problem
         As `workbench topology lint` words them.
     """
@@ -96,7 +96,7 @@ class TopologyDiff(Displayed):
 
     @property
     def same(self) -> bool:
-        """Nothing differs."""
+        """Whether the topologies are equal."""
         return not any(getattr(self, field.name) for field in fields(self))
 
     def to_dict(self) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def diff_topologies(before: Topology, after: Topology) -> TopologyDiff:
 
 
 class _Side:
-    """One topology with its nodes in the numbering that both share."""
+    """One of the two topologies, its nodes numbered as in the other."""
 
     def __init__(self, topology: Topology, number: dict[str, int]) -> None:
         self.topology = topology
@@ -177,7 +177,7 @@ class _Side:
         self._members = shared[topology.member_nodes]
         for j in range(topology.n_domains):
             self.members(j).sort()
-        #: Equal for equal sets of nodes.
+        #: Fingerprint of each HyperNode's nodes: equal for equal sets.
         self.keys = [self.members(j).tobytes() for j in range(topology.n_domains)]
 
     def members(self, domain: int) -> Ints:
@@ -194,7 +194,7 @@ class _Side:
 
 
 def _pair(old: _Side, new: _Side) -> npt.NDArray[np.int64]:
-    """Per HyperNode of `old` its counterpart in `new`, -1 for none."""
+    """Counterpart in `new` of each HyperNode of `old`, -1 for none."""
     twin = np.full(old.topology.n_domains, -1, dtype=np.int64)
     free = set(range(new.topology.n_domains))
     rounds: tuple[Callable[[_Side, int], Hashable], ...] = (

@@ -17,7 +17,7 @@ from workbench.objects.node import Node
 
 __all__ = ["ROOT", "Change", "Draft", "Item", "changed", "differences", "largest_number"]
 
-#: The parent of what stands under the virtual top.
+#: Parent id of items directly under the virtual top.
 ROOT = 0
 
 
@@ -35,21 +35,21 @@ class Item:
     parent : int
         Id of a switch; `ROOT` for the virtual top.
     tier : int
-        Of a switch, smaller is closer; 0 for a node.
+        Tier of a switch, smaller is closer; 0 for a node.
     tier_name : str
     link_gbit_s : float
         Bandwidth of the link to the parent in Gbit/s; 0: unknown.
     gpus : int
-        Of a node.
+        Number of GPUs of a node.
     labels : mapping of str to str
     cordoned : bool
         A node that takes no new pods.
     failed, link_failed : bool
-        It, or its link to the parent, is broken: every node beneath is unreachable.
+        The item, or its link to the parent, is broken: every node beneath is unreachable.
     hypernode : HyperNode, optional
-        What the switch was read from; kept for what a draft does not show.
+        The object that the switch was read from; kept for the fields that a draft does not show.
     node : Node, optional
-        What the node was read from.
+        The object that the node was read from.
     """
 
     id: int
@@ -68,7 +68,7 @@ class Item:
     node: Node | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready, without what stands at its default."""
+        """JSON-ready fields, without those that have their default value."""
         record: dict[str, Any] = {"id": self.id, "kind": self.kind, "name": self.name, "parent": self.parent}
         for name in ("tier", "tier_name", "link_gbit_s", "gpus", "cordoned", "failed", "link_failed"):
             if value := getattr(self, name):
@@ -80,7 +80,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One item before and after; None: it was not, or is no longer, there."""
+    """One item before and after a change; None: the item did not exist, or no longer exists."""
 
     before: Item | None
     after: Item | None
@@ -92,12 +92,12 @@ class Change:
         return item.id
 
     def reversed(self) -> Change:
-        """The change that takes this one back."""
+        """Return the change that undoes this change."""
         return Change(self.after, self.before)
 
 
 class Draft:
-    """Switches and nodes as a forest that always holds together.
+    """Switches and nodes as a forest that is always consistent.
 
     Names are unique per kind, a parent is a switch that is there, and no switch is its own ancestor: `commit` takes
     changes together or refuses them together. What is merely unwise, such as a tier that does not rise towards the
@@ -109,7 +109,7 @@ class Draft:
         self._children: dict[int, dict[int, None]] = {ROOT: {}}
         self._by_name: dict[tuple[str, str], int] = {}
         self._next = 1
-        #: Of each kind and prefix that was asked for; kept in step while names come, forgotten when one goes.
+        #: Cached largest number per kind and prefix; updated when names are added, dropped when a name is removed.
         self._last_numbers: dict[tuple[str, str], int] = {}
         self.commit([Change(None, item) for item in items])
 
@@ -138,7 +138,7 @@ class Draft:
         return drawing
 
     def copy(self) -> Draft:
-        """The same drawing, apart from what is changed later; the items themselves are shared."""
+        """Return an independent copy of the drawing; the items, which are immutable, are shared."""
         made = Draft()
         made._items = dict(self._items)
         made._children = {parent: dict(children) for parent, children in self._children.items()}
@@ -175,7 +175,7 @@ class Draft:
         return None if found is None else self._items[found]
 
     def children(self, item_id: int) -> list[Item]:
-        """What hangs directly under a switch or the virtual top, in order of ids."""
+        """Items directly under a switch or the virtual top, in order of ids."""
         return [self._items[i] for i in sorted(self._children.get(item_id, ()))]
 
     def beneath(self, item_id: int) -> list[Item]:
@@ -197,12 +197,12 @@ class Draft:
             parent = item.parent
 
     def commit(self, changes: Sequence[Change]) -> None:
-        """Make changes, all or none.
+        """Apply changes, all or none.
 
         Raises
         ------
         InputError
-            The drawing would not hold together; nothing has changed then.
+            The drawing would become inconsistent; nothing has changed then.
         """
         self._swap(changes)
         try:
@@ -217,7 +217,7 @@ class Draft:
             raise
 
     def _swap(self, changes: Sequence[Change]) -> None:
-        # Everything goes before anything comes, so that two items may exchange their names.
+        # All removals come before all additions, so that two items may exchange their names.
         for change in changes:
             if (before := change.before) is not None:
                 self._children[before.parent].pop(before.id, None)
@@ -271,14 +271,14 @@ class Draft:
 def largest_number(names: Iterable[str], prefix: str) -> int:
     """The largest number below 10**17 that any of the names has behind a prefix; -1: none has one.
 
-    Larger ones do not count, so that those which follow are numbers, too (`whole_number`).
+    Larger numbers do not count, so that the next numbers can still be read back (`whole_number`).
     """
     numbers = (whole_number(name[len(prefix) :]) for name in names if name.startswith(prefix))
     return max((number for number in numbers if number is not None and number < 10**17), default=-1)
 
 
 def changed(item: Item, **fields: Any) -> Change:
-    """A change of some fields of one item."""
+    """Return the change that sets some fields of one item."""
     return Change(item, replace(item, **fields))
 
 
@@ -295,7 +295,7 @@ def differences(draft: Draft, wanted: Draft) -> list[Change]:
         same = found[item.id]
         after = replace(item, id=ids[item.id], parent=ids[item.parent])
         if same is not None and item.kind == "node":
-            # What a node was read from is no part of the drawing.
+            # The object that a node was read from is not part of the drawing.
             after = replace(after, node=same.node)
         if same is None or same != after:
             changes.append(Change(same, after))

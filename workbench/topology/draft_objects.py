@@ -1,4 +1,4 @@
-"""A drawn topology from HyperNodes and Nodes, and back."""
+"""Convert HyperNodes and Nodes to a drawn topology, and back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.topology.members import child_names, resolve_members
 
 __all__ = ["FAILED", "LINK_FAILED", "LINK_GBIT_S", "draft_of", "hypernodes_after", "hypernodes_of", "nodes_of"]
 
-# What a drawing knows and the Kubernetes kinds have no field for travels in annotations of ours.
+# Attributes of a drawing for which the Kubernetes kinds have no field are stored in annotations of our own.
 LINK_GBIT_S = "topology-workbench/link-gbit-s"
 FAILED = "topology-workbench/failed"
 LINK_FAILED = "topology-workbench/link-failed"
@@ -27,7 +27,7 @@ _OURS = (LINK_GBIT_S, FAILED, LINK_FAILED)
 
 _GPU = "nvidia.com/gpu"
 
-# What a node that was drawn, not read, offers beside its GPUs.
+# Resources besides GPUs of a node that was drawn, not read.
 _NEW_NODE = NodeShape(devices={}).resources
 
 
@@ -75,7 +75,7 @@ def hypernodes_after(draft: Draft, changes: Iterable[Change]) -> dict[str, Hyper
     Returns
     -------
     dict of str to HyperNode or None
-        New ones under their own names, None for what is gone.
+        New HyperNodes under their own names; None for HyperNodes that were removed.
     """
     touched: dict[int, str] = {}
     gone: dict[str, HyperNode | None] = {}
@@ -85,7 +85,7 @@ def hypernodes_after(draft: Draft, changes: Iterable[Change]) -> dict[str, Hyper
             if item is not None and item.parent in draft:
                 touched.setdefault(item.parent, draft[item.parent].name)
             nodes_changed = nodes_changed or (item is not None and item.kind == "node")
-        # What hangs under a switch names it nowhere; its parent does.
+        # An item does not name its parent switch; the HyperNode of the parent lists the item.
         if change.before is not None and change.before.kind == "switch":
             if change.after is None:
                 gone[change.before.name] = None
@@ -94,7 +94,7 @@ def hypernodes_after(draft: Draft, changes: Iterable[Change]) -> dict[str, Hyper
         elif change.after is not None and change.after.kind == "switch":
             touched.setdefault(change.id, change.after.name)
     if nodes_changed:
-        # Patterns and label selectors may begin or cease to hold a node that hangs elsewhere.
+        # Patterns and label selectors may start or stop matching a node under another switch.
         for item in draft:
             if item.hypernode is not None and not _is_exact(item.hypernode):
                 touched.setdefault(item.id, item.name)
@@ -136,7 +136,7 @@ def nodes_of(draft: Draft, only_reachable: bool = False) -> list[Node]:
     Parameters
     ----------
     only_reachable : bool
-        Cordon what a failed node, switch or link cuts off: a scheduler puts nothing there.
+        Cordon the nodes that a failed node, switch or link cuts off, so that a scheduler places no pod there.
     """
     cut = _cut_off(draft) if only_reachable else set()
     drawn = sorted((item for item in draft if item.kind == "node"), key=attrgetter("name"))
@@ -144,7 +144,7 @@ def nodes_of(draft: Draft, only_reachable: bool = False) -> list[Node]:
 
 
 def _as_node(item: Item, unschedulable: bool) -> Node:
-    """The Node of an item; the very object that it was read from where the drawing says the same."""
+    """Return the Node of an item; the object that it was read from if the drawing did not change it."""
     read = item.node or Node(Metadata(item.name), _NEW_NODE)
     was = read.metadata
     annotations = _annotations(was, item)
@@ -164,7 +164,7 @@ def _selects(read: HyperNode, all_nodes: Callable[[], NameIndex], switches: list
     if sorted(child_names(read)) != sorted(switches):
         return False
     if _is_exact(read):
-        # Empty names select nothing.
+        # a member with an empty name selects nothing
         named = {m.selector.exact for m in read.members if m.type == "Node" and m.selector.exact}
         return named == set(nodes)
     index = all_nodes()
@@ -236,10 +236,10 @@ def _allocatable(read: Node, gpus: int) -> Mapping[str, int]:
     if read.n_gpus == gpus:
         return given
     if not given:
-        # GPUs that were set where nothing was known: without cores and memory no pod could use them.
+        # GPUs were set on a node without known resources: without cores and memory no pod could use them.
         return {**_NEW_NODE, _GPU: gpus}
     counted = [name for name in given if is_gpu_resource(name)]
-    # Another number of GPUs than was read: the first kind of GPU takes the change.
+    # The number of GPUs differs from the one read: the first kind of GPU takes the change.
     kept = {name: amount for name, amount in given.items() if name not in counted}
     return {**kept, (counted or [_GPU])[0]: gpus} if gpus else kept
 

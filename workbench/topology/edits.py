@@ -1,4 +1,4 @@
-"""What a person does to a drawn topology: each operation gives the changes it means and makes none itself."""
+"""Operations that a person does on a drawn topology: each returns the changes to commit and makes none itself."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ GPU_MODEL = "nvidia.com/gpu.product"
 
 _NUMBERED = re.compile(r"(.*?)(\d+)\Z", re.DOTALL)
 
-#: Fields that `set_fields` sets, with what a value must be.
+#: Fields that `set_fields` sets, with the check of their values.
 _FIELDS: dict[str, tuple[str, Callable[[Any], bool], str]] = {
     "tier": ("switch", lambda v: type(v) is int and 0 <= v < 2**31, "a whole number >= 0"),
     "tier_name": ("switch", lambda v: isinstance(v, str) and (not v or v.isprintable()), "printable text"),
@@ -70,20 +70,21 @@ def add_switches(
     link_gbit_s: float = 0.0,
     gpu_model: str = "",
 ) -> list[Change]:
-    """Hang `count` switches under a switch, each with its nodes: "32 leaves of 16 nodes of 8 H100" is one call.
+    """Add `count` switches under a switch, each with its nodes: "32 leaves of 16 nodes of 8 H100" is one call.
 
     Parameters
     ----------
+    draft : Draft
     parent : int
         Id of a switch; `ROOT`: no HyperNode above.
     prefix, node_prefix : str
         Names are the prefix and the next free number; padded with zeros to one width when several are added at once.
     tier : int, optional
         By default one below the parent's, at least 1; under `ROOT` 1.
-    nodes_each, gpus, link_gbit_s : number
-        Nodes under each switch, GPUs of each node, bandwidth of every link that is added.
+    count, nodes_each, gpus, link_gbit_s : number
+        Number of switches, nodes under each switch, GPUs of each node, bandwidth of every link that is added.
     gpu_model : str
-        What GPU feature discovery says of each node, in the label `GPU_MODEL`; empty: no label.
+        Value of the label `GPU_MODEL` of each node, as GPU feature discovery sets it; empty: no label.
     """
     _check_parent(draft, parent)
     _check_count("count", count, 1)
@@ -116,7 +117,24 @@ def add_nodes(
     link_gbit_s: float = 0.0,
     gpu_model: str = "",
 ) -> list[Change]:
-    """Hang `count` nodes under a switch (or under none, with `ROOT`); names as in `add_switches`."""
+    """Add nodes under a switch.
+
+    Parameters
+    ----------
+    draft : Draft
+    parent : int
+        Id of a switch; `ROOT`: under no switch.
+    count : int
+        Number of nodes.
+    prefix : str
+        Beginning of the names, numbered as in `add_switches`.
+    gpus : int
+        GPUs of each node.
+    link_gbit_s : float
+        Bandwidth of the link of each node.
+    gpu_model : str
+        As in `add_switches`.
+    """
     _check_parent(draft, parent)
     _check_count("count", count, 1)
     _check_size(draft, count)
@@ -130,15 +148,30 @@ def add_nodes(
 
 
 def move(draft: Draft, ids: Iterable[int], parent: int) -> list[Change]:
-    """Hang items, with everything under them, under another switch; what hangs under a moved item stays with it."""
+    """Move items, with everything under them, under another switch.
+
+    Parameters
+    ----------
+    draft : Draft
+    ids : sequence of int
+        Items to move.
+    parent : int
+        Id of the new parent; `ROOT`: the virtual top.
+    """
     _check_parent(draft, parent)
     return [changed(item, parent=parent) for item in _topmost(draft, ids) if item.parent != parent]
 
 
 def group(draft: Draft, ids: Iterable[int], name: str = "") -> list[Change]:
-    """Put a new switch between items of one parent and that parent.
+    """Insert a new switch between items of one parent and that parent; its tier is one above the highest of the items.
 
-    The switch's tier is one above the highest of the items.
+    Parameters
+    ----------
+    draft : Draft
+    ids : sequence of int
+        Items that get the new parent.
+    name : str
+        Name of the new switch.
     """
     items = _topmost(draft, ids)
     parents = {item.parent for item in items}
@@ -151,12 +184,27 @@ def group(draft: Draft, ids: Iterable[int], name: str = "") -> list[Change]:
 
 
 def rename(draft: Draft, item_id: int, name: str) -> list[Change]:
-    """Give an item another name."""
+    """Give an item another name.
+
+    Parameters
+    ----------
+    draft : Draft
+    item_id : int
+    name : str
+    """
     return [changed(draft[item_id], name=name)]
 
 
 def rename_all(draft: Draft, ids: Iterable[int], prefix: str) -> list[Change]:
-    """Give items the prefix and the next free numbers, in the order given and padded as in `add_switches`."""
+    """Rename items to a prefix with the next free numbers, in the order given.
+
+    Parameters
+    ----------
+    draft : Draft
+    ids : sequence of int
+    prefix : str
+        Beginning of the names; numbers are padded as in `add_switches`.
+    """
     items = [draft[item_id] for item_id in dict.fromkeys(ids)]
     changes = []
     for kind in dict.fromkeys(item.kind for item in items):
@@ -168,7 +216,15 @@ def rename_all(draft: Draft, ids: Iterable[int], prefix: str) -> list[Change]:
 
 
 def delete(draft: Draft, ids: Iterable[int], keep_children: bool = False) -> list[Change]:
-    """Remove items with everything under them; with `keep_children` what hangs there moves up instead."""
+    """Remove items with everything under them.
+
+    Parameters
+    ----------
+    draft : Draft
+    ids : sequence of int
+    keep_children : bool
+        Move the items under a removed switch to its parent instead of removing them.
+    """
     items = _topmost(draft, ids) if not keep_children else [draft[i] for i in dict.fromkeys(ids)]
     gone = {item.id for item in items}
     if not keep_children:
@@ -183,18 +239,20 @@ def delete(draft: Draft, ids: Iterable[int], keep_children: bool = False) -> lis
 
 
 def set_fields(draft: Draft, ids: Iterable[int], fields: Mapping[str, Any]) -> list[Change]:
-    """Set fields of several items at once; a field that an item's kind has not is left alone there.
+    """Set fields of several items at once; a field that does not exist for an item's kind is ignored for that item.
 
     Parameters
     ----------
+    draft : Draft
+    ids : sequence of int
     fields : mapping
-        Of ``tier``, ``tier_name`` (switches), ``gpus``, ``cordoned`` (nodes), ``link_gbit_s``, ``failed``,
+        Values of ``tier``, ``tier_name`` (switches), ``gpus``, ``cordoned`` (nodes), ``link_gbit_s``, ``failed``,
         ``link_failed``, ``labels`` (both).
 
     Raises
     ------
     InputError
-        An unknown field, or a value that it does not take.
+        An unknown field, or a value that the field does not take.
     """
     for name, value in fields.items():
         _check_field(name, value)
@@ -208,14 +266,17 @@ def set_fields(draft: Draft, ids: Iterable[int], fields: Mapping[str, Any]) -> l
 
 
 def select(draft: Draft, pattern: str = "", label: str = "", kind: Literal["", "switch", "node"] = "") -> list[int]:
-    """Ids of the items whose name matches a pattern and that carry a label.
+    """Return the ids of the items whose name matches a pattern and that carry a label.
 
     Parameters
     ----------
+    draft : Draft
     pattern : str
         RE2, anywhere in the name; empty: every name.
     label : str
-        ``key`` or ``key=value``; empty: whatever labels.
+        ``key`` or ``key=value``; empty: any labels.
+    kind : {"", "switch", "node"}
+        Kind of the items; empty: both.
     """
     search = compile_pattern(pattern).search
     key, has_value, value = label.partition("=")
@@ -229,15 +290,15 @@ def select(draft: Draft, pattern: str = "", label: str = "", kind: Literal["", "
 
 
 def sub_tree(draft: Draft, ids: Iterable[int]) -> list[Item]:
-    """Items with everything under them, parents first: what the clipboard holds."""
+    """Return items with everything under them, parents first, as the clipboard holds them."""
     return [item for top in _topmost(draft, ids) for item in [top, *draft.beneath(top.id)]]
 
 
 def without_gpus(draft: Draft) -> list[int]:
-    """Ids of the nodes that lack GPUs as far as anybody knows.
+    """Ids of the nodes that may lack their GPUs because no input told them.
 
-    These are nodes without GPUs that were read from a file which says nothing of what nodes offer, such as Slurm's
-    topology.conf; and every node where none has GPUs.
+    These are nodes without GPUs that were read from a file format without node resources, such as Slurm's
+    topology.conf; and every node if no node has GPUs.
     """
     nodes = [item for item in draft if item.kind == "node"]
     none_has = not any(item.gpus for item in nodes)
@@ -249,10 +310,18 @@ def without_gpus(draft: Draft) -> list[int]:
 
 
 def paste(draft: Draft, items: Sequence[Item], parent: int) -> list[Change]:
-    """Hang copies of a sub-tree under a switch, with new ids and the next free names.
+    """Add copies of a sub-tree under a switch, with new ids and the next free names.
 
-    A name that ends in a number keeps the text before it; what was read from a file is not copied along, because the
-    copy is another HyperNode or node.
+    A name that ends in a number keeps the text before the number. The objects that items were read from are not copied,
+    because the copy is another HyperNode or node.
+
+    Parameters
+    ----------
+    draft : Draft
+    items : sequence of Item
+        The sub-tree, parents first.
+    parent : int
+        Id of a switch; `ROOT`: the virtual top.
     """
     _check_parent(draft, parent)
     _check_size(draft, len(items))
@@ -290,14 +359,14 @@ def _free_names(draft: Draft, kind: Literal["switch", "node"], prefix: str, coun
 
 
 def _next_names(last: int, prefix: str, count: int, pad: bool = True) -> list[str]:
-    """The prefix with the numbers after the last."""
+    """Names made of the prefix and the numbers after `last`."""
     first = last + 1
     width = len(str(first + count - 1)) if pad and count > 1 else 1
     return [f"{prefix}{number:0{width}d}" for number in range(first, first + count)]
 
 
 def _new_node(gpus: int, link_gbit_s: float, gpu_model: str) -> Item:
-    """What new nodes have in common; a label's value has no blanks, as GPU feature discovery writes it."""
+    """Attributes common to new nodes; the label's value has no blanks, as GPU feature discovery writes it."""
     labels = {GPU_MODEL: "-".join(gpu_model.split())} if gpu_model.strip() else {}
     return Item(ROOT, "node", "", gpus=gpus, link_gbit_s=float(link_gbit_s), labels=labels)
 

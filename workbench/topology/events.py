@@ -2,7 +2,8 @@
 
 A scheduler does not see all HyperNodes at once: parents come before children, updates fail and are retried, nodes come
 and go. `HyperNodeTree` holds what upstream's cache holds after each event, including what a failed one leaves behind.
-What a set of HyperNodes *ought* to be, whatever the order, is in `workbench.topology.build`; good forests end the same.
+The tree that a set of HyperNodes *should* give, whatever the order of events, is built in `workbench.topology.build`;
+for well-formed forests both agree.
 
 Source: reference/volcano-topology.md section 2. Where upstream follows the order of a map, the smallest name (byte
 order) goes first.
@@ -31,7 +32,7 @@ _NO_TIER = -1
 
 @dataclass
 class _Entry:
-    """What is known under one name; without an object it is a placeholder that a parent's member made."""
+    """Entry of one HyperNode name; without an object it is a placeholder made for a parent's member."""
 
     tier: int = 0
     hypernode: HyperNode | None = None
@@ -41,7 +42,7 @@ class _Entry:
 
 
 class _Broken(Exception):
-    """The tree cannot be built; the text is upstream's."""
+    """The tree cannot be built; the message is Volcano's."""
 
 
 class HyperNodeTree:
@@ -52,14 +53,14 @@ class HyperNodeTree:
     release : Release
         1.13 starts not ready, remembers the single last HyperNode that failed on a child with another parent, and
         rebuilds on every update. The newest starts ready, leaves the tree alone when the members of a HyperNode with
-        exact members only stay the same, and rebuilds whoever else lists a child that a HyperNode gave up.
+        exact members only stay the same, and rebuilds the other HyperNodes that list a child which a HyperNode gave up.
     nodes : mapping of str to mapping
         Labels by name of the nodes at the start.
 
     Attributes
     ----------
     ready : bool
-        Upstream's one bit: whether the last rebuild, of whatever HyperNode, succeeded.
+        Upstream's ready flag: whether the last rebuild, of any HyperNode, succeeded.
 
     Notes
     -----
@@ -81,7 +82,7 @@ class HyperNodeTree:
         self._failed: dict[tuple[str, str], None] = {}
 
     def upsert(self, hypernode: HyperNode) -> str:
-        """A HyperNode that was created or updated.
+        """Handle the event that a HyperNode was created or updated.
 
         Returns
         -------
@@ -90,13 +91,13 @@ class HyperNodeTree:
 
         Notes
         -----
-        One that comes back while its deletion still fails stays marked as deleted, as upstream leaves it: it is skipped
-        until it has been deleted for good.
+        A HyperNode that is created again while its deletion still fails stays marked as deleted, as in upstream, and is
+        skipped until the deletion succeeds.
         """
         return self._done("HyperNode", hypernode.name, self._upsert(hypernode))
 
     def delete(self, name: str) -> str:
-        """A HyperNode that was deleted; its children stay, without a parent. Returns the error, as `upsert`.
+        """Handle the deletion of a HyperNode; its children stay, without a parent. Returns the error, as `upsert`.
 
         While an ancestor cannot be built the HyperNode stays, marked as deleted.
         """
@@ -115,16 +116,16 @@ class HyperNodeTree:
         return self._done("HyperNode", name, error)
 
     def add_node(self, name: str, labels: Mapping[str, str] | None = None) -> str:
-        """A node that was added, or whose labels changed. Returns the first error, as `upsert`.
+        """Handle a node that was added, or whose labels changed. Returns the first error, as `upsert`.
 
-        HyperNodes that a label selector no longer lets match are not looked at: upstream asks only whom the node
-        matches now, so that a stale member stays until the next event of that HyperNode.
+        HyperNodes whose label selector no longer matches the node are not updated: upstream only looks for HyperNodes
+        that match the node now, so a stale member stays until the next event of its HyperNode.
         """
         self._index.add(name, labels or {})
         return self._node_event(name)
 
     def delete_node(self, name: str) -> str:
-        """A node that was deleted. Returns the first error, as `upsert`.
+        """Handle the deletion of a node. Returns the first error, as `upsert`.
 
         Patterns still match its name; labels cannot match any more, so that HyperNodes that selected it by label keep
         it until their next event. Exact members keep it in any case.
@@ -133,7 +134,7 @@ class HyperNodeTree:
         return self._node_event(name)
 
     def retry(self) -> dict[str, str]:
-        """Run the events that failed once more, oldest first; errors by name of those that fail again."""
+        """Run the failed events again, oldest first; returns the errors of those that fail again, by name."""
         errors = {}
         for kind, name in list(self._failed):
             entry = self._entries.get(name)
@@ -154,22 +155,22 @@ class HyperNodeTree:
 
     @property
     def parents(self) -> dict[str, tuple[int, str]]:
-        """Tier and parent by name; no parent: empty. A member that was never seen stands there with tier 0."""
+        """Tier and parent of each HyperNode by name; empty: no parent. A member that was never seen has tier 0."""
         return {name: (entry.tier, entry.parent) for name, entry in self._entries.items()}
 
     @property
     def real_nodes(self) -> dict[str, frozenset[str]]:
         """Names of the nodes under each HyperNode, also of nodes that do not exist.
 
-        A HyperNode without a member that could add a node is not there.
+        HyperNodes without a member that could add a node are left out.
         """
         return {name: nodes.names() for name, nodes in self._real.items()}
 
     def ancestors(self, name: str) -> list[str]:
-        """A name, its parent and so on; one that is not known is its own only ancestor.
+        """A HyperNode's name, its parent's name and so on; an unknown name is its own only ancestor.
 
-        Where there is no parent yet it is whoever lists the name as an exact member and has a greater tier: of several
-        the smallest name.
+        A HyperNode without a parent so far continues with the HyperNode of greater tier that lists it as an exact
+        member; of several the smallest name.
         """
         found = {name: None}
         while (name := self._parent_or_claimer(name)) and name not in found:
@@ -194,7 +195,7 @@ class HyperNodeTree:
         return leaves
 
     def leaves_with_pattern(self) -> set[str]:
-        """Leaves with a regex or label member: those that node events look at."""
+        """Leaves with a regex or label member, which node events may change."""
         return {name for names in self._by_selector.values() for name in names}
 
     def topology(self) -> Topology:
@@ -245,7 +246,7 @@ class HyperNodeTree:
         return self._rebuilt(name, freed)
 
     def _register(self, name: str, entry: _Entry, known: HyperNode | None) -> None:
-        """Keep who claims a child, and who looks at nodes, in step with the members."""
+        """Update the indexes by child and by node selector after a change of members."""
         for child in entry.children:
             _leave(self._claimers, child, name)
         for selector in _searching(known):
@@ -268,7 +269,7 @@ class HyperNodeTree:
         return error
 
     def _node_event(self, name: str) -> str:
-        """Every leaf whose pattern or labels match the node, as it is now, is updated with the object it has."""
+        """Update every leaf whose pattern or labels match the node as it is now."""
         position = self._index.position.get(name)
         alone = NameIndex([name], [{} if position is None else self._index.labels[position]])
         matched: set[str] = set()
@@ -292,7 +293,7 @@ class HyperNodeTree:
         return min(claimers, key=str.encode, default="")
 
     def _rebuilt(self, name: str, freed: Iterable[str] = ()) -> str:
-        """Rebuild a HyperNode with its ancestors, and whom the release rebuilds besides; sets `ready`."""
+        """Rebuild a HyperNode, its ancestors and the further HyperNodes that this release rebuilds; sets `ready`."""
         try:
             self._rebuild(name)
             if self.release is Release.V1_13:
@@ -321,7 +322,7 @@ class HyperNodeTree:
             self._build(ancestor, within, processed)
 
     def _build(self, start: str, within: set[str], processed: set[str]) -> None:
-        """Depth first over the HyperNodes of `within`; others keep the sets they have.
+        """Rebuild the HyperNodes of `within` depth first; others keep their node sets.
 
         A stack of our own instead of recursion, because a cycle may be as long as there are HyperNodes.
         """
@@ -371,7 +372,7 @@ class HyperNodeTree:
 
 
 def _leave(groups: dict[K, set[str]], key: K, name: str) -> None:
-    """Take a name out of a group; an empty group goes."""
+    """Remove a name from a group, and the group when it is empty."""
     group = groups.get(key, set())
     group.discard(name)
     if not group:

@@ -1,4 +1,4 @@
-"""Balanced fabrics and jobs to place on them, made instead of read.
+"""Generate balanced fabrics and jobs to place on them.
 
 Owns the description of a balanced tree (`Fabric`) and of a job of equal pods (`JobShape`). Each can be written as
 Kubernetes objects (plain dicts) or made into values of the model at once: the direct way takes milliseconds at 20,000
@@ -38,7 +38,7 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class NodeShape:
-    """What every node of a fabric has.
+    """Resources and labels of every node of a fabric.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class NodeShape:
 
     @property
     def resources(self) -> dict[str, int]:
-        """What one node offers, in base units (`workbench.model.resources`)."""
+        """Resources of one node in base units (`workbench.model.resources`)."""
         return {"cpu": self.cpu * 1000, "memory": self.memory_gib * GIB, "pods": self.pods, **self.devices}
 
 
@@ -84,7 +84,7 @@ class Fabric:
     sizes : sequence of int
         Nodes per HyperNode of tier 1, HyperNodes of tier 1 per HyperNode of tier 2, and so on upwards.
     roots : int
-        How many such trees stand beside each other; no HyperNode joins them.
+        Number of such trees side by side; no HyperNode joins them.
     prefixes : sequence of str
         Beginning of the HyperNodes' names, one per tier, or one for all. Tiers that share a prefix are numbered
         through from the lowest tier up.
@@ -201,7 +201,7 @@ class Fabric:
         return Topology.build(self.node_names(), specs)
 
     def snapshot(self) -> ClusterSnapshot:
-        """The idle cluster as a value, without the way through Kubernetes objects."""
+        """The idle cluster as a value, made directly instead of through Kubernetes objects."""
         topology = self.topology()
         n, shape = topology.n_nodes, self.shape
         resources = resource_columns(shape.devices)
@@ -391,6 +391,6 @@ class JobShape:
 
 
 def scenario_of(fabric: Fabric, jobs: Sequence[JobShape]) -> Scenario:
-    """An idle generated cluster and its jobs as values: what `workbench.load` gives for their manifests."""
+    """Return an idle generated cluster and its jobs as values, as `workbench.load` reads them from their manifests."""
     gangs = sorted((job.gang() for job in jobs), key=lambda gang: gang.key.encode())
     return Scenario(fabric.snapshot(), tuple(gangs))

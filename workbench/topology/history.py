@@ -15,7 +15,7 @@ MAX_STEPS = 500
 
 @dataclass(frozen=True)
 class Step:
-    """What one operation changed, and what it is called in the menu (``move node-3``)."""
+    """The changes of one operation, and its name in the menu (``move node-3``)."""
 
     label: str
     changes: tuple[Change, ...]
@@ -39,12 +39,12 @@ class History:
 
     @property
     def undo_label(self) -> str:
-        """What `undo` would take back; empty: nothing."""
+        """Name of the step that `undo` would take back; empty: nothing."""
         return self._done[-1].label if self._done else ""
 
     @property
     def redo_label(self) -> str:
-        """What `redo` would do again; empty: nothing."""
+        """Name of the step that `redo` would do again; empty: nothing."""
         return self._undone[-1].label if self._undone else ""
 
     @property
@@ -53,7 +53,7 @@ class History:
         return self._done[-1].changes if self._done else ()
 
     def do(self, label: str, changes: Sequence[Change]) -> tuple[Change, ...]:
-        """Make changes as one step; without any change there is no step.
+        """Commit changes as one step; no changes, no step.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class History:
         return made
 
     def undo(self) -> tuple[Change, ...]:
-        """Take the last step back; empty when there is none."""
+        """Undo the last step and return its changes; empty when there is none."""
         if not self._done:
             return ()
         step = self._done.pop()
@@ -81,7 +81,7 @@ class History:
         return back
 
     def redo(self) -> tuple[Change, ...]:
-        """Do the last undone step again; empty when there is none."""
+        """Redo the last undone step and return its changes; empty when there is none."""
         if not self._undone:
             return ()
         step = self._undone.pop()

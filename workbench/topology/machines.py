@@ -34,7 +34,7 @@ __all__ = [
     "with_noise",
 ]
 
-#: GB/s of the GPU's own memory, which measuring tools print on the diagonal; never used.
+#: GB/s of a GPU's own memory, which measuring tools print on the diagonal; never used.
 LOCAL_V100_GB_S = 750.0
 LOCAL_H100_GB_S = 2600.0
 
@@ -42,7 +42,7 @@ LOCAL_H100_GB_S = 2600.0
 TWO_LINKS = ((0, 3), (0, 4), (1, 2), (1, 5), (2, 3), (4, 7), (5, 6), (6, 7))
 ONE_LINK = ((0, 1), (0, 2), (1, 3), (2, 6), (3, 7), (4, 5), (4, 6), (5, 7))
 
-#: One level of a machine: devices that share a part at it, type and GB/s of a link that meets there.
+#: One level of a machine: number of devices per group, type and GB/s of a link inside a group.
 Level = tuple[int, str, float]
 
 
@@ -179,7 +179,7 @@ def resource_of(name: str) -> str:
 
 
 def _levels(name: str, *levels: Level, local_gb_s: float = 0.0) -> BandwidthMatrix:
-    """Devices in nested groups of neighbours, given from the innermost group: the innermost shared one counts."""
+    """Matrix of devices in nested groups, innermost first; a pair has the link of its innermost common group."""
     n = levels[-1][0]
     gb_s = np.zeros((n, n))
     types = np.full((n, n), "", dtype=object)
@@ -234,7 +234,7 @@ def with_degraded_links(
     n_links : int
         Pairs to slow down, at most as many as there are; each is drawn once.
     factor : float
-        What is left of the speed, 0 <= factor <= 1; rounded to 0.01 GB/s.
+        Remaining part of the speed, 0 <= factor <= 1; the result is rounded to 0.01 GB/s.
     rng : numpy.random.Generator
         Draws the pairs and the direction; seed it.
     directions : {1, 2}

@@ -1,4 +1,4 @@
-"""What the members of one HyperNode select."""
+"""Resolve the members of one HyperNode to nodes and child HyperNodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["child_names", "node_count", "resolve_members"]
 
 
 def resolve_members(hypernode: HyperNode, index: NameIndex) -> tuple[list[int], list[str], list[str]]:
-    """What the members of one HyperNode select, each name once.
+    """Resolve the members of one HyperNode, each name once.
 
     Returns
     -------

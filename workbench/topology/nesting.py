@@ -1,4 +1,4 @@
-"""Which HyperNode is inside which, in constant time, whatever the depth."""
+"""Containment of HyperNodes, answered in constant time whatever the depth."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Nesting"]
 
 
 class Nesting:
-    """A forest of names, numbered so that what is inside a name has an interval of numbers.
+    """A forest of names, numbered so that the names inside a name have consecutive numbers.
 
     Parameters
     ----------
@@ -26,10 +26,10 @@ class Nesting:
                 size[parent[name]] += size[name]
         free: dict[str, int] = {}
         roots = 0
-        #: Number of each name, below those of everything inside it; and the first number after them.
+        #: Number of each name, below the numbers of all names inside it; and the first number after those.
         self.first: dict[str, int] = {}
         self.end: dict[str, int] = {}
-        #: How many names each one is inside.
+        #: Number of names that contain each name.
         self.depth: dict[str, int] = {}
         for name in reversed(children_first):
             if name in parent:
@@ -48,13 +48,13 @@ class Nesting:
         return a <= b < self.end[one] or b <= a < self.end[other]
 
     def strangers(self, names: Iterable[str]) -> dict[str, set[str]]:
-        """Of some names the pairs of which neither is inside the other, both ways; a name without one is left out.
+        """For each of some names, the others that are neither inside nor around it; names without any are left out.
 
-        The cost grows with the answer, not with the pairs that are nested.
+        The cost grows with the size of the answer, not with the number of nested pairs.
         """
         ordered = sorted(set(names), key=self.first.__getitem__)
         found: dict[str, set[str]] = {}
-        # What begins after a name has ended is a stranger to it, and nothing else that begins later is.
+        # Of the names that begin later, exactly those that begin after this name's end are strangers to it.
         starts = [self.first[name] for name in ordered]
         for i, name in enumerate(ordered):
             later = bisect_left(starts, self.end[name], lo=i + 1)

@@ -1,4 +1,4 @@
-"""A topology and the nodes of a snapshot as the Kubernetes objects that say the same."""
+"""Convert a topology and the nodes of a snapshot back to Kubernetes objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def hypernodes_in(topology: Topology, names: Sequence[str] | None = None) -> lis
     ----------
     topology : Topology
     names : sequence of str, optional
-        Other names for its domains, by index.
+        Other names for the domains, by index.
 
     Returns
     -------

@@ -146,13 +146,15 @@ def balanced(
     ----------
     sizes, roots : see `Fabric`
     gpus : int
-        Per node.
+        GPUs per node.
     prefix, node_prefix : str
         Beginning of the names of HyperNodes and nodes.
     matrix : str
         Name of a machine (`workbench.topology.machines.MACHINES`); empty: no matrix.
     noise : float
-        Relative spread of the matrix, drawn with `seed`.
+        Relative spread of the matrix.
+    seed : int
+        Seed of the noise.
     """
     links: BandwidthMatrix | None = None
     if matrix:
@@ -181,7 +183,7 @@ def machines(
     model : str
         A name in `workbench.topology.machines.MACHINES`.
     nodes : int
-    noise, degraded, factor, directions :
+    noise, degraded, factor, directions, seed :
         See `workbench.topology.machines.with_noise` and `with_degraded_links`; drawn with `seed`, the degraded links
         first, so that noise does not move them. The nodes are equal.
     """
@@ -370,5 +372,5 @@ def generate(kind: str, **params: Any) -> list[Manifest]:
 
 
 def generate_scenario(kind: str, **params: Any) -> Scenario:
-    """The same as values, without the way through objects: for notebooks and benchmarks."""
+    """Generate a preset directly as a snapshot and gangs, without Kubernetes objects: for notebooks and benchmarks."""
     return scenario_of(*_plan(kind, params))

@@ -1,4 +1,4 @@
-"""The nodes under a HyperNode, put together when somebody reads them."""
+"""The set of nodes under a HyperNode, computed lazily."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from workbench.objects.selectors import NameIndex, Selector, resolve_selector
 
 __all__ = ["RealNodes"]
 
-# A chain of sets this long comes from a cycle that is updated again and again: it is cut by copying.
+# A chain of sets longer than this comes from a cycle that is updated again and again: it is cut by copying.
 _DEEPEST = 64
 
 
 class RealNodes:
-    """Own nodes and the sets of children as they were when they were joined.
+    """A HyperNode's own nodes and the node sets of its children as they were when joined.
 
-    A child that is rebuilt gets a new object, so that who joined the old one keeps what it had, as upstream's copied
-    sets do; a parent of 20,000 nodes is not copied for every event below it.
+    A child that is rebuilt gets a new object, so a parent that joined the old object keeps the old nodes, as with
+    upstream's copied sets; but a parent of 20,000 nodes is not copied for every event below it.
     """
 
     def __init__(self) -> None:
@@ -24,11 +24,11 @@ class RealNodes:
         self._names: frozenset[str] | None = None
 
     def add(self, index: NameIndex, selector: Selector) -> None:
-        """What a selector yields."""
+        """Add the nodes that a selector yields."""
         self._own.update(resolve_selector(selector, index))
 
     def join(self, child: RealNodes) -> None:
-        """The nodes of a child, as they are now; it is not changed any more."""
+        """Add the nodes that a child has now; the child must not be changed any more."""
         if child._depth >= _DEEPEST:
             self._own |= child.names()
             return
@@ -36,7 +36,7 @@ class RealNodes:
         self._depth = max(self._depth, child._depth + 1)
 
     def names(self) -> frozenset[str]:
-        """All names; afterwards the object is not changed any more."""
+        """Names of all nodes; the object must not be changed afterwards."""
         if self._names is None:
             found: set[str] = set()
             seen: set[RealNodes] = set()

@@ -1,4 +1,4 @@
-"""From a drawing of a snapshot back to a snapshot that keeps what a drawing does not show."""
+"""Turn the drawing of a snapshot back into a snapshot, keeping what a drawing does not show."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapsh
     Parameters
     ----------
     fresh : ClusterSnapshot
-        Of the drawing: idle, without matrices.
+        Snapshot made of the drawing: idle, without matrices.
     before : ClusterSnapshot
         What was drawn. A running pod whose node is no longer drawn leaves with it. A node whose number of GPUs was
         changed has them all, numbered from 0, and no matrix; what running pods shared of its GPUs before is forgotten.
@@ -39,7 +39,7 @@ def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapsh
     node_matrix[same] = before.node_matrix[kept]
     total = _rows(fresh.gpu_total, same, before.gpu_total[kept])
     free = _rows(fresh.gpu_free, same, before.gpu_free[kept])
-    # As wide as the widest mask that is left needs.
+    # As many words as the widest remaining mask needs.
     width = 1 + int(np.flatnonzero(total.any(axis=0)).max(initial=0))
     running = tuple(
         _moved(pod, now[name], same) if pod.node >= 0 else pod
@@ -55,7 +55,7 @@ def carry_over(fresh: ClusterSnapshot, before: ClusterSnapshot) -> ClusterSnapsh
     for pod in running:
         if pod.node >= 0:
             used[pod.node] += request_vector(fresh.resources, pod.requests)[0]
-    # Whatever else a snapshot holds stays: only what the drawing shows, and what is numbered by node, is new.
+    # Other fields of the snapshot stay: only fields that the drawing shows, or that are indexed by node, are new.
     redrawn = replace(
         before,
         topology=fresh.topology,
@@ -102,7 +102,7 @@ def _same_tree(one: Topology, other: Topology) -> bool:
 
 
 def _rows(words: Words, chosen: npt.NDArray[np.bool_], instead: Words) -> Words:
-    """GPU masks with other ones in some rows."""
+    """Replace some rows of GPU masks."""
     made = np.zeros((len(words), max(words.shape[1], instead.shape[1])), dtype=np.uint64)
     made[~chosen, : words.shape[1]] = words[~chosen]
     made[chosen, : instead.shape[1]] = instead

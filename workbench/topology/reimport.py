@@ -1,4 +1,4 @@
-"""Import over a drawing: what the drawing knows of nodes that stay is kept."""
+"""Import objects over a drawing and keep what the drawing knows of nodes that stay."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["import_over"]
 
 
 def import_over(draft: Draft, cluster: ClusterObjects) -> Draft:
-    """The drawing of imported objects, with what an earlier drawing knows of nodes of the same name.
+    """Draw imported objects, completed by what an earlier drawing knows of nodes with equal names.
 
     Parameters
     ----------
     draft : Draft
         The earlier drawing; not changed.
     cluster : ClusterObjects
-        The import. Where it has no Node, the patterns, label selectors and exact names of its HyperNodes select nodes
-        of the earlier drawing, and a node that none of them selects leaves.
+        The import. If it has no Node, the patterns, label selectors and exact names of its HyperNodes select nodes of
+        the earlier drawing, and nodes that are not selected are dropped.
 
     Returns
     -------

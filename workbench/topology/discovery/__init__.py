@@ -1,1 +1,1 @@
-"""What a discovery source found -> HyperNodes -> what to create, change and delete; all of it without a socket."""
+"""From a discovery source's findings to HyperNodes, and to what must be created, updated and deleted; no sockets."""

@@ -1,4 +1,4 @@
-"""Switches that belong together because something hangs on both of them."""
+"""Groups of switches that have attached nodes or switches in common."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def linked_groups(members: Mapping[str, Collection[str]]) -> list[list[str]]:
     Parameters
     ----------
     members : mapping of str to collection of str
-        What hangs on each switch.
+        Names of whatever is attached to each switch.
 
     Returns
     -------

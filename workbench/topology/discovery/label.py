@@ -44,8 +44,8 @@ def discover_label(
     nodes : mapping of str to mapping
         Labels of each node by its name.
     existing : iterable of HyperNode
-        Those that exist, of any source: a HyperNode of this source with the same label pair, tier and type lends its
-        name, and no new name is one of theirs.
+        HyperNodes that exist, of any source. The name of one of this source with the same label pair, tier and type is
+        used again; a new name never equals an existing one.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def discover_label(
     Raises
     ------
     InputError
-        No free name: all twenty that a label pair may take belong to somebody.
+        No free name: all twenty names that a label pair may take are in use.
 
     Notes
     -----
@@ -76,7 +76,8 @@ def discover_label(
     for type_name, keys in sorted(_usable(types, notes).items(), key=lambda item: item[0].encode()):
         cleaned = _cleaned(type_name)
         climbs = [(node, _climb(nodes[node], keys)) for node in order]
-        # Names are given by tier and label pair, so that a clash of digests does not depend on who comes first.
+        # Names are given in order of tier and label pair, so that the result of a digest clash does not depend on the
+        # input order.
         new = {(tier, keys[tier - 1], value) for _, values in climbs for tier, value in enumerate(values, start=1)}
         for tier, key, value in sorted(new, key=lambda pair: (pair[0], pair[1].encode(), pair[2].encode())):
             if (key, value) not in by_pair:
@@ -122,7 +123,7 @@ def _climb(labels: Mapping[str, str], keys: Sequence[str]) -> list[str]:
 
 
 class _Existing:
-    """Names of the HyperNodes that exist, and those of this source by label pair."""
+    """Names of all existing HyperNodes, and the HyperNodes of this source by label pair."""
 
     def __init__(self, hypernodes: Iterable[HyperNode]) -> None:
         self.names: set[str] = set()
@@ -135,8 +136,8 @@ class _Existing:
                     self.by_pair.setdefault(pair, []).append(hypernode.name)
 
     def name(self, type_name: str, tier: int, key: str, value: str, taken: Collection[str]) -> str:
-        """The smallest existing name of a label pair, else a new one."""
-        # As upstream, by the beginning of the name alone: that of tier 1 is also one of tier 10.
+        """Return the smallest existing name for a label pair, else a new name."""
+        # As upstream, names are matched by their beginning alone: the prefix of tier 1 also matches tier 10.
         stem = f"hypernode-{type_name}-tier{tier}"
         old = [name for name in self.by_pair.get((key, value), ()) if name.startswith(stem)]
         if old:

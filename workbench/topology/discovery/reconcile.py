@@ -1,4 +1,4 @@
-"""A discovery result against the HyperNodes that exist: what Volcano's controller creates, updates and deletes."""
+"""Compare a discovery result with the existing HyperNodes: what Volcano's controller creates, updates and deletes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Conflict", "Plan", "reconcile"]
 
 @dataclass(frozen=True)
 class Conflict:
-    """A discovered name that another owner's HyperNode has; `owner` is that source, empty: made by hand."""
+    """A discovered name of a HyperNode with another owner; `owner` is that source, empty if it was made by hand."""
 
     name: str
     owner: str
@@ -25,22 +25,22 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be done; every list is ordered as the result, `delete` by name.
+    """The changes to make to the cluster's HyperNodes; every list in the order of the result, `delete` by name.
 
     Attributes
     ----------
     source : str
     create : tuple of HyperNode
     update : tuple of HyperNode
-        As discovered; labels and annotations that the existing one has besides stay.
+        HyperNodes as discovered; further labels and annotations of the existing object stay.
     unchanged : tuple of str
-        Owned, discovered, and the same already.
+        Names of owned HyperNodes that are discovered and already equal.
     delete : tuple of str
-        Owned and not discovered.
+        Names of owned HyperNodes that are not discovered.
     conflicts : tuple of Conflict
-        Left as they are; upstream's create fails and is logged.
+        Discovered names that are left alone; upstream's create fails and is logged.
     empties : bool
-        The source found nothing at all, and everything that it owns would go: to be asked before it is done.
+        The source found nothing at all, so every HyperNode that it owns would be deleted: ask before doing that.
     """
 
     source: str
@@ -53,7 +53,7 @@ class Plan:
 
     @property
     def summary(self) -> str:
-        """The numbers in one line."""
+        """The counts of the plan in one line."""
         counts = (
             (len(self.create), "to create"),
             (len(self.update), "to update"),
@@ -64,18 +64,18 @@ class Plan:
         return f"{self.source}: " + (", ".join(f"{n} {what}" for n, what in counts if n) or "no HyperNodes")
 
     def apply(self, manifests: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """The HyperNode manifests after the plan.
+        """Return the HyperNode manifests after carrying out the plan.
 
         Parameters
         ----------
         manifests : mapping of str to mapping
-            Those that exist, by name.
+            Existing manifests by name.
 
         Returns
         -------
         list of dict
-            What existed in its order, then what is new. An updated one keeps whatever its metadata holds besides the
-            merged labels and annotations; its status, which upstream resets, is gone.
+            Existing manifests in their order, then new ones. An updated manifest keeps the rest of its metadata besides
+            the merged labels and annotations; its status, which upstream resets, is dropped.
         """
         updates = {hypernode.name: hypernode for hypernode in self.update}
         gone = set(self.delete)
@@ -107,7 +107,7 @@ def reconcile(result: DiscoveryResult, existing: Iterable[HyperNode]) -> Plan:
             others[hypernode.name] = owner or ""
     if result.hypernodes is None:
         return Plan(source, (), (), tuple(owned), (), (), False)
-    # Of two with one name the last counts, as upstream.
+    # If two HyperNodes have one name, the last counts, as upstream.
     found = {hypernode.name: hypernode for hypernode in result.hypernodes}
     create = tuple(h for name, h in found.items() if name not in owned and name not in others)
     update = tuple(h for name, h in found.items() if name in owned and not _same(owned[name], h, source))

@@ -19,7 +19,7 @@ _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 @dataclass(frozen=True)
 class DiscoveryResult:
-    """What one round found.
+    """Findings of one round of a discovery source.
 
     Attributes
     ----------
@@ -46,7 +46,22 @@ def discovered(
     tier_name: str = "",
     labels: Mapping[str, str] | None = None,
 ) -> HyperNode:
-    """A HyperNode with exact members, each once and in byte order, and with the label of its source."""
+    """Make a HyperNode with exact members, each once and in byte order, and with the label of its source.
+
+    Parameters
+    ----------
+    source : str
+        ``label``, ``ufm`` or ``roce``.
+    name : str
+    tier : int
+    members : iterable of str
+        Names of nodes or HyperNodes.
+    kind : {"Node", "HyperNode"}
+        Type of every member.
+    tier_name : str
+    labels : mapping of str to str, optional
+        Further labels.
+    """
     names = sorted(set(members), key=str.encode)
     nodes, children = (names, ()) if kind == "Node" else ((), names)
     own = {SOURCE_LABEL: source, **(labels or {})}
@@ -54,7 +69,7 @@ def discovered(
 
 
 def short_code(*parts: object) -> str:
-    """Five letters and digits that stand for the parts, the same on every machine and in every run.
+    """Return five letters and digits derived from the parts, equal on every machine and in every run.
 
     Upstream draws them at random; a digest makes equal input give equal names, whatever came before.
     """

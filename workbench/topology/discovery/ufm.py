@@ -23,7 +23,7 @@ _TEXTS = ("description", "system_name", "node_description", "peer_node_name")
 
 @dataclass(frozen=True)
 class UfmPort:
-    """One row of ``/ufmRest/resources/ports``: as much of it as Volcano looks at.
+    """One row of ``/ufmRest/resources/ports``, reduced to the fields that Volcano reads.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class UfmPort:
 
 
 def read_ufm_ports(data: Any) -> list[UfmPort]:
-    """The rows of a parsed answer, in its order; null is an empty list, a null row an empty one, as for Go's decoder.
+    """Read the rows of a parsed answer in order; as in Go, null is an empty list and a null row an empty row.
 
     Raises
     ------

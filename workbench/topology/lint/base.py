@@ -1,4 +1,4 @@
-"""What a rule of the linter is, and what it finds. Owns the values; the rules stand in the files beside it."""
+"""Values of the linter: rules, findings, fixes. The rules themselves are in the files beside this one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Place:
     file : str
         As the user named it.
     where : str
-        ``document 3 (line 12)``.
+        Place inside the file, such as ``document 3 (line 12)``.
     line : int, optional
         From 1; None where the form of the input tells no lines.
     """
@@ -59,7 +59,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Edit:
-    """One change to a manifest: the field gets a value, or (`remove`) the entry of a list goes."""
+    """One change to a manifest: a field gets a value, or (`remove`) a list entry is deleted."""
 
     path: Path
     value: Any = None
@@ -68,7 +68,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Fix:
-    """The only thing that can be meant: what it does, and how."""
+    """The only possible correction of a finding: its meaning, and its edits."""
 
     meaning: str
     edits: tuple[Edit, ...]
@@ -76,20 +76,20 @@ class Fix:
 
 @dataclass(frozen=True)
 class Found:
-    """What a rule says of one place.
+    """What a rule reports about one place.
 
     Attributes
     ----------
     message : str
         One sentence with the names involved.
     hypernode, node : str
-        Empty: it is not about one.
+        HyperNode or node concerned; empty: none.
     path : tuple
         Field of the HyperNode's manifest; empty: the object as a whole.
     others : tuple of str
         Further HyperNodes or nodes that it concerns, all of them, where the message lists only some.
     fix : Fix, optional
-        Only where nothing else can be meant.
+        The correction, where only one is possible.
     """
 
     message: str
@@ -102,29 +102,31 @@ class Found:
 
 @dataclass(frozen=True)
 class Rule:
-    """One thing that can be wrong with a topology.
+    """A rule of the linter: one kind of mistake in a topology.
 
     Attributes
     ----------
     id : str
         Short and stable: what users type.
     code : str
-        Stable too, in the order in which rules are shown: T1 structure, T2 members, T3 sizes, T4 names, T5 nodes.
+        Stable code; rules are shown in the order of their codes: T1 structure, T2 members, T3 sizes, T4 names, T5
+        nodes.
     severity : Severity
     title : str
-        What is wrong, without a place.
+        Name of the mistake, without a place.
     why : str
-        Why it matters.
+        Why the mistake matters.
     todo : str
-        What to do about it.
+        How to correct the mistake.
     check : callable
-        Subject to what was found, in a documented order.
+        Function from a `Subject` to the findings, in a documented order.
     needs_nodes : bool
-        It compares with the nodes of the cluster, and is not judged where the input names none.
+        The rule compares with the nodes of the cluster, and is not judged if the input names no nodes.
     judges_none : bool
-        With `needs_nodes`: it is judged all the same where there is no node at all, not even one that a member names.
+        With `needs_nodes`: the rule is judged nevertheless if there is no node at all, not even one that a member
+        names.
     needs_manifests : bool
-        It looks at the manifests as written, and is not judged on a topology that came without them.
+        The rule looks at the manifests as written, and is not judged on a topology without manifests.
     fixable : bool
         Some of its findings have exactly one remedy, which `--fix` applies.
     """
@@ -144,7 +146,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Finding:
-    """One place where a rule is broken; the fields of `Found` with the rule and the place."""
+    """One place where a rule is broken: the fields of `Found` with the rule and the place."""
 
     rule: Rule
     message: str
@@ -166,7 +168,7 @@ class Finding:
 
     @property
     def subject(self) -> str:
-        """The HyperNode or node it is about."""
+        """The HyperNode or node that the finding is about."""
         return self.hypernode or self.node
 
     def to_dict(self) -> dict[str, Any]:

@@ -13,9 +13,9 @@ __all__ = ["apply_edits", "edits_by_hypernode"]
 
 
 def edits_by_hypernode(report: LintReport) -> dict[str, tuple[Edit, ...]]:
-    """Per HyperNode the edits of all fixable findings, deepest list position first, so that none moves another's place.
+    """Edits of all fixable findings by HyperNode, highest list position first so that no edit shifts another.
 
-    Of two edits at one place the removal stays: what goes needs no correction.
+    If two edits concern one place, the removal wins: a removed entry needs no correction.
     """
     found: dict[str, dict[Path, Edit]] = {}
     for finding in report.fixable:
@@ -33,7 +33,7 @@ def edits_by_hypernode(report: LintReport) -> dict[str, tuple[Edit, ...]]:
 
 
 def apply_edits(manifest: Mapping[str, Any], edits: Iterable[Edit]) -> dict[str, Any]:
-    """A changed copy of a manifest; edits in the order of `edits_by_hypernode`."""
+    """Return a copy of a manifest with edits applied, in the order of `edits_by_hypernode`."""
     result = copy.deepcopy(dict(manifest))
     for edit in edits:
         *above, last = edit.path

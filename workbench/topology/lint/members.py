@@ -1,4 +1,4 @@
-"""Rules on single members: whether they are there, and whether they say something once."""
+"""Rules on single members: whether they exist, and whether they are listed once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.topology.lint.subject import Subject, some
 
 __all__ = ["RULES"]
 
-#: Admission repeats itself for every member: so much of its text says what is wrong.
+#: Characters of an admission text that are shown: the webhook repeats its message for every member.
 _LONGEST_REFUSAL = 300
 
 
@@ -55,8 +55,8 @@ def _empty(subject: Subject) -> Iterator[Found]:
     for name, hypernode in subject.hypernodes.items():
         if not hypernode.members:
             yield Found(f"{name} has no member", name, path=("spec", "members"))
-        # What is above an empty HyperNode, or lost its children to another parent, is said there.
-        # Members that are written wrongly are told by unknown-field.
+        # HyperNodes above an empty one, or that lost their children to another parent, are reported by other rules.
+        # Members with misspelt fields are reported by the rule unknown-field.
         elif (
             name not in subject.unknown
             and subject.nodes_known
@@ -88,7 +88,7 @@ def _duplicate(subject: Subject) -> Iterator[Found]:
         seen: dict[Member, int] = {}
         for i, member in enumerate(hypernode.members):
             if member.selector == _NO_SELECTOR:
-                continue  # it says nothing, and what is meant may differ
+                continue  # the member selects nothing, and there may be several corrections
             first = seen.setdefault(member, i)
             if first != i:
                 fix = Fix(f"remove member {i}", (Edit(member_path(i), remove=True),))
@@ -104,12 +104,12 @@ def _member_text(member: Member) -> str:
 
 
 def _covered(subject: Subject) -> Iterator[Found]:
-    """A node by exact name in a HyperNode that has it through a child already."""
+    """Find nodes listed by exact name in a HyperNode that contains them through a child already."""
     for name, hypernode in subject.hypernodes.items():
         children = subject.children[name]
         if not children or not subject.own[name]:
             continue
-        # A child may contain its parent, in a cycle; which of the two is too much is then not known.
+        # In a cycle a child may contain its parent; it is then unknown which of the two is redundant.
         if name in {above for child in children for above in subject.children[child]}:
             continue
         holder = {int(i): child for child in reversed(children) for i in subject.below[child]}
@@ -126,11 +126,11 @@ def _covered(subject: Subject) -> Iterator[Found]:
 
 
 def _overlap(subject: Subject) -> Iterator[Found]:
-    """One finding per HyperNode that shares, not per pair: a stray switch would give one for each leaf."""
+    """Find HyperNodes that share nodes; one finding per HyperNode, as a stray switch pairs with every leaf."""
     yield from (Found(p.message, p.domain) for p in subject.given_problems if p.code == "overlap")
     overlapping = subject.overlapping
     for name, partners in overlapping.items():
-        # Told at the one with more partners; of equals at the later name, as the one that came to a finished tree.
+        # Reported at the HyperNode with more partners; ties: at the larger name.
         weight = (len(partners), name.encode())
         others = {o for o in partners if weight > (len(overlapping[o]), o.encode())}
         if others:

@@ -1,4 +1,4 @@
-"""Rules on the nodes: where they are, what their labels say, what they offer."""
+"""Rules on nodes: their place in the tree, their labels, their resources."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _FAMILIES = (
     ("volcano.sh/tor", "volcano.sh/hypercluster"),
 )
 
-#: A label is held to be the rack's when it agrees inside this share of the leaves, of at least so many.
+#: A label counts as the rack's label if, in at least this share of the leaves, all nodes of a leaf agree on it. With
+#: fewer leaves than `_LEAVES` no label does.
 _AGREEING_SHARE = 0.75
 _LEAVES = 4
 
@@ -71,7 +72,7 @@ def _leaf_with(subject: Subject, node: str) -> str:
 
 
 def _levels(subject: Subject) -> Iterator[tuple[str, str]]:
-    """Pairs of label keys of adjacent levels, the closer one first: of known families, and of tier names."""
+    """Pairs of label keys of adjacent levels, the closer level first, from known label families and from tier names."""
     by_tier = {h.tier: h.tier_name for h in reversed(list(subject.hypernodes.values())) if "/" in h.tier_name}
     named = tuple(by_tier[tier] for tier in sorted(by_tier))
     pairs = [pair for keys in (*_FAMILIES, named) for pair in pairwise(keys)]
@@ -79,7 +80,7 @@ def _levels(subject: Subject) -> Iterator[tuple[str, str]]:
 
 
 def _label_disagrees(subject: Subject) -> Iterator[Found]:
-    """Nodes whose rack label differs from the rest of their leaf's, for labels that follow the leaves elsewhere."""
+    """Find nodes whose rack label differs from the rest of their leaf, for labels that otherwise follow the leaves."""
     leaves = [leaf for leaf in subject.leaves if len(subject.own[leaf]) > 1]
     if len(leaves) < _LEAVES:
         return

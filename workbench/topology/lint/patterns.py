@@ -1,4 +1,4 @@
-"""Rules on patterns that find more than was meant."""
+"""Rules on patterns that match more nodes than intended."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PATTERN = ("selector", "regexMatch", "pattern")
 
 
 def _patterns(subject: Subject) -> Iterator[tuple[str, int, str, list[int]]]:
-    """HyperNode, number of the member, pattern, nodes it is found in."""
+    """Every pattern: HyperNode, number of the member, pattern, matching nodes."""
     for name, hypernode in subject.hypernodes.items():
         for i, member in enumerate(hypernode.members):
             selector = member.selector
@@ -25,7 +25,7 @@ def _patterns(subject: Subject) -> Iterator[tuple[str, int, str, list[int]]]:
 
 
 def _other_rack(subject: Subject) -> Iterator[Found]:
-    """One finding per pattern, with all leaves that it reaches into."""
+    """Find patterns that also match nodes of other leaves; one finding per pattern, with all these leaves."""
     leaves = set(subject.leaves)
     by_name = {leaf for leaf in leaves if all(m.selector.exact is not None for m in subject.hypernodes[leaf].members)}
     for name, i, pattern, nodes in _patterns(subject):
@@ -46,10 +46,10 @@ def _other_rack(subject: Subject) -> Iterator[Found]:
 
 
 def _reaches(subject: Subject, name: str, leaf: str, shared: int) -> bool:
-    """Whether `name` reaches into `leaf`, of two leaves by pattern, and not the other way round.
+    """Whether, of two leaves that share nodes, the pattern of `name` matches too much, rather than that of `leaf`.
 
-    The one reaches that finds nodes which are not shared; both where that cannot be told. (A leaf that lists its nodes
-    by name cannot reach anywhere.)
+    The leaf at fault is the one that also matches nodes that are not shared; both, where that does not decide. (A leaf
+    that lists its nodes by name is never at fault.)
     """
     return len(subject.own[name]) > shared or len(subject.own[leaf]) <= shared
 

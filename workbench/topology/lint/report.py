@@ -1,4 +1,4 @@
-"""Running the rules, and what comes out."""
+"""Run the rules of the linter and collect their findings in a report."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ __all__ = ["LintReport", "lint"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LintReport(Displayed):
-    """What the linter says of one topology.
+    """The findings of the linter for one topology.
 
     Attributes
     ----------
     findings : tuple of Finding
         Worst first, then by code, HyperNode (byte order), node, as found.
     rules : tuple of Rule
-        Those that were asked for.
+        Rules that were run.
     not_judged : tuple of (Rule, str)
-        Those that could not say anything, with the reason: silence of theirs means nothing.
+        Rules that could not be judged, with the reason: no finding of such a rule does not mean no mistake.
     n_hypernodes, n_nodes : int
     ready : bool
         Whether Volcano would schedule by this topology (DESIGN decision 14).
     subject : Subject
-        What was looked at.
+        The input of the rules.
     """
 
     findings: tuple[Finding, ...]
@@ -87,13 +87,13 @@ def lint(
     only: Iterable[str] = (),
     ignore: Iterable[str] = (),
 ) -> LintReport:
-    """Say what is wrong with a topology, or looks wrong.
+    """Report what is wrong, or looks wrong, with a topology.
 
     Parameters
     ----------
     what : Subject, ClusterObjects, ClusterSnapshot, Scenario or Topology
-        Objects as read tell most: their members as written, with their places. A snapshot or a topology has only what
-        became of them: patterns, names of discovery and texts of admission are not there to be judged.
+        Objects as read allow most rules: they have members as written, with places. A snapshot or a topology has only
+        the resulting tree, so rules on patterns, discovery names and admission cannot be judged.
     only, ignore : iterable of str
         Ids or codes of rules; by default all of them.
 
@@ -135,7 +135,7 @@ def lint(
 
 
 def _finding(rule: Rule, found: Found, subject: Subject) -> Finding:
-    # A fix is an edit of the manifest: there is none for what was written otherwise.
+    # A fix is an edit of a manifest; input in other formats has no fixes.
     fix = found.fix if found.hypernode in subject.manifests else None
     place = subject.places.get(found.hypernode)
     return Finding(rule, found.message, found.hypernode, found.node, found.path, found.others, fix, place)

@@ -10,12 +10,12 @@ from workbench.topology.lint.subject import Subject, some
 
 __all__ = ["RULES"]
 
-#: A switch with nearly all nodes is what is looked for; a few hosts have no cable to the management network.
+#: A switch with this share of all nodes counts as seeing every node; a few hosts may have no cable to it.
 _NEARLY_ALL = 0.9
 
-#: Fewer leaves have no usual size.
+#: Fewest leaves for which there is a usual size.
 _LEAVES = 4
-#: So many of the leaves must be near the usual size before another one counts as odd.
+#: Share of the leaves that must be near the usual size before another leaf counts as odd.
 _USUAL_SHARE = 0.75
 _NEAR = (0.7, 1.5)
 _FAR = (0.5, 2.0)
@@ -48,7 +48,7 @@ def _unequal(subject: Subject) -> Iterator[Found]:
         if len(leaves) < _LEAVES or near < _USUAL_SHARE * len(leaves):
             continue
         for leaf, size in zip(leaves, sizes, strict=True):
-            # One node alone has a rule of its own.
+            # A leaf with a single node has a rule of its own.
             if size > 1 and not _FAR[0] * usual <= size <= _FAR[1] * usual:
                 yield Found(f"{leaf} has {size} nodes, leaves of tier {tier} usually have {usual}", leaf)
 

@@ -1,4 +1,4 @@
-"""Rules on what contains what, and on tiers."""
+"""Rules on containment of HyperNodes, and on tiers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,21 @@ _TIER: Path = ("spec", "tier")
 
 
 def from_problems(subject: Subject, code: str) -> Iterator[Found]:
-    """What the builder of the tree calls by this code, in its order."""
+    """Turn the tree builder's problems of one code into findings, in their order."""
     for problem in subject.problems:
         if problem.code == code:
             yield Found(problem.message, problem.domain)
 
 
 def listing(subject: Subject, parent: str, child: str) -> Path:
-    """The first member of `parent` that lists the HyperNode `child`."""
+    """Find the first member of `parent` that lists the HyperNode `child`.
+
+    Parameters
+    ----------
+    subject : Subject
+    parent, child : str
+        Names of HyperNodes.
+    """
     members = subject.hypernodes[parent].members
     i = next(i for i, m in enumerate(members) if m.type == "HyperNode" and m.selector.exact == child)
     return ("spec", "members", i)
@@ -72,7 +79,7 @@ def _tier_skipped(subject: Subject) -> Iterator[Found]:
             missing = str(low + 1) if high - low == 2 else f"{low + 1} to {high - 1}"
             yield Found(f"no HyperNode has tier {missing}, between {low} and {high}", first, path=_TIER)
     for child, parent in sorted(subject.tree.parent.items(), key=lambda item: item[0].encode()):
-        # The next tier in use above the child's, if that is not the parent's already.
+        # The next tier in use above the child's tier, unless that is the parent's tier already.
         above = bisect_right(used, subject.tier(child))
         if above < len(used) and used[above] < subject.tier(parent):
             text = f"{child} of tier {subject.tier(child)} is directly inside {parent} of tier {subject.tier(parent)}"
@@ -127,7 +134,7 @@ def _stray_root(subject: Subject) -> Iterator[Found]:
 
 
 def _redundant_level(subject: Subject) -> Iterator[Found]:
-    """A tier all of whose HyperNodes have one child and no more nodes than it."""
+    """Find tiers all of whose HyperNodes have exactly one child and the same nodes as that child."""
     by_tier: dict[int, list[str]] = {}
     for name, hypernode in subject.hypernodes.items():
         by_tier.setdefault(hypernode.tier, []).append(name)

@@ -1,4 +1,4 @@
-"""What the rules look at: HyperNodes and nodes by name, and what several rules derive from them, once."""
+"""The input of the rules: HyperNodes and nodes by name, and facts that several rules share."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Subject(Value):
     hypernodes : mapping of str to HyperNode
         In byte order of names.
     nodes : mapping of str to Node
-        Those of the cluster. Where the input has none, those that exact members name, without labels or resources.
+        Nodes of the cluster. If the input has none: the nodes that exact members name, without labels or resources.
     nodes_known : bool
         The input names the cluster's nodes.
     with_matrix : frozenset of str
@@ -68,7 +68,18 @@ class Subject(Value):
         manifests: Mapping[str, Mapping[str, Any]] | None = None,
         with_matrix: Iterable[str] = (),
     ) -> Subject:
-        """The HyperNodes, Nodes and Devices of one input; `with_matrix` names nodes whose matrix came another way."""
+        """Make the subject of the HyperNodes, Nodes and Devices of one input.
+
+        Parameters
+        ----------
+        cluster : ClusterObjects
+        places : mapping of str to Place
+            Where each HyperNode was read.
+        manifests : mapping of str to mapping
+            HyperNodes as written.
+        with_matrix : collection of str
+            Nodes whose bandwidth matrix does not come from a Device.
+        """
         nodes = cluster.nodes
         hypernodes = _in_order(cluster.hypernodes.values())
         if not nodes:
@@ -89,13 +100,13 @@ class Subject(Value):
 
     @classmethod
     def of_topology(cls, topology: Topology) -> Subject:
-        """A topology whose HyperNodes are gone: members by exact name, as `problems` left them."""
+        """Make the subject of a topology without its HyperNode objects: members by exact name."""
         nodes = {name: Node(Metadata(name), {}) for name in topology.node_names}
         return cls(_in_order(hypernodes_in(topology)), nodes, given_problems=topology.problems)
 
     @classmethod
     def of_snapshot(cls, snapshot: ClusterSnapshot) -> Subject:
-        """The topology of a snapshot with what its nodes offer."""
+        """Make the subject of a snapshot: its topology, and the resources of its nodes."""
         topology = snapshot.topology
         nodes = {node.name: node for node in nodes_in(snapshot)}
         with_matrix = frozenset(topology.node_names[i] for i in np.flatnonzero(snapshot.node_matrix >= 0))
@@ -103,7 +114,7 @@ class Subject(Value):
 
     @cached_property
     def unknown(self) -> dict[str, list[Unknown]]:
-        """Per HyperNode with any: fields and keys of its manifest that a HyperNode does not have."""
+        """Unknown fields and keys of manifests, by HyperNode."""
         found = {name: unknown_in(self.manifests[name]) for name in self.hypernodes if name in self.manifests}
         return {name: unknown for name, unknown in found.items() if unknown}
 
@@ -139,7 +150,7 @@ class Subject(Value):
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is no tree, as the builder says it."""
+        """Problems that keep the HyperNodes from being a tree, as the builder reports them."""
         return (*self.given_problems, *self.tree.problems)
 
     def selected(self, member: Member) -> list[int]:
@@ -154,7 +165,7 @@ class Subject(Value):
 
     @cached_property
     def own(self) -> dict[str, list[int]]:
-        """Per HyperNode the nodes that it lists itself, ascending, each once."""
+        """Nodes that each HyperNode lists itself, ascending, each once."""
         return {
             name: sorted({i for m in h.members if m.type == "Node" for i in self.selected(m)})
             for name, h in self.hypernodes.items()
@@ -162,7 +173,7 @@ class Subject(Value):
 
     @cached_property
     def children(self) -> dict[str, list[str]]:
-        """Per HyperNode the HyperNodes that it lists and that are there, each once."""
+        """Existing HyperNodes that each HyperNode lists, each once."""
         return {
             name: list(
                 dict.fromkeys(
@@ -176,7 +187,7 @@ class Subject(Value):
 
     @cached_property
     def listed_by(self) -> dict[str, list[str]]:
-        """Per HyperNode that is listed, those that list it, in byte order."""
+        """HyperNodes that list each HyperNode, in byte order."""
         found: dict[str, list[str]] = {}
         for name, children in self.children.items():
             for child in children:
@@ -190,18 +201,18 @@ class Subject(Value):
 
     @cached_property
     def below(self) -> dict[str, Ints]:
-        """Per HyperNode all nodes of the cluster under it, ascending, each once."""
+        """All nodes of the cluster under each HyperNode, ascending, each once."""
         found = {name: np.unique(nodes) for name, nodes in self.tree.nodes.items()}
         return {name: nodes[nodes < self.tree.known] for name, nodes in found.items()}
 
     @cached_property
     def leaf_of(self) -> dict[int, str]:
-        """The first leaf of each node that is in one."""
+        """The first leaf of each node that is in a leaf."""
         return {node: leaf for leaf in reversed(self.leaves) for node in self.own[leaf]}
 
     @cached_property
     def shared(self) -> dict[tuple[str, ...], list[int]]:
-        """Nodes that several HyperNodes list themselves, by those HyperNodes (byte order)."""
+        """Nodes that several HyperNodes list directly, keyed by those HyperNodes (byte order)."""
         holders: dict[int, list[str]] = {}
         for name, nodes in self.own.items():
             for node in nodes:
@@ -214,7 +225,7 @@ class Subject(Value):
 
     @cached_property
     def shared_by(self) -> dict[str, list[tuple[str, ...]]]:
-        """Per HyperNode the keys of `shared` that it stands in."""
+        """Keys of `shared` that contain each HyperNode."""
         found: dict[str, list[tuple[str, ...]]] = {}
         for names in self.shared:
             for name in names:
@@ -223,7 +234,7 @@ class Subject(Value):
 
     @cached_property
     def overlapping(self) -> dict[str, set[str]]:
-        """Per HyperNode those it shares listed nodes with, neither being inside the other."""
+        """HyperNodes with which each HyperNode shares listed nodes, neither being inside the other."""
         found: dict[str, set[str]] = {name: set() for names in self.shared for name in names}
         for names in self.shared:
             for name, others in self.tree.nesting.strangers(names).items():
@@ -231,7 +242,7 @@ class Subject(Value):
         return found
 
     def topology(self) -> Topology:
-        """What is left as a tree, to be drawn."""
+        """The topology that remains after dropping what is no tree, for drawing."""
         return build_topology(self.hypernodes.values(), self.names, self.labels)
 
     def tier(self, name: str) -> int:
