@@ -14,13 +14,14 @@ from workbench.objects.pod import PodTemplate, read_template
 
 __all__ = ["MIN_MEMBER_ANNOTATION", "QUEUE_ANNOTATION", "Deployment", "min_member_notes", "read_deployment"]
 
-#: On the Deployment itself: how many pods must be placed together.
+#: Annotation of the Deployment itself: number of pods that must be placed together.
 MIN_MEMBER_ANNOTATION = "scheduling.volcano.sh/group-min-member"
-#: On the pod (template).
+#: Annotations of the pod template.
 QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
 
 _INT32_MAX = 2**31 - 1
-# As Go reads an integer: a sign, no blanks, no underscores. More digits than these are out of range, or leading zeros.
+# An integer as Go reads it: a sign, no blanks, no underscores. With more digits it is out of range or has leading
+# zeros.
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
@@ -34,7 +35,7 @@ class Deployment:
 
     @property
     def min_member(self) -> int:
-        """From the annotation; 1 where it is absent, negative or no 32-bit integer; 0 stays 0.
+        """Value of the annotation; 1 if it is absent, negative or not a 32-bit integer; 0 stays 0.
 
         Source: reference/volcano-jobs.md section 6 (the template's annotation is not looked at).
         """

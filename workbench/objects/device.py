@@ -19,7 +19,7 @@ __all__ = ["Device", "check_rows", "device_manifest", "read_device"]
 
 @dataclass(frozen=True)
 class Device:
-    """What the node agent reports; the object has its node's name.
+    """GPUs of one node as the node agent reports them; the object has its node's name.
 
     Attributes
     ----------
@@ -45,8 +45,8 @@ def read_device(data: Mapping[str, Any]) -> Device:
     Raises
     ------
     InputError
-        A field of the wrong type, a minor number given twice or out of range, two bandwidth topologies, a matrix that
-        is none or has another size than the largest minor number tells.
+        A field of the wrong type, a minor number given twice or out of range, two bandwidth topologies, an invalid
+        matrix, or one whose size does not follow from the largest minor number.
     """
     spec = get_map(data, "spec", "")
     healthy, listed = [], []
@@ -79,8 +79,7 @@ def device_manifest(
     gpus : iterable of int
         Minor numbers, written in ascending order.
     bandwidth : BandwidthMatrix, optional
-        Written as ``topologies.gpu[]`` with the numbers as they are, a diagonal without a number as 0; None: no
-        topology.
+        Written as ``topologies.gpu[]`` without rounding, NaN on the diagonal as 0; None: no topology.
     unhealthy : collection of int
         Minor numbers of the GPUs that are not healthy.
     """
@@ -128,15 +127,15 @@ def _bandwidth(spec: Mapping[str, Any], n_gpus: int) -> BandwidthMatrix | None:
     return matrix
 
 
-#: Matrices that were read last, by their text, the oldest first: nodes of one kind carry equal ones.
+#: Cache of the matrices read last, by their text, the oldest first: nodes of one kind have equal matrices.
 _recent: dict[str, BandwidthMatrix] = {}
 _recent_lock = Lock()
-#: How many of them are kept, and how many characters their texts may have together.
+#: Most matrices in the cache, and most characters of their texts together.
 _MOST_RECENT, _MOST_CHARACTERS = 256, 4 << 20
 
 
 def _shared_bandwidth(text: str) -> BandwidthMatrix:
-    """`_parse_bandwidth`; the same object for a text that was read a moment ago."""
+    """Like `_parse_bandwidth`, but returns the same object for a text that was read recently."""
     with _recent_lock:
         found = _recent.pop(text, None)
     if found is None:
@@ -154,7 +153,7 @@ def _parse_bandwidth(text: str) -> BandwidthMatrix:
     Raises
     ------
     InputError
-        No JSON, rows of unequal length, a missing entry or one that is no bandwidth; the row is named.
+        Not JSON, rows of unequal length, an entry that is missing or not a bandwidth; the row is named.
     """
     try:
         rows = json.loads(text)

@@ -1,4 +1,4 @@
-"""The configuration of topology discovery in Volcano's controller, and what a changed one sets in motion.
+"""The configuration of topology discovery in Volcano's controller, and the effect of a changed configuration.
 
 Owns ``networkTopologyDiscovery`` of ``volcano-controller.conf`` as values. Reading the text is in
 `workbench.formats.discovery_conf`; what a source finds becomes HyperNodes in `workbench.topology.discovery`.
@@ -32,7 +32,7 @@ __all__ = [
 #: Label of a HyperNode that discovery made; its value is the source.
 SOURCE_LABEL = "volcano.sh/network-topology-source"
 
-#: Seconds between two rounds of a source that says nothing, or nothing above zero.
+#: Seconds between two rounds of a source without an interval above zero.
 DEFAULT_INTERVAL_S = 3600.0
 
 #: Sources that a Volcano controller has; `roce` stands in its examples only.
@@ -56,11 +56,11 @@ class DiscoverySource:
     Attributes
     ----------
     source : str
-        ``ufm``, ``label``, ``roce`` or a name that nobody knows.
+        ``ufm``, ``label``, ``roce`` or an unknown name.
     enabled : bool
-        False where the entry does not say.
+        False by default.
     interval_s : float
-        Seconds from one round to the next; an hour where the entry says nothing, zero or less.
+        Seconds from one round to the next; an hour if the entry gives none, or one of zero or less.
     secret : SecretRef, optional
     config : mapping
         The source's own settings, as written.
@@ -75,14 +75,14 @@ class DiscoverySource:
 
 @dataclass(frozen=True)
 class DiscoveryConfig:
-    """The sources in the order of the file, and what of it Volcano would not look at."""
+    """The sources in the order of the file, and notes on the parts of the file that Volcano ignores."""
 
     sources: tuple[DiscoverySource, ...] = ()
     notes: tuple[Notice, ...] = ()
 
     @property
     def enabled(self) -> dict[str, DiscoverySource]:
-        """Enabled sources by name, in the order of the file; of two with one name the first counts, as upstream."""
+        """Enabled sources by name, in the order of the file; if two have one name, the first counts, as upstream."""
         found: dict[str, DiscoverySource] = {}
         for source in self.sources:
             if source.enabled:
@@ -92,20 +92,21 @@ class DiscoveryConfig:
 
 @dataclass(frozen=True)
 class Reload:
-    """What happens to the sources when a changed configuration is read.
+    """Effect on the sources when a changed configuration is read.
 
     Attributes
     ----------
     stopped : tuple of str
-        Enabled before, not now. Their HyperNodes stay.
+        Sources enabled before, not now. Their HyperNodes stay.
     restarted, started : tuple of str
-        Enabled before and now: stopped and started again, whether or not their settings differ. Enabled only now.
+        Restarted: sources enabled before and now, even if their settings are equal. Started: sources enabled only now.
     changed : tuple of str
-        Those of `restarted` whose settings differ.
+        Sources of `restarted` whose settings differ.
     failing : str
-        The first enabled source that nobody can run; empty: none. It is tried again for ever.
+        The first enabled source that cannot be run; empty: none. The controller retries it for ever.
     waiting : tuple of str
-        Enabled sources behind `failing`: they wait until it is mended. One that ran goes on with its old settings.
+        Enabled sources behind `failing`, which wait until it can be run. A source that ran before continues with its
+        old settings.
     """
 
     stopped: tuple[str, ...]
@@ -117,13 +118,13 @@ class Reload:
 
 
 def reload(old: DiscoveryConfig, new: DiscoveryConfig | None, known: Collection[str] = VOLCANO_SOURCES) -> Reload:
-    """What Volcano's controller does when it reads a changed configuration.
+    """Tell what Volcano's controller does when it reads a changed configuration.
 
     Parameters
     ----------
     old : DiscoveryConfig
-        What runs now. A text that cannot be read is an InputError before this function is called: upstream then goes
-        on with the old sources.
+        Configuration that is in force. A text that cannot be read raises InputError before this function is called:
+        upstream then continues with the old sources.
     new : DiscoveryConfig, optional
         None: the ConfigMap is gone, which is an empty configuration.
     known : collection of str

@@ -28,7 +28,7 @@ __all__ = [
     "wrong",
 ]
 
-#: Pods of one role. A typing error must not ask for the memory of two thousand million pods.
+#: Most pods of one role: a typing error must not allocate memory for two thousand million pods.
 MOST_PODS = 1_000_000
 
 _LONGEST_SHOWN = 60
@@ -37,12 +37,12 @@ _KINDS = {dict: "a mapping", list: "a list", bool: "a truth value", int: "a numb
 
 
 def child(where: str, key: str) -> str:
-    """Path of a field inside a path; the outermost path is empty."""
+    """Join a path and the name of a field in it; the outermost path is empty."""
     return f"{where}.{key}" if where else key
 
 
 def shown(value: Any) -> str:
-    """A value as an error message shows it: its kind and, if it is short, itself."""
+    """Format a value for an error message: its kind and, if it is short, the value itself."""
     if value is None:
         return "nothing"
     kind = _KINDS.get(type(value), type(value).__name__)
@@ -53,13 +53,33 @@ def shown(value: Any) -> str:
 
 
 def wrong(where: str, value: Any, expected: str) -> InputError:
-    """The error for a field of the wrong type or with an impossible value."""
+    """Make the error for a field of the wrong type or with an impossible value.
+
+    Parameters
+    ----------
+    where : str
+        Path of the field.
+    value : object
+        Value found.
+    expected : str
+        Description of the values allowed.
+    """
     message = "the field is missing" if value is None else "wrong type or value"
     return InputError(message, where=where or "the object", got=shown(value), expected=expected)
 
 
 def get_map(data: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
-    """A mapping; empty where absent."""
+    """Read a mapping; empty where absent.
+
+    Parameters
+    ----------
+    data : mapping
+        The mapping that has the field.
+    key : str
+        Name of the field.
+    where : str
+        Path of `data`, for error messages.
+    """
     value = data.get(key)
     if value is None:
         return {}
@@ -69,7 +89,17 @@ def get_map(data: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
 
 
 def get_list(data: Mapping[str, Any], key: str, where: str) -> list[Any]:
-    """A list; empty where absent."""
+    """Read a list; empty where absent.
+
+    Parameters
+    ----------
+    data : mapping
+        The mapping that has the field.
+    key : str
+        Name of the field.
+    where : str
+        Path of `data`, for error messages.
+    """
     value = data.get(key)
     if value is None:
         return []
@@ -79,7 +109,17 @@ def get_list(data: Mapping[str, Any], key: str, where: str) -> list[Any]:
 
 
 def get_maps(data: Mapping[str, Any], key: str, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each mapping of a list with its path."""
+    """Read a list of mappings; yields each with its path.
+
+    Parameters
+    ----------
+    data : mapping
+        The mapping that has the field.
+    key : str
+        Name of the field.
+    where : str
+        Path of `data`, for error messages.
+    """
     for i, item in enumerate(get_list(data, key, where)):
         path = f"{child(where, key)}[{i}]"
         if type(item) is not dict:
@@ -88,7 +128,19 @@ def get_maps(data: Mapping[str, Any], key: str, where: str) -> Iterator[tuple[st
 
 
 def get_text(data: Mapping[str, Any], key: str, where: str, default: str = "") -> str:
-    """Text; a number is none, as in the API."""
+    """Read a text; a number is refused, as in the API.
+
+    Parameters
+    ----------
+    data : mapping
+        The mapping that has the field.
+    key : str
+        Name of the field.
+    where : str
+        Path of `data`, for error messages.
+    default : str
+        Value where absent.
+    """
     value = data.get(key)
     if value is None:
         return default
@@ -98,7 +150,17 @@ def get_text(data: Mapping[str, Any], key: str, where: str, default: str = "") -
 
 
 def get_int(data: Mapping[str, Any], key: str, where: str) -> int | None:
-    """A whole number of 32 bits, as all counts of the API are; None where absent; a truth value is no number."""
+    """Read a 32-bit integer, as all counts of the API are; None where absent; a truth value is refused.
+
+    Parameters
+    ----------
+    data : mapping
+        The mapping that has the field.
+    key : str
+        Name of the field.
+    where : str
+        Path of `data`, for error messages.
+    """
     value = data.get(key)
     if value is None:
         return None
@@ -108,7 +170,19 @@ def get_int(data: Mapping[str, Any], key: str, where: str) -> int | None:
 
 
 def get_count(data: Mapping[str, Any], key: str, where: str, default: int) -> int:
-    """A number of pods; negative ones are admission's to refuse, more than a million are ours."""
+    """Read a number of pods; more than a million are refused here, negative numbers by admission.
+
+    Parameters
+    ----------
+    data : mapping
+        The mapping that has the field.
+    key : str
+        Name of the field.
+    where : str
+        Path of `data`, for error messages.
+    default : int
+        Value where absent.
+    """
     value = get_int(data, key, where)
     if value is not None and value > MOST_PODS:
         raise wrong(child(where, key), value, f"at most {MOST_PODS} pods")
@@ -116,7 +190,19 @@ def get_count(data: Mapping[str, Any], key: str, where: str, default: int) -> in
 
 
 def get_bool(data: Mapping[str, Any], key: str, where: str, default: bool = False) -> bool:
-    """A truth value; text such as "yes" is none."""
+    """Read a truth value; text such as "yes" is refused.
+
+    Parameters
+    ----------
+    data : mapping
+        The mapping that has the field.
+    key : str
+        Name of the field.
+    where : str
+        Path of `data`, for error messages.
+    default : bool
+        Value where absent.
+    """
     value = data.get(key)
     if value is None:
         return default
@@ -126,7 +212,17 @@ def get_bool(data: Mapping[str, Any], key: str, where: str, default: bool = Fals
 
 
 def get_texts(data: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
-    """A mapping of text to text, such as labels; empty where absent."""
+    """Read a mapping of text to text, such as labels; empty where absent.
+
+    Parameters
+    ----------
+    data : mapping
+        The mapping that has the field.
+    key : str
+        Name of the field.
+    where : str
+        Path of `data`, for error messages.
+    """
     values = get_map(data, key, where)
     for name, value in values.items():
         if type(value) is not str:

@@ -14,7 +14,7 @@ GATHER_ANNOTATION = "gang.scheduling.koordinator.sh/network-topology-spec"
 
 
 def read_gather(annotations: Mapping[str, str]) -> tuple[Gather, ...]:
-    """The gather rules of a gang; none where the annotation is absent or empty.
+    """Read the gather rules of a gang; none if the annotation is absent or empty.
 
     Raises
     ------

@@ -16,7 +16,7 @@ __all__ = ["HyperNode", "Member", "make_hypernode", "read_hypernode"]
 
 @dataclass(frozen=True)
 class Member:
-    """One entry of spec.members: which kind of thing, and which of them."""
+    """One entry of spec.members: the kind of member, and the selector."""
 
     type: Literal["Node", "HyperNode"]
     selector: Selector
@@ -31,11 +31,11 @@ class HyperNode:
     metadata : Metadata
     tier : int
     tier_name : str
-        Newest releases; empty: none.
+        tierName, which only the newest releases have; empty: none.
     members : tuple of Member
     node_count : int, optional
-        status.nodeCount, as the controller last wrote it; None: not there. It counts the members' own names
-        (`workbench.topology.members.node_count`), and is not looked at for scheduling.
+        status.nodeCount, as the controller last wrote it; None: absent. It counts the members' own names
+        (`workbench.topology.members.node_count`), and is not used for scheduling.
     """
 
     metadata: Metadata
@@ -59,7 +59,17 @@ def make_hypernode(
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
 ) -> HyperNode:
-    """A HyperNode with exact members: the HyperNodes below it, then its nodes, each in the order given."""
+    """Make a HyperNode with exact members.
+
+    Parameters
+    ----------
+    name : str
+    tier : int
+    nodes, children : sequence of str
+        Names of nodes and of HyperNodes; children become the first members, each in the order given.
+    tier_name : str
+    labels, annotations : mapping of str to str, optional
+    """
     members = [Member("HyperNode", Selector(child)) for child in children]
     members += [Member("Node", Selector(node)) for node in nodes]
     metadata = Metadata(name, labels=dict(labels or {}), annotations=dict(annotations or {}))
@@ -67,13 +77,13 @@ def make_hypernode(
 
 
 def read_hypernode(data: Mapping[str, Any], *, keep_patterns: bool = False) -> HyperNode:
-    """A HyperNode from a parsed manifest; the tier may be an integer or the text of one, absent means 0.
+    """Read a HyperNode from a parsed manifest; the tier may be an integer or its text, absent means 0.
 
     Parameters
     ----------
     data : mapping
     keep_patterns : bool
-        Keep a pattern that RE2 refuses; it selects nothing.
+        Keep a pattern that RE2 refuses instead of raising; such a pattern selects nothing.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A HyperNode as the manifest that is read back to the same value."""
+"""Write a HyperNode as a manifest that is read back to an equal value."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Task:
 
     @property
     def minimum(self) -> int:
-        """minAvailable after the mutating webhook: absent, it is the pods of the partitions needed, else all."""
+        """minAvailable after the mutating webhook; if absent: the pods of the minimum of partitions, else all pods."""
         if self.min_available is not None:
             return self.min_available
         return self.partition.min_pods if self.partition and self.partition.min_partitions > 0 else self.replicas
@@ -47,7 +47,7 @@ class Job:
     plugins : tuple of str
         Names of its job plugins, in byte order.
     scheduler : str
-        Of tasks whose template names none; ``volcano`` where absent.
+        Scheduler of tasks whose template names none; ``volcano`` where absent.
     """
 
     metadata: Metadata
@@ -69,7 +69,7 @@ def read_job(data: Mapping[str, Any]) -> Job:
     Raises
     ------
     InputError
-        A field of the wrong type. What a webhook would refuse is in `workbench.objects.admission`.
+        A field of the wrong type. The checks of the webhook are in `workbench.objects.admission`.
     """
     spec = get_map(data, "spec", "")
     metadata = read_metadata(data, namespaced=True)

@@ -1,4 +1,4 @@
-"""Which kinds are read, and by what: the one table of this room."""
+"""The table of all kinds that are read, with the function that reads each."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ from workbench.objects.tor_share import TOR_SHARE_CONFIG_MAP, TorShareConfig, re
 
 __all__ = ["MOST_OBJECTS", "ClusterObjects"]
 
-#: Objects of one kind in one input: several times the largest cluster, refused before they fill the memory.
+#: Most objects of one kind in one input: several times the largest cluster; more are refused before they fill the
+#: memory.
 MOST_OBJECTS = 500_000
 
 
@@ -41,8 +42,8 @@ class ClusterObjects:
     """The objects of one input, by kind and key (``namespace/name``, or the name for cluster-scoped kinds).
 
     `ignored` counts objects of other kinds; a kind we know in another API group is named with its apiVersion.
-    `refused` holds what admission says of the objects that it refuses, by ``Kind namespace/name``; they are kept.
-    `notes` holds, by the same names, what is to be said of objects that do not say what they seem to
+    `refused` holds admission's text for each object that it refuses, by ``Kind namespace/name``; the objects are kept.
+    `notes` holds, by the same names, notes on objects that have another effect than they seem to have
     (`workbench.objects.admission.notes_of`). With `keep_patterns` a HyperNode whose pattern RE2 refuses is read too.
     """
 
@@ -65,7 +66,7 @@ class ClusterObjects:
 
     @classmethod
     def of(cls, hypernodes: Iterable[HyperNode], nodes: Iterable[Node]) -> ClusterObjects:
-        """A cluster of these HyperNodes and Nodes alone."""
+        """Make the objects of a cluster that has only HyperNodes and Nodes."""
         cluster = cls()
         cluster.hypernodes.update((hypernode.name, hypernode) for hypernode in hypernodes)
         cluster.nodes.update((node.name, node) for node in nodes)
@@ -77,7 +78,7 @@ class ClusterObjects:
         Raises
         ------
         InputError
-            No apiVersion or kind, a field of the wrong type, or an object that is there already.
+            No apiVersion or kind, a field of the wrong type, or an object that was read before.
         CapacityError
             More than `MOST_OBJECTS` of one kind.
         """

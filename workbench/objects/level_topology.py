@@ -32,7 +32,7 @@ NODE_LAYER, CLUSTER_LAYER = "NodeTopologyLayer", "ClusterTopologyLayer"
 
 @dataclass(frozen=True)
 class Level:
-    """One level: its name, and the label keys that say a node's domain, the first that a node has counting."""
+    """One level: its name, and the label keys that give a node's domain; the first key that a node has counts."""
 
     name: str
     keys: tuple[str, ...]
@@ -40,7 +40,7 @@ class Level:
 
 @dataclass(frozen=True)
 class LevelTopology:
-    """Levels of a cluster.
+    """A custom resource that names the levels of a cluster's network.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ def _topology(data: Mapping[str, Any], owner: str) -> LevelTopology:
 def read_cluster_network_topology(data: Mapping[str, Any]) -> LevelTopology:
     """A Koordinator ClusterNetworkTopology from a parsed manifest.
 
-    The layers are followed upwards from NodeTopologyLayer; layers that are not met so are not part of the tree.
+    The layers are followed upwards from NodeTopologyLayer; layers that are not reached are not part of the tree.
 
     Raises
     ------

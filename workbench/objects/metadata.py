@@ -22,7 +22,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Name, namespace and what is attached to an object.
+    """Metadata of an object: name, namespace, labels, annotations, owners.
 
     `namespace` is empty for cluster-scoped kinds; `created` (creationTimestamp), `uid` and `resource_version` for what
     does not exist yet.
@@ -56,14 +56,14 @@ class Metadata:
 def is_stored(data: Mapping[str, Any]) -> bool:
     """Whether an object was read from a cluster: it has metadata.uid or metadata.resourceVersion.
 
-    Only the API server writes the two, and it writes both; a status may as well stand in a manifest written by hand.
+    Only the API server writes these two fields, and it writes both; a status may also be in a manifest written by hand.
     """
     metadata = get_map(data, "metadata", "")
     return bool(metadata.get("uid") or metadata.get("resourceVersion"))
 
 
 def read_metadata(data: Mapping[str, Any], namespaced: bool) -> Metadata:
-    """The metadata of an object; a namespaced object without a namespace is in ``default``.
+    """Read the metadata of an object; a namespaced object without a namespace is in ``default``.
 
     Raises
     ------

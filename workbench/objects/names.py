@@ -24,27 +24,27 @@ _EXAMPLES = f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for valid
 
 
 def is_subdomain(name: str) -> bool:
-    """Whether a name has the form `SUBDOMAIN`; its length is not looked at."""
+    """Whether a name has the form `SUBDOMAIN`; its length is not checked."""
     return _SUBDOMAIN.fullmatch(name) is not None
 
 
 def is_name(name: str) -> bool:
-    """Whether a cluster takes it for the name of a Node or HyperNode: the form `SUBDOMAIN`, and not too long."""
+    """Whether a cluster accepts a name for a Node or HyperNode: form `SUBDOMAIN`, and not too long."""
     return len(name) <= LONGEST and is_subdomain(name)
 
 
 def is_label_value(value: str) -> bool:
-    """Whether Kubernetes takes it for the value of a label; an empty one is."""
+    """Whether Kubernetes accepts a text as value of a label; the empty text is accepted."""
     return not value or (len(value) <= _LONGEST_NAME and _NAME.fullmatch(value) is not None)
 
 
 def as_subdomain(name: str, longest: int = LONGEST) -> str:
-    """The name in lower-case letters, digits and single dashes, cut to a length; may be empty, and no longer unique."""
+    """Reduce a name to lower-case letters, digits and single dashes, cut to a length; may be empty or not unique."""
     return re.sub("[^a-z0-9]+", "-", name.lower())[:longest].strip("-")
 
 
 def qualified_name_errors(name: str) -> list[str]:
-    """What is wrong with a qualified name, ``[prefix/]name``; empty: nothing.
+    """List the errors of a qualified name, ``[prefix/]name``; empty: none.
 
     Notes
     -----

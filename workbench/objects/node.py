@@ -1,4 +1,4 @@
-"""Node (core/v1): what it offers and who may use it."""
+"""Node (core/v1): its resources, and the pods that may use it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Node(Value):
 
     @cached_property
     def n_gpus(self) -> int:
-        """GPUs of all kinds that it offers."""
+        """Number of GPUs of all kinds that the node offers."""
         return sum(amount for name, amount in self.allocatable.items() if is_gpu_resource(name))
 
 
@@ -75,7 +75,7 @@ def read_node(data: Mapping[str, Any]) -> Node:
 
 @lru_cache(maxsize=4096)
 def _shared(amounts: tuple[tuple[str, int], ...]) -> Mapping[str, int]:
-    """The same resources as one mapping: thousands of nodes of a cluster offer what few machines offer."""
+    """Share one mapping between nodes with equal resources: thousands of nodes come from few kinds of machines."""
     return dict(amounts)
 
 

@@ -1,4 +1,4 @@
-"""A Node as the manifest that is read back to the same value."""
+"""Write a Node as a manifest that is read back to an equal value."""
 
 from __future__ import annotations
 

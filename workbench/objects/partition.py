@@ -1,4 +1,4 @@
-"""How a task's pods are parted, and the policy of a PodGroup that says which pods belong closer together."""
+"""Partitions of a task's pods, and the PodGroup's policy that forms sub-groups of pods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.objects.topology_spec import read_constraint
 
 __all__ = ["PartitionPolicy", "SubGroupPolicy", "read_partition_policy", "read_sub_group_policies"]
 
-# A condition that never holds.
+# a requirement that no labels meet
 _NO_POD = (Requirement("", "In", ()),)
 
 
@@ -29,7 +29,7 @@ class PartitionPolicy:
     min_partitions : int
         Partitions without which the job does not start; 0: no such minimum.
     constraint : TopologyConstraint, optional
-        Of each partition.
+        Topology constraint of each partition.
     """
 
     total_partitions: int
@@ -39,7 +39,7 @@ class PartitionPolicy:
 
     @property
     def min_pods(self) -> int:
-        """Pods of the partitions that are needed; 0: no such minimum."""
+        """Pods of the minimum of partitions; 0: no such minimum."""
         return self.min_partitions * self.partition_size
 
 
@@ -51,7 +51,7 @@ class SubGroupPolicy:
     ----------
     name : str
     constraint : TopologyConstraint, optional
-        Of each sub-group.
+        Topology constraint of each sub-group.
     size : int
         subGroupSize: pods without which a sub-group does not start; 1 where absent.
     min_sub_groups : int
@@ -71,7 +71,17 @@ class SubGroupPolicy:
 
 
 def read_partition_policy(data: Mapping[str, Any], where: str, *, submitted: bool = False) -> PartitionPolicy | None:
-    """The field partitionPolicy of a task; None where absent. `submitted` as for `read_constraint`."""
+    """Read the field partitionPolicy of a task; None where absent.
+
+    Parameters
+    ----------
+    data : mapping
+        The task.
+    where : str
+        Path of the task, for error messages.
+    submitted : bool
+        As for `workbench.objects.topology_spec.read_constraint`.
+    """
     if data.get("partitionPolicy") is None:
         return None
     policy = get_map(data, "partitionPolicy", where)
@@ -87,7 +97,17 @@ def read_partition_policy(data: Mapping[str, Any], where: str, *, submitted: boo
 def read_sub_group_policies(
     data: Mapping[str, Any], where: str, *, submitted: bool = False
 ) -> tuple[SubGroupPolicy, ...]:
-    """The field subGroupPolicy of a PodGroup, in order. `submitted` as for `read_constraint`."""
+    """Read the entries of the field subGroupPolicy of a PodGroup, in order.
+
+    Parameters
+    ----------
+    data : mapping
+        The PodGroup's spec.
+    where : str
+        Path of the spec, for error messages.
+    submitted : bool
+        As for `workbench.objects.topology_spec.read_constraint`.
+    """
     return tuple(_sub_group_policy(item, path, submitted) for path, item in get_maps(data, "subGroupPolicy", where))
 
 
@@ -96,7 +116,7 @@ def _sub_group_policy(item: Mapping[str, Any], where: str, submitted: bool) -> S
     labels = None
     if item.get("labelSelector") is not None:
         selector = get_map(item, "labelSelector", where)
-        # Where HyperNodes read an empty selector as nothing, here it is every pod; one that cannot be read is no pod.
+        # An empty selector selects every pod here, but nothing in a HyperNode; an invalid selector selects no pod.
         labels = read_label_selector(selector, child(where, "labelSelector")) or (
             _NO_POD if any(selector.values()) else ()
         )

@@ -16,7 +16,7 @@ __all__ = ["Pod", "PodSpec", "PodTemplate", "read_pod", "read_pod_spec", "read_t
 
 ANY_NODE = NodeFilter()
 
-#: What Kubernetes assumes of a container that does not say.
+#: Requests that Kubernetes' scores assume for a container without requests.
 _ASSUMED = {CPU: 100, MEMORY: 200 << 20}
 
 _AFFINITY_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
@@ -24,7 +24,7 @@ _AFFINITY_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 
 @dataclass(frozen=True)
 class PodSpec:
-    """What of a pod's spec decides where it may go.
+    """The fields of a pod's spec that decide where the pod may run.
 
     Attributes
     ----------
@@ -34,12 +34,12 @@ class PodSpec:
         Whole GPUs of each container; init containers are left out.
     filter : NodeFilter
     priority : int, optional
-        As resolved by the API server; None: look up `priority_class`.
+        Priority resolved by the API server; None: look up `priority_class`.
     priority_class, node_name, scheduler : str
     not_read : tuple of str
         Fields present that would narrow the choice of nodes and are not modelled.
     assumed : mapping of str to int
-        What Kubernetes' scores add to the requests for containers that do not say how much cpu or memory they need.
+        Amounts that Kubernetes' scores add to the requests for containers without a request of cpu or memory.
     """
 
     requests: Mapping[str, int]
@@ -72,11 +72,11 @@ class Pod:
     spec : PodSpec
     phase : str
     deleted : bool
-        Somebody asked for its end (metadata.deletionTimestamp).
+        Its deletion was requested (metadata.deletionTimestamp).
     nominated : str
-        Node for which others are evicted in its favour (status.nominatedNodeName); empty: none.
+        Node on which other pods are evicted in its favour (status.nominatedNodeName); empty: none.
     gated : bool
-        It has a scheduling gate (spec.schedulingGates): schedulers skip it.
+        The pod has a scheduling gate (spec.schedulingGates): schedulers skip it.
     """
 
     metadata: Metadata
@@ -92,32 +92,32 @@ class Pod:
 
     @property
     def holds_resources(self) -> bool:
-        """Bound to a node and not at its end."""
+        """Whether the pod is bound to a node and has not finished."""
         return bool(self.spec.node_name) and not self.finished
 
     @property
     def runs(self) -> bool:
-        """It holds what it holds for as long as it likes."""
+        """Whether the pod holds resources and is not terminating."""
         return self.holds_resources and not self.ending
 
     @property
     def counts(self) -> bool:
-        """It counts for its gang without being placed: it runs, or it ended well."""
+        """Whether the pod counts for its gang without being placed: it runs, or it succeeded."""
         return self.runs or self.phase == "Succeeded"
 
     @property
     def pending(self) -> bool:
-        """It waits for a node, and a scheduler looks at it."""
+        """Whether the pod has no node and is not gated, so that a scheduler considers it."""
         return self.waits and not self.gated
 
     @property
     def waits(self) -> bool:
-        """It has no node yet, gated or not."""
+        """Whether the pod has no node yet, gated or not."""
         return not (self.spec.node_name or self.finished or self.ending)
 
     @property
     def ending(self) -> bool:
-        """It holds what it holds, but not for long, and counts for its gang no more (Volcano's status Releasing)."""
+        """Whether the pod is terminating: it holds resources but no longer counts for its gang (Volcano: Releasing)."""
         return self.deleted and not self.finished
 
 
@@ -135,7 +135,7 @@ def read_pod(data: Mapping[str, Any]) -> Pod:
 
 
 def read_template(data: Mapping[str, Any], where: str) -> PodTemplate:
-    """The field ``template`` of a spec."""
+    """Read the field ``template`` of a spec."""
     template = get_map(data, "template", where)
     where = child(where, "template")
     metadata = get_map(template, "metadata", where)
@@ -176,14 +176,14 @@ def _container_requests(container: Mapping[str, Any], path: str) -> dict[str, in
     if not resources:
         return {}
     where = child(path, "resources")
-    # Absent requests are the limits (Kubernetes defaulting, per resource).
+    # An absent request equals the limit (Kubernetes defaulting, per resource).
     return {**read_resources(resources, "limits", where), **read_resources(resources, "requests", where)}
 
 
 def _pod_requests(
     containers: Sequence[Mapping[str, int]], starting: Sequence[tuple[bool, Mapping[str, int]]]
 ) -> dict[str, int]:
-    """Of all containers together; ``starting``: of the init containers, and whether each is a side-car."""
+    """Total requests of a pod; ``starting``: requests of each init container, and whether it is a side-car."""
     total: dict[str, int] = {}
     for container in containers:
         _add(total, container)
@@ -239,7 +239,7 @@ def _node_filter(spec: Mapping[str, Any], where: str) -> NodeFilter:
     terms = _affinity_terms(spec, where) if spec.get("affinity") is not None else ()
     if not (selector or tolerations or terms):
         return ANY_NODE
-    # Sorted, so that the same selector written in another order is the same filter.
+    # Sorted, so that selectors written in different orders give equal filters.
     required = tuple(Requirement(key, "In", (selector[key],)) for key in sorted(selector))
     return NodeFilter(required, terms, tolerations)
 
@@ -294,7 +294,7 @@ def _has_claim(spec: Mapping[str, Any]) -> bool:
 
 
 def _items(data: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    """Mappings of a list in a part of the spec that is not read otherwise, and so not checked either."""
+    """Mappings of a list in a part of the spec that is otherwise not read, and therefore not checked."""
     items = data.get(key)
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 

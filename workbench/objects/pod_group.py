@@ -15,9 +15,9 @@ from workbench.objects.topology_spec import read_constraint
 
 __all__ = ["ALLOCATED_HYPERNODE_ANNOTATION", "GROUP_NAME_ANNOTATION", "PodGroup", "read_counts", "read_pod_group"]
 
-#: On a pod: the PodGroup it belongs to.
+#: Annotation of a pod: the PodGroup that it belongs to.
 GROUP_NAME_ANNOTATION = "scheduling.k8s.io/group-name"
-#: On a PodGroup: where 1.13 placed it before (reference/volcano-topology.md section 4).
+#: Annotation of a PodGroup: the HyperNode where 1.13 placed it before (reference/volcano-topology.md section 4).
 ALLOCATED_HYPERNODE_ANNOTATION = "volcano.sh/job-allocated-hypernode"
 
 
@@ -37,12 +37,12 @@ class PodGroup:
 
     @property
     def inqueue(self) -> bool:
-        """The scheduler's action enqueue admitted it."""
+        """Whether the scheduler's action enqueue admitted the PodGroup."""
         return self.phase == "Inqueue"
 
     @property
     def record(self) -> str:
-        """HyperNode it was allocated in before; empty: none."""
+        """HyperNode that the PodGroup was allocated in before; empty: none."""
         return self.metadata.annotations.get(ALLOCATED_HYPERNODE_ANNOTATION, "")
 
 
@@ -65,7 +65,17 @@ def read_pod_group(data: Mapping[str, Any]) -> PodGroup:
 
 
 def read_counts(data: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
-    """A mapping of name to whole number; empty where absent."""
+    """Read a mapping of name to whole number; empty where absent.
+
+    Parameters
+    ----------
+    data : mapping
+        The mapping that has the field.
+    key : str
+        Name of the field.
+    where : str
+        Path of `data`, for error messages.
+    """
     counts = get_map(data, key, where)
     for name, value in counts.items():
         if type(value) is not int:

@@ -28,7 +28,7 @@ _SUFFIXES = {
     **{f"{prefix}i": Fraction(1024) ** power for power, prefix in enumerate("KMGTPE", 1)},
 }
 
-# Amounts are kept in int64 arrays and added up; one amount may use half the range.
+# Amounts are stored in int64 arrays and summed; a single amount may use half the range.
 _LARGEST = 1 << 62
 
 _LONGEST = 64
@@ -73,7 +73,7 @@ def _base_units(resource: str, text: str) -> int:
 
 
 def to_base_units(resource: str, value: Any) -> int:
-    """An amount of a resource as written in a manifest, in base units (DESIGN decision 11), rounded up.
+    """Convert an amount as written in a manifest to base units (DESIGN decision 11), rounding up.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def to_base_units(resource: str, value: Any) -> int:
     Raises
     ------
     InputError
-        No quantity, negative, or above 2^62.
+        Not a quantity, negative, or above 2^62.
     """
     if type(value) is str:
         return _base_units(resource, value)
@@ -95,7 +95,7 @@ def to_base_units(resource: str, value: Any) -> int:
 
 
 def check_amounts(amounts: Mapping[str, int], where: str) -> None:
-    """Refuse amounts that are more than one node may hold; `where` is the place of the resource list."""
+    """Refuse amounts larger than one node may hold; `where` is the path of the resource list."""
     for name, amount in amounts.items():
         if amount > MAX_AMOUNT:
             expected = f"at most {MAX_AMOUNT} (2^53) in one node or pod"
@@ -103,7 +103,17 @@ def check_amounts(amounts: Mapping[str, int], where: str) -> None:
 
 
 def read_resources(data: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
-    """A resource list (requests, limits, allocatable, capacity) in base units; empty where absent."""
+    """Read a resource list (requests, limits, allocatable, capacity) in base units; empty where absent.
+
+    Parameters
+    ----------
+    data : mapping
+        The mapping that has the field.
+    key : str
+        Name of the field.
+    where : str
+        Path of `data`, for error messages.
+    """
     amounts = data.get(key)
     if amounts is None:
         return {}

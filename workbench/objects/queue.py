@@ -1,4 +1,4 @@
-"""Queue (scheduling.volcano.sh) and PriorityClass (scheduling.k8s.io): who goes first."""
+"""Queue (scheduling.volcano.sh) and PriorityClass (scheduling.k8s.io), which decide the order of jobs."""
 
 from __future__ import annotations
 

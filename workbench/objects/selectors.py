@@ -1,4 +1,4 @@
-"""How HyperNode members select names: exactly, by a Go regular expression, or by labels."""
+"""Selectors of HyperNode members: exact names, Go regular expressions, or labels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.objects.names import is_label_value, qualified_name_errors
 
 __all__ = ["NameIndex", "Selector", "compile_pattern", "read_label_selector", "resolve_selector"]
 
-# RE2 searches a set by one automaton; these bounds keep its states within reach of its memory.
+# RE2 searches a set of patterns with one automaton; these bounds keep the automaton within its memory limit.
 _PATTERNS_AT_ONCE = 256
 _SEARCH_MEMORY = 256 << 20
 
@@ -86,10 +86,10 @@ def _has_byte_escape(pattern: str) -> bool:
 
 
 def read_label_selector(data: Mapping[str, Any], where: str) -> tuple[Requirement, ...]:
-    """The conditions of a label selector; empty selects nothing.
+    """Read the requirements of a label selector; an empty selector selects nothing.
 
-    An operator that label selectors do not have, values where there may be none, or a key or a value that no label can
-    have makes the whole selector select nothing (reference/volcano-topology.md section 2.1); a field of the wrong type
+    An unknown operator, values for an operator without values, or a key or value that no label can have makes the whole
+    selector select nothing (reference/volcano-topology.md section 2.1); a field of the wrong type
     is an InputError.
     """
     found = [Requirement(key, "In", (value,)) for key, value in get_texts(data, "matchLabels", where).items()]
@@ -112,7 +112,7 @@ def _is_possible(requirement: Requirement) -> bool:
 
 @dataclass(frozen=True)
 class Selector:
-    """One of three ways to name members; all None selects nothing.
+    """A member's selector, of one of three kinds; with all fields None it selects nothing.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Selector:
     pattern : str, optional
         Go regular expression, unanchored.
     labels : tuple of Requirement, optional
-        All must hold; empty selects nothing.
+        Requirements that must all hold; empty selects nothing.
     """
 
     exact: str | None = None
@@ -148,9 +148,9 @@ class NameIndex:
         self._removed: set[int] = set()
 
     def add(self, name: str, labels: Mapping[str, str]) -> None:
-        """A node that came, or whose labels changed: then it gets a new position."""
+        """Add a node, or change the labels of a node, which then gets a new position."""
         self.remove(name)
-        # Nodes that were given without labels.
+        # nodes given without labels
         self.labels += [_NO_LABELS] * (len(self.names) - len(self.labels))
         position = len(self.names)
         self.position[name] = position
@@ -164,7 +164,7 @@ class NameIndex:
                 by_value.setdefault(labels[key], []).append(position)
 
     def remove(self, name: str) -> None:
-        """A node that went; its position stays empty, the others keep theirs."""
+        """Remove a node; its position stays empty, the other positions do not change."""
         position = self.position.pop(name, None)
         if position is None:
             return
@@ -188,7 +188,7 @@ class NameIndex:
             options.log_errors = False
             options.max_mem = _SEARCH_MEMORY
             together = re2.Set.SearchSet(options)
-            # Found in every name; where it is not, RE2 ran out of memory, which it does not say.
+            # A pattern that matches every name; if it is missing, RE2 ran out of memory, which it does not report.
             together.Add("")
             found = {together.Add(pattern): pattern for pattern in batch if pattern_error(pattern) is None}
             if not found:
@@ -244,7 +244,7 @@ def _drop(positions: list[int], position: int) -> None:
 
 
 def pattern_error(pattern: str) -> InputError | None:
-    """What `compile_pattern` says of a pattern that it refuses; None: it compiles."""
+    """Return the error of `compile_pattern` for a pattern; None: the pattern compiles."""
     try:
         compile_pattern(pattern)
     except InputError as error:
@@ -253,10 +253,10 @@ def pattern_error(pattern: str) -> InputError | None:
 
 
 def resolve_selector(selector: Selector, index: NameIndex) -> list[str]:
-    """The names that a selector yields.
+    """Return the names that a selector selects.
 
-    An exact name is yielded whether or not such a node exists; an empty name, a pattern that does not compile and an
-    empty label selector yield nothing. An empty pattern is found in every name.
+    An exact name is returned whether or not such a node exists; an empty name, a pattern that does not compile and an
+    empty label selector select nothing. An empty pattern matches every name.
 
     Returns
     -------

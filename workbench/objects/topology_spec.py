@@ -1,4 +1,4 @@
-"""networkTopology of Jobs and PodGroups, and the annotations that stand for it on pods without a Job."""
+"""networkTopology of Jobs and PodGroups, and the annotations that replace it on pods without a Job."""
 
 from __future__ import annotations
 
@@ -22,17 +22,24 @@ __all__ = [
 MODE_ANNOTATION = "volcano.sh/network-topology-mode"
 HIGHEST_TIER_ANNOTATION = "volcano.sh/network-topology-highest-tier"
 
-#: What the schema of every release fills in for an absent mode.
+#: Default of an absent mode in the schema of every release.
 DEFAULT_MODE = "hard"
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,9}", re.ASCII)
 
 
 def read_constraint(data: Mapping[str, Any], where: str, *, submitted: bool = False) -> TopologyConstraint | None:
-    """The field networkTopology of a spec; None where absent.
+    """Read the field networkTopology of a spec; None where absent.
 
-    Where the object is `submitted`, an absent mode is hard: the default of every release's schema. Other defaults
-    differ by release and are a policy's to fill in; an object read from a cluster stays as stored (DESIGN decision 10).
+    Parameters
+    ----------
+    data : mapping
+        The spec that may have the field.
+    where : str
+        Path of the spec, for error messages.
+    submitted : bool
+        The object is new: an absent mode becomes hard, the default of every release's schema. Other defaults differ by
+    release and are filled in by the policies; an object read from a cluster stays as stored (DESIGN decision 10).
     """
     if data.get("networkTopology") is None:
         return None
@@ -49,7 +56,7 @@ def read_constraint(data: Mapping[str, Any], where: str, *, submitted: bool = Fa
 
 
 def constraint_from_annotations(annotations: Mapping[str, str]) -> TopologyConstraint | None:
-    """The constraint that a pod's annotations ask for; None where there is neither.
+    """Return the topology constraint given by a pod's annotations; None if both annotations are absent.
 
     The mode is read without regard to case, an invalid one is hard; a tier that is no integer is ignored, but asks
     for a (hard) topology all the same (reference/volcano-topology.md section 3).

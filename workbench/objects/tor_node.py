@@ -1,4 +1,4 @@
-"""The ConfigMap basic-tor-node-cm (Ascend): which server is under which switch (ToR), and at which position.
+"""The ConfigMap basic-tor-node-cm (Ascend): the servers under each switch (ToR), with their positions.
 
 Source: reference of switch affinity, section 1.1. The switches' states are in `workbench.model.switches`; names of
 nodes for the servers' addresses are found by `workbench.formats.fabric.tor_node`.
@@ -26,7 +26,7 @@ __all__ = [
     "read_tor_node",
 ]
 
-#: Name of the ConfigMap; its namespace is kube-system, of older generators volcano-system, and not looked at.
+#: Name of the ConfigMap; its namespace (kube-system, volcano-system in older generators) is ignored.
 TOR_NODE_CONFIG_MAP = "basic-tor-node-cm"
 
 _LEVELS = ("single_layer", "double_layer")
@@ -66,7 +66,7 @@ class Tor:
 
     @property
     def name(self) -> str:
-        """What its HyperNode is called."""
+        """Name of the switch's HyperNode."""
         return f"tor-{self.tor_id}"
 
 
@@ -119,13 +119,13 @@ def parse_tor_node(
     Parameters
     ----------
     payload : str or mapping
-        The JSON text, or what it stands for.
+        The JSON text, or the parsed value.
     source : str, optional
         File, for error messages.
     where : str
-        Key that the payload stands in.
+        Key of the ConfigMap that contains the payload.
     level : str
-        tor_level, which stands beside the payload.
+        tor_level, which is another key of the ConfigMap.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def _number(item: Mapping[str, Any], key: str, path: str, most: int, default: in
 
 
 def as_payload(table: TorNodeTable) -> dict[str, Any]:
-    """The payload that `parse_tor_node` reads back as the same table; states only where preset."""
+    """Write the payload that `parse_tor_node` reads back as an equal table; states only where preset."""
     rows = []
     for tor in table.tors:
         row: dict[str, Any] = {"tor_id": tor.tor_id}

@@ -1,4 +1,4 @@
-"""The ConfigMap tor-share-cm (Ascend): what the scheduler publishes about the state of every switch.
+"""The ConfigMap tor-share-cm (Ascend): the state of every switch, published by the scheduler.
 
 Source: document, "Instructions" (fields IsSharedTor, IsHealthy); reference/switch-affinity.md 1.4 (the rest).
 """
@@ -24,7 +24,7 @@ __all__ = [
     "share_payload",
 ]
 
-#: Name of the ConfigMap; its namespace is volcano-system and not looked at.
+#: Name of the ConfigMap; its namespace, volcano-system, is ignored.
 TOR_SHARE_CONFIG_MAP = "tor-share-cm"
 
 KEY = "global-tor-info"
@@ -76,7 +76,7 @@ def read_tor_share(data: Mapping[str, Any]) -> TorShareConfig:
 
 
 def parse_tor_share(text: str, where: str = "") -> dict[str, TorShare]:
-    """The switches of the payload, by tor_ip in its order.
+    """Read the switches of the payload, by tor_ip in its order.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def _node(item: Mapping[str, Any], path: str) -> TorShareNode:
 
 
 def share_payload(switches: Mapping[str, TorShare]) -> dict[str, Any]:
-    """The payload that `parse_tor_share` reads back as the same switches."""
+    """Write the payload that `parse_tor_share` reads back as equal switches."""
     return {
         address: {
             "IsHealthy": switch.unhealthy,

@@ -1,7 +1,7 @@
-"""What the API server, its admission policies and Volcano's webhooks make of an object, in their words.
+"""Admission of objects: the verdicts of the API server, its admission policies and Volcano's webhooks, in their words.
 
-One file per kind; `review` puts them together. Where an object would be refused by several of them in turn, the first
-one's text is the answer, as in a cluster.
+One file per kind; `review` combines them. If several of them would refuse an object, the text of the first is the
+answer, as in a cluster.
 """
 
 from __future__ import annotations

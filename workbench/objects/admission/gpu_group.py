@@ -1,4 +1,4 @@
-"""GPU groups: labels and gang annotations of a pod that must say the same.
+"""GPU groups: labels and gang annotations of a pod that must agree.
 
 Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Works with the Gang plugin": there the user must
 see to it; here admission does (reference/gpu-topology.md A6).
@@ -18,10 +18,10 @@ GANG_MINIMUM_ANNOTATION = "gang.scheduling.koordinator.sh/min-available"
 
 
 def refuse_gpu_group(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
-    """Why a pod's GPU group and gang contradict each other; empty: they agree, or one of them is not there.
+    """Say why a pod's GPU group and gang contradict each other; empty: they agree, or one of them is absent.
 
     Names must be equal; replica and min-available are compared as numbers. A minimum without a gang's name is compared
-    too, for pods are scheduled by it.
+    too, because pods are scheduled by it.
     """
     if not labels.keys() & {GPU_GROUP_NAME_LABEL, GPU_GROUP_REPLICA_LABEL}:
         return ""

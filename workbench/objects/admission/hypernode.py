@@ -32,7 +32,7 @@ _BRACKETS = (("(", ")", "parentheses"), ("[", "]", "square brackets"), ("{", "}"
 
 
 def refuse_hypernode(data: Mapping[str, Any], release: Release) -> str:
-    """Why a cluster of this release refuses a HyperNode: the text of the first layer that does; empty: accepted.
+    """Return the text with which a cluster of this release refuses a HyperNode; empty: accepted.
 
     Raises
     ------
@@ -44,15 +44,15 @@ def refuse_hypernode(data: Mapping[str, Any], release: Release) -> str:
 
 
 def hypernode_schema(data: Mapping[str, Any], release: Release) -> str:
-    """What the API server says by the definition's schema; empty: nothing."""
+    """Return the API server's text for violations of the CRD schema; empty: none."""
     return ", ".join(_schema_errors(data, release))
 
 
 def hypernode_policy(data: Mapping[str, Any], release: Release) -> str:
-    """What the admission policy says, which only the newest releases have; empty: nothing.
+    """Return the text of the admission policy, which only the newest releases have; empty: accepted.
 
-    It counts brackets instead of compiling a pattern: valid patterns such as ``a\\(b`` are refused, and a lone ``)``
-    passes here.
+    The policy counts brackets instead of compiling a pattern: valid patterns such as ``a\\(b`` are refused, and a lone
+    ``)`` passes here.
     """
     if release is Release.V1_13:
         return ""
@@ -63,13 +63,13 @@ def hypernode_policy(data: Mapping[str, Any], release: Release) -> str:
 
 
 def hypernode_webhook(data: Mapping[str, Any], release: Release) -> str:
-    """What Volcano's webhook says: all errors in 1.13; the newest releases only check that patterns compile."""
+    """Return the text of Volcano's webhook; empty: accepted. The newest releases only check patterns."""
     errors = list(_webhook_errors(data, release))
     return f"[{', '.join(errors)}]" if len(errors) > 1 else "".join(errors)
 
 
 def _members(data: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Path, member and selector; a selector that is null is one that is not there."""
+    """Path, member and selector of each member; a null selector counts as absent."""
     for path, member in get_maps(get_map(data, "spec", ""), "members", "spec"):
         selector = get_map(member, "selector", path)
         yield path, member, {key: get_map(selector, key, path) for key in _SELECTORS if selector.get(key) is not None}
@@ -98,7 +98,7 @@ def _schema_errors(data: Mapping[str, Any], release: Release) -> Iterator[str]:
             yield from _selector_schema_errors(selector, f"{path}.selector")
         if "labelMatch" in selector:
             read_label_selector(selector["labelMatch"], f"{path}.selector.labelMatch")
-        # Without the field selector there is nothing for these rules to look at.
+        # These rules do not apply to a member without the field selector.
         if not selector and member.get("selector") is not None:
             message = "Either ExactMatch or RegexMatch or LabelMatch must be specified"
             yield schema.broken_rule(f"{path}.selector", message)

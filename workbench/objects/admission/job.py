@@ -1,6 +1,6 @@
 """Job (batch.volcano.sh): what Volcano's webhook refuses.
 
-Covers what concerns counts, names, partitions and the network topology; the rest of reference/volcano-jobs.md section
+Covers the rules on counts, names, partitions and the network topology; the rest of reference/volcano-jobs.md section
 3.2 comes with the framework plugins.
 """
 
@@ -16,7 +16,7 @@ __all__ = ["refuse_job", "refuse_job_update"]
 
 
 def refuse_job(job: Job, release: Release = Release.NEWEST) -> str:
-    """Why admission refuses a new Job: all fragments in the webhook's order, or empty text when it is accepted.
+    """Return the text with which admission refuses a new Job, in the webhook's order; empty: accepted.
 
     Notes
     -----
@@ -28,7 +28,7 @@ def refuse_job(job: Job, release: Release = Release.NEWEST) -> str:
 
 
 def refuse_job_update(job: Job, release: Release = Release.NEWEST) -> str:
-    """Why admission refuses the new state of a Job that exists, as far as the old state does not matter."""
+    """Return the text with which admission refuses a Job's new state, whatever the old state; empty: accepted."""
     fragments = []
     for task in job.tasks:
         if task.replicas < 0:
@@ -75,7 +75,7 @@ def _webhook_text(job: Job, release: Release) -> str:
 
 
 def _partition_texts(task: Task, job: str) -> list[str]:
-    """What is wrong with a task's partitionPolicy, its counts and its topology; an empty text says nothing."""
+    """Errors of a task's partitionPolicy, its counts and its topology; an empty text is no error."""
     tiers = f" {BOTH_TIERS} in task: {task.name}, job: {job};"
     return [partition_error(task, job), tiers if task.partition and both_tiers(task.partition.constraint) else ""]
 

@@ -15,13 +15,13 @@ __all__ = ["refuse_pod_group"]
 def refuse_pod_group(
     group: PodGroup, queue: str = "", queue_state: str | None = None, release: Release = Release.NEWEST
 ) -> str:
-    """Why admission refuses a new PodGroup; empty: accepted.
+    """Return the text with which admission refuses a new PodGroup; empty: accepted.
 
     Parameters
     ----------
     group : PodGroup
     queue : str
-        spec.queue as written; empty: none, and nothing is asked about it.
+        spec.queue as written; empty: none, and the queue is not checked.
     queue_state : str, optional
         State of that queue, such as ``Open``; None: there is no such queue.
     release : Release

@@ -32,7 +32,7 @@ REVIEWED_KINDS = DESCRIBED_KINDS
 
 @dataclass(frozen=True)
 class Verdict:
-    """What admission makes of an object.
+    """The verdict of admission on an object.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ def review(
     queue_states: Mapping[str, str] | None = None,
     tier_names: Collection[str] | None = None,
 ) -> Verdict:
-    """What a cluster of a release makes of a new object of one of `REVIEWED_KINDS`.
+    """Return the verdict of a cluster of a release on a new object of one of `REVIEWED_KINDS`.
 
     Parameters
     ----------
@@ -68,10 +68,10 @@ def review(
         The parsed manifest.
     release : Release
     queue_states : mapping of str to str, optional
-        States of the queues that are known. One that is not there counts as open, with a warning, because the cluster
-        may have it; ``default`` always exists.
+        States of the known queues. An unknown queue counts as open, with a warning, because the cluster may have it;
+        ``default`` always exists.
     tier_names : collection of str, optional
-        tierName of the HyperNodes that are known; None: nothing is known about them.
+        Tier names of the known HyperNodes; None: HyperNodes are unknown.
 
     Raises
     ------
@@ -90,9 +90,9 @@ def review(
 def notes_of(data: Mapping[str, Any]) -> list[Notice]:
     """What a user should know about an object of an input that is used as far as it can be read.
 
-    These are the fields and keys that its kind does not have, what the schema of every release fills into the
-    networkTopology of an object that was not read from a cluster, and annotations with invalid values. The fields of a
-    Pod with a node do not matter any more.
+    Notes concern fields and keys that the kind does not have, defaults that the schema of every release fills into the
+    networkTopology of an object that was not read from a cluster, and annotations with invalid values. Unknown fields
+    of a Pod that has a node are ignored, because it is scheduled already.
     """
     if (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) not in REVIEWED_KINDS:
         return []
@@ -113,12 +113,13 @@ def notes_of(data: Mapping[str, Any]) -> list[Notice]:
 
 
 def refusal_of(data: Mapping[str, Any]) -> str:
-    """Why no cluster would hold an object of an input; empty: some would, or the kind is none of `REVIEWED_KINDS`.
+    """Say why no cluster could contain an input object; empty: some could, or the kind is not one of `REVIEWED_KINDS`.
 
-    A HyperNode must be refused by both releases, because the input may come from a cluster of either; the text is then
-    the newest one's. A tier written as text counts as the number, as the design document has it, and an absent one as
-    0, because a cluster shows tier 0 as absent. Jobs and PodGroups are held to the newest release; their queue counts
-    as open, because it may have been when they came. A Pod with a node was accepted once.
+    A HyperNode is refused only if both releases refuse it, because the input may come from a cluster of either; the
+    text is that of the newest release. A tier written as text counts as a number, as in the design document, and an
+    absent tier as 0, because a cluster shows tier 0 as absent. Jobs and PodGroups are checked by the newest release;
+    their queue counts as open, because it may have been open when they were created. A Pod with a node was accepted
+    before.
 
     Fields and keys that a kind does not have refuse nothing here: a program may submit such an object (`notes_of`).
 
@@ -142,7 +143,7 @@ def refusal_of(data: Mapping[str, Any]) -> str:
 
 
 def _decoded(data: Mapping[str, Any], release: Release, queue_states: Mapping[str, str]) -> Verdict:
-    """What becomes of an object after the API server has decoded it."""
+    """Return the verdict on an object that the API server could decode."""
     match data.get("kind"):
         case "HyperNode":
             return _hypernode(data, release)
@@ -182,7 +183,7 @@ def _annotation_notes(data: Mapping[str, Any]) -> list[Notice]:
 
 
 def _no_such_kind(data: Mapping[str, Any], release: Release) -> str:
-    """What is said of a HyperJob, the only kind that came after 1.13; empty: the release has it."""
+    """Return the text for a HyperJob, the only kind newer than 1.13; empty: the release has the kind."""
     if release is Release.V1_13 and data.get("kind") == "HyperJob":
         return f'no matches for kind "HyperJob" in version "{data.get("apiVersion")}"'
     return ""
@@ -260,7 +261,7 @@ def _with_topology(
 
 
 def _holders(data: Mapping[str, Any], release: Release) -> list[tuple[Mapping[str, Any], str]]:
-    """The mappings that may have a networkTopology, with their paths; those that a release drops are left out."""
+    """Mappings of an object that may contain a networkTopology in this release, with their paths."""
     spec = get_map(data, "spec", "")
     found: list[tuple[Mapping[str, Any], str]] = [(spec, "spec")]
     if release is Release.V1_13:

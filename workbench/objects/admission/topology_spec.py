@@ -1,4 +1,4 @@
-"""networkTopology, wherever it stands, and the partitions of a task: what admission says about them.
+"""Admission rules for networkTopology, in every kind that has it, and for the partitions of a task.
 
 Source: reference/volcano-topology.md section 3.
 """
@@ -34,7 +34,7 @@ def both_tiers(constraint: TopologyConstraint | None) -> bool:
 
 
 def partition_error(task: Task, job: str) -> str:
-    """What is wrong with a task's partitionPolicy: the first of upstream's checks that fails; empty: nothing."""
+    """Return the text of the first upstream check of a task's partitionPolicy that fails; empty: none."""
     policy = task.partition
     if policy is None:
         return ""
@@ -52,7 +52,16 @@ def partition_error(task: Task, job: str) -> str:
 
 
 def constraint_errors(data: Mapping[str, Any], where: str, release: Release) -> list[str]:
-    """What the schema says about the field networkTopology of a spec; empty: nothing."""
+    """Return the API server's text for schema violations of the field networkTopology; empty: none.
+
+    Parameters
+    ----------
+    data : mapping
+        The spec that may have the field.
+    where : str
+        Path of the spec.
+    release : Release
+    """
     topology, where = get_map(data, "networkTopology", where), child(where, "networkTopology")
     errors = []
     mode = topology.get("mode")
@@ -65,7 +74,16 @@ def constraint_errors(data: Mapping[str, Any], where: str, release: Release) -> 
 
 
 def constraint_defaults(data: Mapping[str, Any], where: str, release: Release) -> dict[str, Any]:
-    """What the schema fills in, by path."""
+    """Return the defaults that the schema fills into the field networkTopology, by path.
+
+    Parameters
+    ----------
+    data : mapping
+        The spec that may have the field.
+    where : str
+        Path of the spec.
+    release : Release
+    """
     if data.get("networkTopology") is None:
         return {}
     topology, where = get_map(data, "networkTopology", where), child(where, "networkTopology")

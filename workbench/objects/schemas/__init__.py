@@ -1,4 +1,4 @@
-"""What fields each kind has: data in a short notation, and the search for fields that a kind does not have."""
+"""The fields of each kind, in a short notation, and the search for fields that a kind does not have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The notation in which kinds are described, and what it means.
+"""The notation in which the fields of kinds are described.
 
 One entry per type, ``Name: field=type field=type …``; an indented line continues the entry above. A type is the name
 of another entry or one of the scalars ``text``, ``int``, ``bool``, ``quantity``, ``any`` (nothing is said about it) and
@@ -26,9 +26,9 @@ class Field:
     form : str
         ``one``, ``list`` or ``map``.
     of : str or Field
-        Name of a type or scalar; of a list or mapping the type of its items.
+        Name of a type or scalar; for a list or mapping the type of its items.
     newest : bool
-        1.13 lacks it.
+        The field does not exist in 1.13.
     """
 
     form: Literal["one", "list", "map"]
@@ -42,7 +42,7 @@ class Field:
 
 
 def read_types(*texts: str) -> dict[str, Mapping[str, Field]]:
-    """The types of several texts by name, each a mapping of field name to `Field`."""
+    """Parse texts in the notation: a mapping from type name to a mapping from field name to `Field`."""
     types: dict[str, Mapping[str, Field]] = {}
     for entry in (entry for text in texts for entry in _entries(text)):
         name, _, fields = entry.partition(":")

@@ -1,4 +1,4 @@
-"""Fields and keys of a manifest that its kind does not have: what the API server's strict decoding refuses."""
+"""Fields and keys of a manifest that its kind does not have, which the API server's strict decoding refuses."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ DESCRIBED_KINDS = frozenset(
 
 @dataclass(frozen=True)
 class Unknown:
-    """A field that a kind does not have, or a label or annotation in Volcano's domain that nobody reads.
+    """A field that a kind does not have, or a label or annotation in Volcano's domain that no program reads.
 
     Attributes
     ----------
     where : str
-        Path of the mapping that it stands in; empty: the object.
+        Path of the mapping that contains the field; empty: the object.
     name : str
     meant : str
-        The closest name, or what to write instead; empty: nothing is close.
+        The closest known name, or the replacement; empty: none is close.
     is_key : bool
-        It is a label or an annotation.
+        Whether the name is a label or an annotation instead of a field.
     """
 
     where: str
@@ -59,7 +59,7 @@ class Unknown:
 
     @property
     def hint(self) -> str:
-        """The question that offers what is meant; empty: nothing is close."""
+        """The question "did you mean …?"; empty: no known name is close."""
         return f" (did you mean {self.meant}?)" if self.meant else ""
 
 
@@ -70,7 +70,7 @@ def types() -> Mapping[str, Mapping[str, Field]]:
 
 
 def unknown_in(data: Mapping[str, Any], release: Release = Release.NEWEST) -> list[Unknown]:
-    """What a manifest has and its kind, in a release, has not.
+    """Find the fields and keys of a manifest that its kind does not have in a release.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def unknown_in(data: Mapping[str, Any], release: Release = Release.NEWEST) -> li
 
 
 def strict_text(found: Iterable[Unknown]) -> str:
-    """What the API server says of unknown fields, and in the same manner of unknown keys; empty: there are none."""
+    """Text of the API server for unknown fields, and in the same form for unknown keys; empty: there are none."""
     found = list(found)
     fields = [f'unknown field "{one.path}"{one.hint}' for one in found if not one.is_key]
     keys = [f'{one.where}: unknown key "{one.name}"{one.hint}' for one in found if one.is_key]
@@ -114,13 +114,13 @@ def unknown_notes(found: Iterable[Unknown]) -> list[Notice]:
 _POSITION = re.compile(r"\[[0-9]+\]")
 
 
-#: Where a value stands: the way to what holds it, and its key or position there; None: the object.
+#: Place of a value, as a linked list: the place of its container, and its key or position there; None: the object.
 _Way = tuple["_Way", str | int] | None
 
 
 @cache
 def _looked_into(release: Release) -> Mapping[str, Mapping[str, Field | None]]:
-    """Fields of each type in a release; None: there is nothing to look into."""
+    """Fields of each type in a release; None: the type has no fields to check."""
 
     def inside(field: Field) -> Field | None:
         return None if field.base in SCALARS and field.base != "keys" else field
@@ -131,7 +131,7 @@ def _looked_into(release: Release) -> Mapping[str, Mapping[str, Field | None]]:
     }
 
 
-# Appending to one list and building no path on the way: manifests of 100,000 pods are searched whenever they are read.
+# Appends to one list and builds no paths on the way, for speed: every manifest read is searched, also of 100,000 pods.
 def _search_object(
     data: Mapping[str, Any],
     name: str,
@@ -182,7 +182,7 @@ def _meant(name: str, key: str, fields: Iterable[str]) -> str:
     if (name, key) in volcano.MEANT:
         return volcano.MEANT[name, key]
     if key in types()[name]:
-        return ""  # a field of newer releases: no other is meant
+        return ""  # a field of newer releases: suggest no other name
     known = {field.lower(): field for field in fields}
     close = difflib.get_close_matches(key.lower(), known, n=1)
     return known[close[0]] if close else ""

@@ -53,7 +53,7 @@ Task: dependsOn=DependsOn maxRetry=int minAvailable=int name=text partitionPolic
 TemplateMeta: annotations=keys finalizers=[text] labels=keys name=text namespace=text
 """
 
-#: What is meant by a field at the wrong place, by type and field, where no name is close.
+#: Corrections of misplaced fields that no close name would suggest, by type and field.
 MEANT = {
     ("Member", "name"): "selector: {exactMatch: {name: …}}",
     ("Member", "exactMatch"): "selector: {exactMatch: …}",
