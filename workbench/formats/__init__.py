@@ -1,1 +1,1 @@
-"""Text to objects and model, one file per format; the only inner room that opens files."""
+"""Convert text to objects and values of the model, one file per format; the only inner room that opens files."""

@@ -1,4 +1,4 @@
-"""A configuration as users have it: the text itself, or the ConfigMap that carries it."""
+"""Read a configuration given either as its own text or as the ConfigMap that contains it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def parse_conf(content: bytes, source: str, key: str, what: str, expected: str, 
     key, what, expected : str
         Key of the ConfigMap; what the configuration is called; what it holds.
     read : function
-        From the parsed configuration (None: an empty text inside a ConfigMap) to its value.
+        Function from the parsed configuration (None: an empty text inside a ConfigMap) to its value.
 
     Raises
     ------
@@ -54,7 +54,16 @@ def parse_conf(content: bytes, source: str, key: str, what: str, expected: str, 
 
 
 def parse_text(text: str, source: str, read: Callable[[Any], T]) -> T:
-    """Read the text of a ConfigMap's key: at most one document."""
+    """Read the text of a ConfigMap's key: at most one document.
+
+    Parameters
+    ----------
+    text : str
+    source : str
+        Name of the text in errors.
+    read : callable
+        As for `parse_conf`.
+    """
     documents = list(read_yaml(text.encode("utf-8", "surrogatepass"), source))
     if len(documents) > 1:
         raise wrong("", f"{len(documents)} documents", "one document")

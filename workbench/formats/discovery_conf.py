@@ -35,13 +35,13 @@ def load_discovery_config(path: str | Path) -> DiscoveryConfig:
 
 
 def parse_discovery_config(content: bytes, source: str) -> DiscoveryConfig:
-    """The same of a text; `source` names it in errors."""
+    """Read a discovery configuration from the bytes of a file; `source` names it in errors."""
     what, expected = "discovery configuration", "networkTopologyDiscovery"
     return parse_conf(content, source, DISCOVERY_KEY, what, expected, _read)
 
 
 def _read(data: Any) -> DiscoveryConfig:
-    """A file of something else is a mistake of who names it; in a cluster upstream reads it as no source at all."""
+    """Read a parsed file; another kind of file is an error here, while upstream would read it as having no sources."""
     if type(data) is dict and "networkTopologyDiscovery" not in data:
         found = ", ".join(str(key) for key in sorted(data)[:5]) or "nothing"
         raise InputError(
@@ -51,7 +51,7 @@ def _read(data: Any) -> DiscoveryConfig:
 
 
 def discovery_config_of(data: Mapping[str, Any] | None, source: str = "ConfigMap") -> DiscoveryConfig:
-    """The configuration in the ``data`` of a controller's ConfigMap, with upstream's words where there is none.
+    """Read the configuration in the ``data`` of a controller's ConfigMap; errors use upstream's words.
 
     Parameters
     ----------

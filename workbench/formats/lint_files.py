@@ -1,4 +1,4 @@
-"""Linting files: where each finding stands, and applying fixes to the files."""
+"""Lint files: give each finding its place, and apply fixes to the files."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["FileChange", "FixedFiles", "LintedFiles", "fix_files", "lint_files"]
 
 _STDIN_SOURCE = "stdin"
 
-#: One fix may open the way for another: a corrected name may be there already. Three passes have always sufficed.
+#: Passes of fixing: one fix may enable another, such as when a corrected name exists already. Three always sufficed.
 _PASSES = 10
 
 
 @dataclass(frozen=True)
 class LintedFiles:
-    """A report, and what else is to be said of the input.
+    """A report, and notes on the input that are not findings.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class FileChange:
 
 @dataclass(frozen=True)
 class FixedFiles:
-    """What was changed, what was done (meaning per finding), and what is left to do."""
+    """The changed files, the applied corrections (one text per finding), and the report on the remaining findings."""
 
     changes: tuple[FileChange, ...]
     done: tuple[str, ...]
@@ -92,7 +92,7 @@ def lint_files(
     Raises
     ------
     InputError
-        What does not parse (DESIGN decision 14).
+        A file that does not parse (DESIGN decision 14).
     """
     places: dict[str, Place] = {}
     intake = FabricIntake.of(format)
@@ -126,7 +126,7 @@ def _is_hypernode(data: Mapping[str, Any]) -> bool:
 
 
 def _with_lines(report: LintReport, manifests: Manifests, stdin: bytes | str | None) -> LintReport:
-    """The same report with line numbers; only files with findings are looked at again."""
+    """Add line numbers to a report; only files with findings are read again."""
     names: dict[str, set[str]] = {}
     for finding in report.findings:
         if finding.place is not None:
@@ -154,10 +154,17 @@ def _content(source: str, stdin: bytes | str | None) -> bytes:
 def fix_files(
     paths: Iterable[str | Path], only: Iterable[str] = (), ignore: Iterable[str] = (), format: str | None = None
 ) -> FixedFiles:
-    """Apply every fix that has no alternative to the files, and lint what is left.
+    """Apply every fix that has no alternative to the files, and lint the result.
 
-    A file changes where it must and nowhere else: remarks, order, quotes and blank lines stay. It is replaced as a
-    whole after the new text was read back and found to say exactly what was meant. A second run changes nothing.
+    Comments, order, quotes and blank lines of a file stay as they are. A file is replaced as a whole, after its new
+    text was read back and found to have exactly the intended content. A second run changes nothing.
+
+    Parameters
+    ----------
+    paths, format
+        As for `workbench.formats.load.load`.
+    only, ignore
+        As for `workbench.topology.lint.lint`.
 
     Raises
     ------

@@ -84,10 +84,10 @@ def load(
 
 
 def load_objects(*paths: str | Path, stdin: bytes | str | None = None, format: str | None = None) -> ClusterObjects:
-    """The objects of files, as `load` reads them, before they are joined: what an editor begins with.
+    """Read the objects of files as `load` does, but do not join them into a snapshot: the input of an editor.
 
-    Parameters and errors as in `load`; a snapshot gives its HyperNodes and Nodes, and what a fabric file cannot say is
-    not noted.
+    Parameters and errors as in `load`; a snapshot gives its HyperNodes and Nodes, and gaps of fabric files are not
+    noted.
     """
     with no_collection():
         _, cluster, joined = _read(paths, stdin, format)
@@ -202,7 +202,7 @@ def _given_matrices(matrices: Mapping[str, str | Path], manifests: Manifests) ->
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Millions of small objects are made and kept: collecting garbage meanwhile costs twice the time, finds none."""
+    """Switch garbage collection off while millions of objects are made: it doubles the time and frees nothing."""
     enabled = gc.isenabled()
     gc.disable()
     try:

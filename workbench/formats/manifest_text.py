@@ -71,7 +71,7 @@ class HyperNodeText:
         return "".join(piece.text for piece in self._pieces if _is_in(piece, names))
 
     def read(self, text: str, names: Collection[str] | None = None) -> list[str]:
-        """Take another text, of everything or in place of `part` of the same names.
+        """Replace the whole text, or the `part` of the given names.
 
         Returns
         -------
@@ -101,12 +101,12 @@ class HyperNodeText:
         return [piece.hypernode.name for piece in pieces if piece.hypernode is not None]
 
     def write(self, changed: Mapping[str, HyperNode | None]) -> None:
-        """Change the text until it says what is given.
+        """Change the text so that it describes the given HyperNodes.
 
         Parameters
         ----------
         changed : mapping of str to HyperNode or None
-            By the name that the text has: what the HyperNode is now, under this name or another; None: gone. Names that
+            By the name in the text: the new HyperNode, under this name or another; None: removed. Names that
             the text lacks are added at the end, in this order.
         """
         changed = dict(changed)
@@ -130,7 +130,7 @@ def _is_in(piece: _Piece, names: Collection[str] | None) -> bool:
 def _split(text: str) -> list[str]:
     """The documents of a text, each with its separator; joined they give the text."""
     starts = [found.start() for found in _SEPARATOR.finditer(text)]
-    # What stands before the first separator is a document, or only comments that belong to the first one.
+    # Text before the first separator is a document, or only comments that belong to the first document.
     if not starts or text[: starts[0]].strip():
         if starts and all(not line.strip() or line.lstrip().startswith("#") for line in text[: starts[0]].splitlines()):
             starts = starts[1:]

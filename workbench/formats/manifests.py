@@ -29,7 +29,7 @@ __all__ = [
     "read_text",
 ]
 
-#: The path that stands for the text handed in.
+#: The path that stands for standard input.
 STDIN = "-"
 
 MAX_BYTES = 1 << 30
@@ -41,7 +41,7 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 
 _NO_KIND = "(no kind)"
 
-#: In a text with one of them the ends of keys cannot be counted; JSON's writers put none of them.
+#: In a text with one of these the ends of keys cannot be counted; writers of JSON never produce them.
 _ODD = (b" :", b"\t:", b"\n:", b"\r:", b"\\u0022")
 
 
@@ -72,10 +72,10 @@ class Manifests:
         self.inputs[source] = hashlib.sha256(content).hexdigest()
 
 
-#: Takes a file that is no manifest: (content, source) -> whether it did.
+#: Reads a file that is no manifest: (content, source) -> whether the file was taken.
 Claim = Callable[[bytes, str], bool]
 
-#: Is given each object as soon as it is read.
+#: Receives each object as soon as it is read.
 Take = Callable[[Document], None]
 
 
@@ -85,7 +85,7 @@ def read_manifests(
     claim: Claim | None = None,
     take: Take | None = None,
 ) -> Manifests:
-    """Read every object of files, folders and, for ``-``, of the text handed in.
+    """Read every object of files, folders and, for ``-``, of `stdin`.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def read_manifests(
     stdin : bytes or str, optional
         Content for the path ``-``.
     claim : callable, optional
-        Is shown each file first; what it takes is not read here.
+        Is offered each file first; a file that it takes is not read here.
     take : callable, optional
         Is given each object instead of the list `Manifests.documents`, which stays empty: a large file is then never
         in memory as a whole tree of parsed objects.
@@ -194,7 +194,7 @@ def read_documents(content: bytes, source: str) -> Iterator[tuple[Any, str]]:
 
 
 def _refuse_keys_twice(data: Any, content: bytes, source: str) -> None:
-    """As in YAML; orjson keeps the last of them."""
+    """Refuse duplicate keys, as in YAML; orjson silently keeps the last."""
     # Every key ends in a quote and a colon. Written anew, the text has as many of them, or fewer if a key was lost.
     try:
         written = b"" if any(odd in content for odd in _ODD) else orjson.dumps(data)
@@ -292,7 +292,7 @@ def _no_object(value: Any, source: str, where: str, seems: tuple[str, str] | Non
 
 
 def _misplaced(source: str, where: str | None, what: str, taker: str) -> InputError:
-    """The error of a file that belongs elsewhere: it says where instead of how it fails to be a manifest."""
+    """The error for a file that belongs to another option: it names that option instead of the syntax error."""
     return InputError(
         "no Kubernetes object",
         source=source,

@@ -1,4 +1,4 @@
-"""Bandwidth matrices from files: the door to every format.
+"""Bandwidth matrices from files: the entry point to every format.
 
 Owns the formats that are no text of a tool (.npy, JSON, Koordinator's Device); the printouts are in
 `workbench.formats.matrices`, one file each.
@@ -62,7 +62,15 @@ def load_matrix(path: str | Path, link_speeds: str | Path | None = None, block: 
 
 
 def read_matrix(path: str | Path, link_speeds: str | Path | None = None, block: str | None = None) -> MatrixReading:
-    """`load_matrix` with what the file says beside its matrix: format, kind, lines that could not be read, notes."""
+    """Read a matrix as `load_matrix`, with the file's format, kind, unread lines and notes.
+
+    Parameters
+    ----------
+    path : str or Path
+    link_speeds : str or Path, optional
+    block : str, optional
+        All as for `load_matrix`.
+    """
     return read_matrix_content(read_bytes(path, MAX_BYTES), str(path), link_speeds, block)
 
 
@@ -74,7 +82,17 @@ def parse_matrix(content: bytes, source: str) -> BandwidthMatrix:
 def read_matrix_content(
     content: bytes, source: str, link_speeds: str | Path | None = None, block: str | None = None
 ) -> MatrixReading:
-    """`read_matrix` of the content of a file."""
+    """Read the content of a file as `read_matrix`.
+
+    Parameters
+    ----------
+    content : bytes
+    source : str
+        Name of the file in errors.
+    link_speeds : str or Path, optional
+    block : str, optional
+        Both as for `load_matrix`.
+    """
     if len(content) > MAX_BYTES:
         raise InputError("the file is too large for a matrix", source=source, expected=f"at most {MAX_BYTES} bytes")
     speeds = default_link_speeds() if link_speeds is None else read_link_speeds(link_speeds)

@@ -1,4 +1,4 @@
-"""Files given where Kubernetes objects are expected: what they look like, and where they belong."""
+"""Recognise files given where Kubernetes objects are expected, and say where they belong."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 
 
 def describe_document(data: Any, content: bytes) -> tuple[str, str] | None:
-    """What a parsed document of a file looks like, and what takes it (empty: nothing); None: no idea."""
+    """Say what a parsed document looks like, and which option takes it (empty: none); None: unknown."""
     if type(data) is dict:
         return next(((what, taker) for keys, what, taker in _BY_KEYS if data.keys() >= set(keys)), None)
     if type(data) is list and len(data) > 1 and all(type(row) is list and len(row) == len(data) for row in data):
@@ -37,7 +37,7 @@ def describe_document(data: Any, content: bytes) -> tuple[str, str] | None:
 
 
 def describe_content(content: bytes) -> tuple[str, str] | None:
-    """The same of a file that is neither YAML nor JSON."""
+    """Like `describe_document`, for a file that is neither YAML nor JSON."""
     if content.startswith(b"\x93NUMPY"):
         return _MATRIX
     text = content[:65536].decode("utf-8", "replace").lstrip("\ufeff \t\r\n")

@@ -1,4 +1,4 @@
-"""Nodes of a snapshot as Kubernetes objects: what reading them back gives."""
+"""Write the nodes of a snapshot as Kubernetes objects that are read back to equal nodes."""
 
 from __future__ import annotations
 

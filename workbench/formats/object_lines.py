@@ -1,6 +1,6 @@
-"""Where the HyperNodes of a text stand, field by field, and changing them without touching anything else.
+"""Find the lines of HyperNodes in a text, field by field, and change fields without touching anything else.
 
-The reader of manifests keeps no positions, because it would cost every file what a few need. Here the documents that
+The reader of manifests keeps no positions, because few files need them. Here the documents that
 hold a HyperNode are parsed once more, with positions. They were accepted by `workbench.formats.yaml_events` before, so
 there is no alias, no tag and no depth to be afraid of.
 """
@@ -79,7 +79,7 @@ def decoded(content: bytes) -> tuple[str, str, bytes]:
 
 
 def hypernode_texts(text: str, names: Collection[str]) -> dict[str, ObjectText]:
-    """The HyperNodes of these names in a text, as far as they are found; not every JSON is YAML."""
+    """Find the HyperNodes of these names in a text; some may be missing, because not every JSON text is YAML."""
     found: dict[str, ObjectText] = {}
     starts = [0, *(match.start() for match in _MARKER.finditer(text)), len(text)]
     line = 0
@@ -142,7 +142,7 @@ def _scalar(value: Any, node: Any) -> str:
 
 
 def _removals(text: str, found: ObjectText, sequence: Any, numbers: set[int]) -> Iterator[tuple[int, int]]:
-    """What to cut out so that these entries of a list go."""
+    """Ranges of the text to delete in order to remove these entries of a list."""
     items = sequence.value
     for i in sorted(numbers):
         if not sequence.flow_style:

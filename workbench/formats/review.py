@@ -1,4 +1,4 @@
-"""Manifests before admission: every object's verdict."""
+"""Review manifests: the verdict of admission on every object."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Reviewed:
 
 @dataclass(frozen=True)
 class Review:
-    """What admission makes of an input.
+    """The verdicts of admission on an input.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the linter found as SARIF 2.1.0, which code-review tools show beside the lines.
+"""Findings of the linter as SARIF 2.1.0, which code-review tools show beside the lines.
 
 Source: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0, sections 3.13 to 3.52.
 """

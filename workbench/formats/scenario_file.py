@@ -1,4 +1,4 @@
-"""A scenario in one file: a cluster, the text of its jobs and what is compared on it, to be kept and passed on."""
+"""A scenario in one file: a cluster, the text of its jobs and the policies to compare."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ __all__ = ["MARK", "ScenarioFile", "job_text", "parse_scenario", "read_scenario"
 MARK = "workbench_scenario"
 VERSION = 1
 
-# What wants to run. Pods that run already are in the snapshot.
+# Kinds of jobs that wait to be placed; running pods are in the snapshot.
 _WANT_TO_RUN = frozenset({"Job", "HyperJob", "Deployment", "PodGroup", "PriorityClass"})
 
 
 @dataclass(frozen=True)
 class ScenarioFile:
-    """What a scenario file holds.
+    """Contents of a scenario file.
 
     Attributes
     ----------
     snapshot : ClusterSnapshot, optional
     jobs : str
-        Manifests of what wants to run.
+        Manifests of the jobs to place.
     policies : tuple of (str, mapping)
-        Names and parameters of what is compared.
+        Names and parameters of the policies to compare.
     """
 
     snapshot: ClusterSnapshot | None

@@ -43,7 +43,7 @@ def load_config(path: str | Path) -> SchedulerConfig:
 
 
 def parse_config(content: bytes, source: str) -> SchedulerConfig:
-    """The same of a text; `source` names it in errors."""
+    """Read a scheduler configuration from the bytes of a file, as `load_config`; `source` names it in errors."""
     what, expected = "scheduler configuration", "actions and tiers"
     return parse_conf(content, source, CONFIG_KEY, what, expected, lambda data: _config(data, source))
 

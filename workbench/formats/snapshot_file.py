@@ -1,4 +1,4 @@
-"""A whole ClusterSnapshot in one JSON or YAML file, without loss: to replay offline what was seen.
+"""A whole ClusterSnapshot in one JSON or YAML file, without loss, to study a cluster offline.
 
 Numbers are exact, arrays stand in the topology's node order, sets of nodes as runs of indices, GPU masks in hex.
 """
@@ -370,7 +370,7 @@ def _taints(data: Mapping[str, Any], n: int, order: npt.NDArray[np.int64]) -> No
 
 
 def _matrix_record(matrix: BandwidthMatrix) -> dict[str, Any]:
-    """What is known of the links is written where something is known."""
+    """JSON-ready fields of a matrix; information on links only if there is any."""
     record: dict[str, Any] = {
         "source": matrix.source,
         "labels": list(matrix.labels),

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Write files atomically: a file appears completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["check_writable", "write_whole"]
 
 
 def check_writable(path: str | Path) -> None:
-    """Refuse what `write_whole` would refuse, before anything is worked out or said; nothing is touched.
+    """Refuse a path that `write_whole` would refuse, before any work is done; nothing is touched.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def check_writable(path: str | Path) -> None:
 
 
 def write_whole(path: str | Path, content: bytes | str) -> None:
-    """Write a file at once: nobody sees half of it, and what was there stays when something fails.
+    """Write a file atomically: no reader sees half of it, and the old file stays if something fails.
 
     Of several threads or processes that write one file, the last to finish wins; each of them succeeds.
 

@@ -1,1 +1,1 @@
-"""Descriptions of a fabric that are no Kubernetes manifests, or kinds that say it by labels: one file per format."""
+"""Fabric descriptions that are not HyperNode manifests: files of other tools, and node labels; one file per format."""

@@ -1,4 +1,4 @@
-"""Where NVLink domains stand among the tiers of switches: below, between, above, or nowhere."""
+"""The place of NVLink domains among the tiers of switches: below, between, above, or none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Level = Mapping[str, str]
 
 
 def stays_inside(inner: Level, outer: Level) -> bool:
-    """Whether each domain of `inner` lies in one of `outer`, as far as nodes are in both."""
+    """Whether each domain of `inner` lies in one domain of `outer`, considering the nodes that are in both."""
     found: dict[str, str] = {}
     return all(found.setdefault(d, outer[node]) == outer[node] for node, d in inner.items() if node in outer)
 
@@ -24,7 +24,7 @@ def insert_level(levels: Sequence[Level], level: Level) -> int | str:
     levels : sequence of mapping of str to str
         Domain by node, closest first; each stays inside the next.
     level : mapping of str to str
-        What is to be put among them.
+        The level to insert, domain by node.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What a fabric format is, and what its readers hand on: HyperNodes and Nodes, as if they had been manifests.
+"""The definition of a fabric format, and the result of its readers: HyperNodes and Nodes, as if read from manifests.
 
 A reader knows its own text only. Joining with Nodes, jobs and other files is done by `workbench.formats.load`.
 """
@@ -24,7 +24,7 @@ from workbench.objects.tor_node import TorNodeTable
 
 __all__ = ["FabricFormat", "FabricRecords", "Sample", "Written", "make_node", "switch_tree"]
 
-# A key at the left edge of a line: what a block mapping has at its top.
+# A key at the left edge of a line: a top-level key of a block mapping.
 _TOP_KEY = re.compile(r"""^["']?([A-Za-z_][\w.-]*)["']?\s*:(?=\s|$)""", re.MULTILINE)
 _FLOW_KEY = re.compile(r'"([A-Za-z_][\w.-]*)"\s*:')
 # The first key of a manifest as tools write it, in JSON or YAML, after comments and document markers.
@@ -33,12 +33,12 @@ _MANIFEST = re.compile(r"""(?:\s*(?:---|\#[^\n]*)(?:\n|$))*\s*\{?\s*["']?(?:apiV
 
 @dataclass(frozen=True)
 class Sample:
-    """A text that some format has to be found for.
+    """A text whose format is to be detected.
 
     Attributes
     ----------
     text : str
-        All of it, without a byte order mark.
+        The whole text, without a byte order mark.
     path : str
         Its name, for the formats that only a file name tells apart.
     """
@@ -48,7 +48,7 @@ class Sample:
 
     @cached_property
     def json(self) -> Any:
-        """The value of a JSON text; None where it is none."""
+        """The value of a JSON text; None if the text is not JSON."""
         if self.text.lstrip()[:1] not in ("{", "["):
             return None
         try:
@@ -71,8 +71,8 @@ class Sample:
 
     @property
     def is_manifest(self) -> bool:
-        """Whether it holds Kubernetes objects, which are read by kind."""
-        # Most inputs are manifests, and large: how they begin says it without parsing them a second time.
+        """Whether the text holds Kubernetes objects, which are read by kind."""
+        # Most inputs are manifests, and large: their first key tells without parsing them a second time.
         if _MANIFEST.match(self.text[:4096]):
             return True
         return {"apiVersion", "kind"} <= self.keys
@@ -80,7 +80,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class FabricRecords:
-    """What a fabric file says.
+    """Contents of a fabric file.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class FabricRecords:
 
 @dataclass(frozen=True)
 class Written:
-    """A text in some format, and what of the snapshot it cannot hold, one sentence each."""
+    """A text in some format, and the parts of the snapshot that the format cannot hold, one sentence each."""
 
     text: str
     losses: tuple[str, ...] = ()
@@ -116,14 +116,14 @@ class Written:
 
 @dataclass(frozen=True)
 class FabricFormat:
-    """One way to write a fabric down.
+    """A file format for fabrics.
 
     Attributes
     ----------
     name : str
         What users type after ``--from`` and ``--to``.
     title : str
-        What it is, in one line.
+        Description in one line.
     detect : callable, optional
         Whether a text (no Kubernetes manifest) is in this format, by its content; None: only derived from objects.
     read : callable, optional
@@ -144,14 +144,22 @@ class FabricFormat:
 
 
 def make_node(name: str, labels: Mapping[str, str] | None = None, allocatable: Mapping[str, int] | None = None) -> Node:
-    """A Node that a fabric file names; amounts in base units."""
+    """Make a Node that a fabric file names.
+
+    Parameters
+    ----------
+    name : str
+    labels : mapping of str to str, optional
+    allocatable : mapping of str to int, optional
+        Resources in base units.
+    """
     return Node(Metadata(name, labels=dict(labels or {})), dict(allocatable or {}))
 
 
 def switch_tree(
     children: Mapping[str, Sequence[str]], nodes: Mapping[str, Sequence[str]], tier_names: Mapping[str, str] = {}
 ) -> tuple[HyperNode, ...]:
-    """HyperNodes of switches that are given from the root down; a switch's tier is its height, 1 for a leaf.
+    """Make HyperNodes of switches that are given from the root down; a switch's tier is its height, 1 for a leaf.
 
     Parameters
     ----------

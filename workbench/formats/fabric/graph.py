@@ -1,4 +1,4 @@
-"""A graph of nodes and switches as HyperNodes, and back: what GraphML and networkx have in common.
+"""Convert a graph of nodes and switches to HyperNodes, and back; used for GraphML and networkx.
 
 A directed graph is a tree of containment, edges from the HyperNode to what is inside it. An undirected one is a wiring
 plan: hosts and switches with the links between them.
@@ -195,7 +195,7 @@ def _wired(
             )
         )
     hypernodes = [make_hypernode(names[v], 1, nodes=nodes) for v, nodes in own.items()]
-    # Which HyperNode stands for the part of the fabric that a switch is in, so far.
+    # The HyperNode that so far represents the part of the fabric that contains each switch.
     part = {v: v for v in own}
 
     def root(vertex: str) -> str:
@@ -222,7 +222,7 @@ def _wired(
         for top, head in heads.items():
             members = sorted(below.get(top, ()), key=str.encode)
             hypernodes.append(make_hypernode(names[head], level, children=members))
-            # The head stands for the whole from now on.
+            # From now on the head represents the whole part.
             part[head] = head
             part[top] = head
         merged = len(here) - len(heads)

@@ -1,4 +1,4 @@
-"""What hangs on a switch besides compute nodes, as far as its name says so."""
+"""Roles of hosts other than compute nodes, guessed from their names."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _STORAGE = frozenset(
 )
 _STORAGE_BEGINS = ("storage", "lustre", "weka", "beegfs", "gpfs", "ceph")
 _MANAGERS = frozenset({"ufm", "cufm", "opensm"})
-#: What a host is called that nobody has given a name.
+#: Default names of hosts that were never given a name.
 _UNSET = frozenset({"localhost", "localhost.localdomain", "(none)", "none", "ubuntu", "debian", "centos", "linux"})
 
 _LISTED = 5

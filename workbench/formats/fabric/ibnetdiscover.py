@@ -1,4 +1,4 @@
-"""What ``ibnetdiscover`` prints of an InfiniBand fabric."""
+"""The output of ``ibnetdiscover`` for an InfiniBand fabric."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _parse(text: str, source: str) -> _Fabric:
                     expected='Switch 24 "S-..." # "name" ...',
                 )
             current = found[2]
-            # What a switch says of itself goes before what its neighbours print.
+            # A switch's own description takes precedence over its neighbours' lines.
             fabric.described.pop(current, None)
             fabric.see(current, found[3], number)
             fabric.blocks.add(current)

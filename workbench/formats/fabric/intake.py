@@ -1,4 +1,4 @@
-"""Fabric files on their way into a cluster: which files they are, and how what they say joins the other objects."""
+"""Recognise fabric files among the inputs, and join their contents with the other objects of the cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["FabricIntake", "Joined"]
 
 @dataclass
 class Joined:
-    """What fabric files say beyond objects.
+    """Contents of fabric files besides Kubernetes objects.
 
     Attributes
     ----------
@@ -40,7 +40,16 @@ class Joined:
     snapshot: ClusterSnapshot | None = None
 
     def add(self, cluster: ClusterObjects, records: FabricRecords, given: bool) -> None:
-        """Take one file's records; `given`: there are nodes already, and no others."""
+        """Add the records of one file.
+
+        Parameters
+        ----------
+        cluster : ClusterObjects
+            Changed in place.
+        records : FabricRecords
+        given : bool
+            The cluster's nodes come from manifests: add no others.
+        """
         _add(cluster, records, given)
         self.matrices.update(records.matrices)
         self.notes += records.notes
@@ -66,7 +75,7 @@ class FabricIntake:
 
     @classmethod
     def of(cls, name: str | None) -> FabricIntake:
-        """For the format of that name, or by content; UnknownNameError for a name that is none."""
+        """Make the intake for the format of that name, or for detection by content; UnknownNameError otherwise."""
         return cls(None if name is None else get_format(name))
 
     def claim(self, content: bytes, source: str) -> bool:
@@ -109,7 +118,7 @@ class FabricIntake:
         if wanted is not None and wanted.derive is not None and not self.found:
             cluster.hypernodes.clear()
         for records, source in zip(self.found, self.sources, strict=True):
-            # Servers are bound to nodes by address, and only here it is known which nodes there are.
+            # Servers are bound to nodes by address, and the nodes are only known here.
             bound = tor_records(records.tors, cluster.nodes) if records.tors is not None and given else records
             try:
                 joined.add(cluster, bound, given)
@@ -140,7 +149,7 @@ class FabricIntake:
 
 
 def _check_alone(cluster: ClusterObjects, files: int) -> None:
-    """Beside a snapshot only what wants to run may stand: it is the whole cluster already."""
+    """Refuse cluster objects beside a snapshot, which is a whole cluster already; only jobs may be added."""
     rooms = ("nodes", "hypernodes", "devices", "tor_nodes", "level_topologies")
     beside = [f"{len(getattr(cluster, room))} {room.replace('_', ' ')}" for room in rooms if getattr(cluster, room)]
     held = sum(pod.holds_resources for pod in cluster.pods.values())
@@ -165,7 +174,7 @@ def _add(cluster: ClusterObjects, records: FabricRecords, given: bool) -> None:
 
 
 def _joined(known: Node, more: Node, given: bool) -> Node:
-    """A node of manifests keeps its own labels and resources; of two files the later label wins."""
+    """Join two descriptions of a node: one from manifests keeps its labels and resources, else the later label wins."""
     if not more.metadata.labels and not more.allocatable:
         return known
     first, second = (more.metadata.labels, known.metadata.labels)

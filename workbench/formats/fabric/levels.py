@@ -1,4 +1,4 @@
-"""Levels named by node labels, as HyperNodes and back: Kueue, KAI and Koordinator.
+"""Convert levels that are named by node labels (Kueue, KAI, Koordinator) to HyperNodes, and back.
 
 A level's name becomes the tier name, so that a constraint by name says the same in both worlds.
 """

@@ -45,8 +45,16 @@ class Block:
 def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[Notice] = ()) -> FabricRecords:
     """HyperNodes of a tree of switches.
 
-    A switch that another one names and that is not there stays a dangling member, a node under two switches an
-    overlap: found by `workbench.topology.build` (DESIGN decision 14).
+    A missing child switch becomes a dangling member, and a node under two switches an overlap; both are found by
+    `workbench.topology.build` (DESIGN decision 14).
+
+    Parameters
+    ----------
+    switches : sequence of Switch
+    source : str
+        Name of the file in errors.
+    notes : sequence of str
+        Passed on in the records.
 
     Raises
     ------
@@ -80,7 +88,7 @@ def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[Noti
 
 
 def block_records(blocks: Sequence[Block], sizes: Sequence[str], source: str) -> FabricRecords:
-    """HyperNodes of blocks: tier 1 the blocks; above them what the further block sizes aggregate.
+    """Make the HyperNodes of blocks: tier 1 the blocks, above them the aggregates given by the further block sizes.
 
     Parameters
     ----------
@@ -88,7 +96,9 @@ def block_records(blocks: Sequence[Block], sizes: Sequence[str], source: str) ->
         In the order of the file: consecutive blocks are aggregated.
     sizes : sequence of str
         BlockSizes: the planning size of a block, then of each higher level, a power of two times the one before.
-        None or one: no higher level.
+        With at most one size there is no higher level.
+    source : str
+    Name of the file in errors.
 
     Raises
     ------
@@ -148,7 +158,7 @@ def _new_name(name: str, known: dict[str, list[str]], kind: str, source: str, wh
 
 
 def _check_total(total: int, source: str, where: str) -> None:
-    """Each list may be short for a million names; a file of many such must not ask for all memory."""
+    """Bound the number of names in a whole file: each host list may stand for a million names."""
     if total > MOST_HOSTS:
         raise InputError("too many names", source=source, where=where, got=f"{total}", expected=f"at most {MOST_HOSTS}")
 
@@ -168,7 +178,7 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 
 def switch_rows(snapshot: ClusterSnapshot) -> tuple[list[Switch], tuple[str, ...]]:
-    """The switches of a topology, root first, and what they cannot say.
+    """The switches of a topology, root first, and the parts that cannot be written.
 
     Slurm's switches have either switches or nodes below them: nodes beside HyperNodes get a switch of their own.
     """
@@ -197,7 +207,7 @@ def switch_rows(snapshot: ClusterSnapshot) -> tuple[list[Switch], tuple[str, ...
 
 
 def block_rows(snapshot: ClusterSnapshot) -> tuple[list[Block], list[int], tuple[str, ...]]:
-    """The blocks of a topology, their sizes level by level, and what they cannot say.
+    """The blocks of a topology, their sizes level by level, and the parts that cannot be written.
 
     A block is a HyperNode with nodes of its own. Higher levels are written where they are what block sizes can say:
     the same power of two of blocks in each group, the last one excepted.

@@ -14,7 +14,7 @@ def _read(text: str, source: str) -> FabricRecords:
 
 
 def _detect(sample: Sample) -> bool:
-    # Also a text that broke off, so that the error says so.
+    # Also detects a truncated text, so that the error says that it is cut off.
     return MARK in sample.keys or sample.text[:200].lstrip("{ \t\r\n").startswith(f'"{MARK}"')
 
 

@@ -33,7 +33,7 @@ __all__ = [
     "tor_table_of",
 ]
 
-#: What a server's npu_count counts.
+#: Resource that a server's npu_count counts.
 NPU = "huawei.com/Ascend910"
 
 _PAYLOAD = re.compile(r'\s*\{.*"server_list"\s*:', re.DOTALL)
@@ -63,14 +63,16 @@ def nodes_by_address(table: TorNodeTable, nodes: Mapping[str, Node]) -> dict[str
 
 
 def tor_records(table: TorNodeTable, nodes: Mapping[str, Node], source: str = "") -> FabricRecords:
-    """HyperNodes ``tor-ID`` of tier 1.
+    """Make the HyperNodes ``tor-ID`` of tier 1.
 
     Parameters
     ----------
     table : TorNodeTable
     nodes : mapping of str to Node
-        Nodes of the cluster, to which servers are bound by InternalIP; without any the servers become the nodes, named
+        Nodes of the cluster, to which servers are bound by InternalIP; without any, the servers become the nodes, named
         by their addresses, with their NPUs.
+    source : str
+    Name of the file in notes.
     """
     notes: list[Notice] = []
     made: tuple[Node, ...] = ()
@@ -108,8 +110,8 @@ def tor_records(table: TorNodeTable, nodes: Mapping[str, Node], source: str = ""
         make_hypernode(tor.name, 1, nodes=[names[s.address] for s in tor.servers if s.address in names])
         for tor in table.tors
     )
-    # No lie: the vendor's generator writes its option --num, however many servers a switch has, and a cluster that has
-    # lost nodes is written with the M it had (reference of switch affinity, 1 and 1.1).
+    # Not an error: the vendor's generator writes its option --num, however many servers a switch has, and a cluster
+    # that has lost nodes keeps its old M (reference of switch affinity, 1 and 1.1).
     largest = max((len(tor.servers) for tor in table.tors), default=0)
     if largest and largest < table.nodes_per_tor:
         notes.append(
@@ -131,7 +133,7 @@ def _derive(cluster: ClusterObjects) -> FabricRecords | None:
 
 
 def _detect(sample: Sample) -> bool:
-    # Text that is no JSON any more is still known by its beginning, so that the error says what is wrong with it.
+    # Truncated JSON is still recognised by its beginning, so that the error says what is wrong with it.
     return "server_list" in sample.keys or (sample.json is None and _PAYLOAD.match(sample.text[:4096]) is not None)
 
 

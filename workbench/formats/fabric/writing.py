@@ -1,4 +1,4 @@
-"""What writers share: the tree of a snapshot in plain lists, and what a format leaves behind."""
+"""Helpers of all writers: the tree of a snapshot as plain lists, and the list of what a format cannot hold."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def listed(what: str, names: Sequence[str]) -> str:
 
 
 def losses_beside(snapshot: ClusterSnapshot, shape: Shape, keeps: frozenset[str] = frozenset()) -> list[str]:
-    """What a snapshot holds and a format does not, one sentence each.
+    """List the parts of a snapshot that a format does not hold, one sentence each.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a matrix format is, what reading one gives, and tables with named rows and columns, which most tools print."""
+"""The definition of a matrix format, the result of reading one, and tables with named rows and columns."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 @dataclass(frozen=True)
 class MatrixReading:
-    """A matrix and what its file says beside it.
+    """A matrix, and further information in its file.
 
     Attributes
     ----------
@@ -99,15 +99,15 @@ class Lines:
         return len(self.text)
 
     def mark(self, *indices: int) -> None:
-        """These lines were understood."""
+        """Mark lines as understood."""
         self._read.update(indices)
 
     def mark_matching(self, pattern: re.Pattern[str]) -> None:
-        """Lines that say nothing of the matrix, and are known to."""
+        """Mark lines that are known to be irrelevant for the matrix."""
         self.mark(*(i for i, line in enumerate(self.text) if pattern.match(line)))
 
     def unread(self) -> tuple[tuple[int, str], ...]:
-        """What was not understood, by line number from 1; blank lines say nothing."""
+        """Lines that were not understood, by number from 1; blank lines are left out."""
         return tuple((i + 1, line.strip()) for i, line in enumerate(self.text) if line.strip() and i not in self._read)
 
 
@@ -230,10 +230,14 @@ def types_matrix(
     absent: Callable[[str], str] = lambda _: "",
     code: str = "no-direct-link",
 ) -> BandwidthMatrix:
-    """The matrix of a table of link types, through the table of link speeds.
+    """Convert a table of link types to a matrix by the table of link speeds.
 
     Parameters
     ----------
+    grid : Grid
+    source : str
+        Name of the file in errors.
+    speeds : LinkSpeeds
     absent : callable
         Type -> why it is no direct link (such a pair takes the staging speed and is flagged), or nothing.
     code : str
@@ -284,7 +288,17 @@ def no_direct_link(matrix: BandwidthMatrix, speeds: LinkSpeeds) -> BandwidthMatr
 
 
 def pick_block(blocks: Sequence[str], wanted: str | None, order: Sequence[str]) -> str:
-    """The block asked for, or the first of `order` that is there (else the first); UnknownNameError otherwise."""
+    """Choose a block; UnknownNameError for a wanted block that does not exist.
+
+    Parameters
+    ----------
+    blocks : sequence of str
+        Blocks of the file.
+    wanted : str or None
+        Block asked for.
+    order : sequence of str
+        With `wanted` None the first of these that exists, else the first block, is chosen.
+    """
     if wanted is None:
         return next((name for name in order if name in blocks), blocks[0])
     if wanted not in blocks:

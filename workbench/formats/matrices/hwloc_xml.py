@@ -32,7 +32,17 @@ _NAMES = ("NVLinkBandwidth", "XGMIBandwidth")
 def gpus_of(
     objects: Sequence[str], mb_s: npt.NDArray[np.float64], source: str
 ) -> tuple[npt.NDArray[np.float64], tuple[str, ...]]:
-    """Rows and columns of the GPUs (``OSDev`` objects) of a matrix over several kinds of objects, in GB/s."""
+    """Keep the rows and columns of the GPUs (``OSDev`` objects), and convert to GB/s.
+
+    Parameters
+    ----------
+    objects : sequence of str
+        Names of the n objects.
+    mb_s : ndarray of shape (n, n), float64
+        Bandwidths between the objects in MB/s.
+    source : str
+        Name of the file in errors.
+    """
     gpus = [i for i, name in enumerate(objects) if name.startswith("OSDev") or ":" not in name]
     if not gpus:
         raise InputError("no GPU among the objects", source=source, got=shown(" ".join(objects)), expected="OSDev:…")

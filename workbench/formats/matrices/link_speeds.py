@@ -1,4 +1,4 @@
-"""What a link type is worth in GB/s: a table that users may replace (datasets/link-speeds)."""
+"""The speed of each link type in GB/s: a table that users may replace (datasets/link-speeds)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class LinkSpeeds:
     pair_gb_s : mapping of str to float
         Types that stand for a whole pair.
     link_gb_s : mapping of str to float
-        Types of one link; their name with a number (``NV12``, ``XGMI2@906``) is so many of them.
+        Types of one link; the number in a name (``NV12``, ``XGMI2@906``) is the number of links.
     """
 
     pair_gb_s: Mapping[str, float]

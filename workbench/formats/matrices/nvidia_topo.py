@@ -21,7 +21,7 @@ _P2P_STATE = frozenset({"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"})
 
 
 def topo_header(text: str, device: re.Pattern[str]) -> tuple[int, list[str], str] | None:
-    """Where the table of devices begins.
+    """Find the beginning of the table of devices.
 
     Returns
     -------
@@ -45,7 +45,17 @@ def topo_header(text: str, device: re.Pattern[str]) -> tuple[int, list[str], str
 def topo_reading(
     text: str, source: str, speeds: LinkSpeeds, device: re.Pattern[str], format: MatrixFormat
 ) -> MatrixReading:
-    """Read a table that `topo_header` finds."""
+    """Read a table that `topo_header` finds.
+
+    Parameters
+    ----------
+    text, source : str
+    speeds : LinkSpeeds
+    device : re.Pattern
+        As for `topo_header`.
+    format : MatrixFormat
+        Format of the result.
+    """
     found = topo_header(text, device)
     assert found is not None, "the format was detected by its header"
     lines = Lines(text, source)

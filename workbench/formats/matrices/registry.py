@@ -23,7 +23,7 @@ __all__ = ["MATRIX_FORMATS", "detect_matrix_format", "read_matrix_text"]
 #: Characters of one line of a table: a row of 1,024 cells, each much longer than any tool prints.
 _LONGEST_LINE = 256 * MAX_GPUS
 
-#: The first that takes a text for its own reads it; a plain table takes everything.
+#: The first format that detects a text reads it; a plain table accepts everything.
 MATRIX_FORMATS: tuple[MatrixFormat, ...] = (
     HWLOC_XML,
     NCCL_XML,
@@ -45,7 +45,15 @@ def detect_matrix_format(text: str) -> MatrixFormat:
 
 
 def read_matrix_text(text: str, source: str, speeds: LinkSpeeds, block: str | None = None) -> MatrixReading:
-    """The matrix of a text in whichever format; InputError names the line, and a block that the format has not."""
+    """Detect the format of a text and read its matrix; InputError names the line, or a block that does not exist.
+
+    Parameters
+    ----------
+    text, source : str
+    speeds : LinkSpeeds
+    block : str, optional
+        As for `workbench.formats.matrix.load_matrix`.
+    """
     _check_lines(text, source)
     entry = detect_matrix_format(text)
     reading = entry.read(text, source, speeds, block)
