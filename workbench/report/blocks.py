@@ -26,7 +26,7 @@ from workbench.model.topology import Topology
 
 __all__ = ["ASPECT", "MIN_CELL", "Block", "Cell", "Layout", "natural_key", "pack", "square_corners"]
 
-#: Width over height that a picture aims at.
+#: Desired ratio of a picture's width to its height.
 ASPECT = 1.6
 #: No square is drawn smaller than this, in pixels.
 MIN_CELL = 4.0
@@ -150,7 +150,7 @@ def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
 
 @dataclass
 class _Tree:
-    """What a domain holds before it has a place."""
+    """A domain and its contents before they have a place."""
 
     domain: int
     name: str
@@ -328,7 +328,17 @@ def _put(box: _Box, x: float, y: float, cell: float) -> Block:
 
 
 def square_corners(n: int, left: float, top: float, cell: float) -> list[tuple[float, float]]:
-    """Upper left corners of the n squares of a block, in pixels."""
+    """Return the upper left corners of the squares of a block.
+
+    Parameters
+    ----------
+    n : int
+        Number of squares.
+    left, top : float
+        Upper left corner of the block, in pixels.
+    cell : float
+        Side of a square, in pixels.
+    """
     return [(x + left, y + top) for x, y in _grid(n, cell)[0]]
 
 
@@ -346,7 +356,7 @@ def _grid(n: int, cell: float) -> tuple[tuple[tuple[float, float], ...], float, 
 
 
 def _badness(columns: int, rows: int, n: int) -> float:
-    """How far a grid is from the aimed aspect, and how much of it stays empty."""
+    """Penalty of a grid: its distance from the desired aspect, plus its empty part."""
     return abs(math.log(columns / rows / ASPECT)) + (columns * rows - n) / n
 
 

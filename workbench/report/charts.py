@@ -22,7 +22,7 @@ from workbench.report.svg_text import fit_text
 __all__ = ["Bar", "bottleneck_chart", "comparison_charts", "draw_bars", "switch_chart", "tier_chart"]
 
 _BAR = 15.0
-#: Room for the names of policies, at most.
+#: Largest width for the names of policies, in pixels.
 _LEFT = 190.0
 _WIDTH = 520.0
 #: Width of a character beside a bar; on the generous side.
@@ -42,7 +42,7 @@ class Bar(NamedTuple):
     pending : float
         In the same unit; hatched behind the parts.
     said : str
-        Stands behind the bar.
+        Text behind the bar.
     """
 
     label: str
@@ -52,7 +52,7 @@ class Bar(NamedTuple):
 
 
 def comparison_charts(comparison: Comparison) -> list[str]:
-    """Every chart that says something of a comparison."""
+    """Every chart of a comparison that has data."""
     return [chart for draw in (tier_chart, bottleneck_chart, switch_chart) if (chart := draw(comparison))]
 
 
@@ -81,7 +81,7 @@ def bottleneck_chart(comparison: Comparison) -> str:
     distinct = sorted({round(value, 2) for of_one in found for value in of_one[~np.isnan(of_one)].tolist()})
     if not distinct:
         return ""
-    # Eight parts can be told apart; more values are put into as many equal ranges.
+    # Eight parts can be told apart; more values are grouped into eight equal ranges.
     edges = np.array(distinct) if len(distinct) <= 8 else np.quantile(distinct, np.linspace(0, 1, 9)[:-1])
     names = [f"{edge:.4g} GB/s" if len(distinct) <= 8 else f"from {edge:.4g} GB/s" for edge in edges]
     names.append("one GPU of the job there, or no matrix")

@@ -1,4 +1,4 @@
-"""What changed between two topologies, as tables and as a page."""
+"""The differences between two topologies, as tables and as a page."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from workbench.topology.diff import TopologyDiff
 
 __all__ = ["difference_html", "difference_page", "difference_tables"]
 
-#: Lines of one kind of change; -o json has everything.
+#: Most lines for one kind of change; -o json has everything.
 _ROWS = 40
-#: Names in one line.
+#: Most names in one line.
 _NAMES = 4
 
 _TOP = "(none)"
@@ -44,14 +44,22 @@ def difference_tables(found: TopologyDiff) -> list[Any]:
 
 
 def difference_html(found: TopologyDiff) -> str:
-    """The same as a fragment for a notebook."""
+    """The differences as an HTML fragment for a notebook."""
     return render("difference.html.j2", summary=_summary(found), sections=_cut(found))
 
 
 def difference_page(
     found: TopologyDiff, before: ClusterSnapshot, after: ClusterSnapshot, old_name: str, new_name: str
 ) -> str:
-    """One self-contained page: what changed, and both topologies beside each other."""
+    """Make a self-contained page with the differences and both topologies side by side.
+
+    Parameters
+    ----------
+    found : TopologyDiff
+    before, after : ClusterSnapshot
+    old_name, new_name : str
+        Titles of the two pictures.
+    """
     pictures = [
         Inserted(draw_topology(snapshot.topology, Occupancy(), title))
         for snapshot, title in ((before, f"before: {old_name}"), (after, f"after: {new_name}"))

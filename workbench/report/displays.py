@@ -1,4 +1,4 @@
-"""Which drawing function shows which value; installed once, when the first value wants to be shown."""
+"""The table of drawing functions by type of value; installed when the first value is shown."""
 
 from __future__ import annotations
 
@@ -65,7 +65,17 @@ def view_topology(
 def view_matrix(
     matrix: BandwidthMatrix, gpus: Sequence[int] = (), pair: tuple[int, int] | None = None, title: str = ""
 ) -> Picture:
-    """Draw a matrix with a set of GPUs marked; reached as ``matrix.view(gpus=…)``."""
+    """Draw a matrix with a set of GPUs marked; reached as ``matrix.view(gpus=…)``.
+
+    Parameters
+    ----------
+    matrix : BandwidthMatrix
+    gpus : sequence of int
+        The set to mark.
+    pair : tuple of int, optional
+        The slowest pair of the set; by default the slowest direction inside the set.
+    title : str
+    """
     outside = [gpu for gpu in (*gpus, *(pair or ())) if not 0 <= gpu < len(matrix)]
     if outside:
         raise InputError("no such GPU", source="gpus", got=str(outside[0]), expected=f"0 to {len(matrix) - 1}")
@@ -73,12 +83,12 @@ def view_matrix(
 
 
 def view_switch_history(history: SwitchHistory, title: str = "") -> Picture:
-    """Draw what became of the switches; reached as ``timeline.history.view(…)``."""
+    """Draw the states of the switches over time; reached as ``timeline.history.view(…)``."""
     return Picture(draw_switch_history(history, title))
 
 
 def install() -> None:
-    """Give every value that is worth looking at its picture."""
+    """Register the drawing function of every type of value that has one."""
     set_renderer(Topology, lambda topology: draw_topology(topology), view_topology)
     set_renderer(BandwidthMatrix, lambda matrix: draw_heatmap(matrix), view_matrix)
     set_renderer(SwitchHistory, lambda history: draw_switch_history(history), view_switch_history)

@@ -1,4 +1,4 @@
-"""What can be laid over a heat map: which direction of a pair is the slower one, and what policies would choose."""
+"""Overlays of a heat map: the slower direction of each pair, and the choices of policies."""
 
 from __future__ import annotations
 
@@ -61,7 +61,17 @@ def asymmetry_text(matrix: BandwidthMatrix) -> str:
 
 
 def set_columns(sets: Sequence[tuple[str, Collection[int]]], left: float, above: float, cell: float) -> str:
-    """A column for each policy beside the rows, filled where it would take the GPU."""
+    """Draw a column for each policy beside the rows, filled where the policy would take the GPU.
+
+    Parameters
+    ----------
+    sets : sequence of (str, collection of int)
+        Name and choice of each policy.
+    left, above : float
+        Place of the first column, in pixels.
+    cell : float
+        Height of a row, in pixels.
+    """
     parts = []
     for at, (name, gpus) in enumerate(sets):
         x = left + at * COLUMN

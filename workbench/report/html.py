@@ -147,7 +147,7 @@ def explanation_html(explanation: Explanation) -> str:
 
 
 def _part_names(candidates: Sequence[Candidate]) -> list[str]:
-    """Parts of scores in the policy's order."""
+    """Names of the parts of scores, in the policy's order."""
     return list(dict.fromkeys(name for c in candidates for name in c.parts))
 
 
@@ -248,7 +248,7 @@ def _row_values(row: ComparisonRow) -> dict[str, Any]:
 
 
 def _job_lines(comparison: Comparison, columns: Sequence[Column], job: str) -> list[dict[str, Any]]:
-    """What became of a job, with a line per policy; no cells where it is not placed."""
+    """The outcome of a job, with a line per policy; no cells where the job is not placed."""
     lines = []
     for row, cells in zip(comparison.rows, job_cells(comparison, columns, job), strict=True):
         decision = row.decision(job)
@@ -274,7 +274,7 @@ def _warnings(rows: Sequence[ComparisonRow]) -> list[tuple[str, str, str]]:
 def _heatmaps(comparison: Comparison) -> list[Any]:
     """Per policy the matrix of the node where its slowest GPU set is: what limits the run.
 
-    Sets that are only a part of their node come first: where a job has all GPUs nothing was chosen.
+    Sets that are only a part of their node come first: where a job has all GPUs of a node there was no choice.
     """
     drawn = []
     n_gpus = np.bitwise_count(comparison.snapshot.gpu_total).sum(axis=1)

@@ -1,4 +1,4 @@
-"""How a table of rich is laid out: fitted to a terminal, or with one line per row where a program reads it.
+"""Layout of tables of the library rich: fitted to a terminal, or with one line per row for programs.
 
 Rich alone shrinks the widest column first, through the middle of names, although another column has spaces to wrap at.
 """

@@ -1,4 +1,4 @@
-"""What the linter found, for the terminal and as HTML."""
+"""The findings of the linter, for the terminal and as HTML."""
 
 from __future__ import annotations
 

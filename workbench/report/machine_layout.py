@@ -1,4 +1,4 @@
-"""Where the GPUs of a machine are drawn: on a circle, or in islands of GPUs that fast links join.
+"""Places of a machine's GPUs in a picture: on a circle, or in islands of GPUs that fast links join.
 
 Owns places only; the picture is in `workbench.report.machine_svg`.
 """
@@ -21,7 +21,7 @@ _NODE = 30.0
 _CELL = 24.0
 _GAP = 30.0
 _HEAD = 15.0
-#: Room between the GPUs of a circle and the edge, for the marks of other policies.
+#: Space between the GPUs of a circle and the edge, for the marks of other policies.
 _MARGIN = 36.0
 
 

@@ -1,4 +1,4 @@
-"""Metrics of a comparison as columns of a table: which there are, what each cell says, and which cells are the best."""
+"""Metrics of a comparison as columns of a table: the columns, their cells, and the best cells."""
 
 from __future__ import annotations
 
@@ -134,9 +134,16 @@ def run_cells(comparison: Comparison, columns: Sequence[Column]) -> list[list[Ce
 
 
 def job_cells(comparison: Comparison, columns: Sequence[Column], job: str) -> list[list[Cell]]:
-    """The cells of a job by every policy; none where it is not placed.
+    """Return the cells of a job for every policy; no cells where the job is not placed.
 
     Only policies that placed as many pods of the job as any other compete for the best value.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    columns : sequence of Column
+    job : str
+        ``namespace/name``.
     """
     jobs = [None if row.metrics is None else row.metrics.jobs.get(job) for row in comparison.rows]
     return _cells(columns, jobs, "pods")

@@ -1,4 +1,4 @@
-"""Who is where: placements and running pods as shares of nodes, ready to be coloured."""
+"""Jobs on each node: placements and running pods as shares of nodes, ready to be coloured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GPUS_SHOWN_UP_TO_NODES = 64
 
 
 class Held(NamedTuple):
-    """What one job has on one node.
+    """Pods and GPUs of one job on one node.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Held(NamedTuple):
 
 @dataclass(frozen=True)
 class Occupancy:
-    """Holders of each node.
+    """The jobs on each node.
 
     Attributes
     ----------

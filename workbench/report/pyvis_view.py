@@ -1,7 +1,7 @@
 """A small topology as an interactive pyvis network, for those who want to drag it.
 
 Read-only and offline: the script is inside the document, physics are off and every position is given, and the two tags
-with which pyvis asks the outside world for bootstrap are removed. Larger clusters are the SVG's job.
+with which pyvis asks the outside world for bootstrap are removed. Larger clusters are drawn as SVG.
 """
 
 from __future__ import annotations

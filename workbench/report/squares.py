@@ -1,4 +1,4 @@
-"""The squares of a picture: what each shows of the nodes that it stands for, and its markup."""
+"""The squares of a picture, each standing for one or several nodes, and their markup."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["Look", "fill_of", "looks_of", "squares"]
 #: Squares at least this wide show their GPUs one by one.
 _GPU_CELL = 40.0
 _GPUS_SHOWN = 16
-#: Narrower squares have room for no name that one could read.
+#: Narrower squares have no room for a readable name.
 _NAMED_CELL = 36.0
 
-#: What `Occupancy` says of one node, in the order of its fields; None where it says nothing.
+#: The fields of `Occupancy` for one node, in their order; None where unknown.
 _State = tuple[tuple[Held, ...] | None, int | None, int | None, tuple[int, ...] | None, tuple[int, ...] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """How a job is shown: its name, its paint, and the colour that the paint is seen as."""
+    """A job in a picture: its name, its paint, and the colour that the paint appears as."""
 
     name: str
     fill: str
@@ -36,7 +36,7 @@ class _Job:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Look:
-    """What a square shows, wherever it stands. There is one of each, so that equal looks are the same value.
+    """The contents of a square, independent of its place. Equal looks are one object.
 
     Attributes
     ----------
@@ -65,7 +65,20 @@ class Look:
 def looks_of(
     who: Occupancy, n_nodes: int, size: float, colours: Sequence[JobColour], key: str
 ) -> Callable[[tuple[int, ...]], Look]:
-    """The look of squares of one size, by the nodes that each stands for; ids of patterns begin with `key`."""
+    """Return a function from the nodes that a square stands for to the square's look.
+
+    Parameters
+    ----------
+    who : Occupancy
+    n_nodes : int
+        Nodes of the topology.
+    size : float
+        Side of a square, in pixels.
+    colours : sequence of JobColour
+        Colour of each job.
+    key : str
+        Beginning of the ids of patterns.
+    """
     nodes = range(n_nodes)
     held = {node: tuple(entries) for node, entries in who.held.items()}
     states = list(zip(*(map(of.get, nodes) for of in (held, who.n_gpus, who.n_busy, who.gpus, who.busy)), strict=True))
@@ -82,14 +95,33 @@ def looks_of(
 
 
 def fill_of(job: int, colours: Sequence[JobColour], key: str) -> str:
-    """The paint of a job, by its number."""
+    """Return the paint of a job: a colour or a reference to a hatching pattern.
+
+    Parameters
+    ----------
+    job : int
+        Number of the job.
+    colours : sequence of JobColour
+    key : str
+        Beginning of the ids of patterns.
+    """
     return f"url(#{key}p{job})" if colours[job].hatched else colours[job].colour
 
 
 def squares(
     labels: Sequence[str], left: float, top: float, size: float, looks: Sequence[Look]
 ) -> tuple[tuple[str, str], ...]:
-    """The squares of one block, in order: label, and markup."""
+    """Return label and markup of each square of one block, in order.
+
+    Parameters
+    ----------
+    labels : sequence of str
+    left, top : float
+        Upper left corner of the block, in pixels.
+    size : float
+        Side of a square, in pixels.
+    looks : sequence of Look
+    """
     corners = square_corners(len(labels), left, top, size)
     return tuple([(label, _square(label, x, y, size, look)) for label, (x, y), look in zip(labels, corners, looks)])
 

@@ -19,7 +19,16 @@ def short(value: float) -> str:
 
 
 def fit_text(text: str, width: float, font_px: float) -> str:
-    """A text that fits a width: whole, or its end after an ellipsis (names differ at their ends), or nothing."""
+    """Fit a text to a width: the whole text, or its end after an ellipsis (names differ at their ends), or nothing.
+
+    Parameters
+    ----------
+    text : str
+    width : float
+        Pixels available.
+    font_px : float
+        Font size in pixels.
+    """
     room = int(width / (font_px * CHARACTER))
     if len(text) <= room:
         return text

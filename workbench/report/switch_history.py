@@ -30,7 +30,7 @@ _JOBS_NAMED = 2
 
 
 def draw_switch_history(history: SwitchHistory, title: str = "") -> str:
-    """Draw what became of the switches.
+    """Draw the states of the switches over time.
 
     Parameters
     ----------

@@ -86,7 +86,15 @@ def _more(n: int, what: str) -> list[Text]:
 
 
 def session_tables(policy: str, decisions: Sequence[Decision], metrics: RunMetrics) -> list[Any]:
-    """Jobs, their pods, and why the rest is pending."""
+    """Make the tables of one session: jobs, their pods, and the reasons of pending pods.
+
+    Parameters
+    ----------
+    policy : str
+        Title.
+    decisions : sequence of Decision
+    metrics : RunMetrics
+    """
     topology = next((d.result.topology for d in decisions if isinstance(d.result, Placement)), None)
     columns = session_columns(metrics, topology)
     heads = [column.table_heading for column in columns]
@@ -185,7 +193,7 @@ def _cell(column: Column, cell: Cell) -> Text:
 
 
 def explanation_tables(explanation: Explanation) -> list[Any]:
-    """What was considered, in the policy's order."""
+    """Candidates that the policy considered, in its order."""
     parts: list[Any] = [Text(f"{explanation.decision.gang.key}: what was considered", style="bold")]
     parts += [Text(note) for note in explanation.notes]
     considered = (
@@ -255,7 +263,7 @@ def pod_gpus_tables(found: PodGpus) -> list[Any]:
 
 
 def plan_tables(plan: Plan) -> list[Any]:
-    """What reconciling does to each HyperNode; those that stay as they are, are counted."""
+    """The change to each HyperNode by a discovery plan; unchanged HyperNodes are only counted."""
     table = new_table("HyperNode", "what", "tier", "members", right=(2, 3))
     made = [(h, "create") for h in plan.create] + [(h, "update") for h in plan.update]
     rows: list[tuple[object, ...]] = [(h.name, what, h.tier, len(h.members)) for h, what in made]
@@ -292,7 +300,7 @@ def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
     """Names with kinds and meanings, then every parameter."""
     table = new_table("policy", "kind", "meaning", "source")
     parameters = new_table("policy", "parameter", "default", "takes", "meaning")
-    # Names that people type stay whole.
+    # Names that users type are never cut.
     parameters.columns[1].no_wrap = True
     for info in policies:
         text_row(table, info["name"], info["kind"], info["meaning"], info["source"])

@@ -38,7 +38,7 @@ Elements = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Drawing:
-    """A drawn topology in parts, so that whoever has drawn it before need not read again what has stayed.
+    """A drawn topology in parts, so that a page that shows an earlier drawing receives only the changed parts.
 
     Attributes
     ----------
@@ -85,13 +85,13 @@ def _since(before: Elements, now: Elements) -> list[list[int] | tuple[str, str]]
 
 
 class Plan:
-    """A topology laid out, with what all pictures of it have in common.
+    """The layout of a topology, with the parts that all its pictures share.
 
     Parameters
     ----------
     topology : Topology
     before : Plan, optional
-        Of the pictures before: squares that look and stand as they did there are not written anew.
+        Plan of earlier pictures: unchanged squares are taken from there.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Plan:
         self.layout = pack(topology)
         self._blocks = self.layout.blocks()
         self._written: dict[object, Elements] = {}
-        # Not the plan before itself, which would keep all that were before it.
+        # Not `before` itself, which would keep the whole chain of earlier plans alive.
         self._written_before = before._written if before is not None else {}
         framed = [
             (topology.domain_name(block.domain), topology.domain_tier(block.domain), block)
@@ -137,7 +137,15 @@ class Plan:
 
 
 def draw_topology(topology: Topology, who: Occupancy | None = None, title: str = "", plan: Plan | None = None) -> str:
-    """`draw_parts` as one ``<svg>`` element."""
+    """Draw a topology as one ``<svg>`` element; parameters as for `draw_parts`.
+
+    Parameters
+    ----------
+    topology : Topology
+    who : Occupancy, optional
+    title : str
+    plan : Plan, optional
+    """
     return str(draw_parts(topology, who, title, plan))
 
 
@@ -222,7 +230,7 @@ def _patterns(colours: Sequence[JobColour], key: str) -> str:
     return f"<defs>{stripes}</defs>" if stripes else ""
 
 
-# Most boxes of a picture are those of the picture before.
+# Most boxes of a picture are unchanged since the previous picture.
 @lru_cache(maxsize=4096)
 def _frame(name: str, tier: int, n_nodes: int, x: float, y: float, width: float, height: float) -> str:
     return (

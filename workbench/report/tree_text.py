@@ -1,4 +1,4 @@
-"""A topology as a tree of text, folded to what a screen holds."""
+"""A topology as a tree of text, folded to the size of a screen."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_PROBLEMS = 40
 
 
 def topology_tree(topology: Topology, depth: int | None = None, unfold: Collection[str] = ()) -> list[Any]:
-    """What `workbench topology show` prints.
+    """Make the tree that `workbench topology show` prints.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def topology_tree(topology: Topology, depth: int | None = None, unfold: Collecti
 
 
 class _Printer:
-    """Decides which lines there are, once to count them, once to print them."""
+    """Chooses the lines of the tree; used once to count them and once to print them."""
 
     def __init__(self, topology: Topology, whole: Collection[int], folded: bool) -> None:
         self.topology = topology
