@@ -1,1 +1,1 @@
-"""What a placement is worth: metrics and comparison. Nothing here reads a file or draws a picture."""
+"""The value of placements: metrics, comparison, regret. Nothing here reads a file or draws a picture."""

@@ -1,4 +1,4 @@
-"""Which policies there are and what they take, for front ends that offer a choice."""
+"""The registered policies and their parameters, for front ends that offer a choice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def policy_choices() -> list[dict[str, Any]]:
 
 
 def on_new_policy(told: Callable[[str], None]) -> Callable[[], None]:
-    """Call a function with the name of each policy that a cell registers; what is returned ends it."""
+    """Call a function with the name of each policy that a cell registers; returns the function that stops this."""
     return watch(told)
 
 

@@ -1,4 +1,4 @@
-"""How close the nodes of a gang are to each other: the tier that two of them share.
+"""Closeness of a gang's nodes: the closest tier that two nodes share.
 
 Owns one definition, used by pairs, rings and the LCA alike: the tier of two nodes is the smallest tier of a HyperNode
 that holds both, the virtual top's where none does. In a tree that is the tier of their lowest common ancestor; where
@@ -94,7 +94,7 @@ class Closeness:
         return np.stack(rows)
 
     def pair_levels(self, a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> Longs:
-        """Level of each pair of positions: `SAME_NODE`, or a position in `tiers`; int64 of the pairs' shape."""
+        """Level of each pair of nodes: `SAME_NODE`, or an index into `tiers`; int64 of the pairs' shape."""
         if self._groups is not None:
             levels: Longs = (self._groups[:, a] == self._groups[:, b]).argmax(axis=0).astype(np.int64)
         else:
@@ -127,7 +127,7 @@ class Closeness:
         return same_node, counts[1:] - counts[:-1]
 
     def _membership(self, level: int) -> npt.NDArray[np.float32]:
-        """Which node is in which used HyperNode of this tier or a closer one, as 0 and 1."""
+        """Matrix of 0 and 1: node i is in used HyperNode j of this tier or a closer one."""
         used = np.unique(self._member_domain)
         close = self._member_tier <= self.topology.tiers[level]
         table = np.zeros((len(self.nodes), len(used)), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""The main job: the same gangs on the same snapshot by several policies, side by side."""
+"""Compare policies: place the same gangs on the same snapshot by each, side by side."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class ComparisonRow(Value):
         return tuple(d.result for d in self.decisions if isinstance(d.result, Refusal))
 
     def decision(self, gang: str) -> Decision | None:
-        """What became of a gang (``namespace/name``); None where the policy raised."""
+        """The decision on a gang (``namespace/name``); None if the policy raised."""
         return next((d for d in self.decisions if d.gang.key == gang), None)
 
 
@@ -219,7 +219,7 @@ def compare(
 
 
 def _with_switches(rows: Sequence[ComparisonRow], snapshot: ClusterSnapshot) -> list[ComparisonRow]:
-    """Measure how jobs share the switches for every policy as soon as one policy looked at them."""
+    """Measure how jobs share the switches for every policy if any policy uses switches."""
     if not any(row.metrics is not None and row.metrics.switches is not None for row in rows):
         return list(rows)
     return [

@@ -108,13 +108,31 @@ def _refused(name: str, why: Notice) -> GpuChoice:
 
 
 def set_bottleneck_gb_s(matrix: BandwidthMatrix, gpus: Iterable[int], symmetric: Symmetric = "min") -> float:
-    """Smallest pair weight inside a set (DESIGN decision 1); infinity for one GPU."""
+    """Return the smallest pair weight inside a set (DESIGN decision 1); infinity for one GPU.
+
+    Parameters
+    ----------
+    matrix : BandwidthMatrix
+    gpus : iterable of int
+        The set.
+    symmetric : {"min", "max", "mean"}
+        How the two directions of a pair become one weight.
+    """
     inside = list(gpus)
     return float(matrix.pair_weights_gb_s(symmetric)[np.ix_(inside, inside)].min()) if inside else 0.0
 
 
 def slowest_of(matrix: BandwidthMatrix, gpus: Iterable[int], symmetric: Symmetric = "min") -> tuple[int, int] | None:
-    """The pair of a set with the smallest weight, ascending; None for one GPU or none. Ties: lowest indices."""
+    """Return the pair of a set with the smallest weight, ascending; None for one GPU or none. Ties: lowest indices.
+
+    Parameters
+    ----------
+    matrix : BandwidthMatrix
+    gpus : iterable of int
+        The set.
+    symmetric : {"min", "max", "mean"}
+        How the two directions of a pair become one weight.
+    """
     inside = sorted(gpus)
     if len(inside) < 2:
         return None

@@ -1,4 +1,4 @@
-"""Where a result comes from: version, policies, inputs, the moment of the snapshot."""
+"""Provenance of a result: version, policies, inputs, the moment of the snapshot."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def version() -> str:
 
 @dataclass(frozen=True)
 class Provenance:
-    """What must be known to get the same result again.
+    """Everything needed to get the same result again.
 
     Attributes
     ----------
@@ -60,7 +60,16 @@ class Provenance:
 def record_provenance(
     snapshot: ClusterSnapshot, policies: Sequence[tuple[str, Mapping[str, Any]]], inputs: Mapping[str, str]
 ) -> Provenance:
-    """Collect it; no clock is read, so that equal runs have equal provenance."""
+    """Collect the provenance of a result; no clock is read, so that equal runs have equal provenance.
+
+    Parameters
+    ----------
+    snapshot : ClusterSnapshot
+    policies : sequence of (str, mapping)
+        Name and parameters of each policy.
+    inputs : mapping of str to str
+        File name to SHA-256 of its content.
+    """
     return Provenance(
         version=version(),
         policies=tuple(policies),

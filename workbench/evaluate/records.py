@@ -18,7 +18,16 @@ __all__ = ["decision_record", "session_record"]
 def session_record(
     policy: str, parameters: Mapping[str, Any], decisions: Sequence[Decision], metrics: RunMetrics | None
 ) -> dict[str, Any]:
-    """Policy, jobs in the order of the gangs, metrics (None where the policy raised)."""
+    """Convert a session to a dictionary: policy, parameters, jobs in the order of the gangs, metrics.
+
+    Parameters
+    ----------
+    policy : str
+    parameters : mapping of str to Any
+    decisions : sequence of Decision
+    metrics : RunMetrics or None
+        None if the policy raised.
+    """
     return {
         "policy": policy,
         "parameters": dict(parameters),

@@ -1,6 +1,6 @@
-"""What a GPU policy loses on one machine: its bottleneck against the optimum, state by state.
+"""The loss (regret) of a GPU policy on one machine: its bottleneck against the optimum, state by state.
 
-Owns the states, the asking and the sums; the optimum and the bottlenecks of the answers come from the kernels.
+Owns the states, the questions to policies and the sums; the optimum and the bottlenecks come from the kernels.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ DEFAULT_POLICIES = ("gpu-bottleneck", "gpu-best-effort", "gpu-lowest-index")
 #: Machines up to this size are asked about in every state by default: 5,110 questions for policies written in Python.
 EVERY_STATE_UP_TO = 10
 
-#: A bottleneck of at least this part of the optimum is near: less than the gap between link classes is noise.
+#: A bottleneck of at least this part of the optimum counts as near: a smaller difference than between link classes is
+#: noise.
 NEAR = 0.9
 
 #: Sizes asked for on machines above `MAX_TABLE_DEVICES`.
@@ -254,6 +255,8 @@ def regret(
     states : iterable of iterables of int, optional
         Free GPUs of each state. By default every state of a machine of up to 10 GPUs; of a larger one `samples`
         random states (the number of free GPUs uniform, then which ones), from ``numpy.random.default_rng(seed)``.
+    samples, seed : int
+    Number of random states, and the seed that they are drawn from.
     progress : callable, optional
         (policies done, policies in all, the one that is asked next).
 

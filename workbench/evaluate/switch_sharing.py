@@ -1,4 +1,4 @@
-"""How the jobs of a cluster share its leaf switches (ToR) once a session's placements run."""
+"""Sharing of leaf switches (ToR) by the jobs of a cluster once a session's placements run."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ __all__ = ["JobSwitches", "SwitchSharing", "measure_switches", "switches_matter"
 
 @dataclass(frozen=True)
 class JobSwitches:
-    """One job on the switches.
+    """Use of switches by one job.
 
     Attributes
     ----------
     switches : int
         Switches with a pod of the job.
     shared : int
-        Those of them that another cross-switch job crosses too; 0 for a job under one switch.
+        Switches of the job that another cross-switch job uses too; 0 for a job under one switch.
     pairs_across : int
-        Unordered pairs of its pods that do not stand under one switch. Pods under no switch have their node in common
-        or nothing.
+        Unordered pairs of the job's pods that share no switch. A pod without a switch shares one only with pods on its
+        own node.
     """
 
     switches: int
@@ -35,17 +35,17 @@ class JobSwitches:
 
 @dataclass(frozen=True, eq=False)
 class SwitchSharing:
-    """Switches after a session.
+    """Use of all switches after a session.
 
-    A cross-switch job has pods both under a switch and elsewhere. What is counted are pods and nodes, never
-    annotations, so that every policy is measured alike.
+    A cross-switch job has pods both under a switch and elsewhere. Pods and nodes are counted, never annotations, so
+    that every policy is measured alike.
 
     Attributes
     ----------
     crossing : mapping of str to int
         Cross-switch jobs of every switch, running ones included, in configuration order.
     jobs : mapping of str to JobSwitches
-        Of the placed gangs, with what of them ran before.
+        Use of switches by each placed gang, including its pods that ran before.
     """
 
     crossing: Mapping[str, int]
@@ -78,8 +78,10 @@ class SwitchSharing:
 
 
 def switches_matter(decisions: Sequence[Decision], snapshot: ClusterSnapshot) -> bool:
-    """Whether somebody cares for switches: a switch file is there, a job has the label tor-affinity, or a policy
-    placed one by it. Tier-1 HyperNodes alone are switches that nobody asked about.
+    """Whether switches are worth measuring.
+
+    They are if there is a switch file, a job has the label tor-affinity, or a policy placed a job by switches. Tier-1
+    HyperNodes alone do not count.
     """
     if snapshot.switches is not None and snapshot.switches.names:
         return True
@@ -94,7 +96,7 @@ def measure_switches(decisions: Sequence[Decision], snapshot: ClusterSnapshot) -
     ----------
     decisions : sequence of Decision
     snapshot : ClusterSnapshot
-        The moment before; pods that are ending and pods of no job are left out.
+        The cluster before the session; terminating pods and pods of no job are left out.
 
     Returns
     -------
@@ -115,7 +117,7 @@ def measure_switches(decisions: Sequence[Decision], snapshot: ClusterSnapshot) -
         nodes.append(placed)
     job, node = np.concatenate(jobs).astype(np.int64), np.concatenate(nodes).astype(np.int64)
     s = table.n_switches
-    # Where a pod stands: its switch, else a place of its node alone; -1 is a node that is not in the snapshot.
+    # Location of a pod: its switch, else a number of its node alone; -1 is a node that is not in the snapshot.
     alone = s + 1 + node
     place = np.where(node >= 0, np.where(table.node_switch[node] >= 0, table.node_switch[node], alone), s)
     width = s + 1 + table.n_nodes
