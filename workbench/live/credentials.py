@@ -1,4 +1,4 @@
-"""User name and password of an endpoint: from the environment or a file, never from the command line."""
+"""User name and password of an endpoint, read from the environment or a file, never from the command line."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def load_credentials(path: str | Path) -> Credentials:
     Raises
     ------
     InputError
-        Not such a file. What stands in it is in no message.
+        Not such a file. The message never quotes its content.
     """
     content = read_bytes(path)
     try:

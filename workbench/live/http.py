@@ -1,4 +1,4 @@
-"""One GET with every bound set: the whole time, the size, no redirect, the certificate verified."""
+"""A single HTTP GET with strict bounds: total time, size, no redirects, verified certificate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.live.credentials import Credentials
 
 __all__ = ["MAX_BYTES", "TIMEOUT_S", "Access", "checked_url", "fetch_json", "shown_url"]
 
-#: Largest body; what Volcano's controller reads of a UFM.
+#: Largest body in bytes, as Volcano's controller reads from a UFM.
 MAX_BYTES = 100 << 20
 
 #: Seconds from the first packet to the last byte.
@@ -26,14 +26,14 @@ TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class Access:
-    """How an endpoint may be asked.
+    """Settings for requests to an endpoint.
 
     Attributes
     ----------
     credentials : Credentials, optional
         Sent as basic authentication.
     verify : bool
-        Whether the server's certificate must be good.
+        Whether the server's certificate is verified.
     ca_file : Path, optional
         PEM of the authorities that are trusted instead of the system's.
     timeout_s : float
@@ -62,8 +62,8 @@ def checked_url(endpoint: str, path: str = "") -> str:
     Raises
     ------
     InputError
-        Another scheme, no host, a user name or password inside the URL, or a query where a path follows. What stands
-        before an ``@`` is in no message.
+        Another scheme, no host, a user name or password inside the URL, or a query where a path follows. Messages never
+        quote the part before an ``@``.
     """
     text = endpoint.strip()
     url = _parsed(text if "://" in text else f"https://{text}")
@@ -84,7 +84,7 @@ def checked_url(endpoint: str, path: str = "") -> str:
 def _parsed(text: str) -> httpx.URL | None:
     try:
         url = httpx.URL(text)
-        # What the resolver refuses otherwise: an empty label, or one of more than 63 bytes.
+        # The resolver would refuse an empty label, or one of more than 63 bytes.
         url.raw_host.decode("ascii").encode("idna")
         return url
     except (httpx.InvalidURL, UnicodeError, ValueError):
@@ -92,7 +92,7 @@ def _parsed(text: str) -> httpx.URL | None:
 
 
 def shown_url(text: str) -> str:
-    """A URL for people: without what stands before an ``@`` and without the query, where secrets stand."""
+    """Format a URL for messages: without the part before an ``@`` and without the query, which may hold secrets."""
     scheme, separator, rest = text.partition("://")
     if not separator:
         scheme, rest = "", text
@@ -225,7 +225,7 @@ def _body(client: httpx.Client, url: str, max_bytes: int, give_up: threading.Eve
 
 
 def _explained(error: BaseException, place: str, access: Access) -> WorkbenchError | None:
-    """One line of ours for whatever went wrong; None for a bug."""
+    """Our one-line error for a failed exchange; None for a bug."""
     match error:
         case _Refused(status=HTTPStatus.UNAUTHORIZED):
             what = (

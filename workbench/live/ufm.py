@@ -16,7 +16,7 @@ PORTS_PATH = "/ufmRest/resources/ports"
 
 @dataclass(frozen=True)
 class UfmServer:
-    """A UFM that can be asked.
+    """A UFM server.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class UfmServer:
         checked_url(self.endpoint, PORTS_PATH)
 
     def discover(self) -> DiscoveryResult:
-        """Ask once; whatever goes wrong raises, so that no result is not mistaken for an empty one.
+        """Ask once; every failure raises, so that a failed request is not mistaken for an empty fabric.
 
         Raises
         ------
