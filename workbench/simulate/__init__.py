@@ -1,4 +1,4 @@
-"""Time: what becomes of a cluster step by step."""
+"""Simulation of a cluster over time, step by step."""
 
 from __future__ import annotations
 

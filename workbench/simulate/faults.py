@@ -20,14 +20,22 @@ _WRITTEN = frozenset({IS_SHARED, IS_HEALTHY, SHARED_ADDRESS, RANK_ANNOTATION})
 
 
 def break_node(snapshot: ClusterSnapshot, node: int) -> ClusterSnapshot:
-    """The moment when a node fails: no pod may be placed on it."""
+    """Return the snapshot after a node failed: no pod may be placed on the node."""
     unschedulable = snapshot.unschedulable.copy()
     unschedulable[node] = True
     return dataclasses.replace(snapshot, unschedulable=unschedulable)
 
 
 def break_gpus(snapshot: ClusterSnapshot, node: int, gpus: Sequence[int]) -> ClusterSnapshot:
-    """The moment when GPUs of a node fail: the node offers fewer.
+    """Return the snapshot after GPUs of a node failed: the node offers fewer.
+
+    Parameters
+    ----------
+    snapshot : ClusterSnapshot
+    node : int
+        Index of the node.
+    gpus : sequence of int
+        Numbers of the failed GPUs.
 
     Raises
     ------
@@ -56,16 +64,16 @@ def break_gpus(snapshot: ClusterSnapshot, node: int, gpus: Sequence[int]) -> Clu
 def damaged_gang(
     gang: Gang | None, pods: Sequence[RunningPod], lost: Sequence[RunningPod], names: Sequence[str]
 ) -> Gang:
-    """The pods of a running job that a fault took, to be placed again; in no sub-group yet (`in_sub_groups`).
+    """Return the gang of the pods that a running job lost to a fault, to be placed again (sub-groups: `in_sub_groups`).
 
     Parameters
     ----------
     gang : Gang, optional
-        As it was submitted; None: known by its pods only, which all belong together then.
+        The job as it was submitted; None: only its pods are known, and all of them belong together.
     pods : sequence of RunningPod
         Every pod of the job, the lost ones included.
     lost : sequence of RunningPod
-        Those on broken nodes or GPUs.
+        The pods on broken nodes or GPUs.
     names : sequence of str
         Names of the snapshot's nodes.
     """
@@ -101,16 +109,16 @@ def damaged_gang(
 
 
 def in_sub_groups(gang: Gang, submitted: Gang | None, running: Set[str]) -> Gang:
-    """The gang in the sub-groups in which its pods were submitted.
+    """Return the gang with its pods in the sub-groups in which they were submitted.
 
     Parameters
     ----------
     gang : Gang
         The pods to be placed again.
     submitted : Gang, optional
-        The job as it was submitted; None: known by its pods only, which are in no sub-group.
+        The job as it was submitted; None: only its pods are known, and they are in no sub-group.
     running : set of str
-        Names of the pods of the job that are left.
+        Names of the job's pods that still run.
     """
     if submitted is None or not submitted.sub_grouped:
         return gang

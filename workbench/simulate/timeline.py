@@ -1,6 +1,6 @@
 """A timeline: jobs come and go, nodes break and recover, one step after another under one policy.
 
-Each step leaves a `Moment` behind. Nothing happens by itself: a pending job is tried again when a step says so.
+Each step adds a `Moment`. Nothing happens without a step: a pending job is tried again only by `retry`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Timeline(Working):
     Parameters
     ----------
     snapshot : ClusterSnapshot
-        The beginning; not changed.
+        The initial cluster; not changed.
     policy : Policy
 
     Attributes
@@ -40,7 +40,7 @@ class Timeline(Working):
     moments : list of Moment
         The beginning, then one per step.
     pending : dict of str to Gang
-        Jobs, or what a fault took of them, that wait for nodes, by ``namespace/name``.
+        Jobs that wait for nodes, or their pods lost to a fault, by ``namespace/name``.
     """
 
     def __init__(self, snapshot: ClusterSnapshot, policy: Policy) -> None:
@@ -58,7 +58,7 @@ class Timeline(Working):
 
     @property
     def history(self) -> SwitchHistory:
-        """Everything so far; Jupyter draws it as switches × steps."""
+        """States of the switches after each step so far; Jupyter draws them as switches × steps."""
         names = () if self.table is None else self.table.names
         return SwitchHistory(names, tuple(self.moments), self.policy.name)
 
@@ -66,7 +66,7 @@ class Timeline(Working):
         return self.history._repr_html_()
 
     def submit(self, gang: Gang) -> Moment:
-        """A job comes; it starts or becomes pending.
+        """Submit a job, which starts or becomes pending.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class Timeline(Working):
         return self._record(f"submit {gang.name}", [self._try(gang)])
 
     def retry(self, name: str) -> Moment:
-        """A pending job is tried again.
+        """Try to place a pending job again.
 
         Raises
         ------
@@ -90,7 +90,7 @@ class Timeline(Working):
         return self._record(f"retry {name}", [self._try(self.pending[key])])
 
     def end(self, name: str) -> Moment:
-        """A job ends, running or pending, and gives everything back.
+        """End a running or pending job and free its resources.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class Timeline(Working):
         return self._record(f"end {name}")
 
     def fault(self, node: str, gpus: Sequence[int] = ()) -> Moment:
-        """A node, or some of its GPUs, break; the jobs that lose pods are placed again, in the order of their names.
+        """Break a node, or some of its GPUs, and place the jobs that lost pods again, in the order of their names.
 
         Parameters
         ----------
@@ -138,12 +138,12 @@ class Timeline(Working):
         return self._record(what, [self._try(gang) for gang in damaged])
 
     def recover(self, node: str) -> Moment:
-        """A broken node is in order again, all its GPUs included; pods that wait may go back to it.
+        """Repair a broken node with all its GPUs; waiting pods may be placed on it again.
 
         Raises
         ------
         InputError
-            It is not broken.
+            The node is not broken.
         """
         index = self.snapshot.topology.node(node)
         sound = self._sound.pop(index, None)
@@ -165,8 +165,10 @@ class Timeline(Working):
         return self._record(f"recover {node}")
 
     def play(self, steps: Sequence[tuple[str, Gang | str]]) -> list[Moment]:
-        """Several steps: ``("submit", gang)``, ``("end", name)``, ``("retry", name)``, ``("fault", node)``,
-        ``("recover", node)``.
+        """Run several steps.
+
+        A step is ``("submit", gang)``, ``("end", name)``, ``("retry", name)``, ``("fault", node)`` or ``("recover",
+        node)``.
 
         Raises
         ------
@@ -189,7 +191,7 @@ class Timeline(Working):
         return played
 
     def _with_waiting(self, gang: Gang) -> Gang:
-        """Pods of the same job that an earlier fault took, and that wait still, are placed together with these."""
+        """Add the pods that the same job lost to an earlier fault and that still wait."""
         waiting = self.pending.get(gang.key)
         if waiting is None:
             return gang
