@@ -44,11 +44,11 @@ class PlacementComparer(Panel):
     Attributes
     ----------
     gangs : tuple of Gang
-        Given ones, then those of the job text.
+        Gangs handed in as values, then the gangs of the job text.
     comparison : Comparison, optional
         The last one that ran to its end.
     jobs_changed : list of callable
-        Called without arguments after the jobs are others.
+        Functions called without arguments after the jobs changed.
     """
 
     _esm = STATIC / "comparer.js"
@@ -70,7 +70,7 @@ class PlacementComparer(Panel):
         super().__init__()
         self._chosen: list[tuple[str, dict[str, Any]]] = []
         self._worker = Worker(lambda: self.tell(*self._idle))
-        #: What the page is told when nothing runs any more although no result has come.
+        #: Sent to the page when the work has stopped without a result.
         self._idle: tuple[str, dict[str, Any]] = ("cancelled", {})
         self._forget = on_new_policy(self._registered)
         self._cluster: Callable[[], ClusterSnapshot] | None = None
@@ -87,7 +87,7 @@ class PlacementComparer(Panel):
             make_policy(name, parameters)
         self.comparison: Comparison | None = None
         self._ran: Sequence[tuple[str, Mapping[str, Any]]] = ()
-        #: Number of the last result, and its pictures, as every open page has them.
+        #: Number of the last result, and its pictures as every open page shows them.
         self._number = 0
         self._shown: Sequence[Drawing | None] = ()
         self._plan: Plan | None = None
@@ -103,12 +103,12 @@ class PlacementComparer(Panel):
 
     @property
     def given(self) -> tuple[Gang, ...]:
-        """Jobs handed in as values: no text says what they are."""
+        """Jobs handed in as values, which the job text does not contain."""
         return self._given
 
     @property
     def policies(self) -> list[tuple[str, dict[str, Any]]]:
-        """Names and parameters of what is compared."""
+        """Names and parameters of the compared policies."""
         return list(self._chosen)
 
     @property
@@ -148,7 +148,7 @@ class PlacementComparer(Panel):
     def use(
         self, snapshot: ClusterSnapshot | Callable[[], ClusterSnapshot], gangs: Sequence[Gang] | None = None
     ) -> None:
-        """Compare on another cluster, and with other jobs where some are given.
+        """Compare on another cluster, and on other jobs if given.
 
         A function is called in the background, when the cluster is first needed.
         """
@@ -163,7 +163,7 @@ class PlacementComparer(Panel):
             told()
 
     def run(self) -> None:
-        """Compare anew in the background; what ran before is given up."""
+        """Start a new comparison in the background; a running one is cancelled."""
         cluster, gangs, notes = self._cluster, self.gangs, self._typed_notes
         if cluster is None or not gangs or not self._chosen:
             missing = "cluster" if cluster is None else "job" if not gangs else "policy"
@@ -183,26 +183,26 @@ class PlacementComparer(Panel):
         self._worker.start(lambda: self._compare(gangs, noted, chosen, progress), progress.look)
 
     def cancel(self) -> bool:
-        """Give up the comparison that runs; False when none does."""
+        """Cancel the running comparison; False if none runs."""
         self._idle = ("cancelled", {})
         stopped = self._worker.cancel()
         if stopped:
-            # Said again when the work has ended: it may be telling how far it is at this moment.
+            # Sent again when the work has ended, because it may be sending its progress at this moment.
             self.tell(*self._idle)
         return stopped
 
     def close(self) -> None:
-        """Give up what runs, and take the widget away from the page."""
+        """Cancel running work, and remove the widget from the page."""
         self._forget()
         self._worker.cancel()
         super().close()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Until the comparison that runs is there."""
+        """Wait until the running comparison has finished."""
         self._worker.wait(seconds)
 
     def _registered(self, name: str) -> None:
-        """Offer a policy that a cell has made, and compare anew where it is one of the chosen."""
+        """Offer a policy that a notebook cell registered; compare again if the policy is among the chosen ones."""
         self.tell("choices", {"choices": policy_choices()})
         if any(name == chosen.partition("+")[0] for chosen, _ in self._chosen):
             self.run()
@@ -232,7 +232,7 @@ class PlacementComparer(Panel):
         self.tell("result", {**view, **self._since(drawn)})
 
     def _since(self, drawn: Sequence[Drawing | None]) -> dict[str, Any]:
-        """Pictures as what they add to those of the result before, which is told by its number; 0: whole ones."""
+        """Pictures as deltas against an earlier result, which is named by its number; 0: complete pictures."""
         before, shown = self._number, [*self._shown, *([None] * len(drawn))]
         self._number, self._shown = before + 1, drawn
         return {
@@ -243,10 +243,10 @@ class PlacementComparer(Panel):
             ],
         }
 
-    # ---- what the page asks ----
+    # ---- requests of the page ----
 
     def _state(self, body: dict[str, Any]) -> dict[str, Any]:
-        # A view that opens has no picture yet.
+        # A view that was just opened has no picture yet.
         self._shown = ()
         self.run()
         return {

@@ -1,4 +1,4 @@
-"""What the comparer's page draws of a comparison: pictures, one table, what differs. Pure functions, no widget."""
+"""The comparer's view of a comparison: pictures, one table, the differences. Pure functions, no widget."""
 
 from __future__ import annotations
 
@@ -74,7 +74,18 @@ def pictures(comparison: Comparison, plan: Plan | None = None) -> list[Drawing |
 
 
 def picture_after(comparison: Comparison, policy: int, steps: int, plan: Plan | None = None) -> Drawing:
-    """The topology after the decisions that a policy took first; jobs have the colours of the whole run."""
+    """Draw the topology after the first decisions of a policy; jobs have the colours of the whole run.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    policy : int
+        Row of the policy.
+    steps : int
+        Number of decisions, in the order in which they were taken.
+    plan : Plan, optional
+        As for `workbench.report.topology_svg.draw_parts`.
+    """
     check()
     row = comparison.rows[policy]
     placed = [d.result for d in row.in_turn[:steps] if isinstance(d.result, Placement)]
@@ -96,7 +107,7 @@ def _row_view(row: ComparisonRow) -> dict[str, Any]:
 
 
 def _cell(row: ComparisonRow, job: str, columns: Sequence[Column], cells: Sequence[Cell]) -> dict[str, Any]:
-    """What became of a job: its outcome, a text, and the known metrics of a placed one."""
+    """The outcome of a job, a text, and the known metrics of a placed job."""
     decision = row.decision(job)
     if decision is None or row.metrics is None:
         return {"outcome": "error", "text": row.error.message if row.error else "not asked", "metrics": []}
@@ -119,7 +130,7 @@ def _cell(row: ComparisonRow, job: str, columns: Sequence[Column], cells: Sequen
 
 
 def _signature(row: ComparisonRow, job: str) -> tuple[Any, ...]:
-    """Equal for two policies that did the same with a job, wherever its pods stand."""
+    """Signature of the outcome of a job: equal for policies with equal results, on whichever nodes the pods are."""
     decision = row.decision(job)
     if decision is None or row.metrics is None:
         return ("error",)

@@ -38,7 +38,7 @@ from workbench.widgets.worker import Worker
 
 __all__ = ["TopologyEditor"]
 
-#: HyperNodes and nodes up to which they are shown as YAML: those of the whole drawing, or else what is selected.
+#: Most HyperNodes and nodes shown as YAML: of the whole drawing, else of the selection.
 MOST_TEXT = 1_500
 
 #: Findings of the linter that the page lists; the others are counted.
@@ -53,7 +53,7 @@ class TopologyEditor(Panel):
     Parameters
     ----------
     source : Topology, ClusterSnapshot, Scenario, ClusterObjects, str or Path, optional
-        What to begin with: a value, or a file in any format that `workbench.load` reads; nothing by default. The
+        Initial drawing: a value, or a file in any format that `workbench.load` reads; empty by default. The
         queues, running pods, GPUs and matrices of a snapshot stay with its nodes.
 
     Attributes
@@ -61,7 +61,7 @@ class TopologyEditor(Panel):
     draft : Draft
     history : History
     selection : list of str
-        Names of what is selected on the page.
+        Names of the items selected on the page.
     changed : list of callable
         Called without arguments after every change of the drawing.
     wants_gpus : callable
@@ -95,7 +95,7 @@ class TopologyEditor(Panel):
         self.wants_gpus: Callable[[], bool] = lambda: False
         self._copied = NOTHING
         self._yaml = HyperNodeText()
-        #: Changes that the text does not have yet, by id.
+        #: Changes that are not yet written into the text, by id.
         self._unwritten: dict[int, Change] = {}
         self._linting = Worker()
         self._before: ClusterSnapshot | None = None
@@ -110,7 +110,7 @@ class TopologyEditor(Panel):
         return self.history.draft
 
     def objects(self) -> ClusterObjects:
-        """The drawing as HyperNodes and Nodes; what a failure cuts off is cordoned."""
+        """The drawing as HyperNodes and Nodes; nodes that a failure cuts off are cordoned."""
         return _objects_of(self.draft)
 
     @property
@@ -119,7 +119,7 @@ class TopologyEditor(Panel):
         return self.snapshot_later()()
 
     def snapshot_later(self) -> Callable[[], ClusterSnapshot]:
-        """What makes `snapshot` of the drawing as it is now, in another thread and whatever is drawn meanwhile."""
+        """Return a function that makes the `snapshot` of the current drawing, later and in any thread."""
         draft, before, assigned = self.draft.copy(), self._before, self._assigned()
 
         def make() -> ClusterSnapshot:
@@ -147,17 +147,17 @@ class TopologyEditor(Panel):
         matrix : BandwidthMatrix
         names : collection of str, optional
             Nodes, or switches with all nodes under them, or RE2 patterns of whole names such as ``node-.*``; by default
-            what is selected on the page.
+            the selection on the page.
 
         Returns
         -------
         list of str
-            The nodes that have it now: those with as many GPUs as the matrix.
+            The nodes that got the matrix: those with as many GPUs as the matrix.
 
         Raises
         ------
         InputError
-            A name that nothing has, nothing selected, or none of them has that many GPUs.
+            An unknown name, an empty selection, or no node with that many GPUs.
         """
         wanted = set(self.selection) if names is None else _named(self.draft, names)
         if not wanted:
@@ -182,22 +182,22 @@ class TopologyEditor(Panel):
         return [node.name for node in fitting]
 
     def edit(self, **op: Any) -> None:
-        """Do what the page would ask for: ``editor.edit(op="add_switches", count=32, nodes_each=16)``."""
+        """Do an operation of the page from Python: ``editor.edit(op="add_switches", count=32, nodes_each=16)``."""
         self._edit(op)
 
     def ask_for_gpus(self) -> None:
-        """Have the page ask about nodes without GPUs, where jobs ask for some; or no longer."""
+        """Make the page ask about nodes without GPUs if jobs request GPUs, else remove the question."""
         self.tell("without_gpus", self._without_gpus({}))
 
     def undo(self) -> bool:
-        """Take the last step back; False when there is none."""
+        """Undo the last step; False if there is none."""
         return self._spread(self.history.undo())
 
     def redo(self) -> bool:
-        """Do the last undone step again; False when there is none."""
+        """Redo the last undone step; False if there is none."""
         return self._spread(self.history.redo())
 
-    # ---- what the page asks ----
+    # ---- requests of the page ----
 
     def _state(self, body: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -213,7 +213,7 @@ class TopologyEditor(Panel):
         new = [change.id for change in made if change.before is None]
         told: dict[str, Any] = {}
         if new and op.get("select_in") is not None:
-            # Told with the patch: the view draws once, and need not ask for the selection that it will have.
+            # Sent with the patch: the view draws once, and need not ask for its new selection.
             self.selection = [self.draft[new[0]].name]
             told = {"view": op["select_in"], "selected": new[:1]}
         self._spread(made, told=told)
@@ -296,7 +296,7 @@ class TopologyEditor(Panel):
         written = chosen.write(self.snapshot)
         return {"name": f"topology-{name}{_suffix(written.text)}", "text": written.text, "losses": list(written.losses)}
 
-    # ---- keeping page, text and drawing in step ----
+    # ---- synchronising page, text and drawing ----
 
     def _known(self, body: dict[str, Any]) -> list[int]:
         ids = body.get("ids", [])
@@ -304,7 +304,7 @@ class TopologyEditor(Panel):
         return [i for i in ids if type(i) is int and i in self.draft] if isinstance(ids, list) else []
 
     def _to_show_as_text(self, ids: Sequence[int]) -> tuple[set[str] | None, str]:
-        """Names of the HyperNodes whose text is shown, None for all; or why there is none to show."""
+        """Names of the HyperNodes whose text is shown, None for all; or the reason why no text is shown."""
         if len(self.draft) <= MOST_TEXT:
             return None, ""
         # A node is a line in the text of the HyperNode that holds it.
@@ -331,16 +331,16 @@ class TopologyEditor(Panel):
         return list(by_matrix.items())
 
     def _keep(self, changes: Sequence[Change]) -> None:
-        """Remember what the text has to be told; nobody waits for ruamel.yaml with each node that is added."""
+        """Queue changes of the YAML text; it is rewritten lazily because ruamel.yaml is slow."""
         for change in changes:
             earlier = self._unwritten.get(change.id)
             self._unwritten[change.id] = Change(earlier.before, change.after) if earlier is not None else change
-        # The text is found by the names that it has: at most one step may rename between two writings.
+        # Documents are found by the names in the text: at most one step may rename between two updates.
         if any(_renames(change) for change in changes):
             self._write()
 
     def _write(self) -> None:
-        """Bring the text up to the drawing."""
+        """Write the queued changes into the YAML text."""
         changes = [change for change in self._unwritten.values() if change.before or change.after]
         self._unwritten.clear()
         if changes:
@@ -351,7 +351,7 @@ class TopologyEditor(Panel):
             told()
 
     def _spread(self, changes: Sequence[Change], but_text: bool = False, told: Mapping[str, Any] = _NOTHING) -> bool:
-        """Tell every view what changed, and write it into the text; `told` goes with it."""
+        """Send changes to every view, with the message `told`, and queue them for the text."""
         if not changes:
             return False
         if not but_text:
@@ -374,7 +374,7 @@ def _objects_of(draft: Draft) -> ClusterObjects:
 
 
 def _findings(draft: Draft) -> dict[str, Any]:
-    """What the linter says of a drawing, each finding with the item that it is about; 0: none."""
+    """Findings of the linter for a drawing, each with the id of its item; 0: none."""
     found = []
     for finding in lint(ClusterObjects.of(hypernodes_of(draft), nodes_of(draft))).findings:
         item = draft.find("switch", finding.hypernode) or draft.find("node", finding.node)
@@ -405,7 +405,7 @@ def _names_in_text(body: dict[str, Any]) -> list[str] | None:
 
 
 def _renames(change: Change) -> bool:
-    """Does the change add, remove or rename a switch?"""
+    """Whether the change adds, removes or renames a switch."""
     before, after = change.before, change.after
     kind = after.kind if after is not None else before.kind if before is not None else ""
     return kind == "switch" and (before is None or after is None or before.name != after.name)
@@ -416,7 +416,7 @@ def _named(draft: Draft, names: Collection[str]) -> set[str]:
     every = {item.name for item in draft}
     found = set()
     for name in names:
-        # A name that is there is meant as it stands, whatever its dots would match.
+        # An existing name is taken literally, even if it would match more as a pattern.
         match = {name} & every or set(filter(compile_pattern(name).fullmatch, every))
         if not match:
             raise InputError(
@@ -430,7 +430,7 @@ def _named(draft: Draft, names: Collection[str]) -> set[str]:
 
 
 def _suffix(text: str) -> str:
-    """What a file with this text is usually called."""
+    """Usual file name extension for this text."""
     if text.startswith("<"):
         return ".xml"
     if text.startswith(("{", "[")):

@@ -1,4 +1,4 @@
-"""From what the page of the editor asks to changes of the drawing: one function per operation, arguments checked."""
+"""Translate operations of the editor's page to changes of the drawing: one function per operation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["NOTHING", "Copied", "changes_of"]
 
 
 class Copied(NamedTuple):
-    """What was copied last.
+    """The items copied last.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ NOTHING = Copied()
 
 
 def changes_of(draft: Draft, op: dict[str, Any], copied: Copied = NOTHING) -> tuple[str, list[Change]]:
-    """What an operation means for a drawing, and what it is called in the history.
+    """Return the changes of a drawing that an operation means, and its name in the history.
 
     Parameters
     ----------

@@ -32,18 +32,19 @@ from workbench.widgets.worker import Worker
 
 __all__ = ["Assign", "MatrixLoader"]
 
-#: Gives a matrix to nodes by name (None: what is selected) and names those that have it now.
+#: Gives a matrix to nodes by name (None: the selection) and returns the names of the nodes that got it.
 Assign = Callable[[BandwidthMatrix, Collection[str] | None], list[str]]
 
 _FIRST_K = 2
 
-#: A view that is there after so long goes with the answer; later ones are told when they come, and can be given up.
+#: Seconds to wait for a view: within this time it is part of the answer; later views are sent when ready, and can be
+#: cancelled.
 _PROMPT_S = 0.5
 
 
 @dataclass(frozen=True)
 class _Answered:
-    """A matrix with a question and its answers; `printout` and `notes` are of the text that it was read from."""
+    """A matrix with a question and its answers; `printout` and `notes` belong to the text of the matrix."""
 
     matrix: BandwidthMatrix
     question: Question
@@ -72,11 +73,11 @@ class MatrixLoader(Panel):
     ----------
     matrix : BandwidthMatrix, optional
     question : Question, optional
-        What is asked: k, the state of each GPU, the direction rule.
+        The question: k, the state of each GPU, the direction rule.
     best : BestGpus, optional
         The exact answer.
     choices : tuple of GpuChoice
-        What each registered GPU policy would choose.
+        Choice of each registered GPU policy.
     """
 
     _esm = STATIC / "matrix.js"
@@ -95,7 +96,7 @@ class MatrixLoader(Panel):
         super().__init__()
         self._assign = assign
         self._answered: _Answered | None = None
-        #: What is searched for, while it is.
+        #: The question of the running search.
         self._asked: tuple[BandwidthMatrix, Question, tuple[dict[str, Any], ...]] | None = None
         self._worker = Worker(lambda: self.tell("view", self._view()))
         if matrix is not None:
@@ -119,7 +120,7 @@ class MatrixLoader(Panel):
         return self._answered.choices if self._answered is not None else ()
 
     def load(self, text: str, name: str = "pasted text") -> BandwidthMatrix:
-        """Take a printout, as the page does with a paste.
+        """Load a printout, as if it was pasted into the page.
 
         Raises
         ------
@@ -134,15 +135,15 @@ class MatrixLoader(Panel):
         return reading.matrix
 
     def close(self) -> None:
-        """Give up a search that runs, and take the widget away from the page."""
+        """Cancel a running search, and remove the widget from the page."""
         self._worker.cancel()
         super().close()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Until the search that runs is over; False when it is not after so long."""
+        """Wait for the running search; False if it does not finish in time."""
         return self._worker.wait(seconds)
 
-    # ---- what the page asks ----
+    # ---- requests of the page ----
 
     def _state(self, body: dict[str, Any]) -> dict[str, Any]:
         return self._view()
@@ -156,7 +157,7 @@ class MatrixLoader(Panel):
         return self._ask(reading.matrix, self._question_of(reading.matrix), body, _notes(reading))
 
     def _block(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Another table of the same printout: the same GPUs, so the question stays."""
+        """Choose another table of the same printout; its GPUs are the same, so the question stays."""
         known = self._known()
         printout = {**known.printout, "block": body.get("block")}
         reading = read_printout(printout)
@@ -173,7 +174,7 @@ class MatrixLoader(Panel):
         return self._ask(matrix, toggled(question, body.get("gpus"), body.get("how", "free")), *reading)
 
     def _cancel(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Give up the search that runs; what was answered before stays."""
+        """Cancel the running search; the previous answer stays."""
         self._worker.cancel()
         self._asked = None
         return self._view()
@@ -191,7 +192,7 @@ class MatrixLoader(Panel):
     # ---- the answer ----
 
     def _question_of(self, matrix: BandwidthMatrix) -> Question:
-        """What is asked of a new matrix: as much of the question before as fits."""
+        """Question for a new matrix: as much of the previous question as fits."""
         before = self.question
         k = min(before.k if before is not None else _FIRST_K, len(matrix))
         question = Question(k, ("free",) * len(matrix))
@@ -200,19 +201,19 @@ class MatrixLoader(Panel):
         return question
 
     def _asking(self) -> tuple[BandwidthMatrix, Question, tuple[dict[str, Any], ...]]:
-        """What a click changes: the question that is searched for, else the one that was answered."""
+        """The question that a click changes: the one being searched, else the one answered last."""
         known = self._known()
         if self._asked is not None and self._worker.busy:
             return self._asked
         return known.matrix, known.question, (known.printout, known.notes)
 
     def _ask(self, matrix: BandwidthMatrix, question: Question, *reading: dict[str, Any]) -> dict[str, Any]:
-        """Answer first, remember then: a question that cannot be answered, or is given up, changes nothing.
+        """Search for an answer and store it; a question that fails or is cancelled changes nothing.
 
         Returns
         -------
         dict
-            The view; or ``busy``, what is searched for, and the view is told later.
+            The view; or ``busy`` with the question, if the view will be sent later.
         """
         found: list[dict[str, Any] | Exception] = []
         delivery: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""What `MatrixLoader` knows of a question, and what its page draws: plain functions, tested without a page."""
+"""Questions of `MatrixLoader`, and the view that its page draws: plain functions, tested without a page."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
     "toggled",
 ]
 
-#: A printout of 1,024 GPUs with long numbers stays far below.
+#: Largest printout in bytes; 1,024 GPUs with long numbers stay far below.
 MAX_BYTES = 32 * 2**20
 
 #: The set that is shown unless a tie or a policy's choice is asked for.
@@ -54,13 +54,13 @@ _RULES = {
 
 @dataclass(frozen=True)
 class Question:
-    """Which k GPUs, and of which.
+    """A question: choose k GPUs of those allowed.
 
     Attributes
     ----------
     k : int
     states : tuple of str
-        Of each GPU: ``free``, ``taken``, ``required`` or ``avoided``.
+        State of each GPU: ``free``, ``taken``, ``required`` or ``avoided``.
     symmetric : {"min", "max", "mean"}
     link_classes : bool
     asymmetry : bool
@@ -77,13 +77,13 @@ class Question:
     shown: str = BEST
 
     def of(self, *states: str) -> list[int]:
-        """GPUs in one of these states."""
+        """GPUs that are in one of these states."""
         return [i for i, state in enumerate(self.states) if state in states]
 
     def changed(self, body: dict[str, Any]) -> Question:
         """The question with what the page changed: ``k``, ``symmetric``, ``link_classes``, ``asymmetry``, ``shown``.
 
-        Whatever changes the answer shows the best set again.
+        A change that affects the answer shows the best set again.
 
         Raises
         ------
@@ -133,7 +133,7 @@ def toggled(question: Question, gpus: Any, how: Any) -> Question:
         raise InputError("no such click", source="widget", got=shown(how), expected=", ".join(means))
     states = list(question.states)
     now = {states[gpu] for gpu in gpus}
-    # A plain click on a GPU with a wish takes the wish back before it takes the GPU away.
+    # A plain click on a required or avoided GPU first makes it free, before a second click marks it as taken.
     back = now != {"free"} if how == "free" else now == {means[how]}
     for gpu in gpus:
         states[gpu] = "free" if back else means[how]
@@ -170,14 +170,14 @@ def error_line(error: Exception) -> int:
 
 
 def reading_notes(reading: MatrixReading) -> list[str]:
-    """What the reader should know beside the matrix: left aside, taken instead, not understood."""
+    """Notes on reading the matrix: parts ignored, replaced or not understood."""
     lines = [f"line {number} could not be read: {text[:60]}" for number, text in reading.unread[:_UNREAD]]
     more = len(reading.unread) - _UNREAD
     return [*texts_of(reading.notes), *lines, *([f"{more} more lines could not be read"] if more > 0 else [])]
 
 
 def answer_question(matrix: BandwidthMatrix, question: Question) -> tuple[BestGpus, tuple[GpuChoice, ...]]:
-    """The exact answer, and what each GPU policy would choose of the GPUs that are neither taken nor avoided.
+    """Return the exact answer, and the choice of each GPU policy among the GPUs that are neither taken nor avoided.
 
     Policies know no required GPUs.
     """
@@ -195,7 +195,15 @@ def answer_question(matrix: BandwidthMatrix, question: Question) -> tuple[BestGp
 
 
 def shown_set(best: BestGpus, choices: tuple[GpuChoice, ...], name: str) -> tuple[str, tuple[int, ...]]:
-    """The set with this name (`Question.shown`) and its name; the best one where it is not there any more."""
+    """Return the set to show and its name; the best set if the named one no longer exists.
+
+    Parameters
+    ----------
+    best : BestGpus
+    choices : tuple of GpuChoice
+    name : str
+        As `Question.shown`.
+    """
     sets = {f"tie {i}": tie for i, tie in enumerate(best.ties)} | {choice.policy: choice.gpus for choice in choices}
     return (name, sets[name]) if name in sets else (BEST, best.gpus)
 
@@ -203,7 +211,15 @@ def shown_set(best: BestGpus, choices: tuple[GpuChoice, ...], name: str) -> tupl
 def matrix_view(
     matrix: BandwidthMatrix, question: Question, best: BestGpus, choices: tuple[GpuChoice, ...]
 ) -> dict[str, Any]:
-    """Everything that the page draws, JSON-ready."""
+    """Make everything that the page draws, JSON-ready.
+
+    Parameters
+    ----------
+    matrix : BandwidthMatrix
+    question : Question
+    best : BestGpus
+    choices : tuple of GpuChoice
+    """
     name, gpus = shown_set(best, choices, question.shown)
     pair = slowest_of(matrix, gpus, question.symmetric)
     if gpus == best.gpus:
@@ -236,7 +252,13 @@ def matrix_view(
 
 
 def pair_text(matrix: BandwidthMatrix, i: Any, j: Any) -> str:
-    """One entry of the matrix and its way back, in words.
+    """Describe one entry of the matrix and the opposite direction in words.
+
+    Parameters
+    ----------
+    matrix : BandwidthMatrix
+    i, j : int
+        GPUs, checked because they come from the page.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What the page and the kernel say to each other: requests with an id, each answered exactly once."""
+"""Messages between the page and the Python kernel: requests with an id, each answered exactly once."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _LONGEST = 1_000
 
 @dataclass(frozen=True)
 class Request:
-    """One thing that the page asks for.
+    """A request of the page.
 
     Attributes
     ----------
     id : int
         Chosen by the page, unique in one view; the answer carries it.
     type : str
-        Which handler is meant.
+        Name of the handler.
     body : dict
-        Its arguments, checked by the handler.
+        Arguments, checked by the handler.
     """
 
     id: int
@@ -56,7 +56,7 @@ def read_request(content: Any) -> Request:
 
 
 def check_texts(value: Any) -> None:
-    """Refuse what no file and no other program could take: half of a character that UTF-16 writes as two.
+    """Refuse texts that no file could hold: unpaired UTF-16 surrogates.
 
     Raises
     ------
@@ -84,12 +84,20 @@ def check_texts(value: Any) -> None:
 
 
 def text_in(body: dict[str, Any], key: str, default: str = "") -> str:
-    """A text of a request; the default where it is absent.
+    """Read a text argument of a request.
+
+    Parameters
+    ----------
+    body : dict
+        The request's arguments.
+    key : str
+    default : str
+        Value where absent.
 
     Raises
     ------
     InputError
-        Something else stands there.
+        The argument is not a text.
     """
     value = body.get(key)
     if value is None:
@@ -107,19 +115,19 @@ def one_line(message: str) -> str:
 
 
 def answer(request: Request, body: dict[str, Any]) -> dict[str, Any]:
-    """What the page gets back."""
+    """Make the answer to a request."""
     return {"id": request.id, "type": "answer", "body": body}
 
 
 def failure(request_id: int, message: str, traceback: str = "") -> dict[str, Any]:
-    """What the page gets back when a request could not be met.
+    """Make the answer to a request that failed.
 
     Parameters
     ----------
     request_id : int
         0 where the request had none.
     message : str
-        For the user; it becomes `one_line`.
+        Text for the user, shortened by `one_line`.
     traceback : str
         For the author of a policy; empty for bad input.
     """
@@ -127,10 +135,10 @@ def failure(request_id: int, message: str, traceback: str = "") -> dict[str, Any
 
 
 def news(event: str, body: dict[str, Any]) -> dict[str, Any]:
-    """What the page hears without having asked."""
+    """Make a message that the page did not ask for."""
     return {"id": 0, "type": event, "body": body}
 
 
 def together(messages: list[dict[str, Any]]) -> dict[str, Any]:
-    """Several messages as one, which the page takes apart: each message takes server and page some milliseconds."""
+    """Pack several messages into one, because each message costs server and page some milliseconds."""
     return messages[0] if len(messages) == 1 else {"id": 0, "type": "several", "body": messages}

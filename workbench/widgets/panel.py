@@ -34,7 +34,7 @@ class Panel(anywidget.AnyWidget):  # type: ignore[misc]
 
     def __init__(self, **traits: Any) -> None:
         super().__init__(**traits)
-        #: What is told while a request is answered goes with the answer; None: no thread answers one.
+        #: Messages to send with the current answer; None: no request is being answered.
         self._held: list[dict[str, Any]] = []
         self._answering: int | None = None
         self.on_msg(lambda _, content, buffers: self._hear(content))
@@ -73,7 +73,7 @@ class Panel(anywidget.AnyWidget):  # type: ignore[misc]
         super().close()
 
     def tell(self, event: str, body: dict[str, Any]) -> None:
-        """Send the page something that it did not ask for: progress, or a change made from Python."""
+        """Send the page a message without a request: progress, or a change made from Python."""
         if self._answering == threading.get_ident():
             self._held.append(news(event, body))
         else:

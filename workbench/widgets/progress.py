@@ -1,4 +1,4 @@
-"""How far work is, told only of work that takes long enough to be waited for."""
+"""Progress of work, reported only for work that takes noticeably long."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 __all__ = ["Progress"]
 
-#: Most work is over before anybody could read how far it is, and each message takes the page from drawing the result.
+#: Seconds without reports: most work ends before a report could be read, and each message delays the result.
 _UNTOLD_S = 0.2
 
 
 class Progress:
-    """Tells what is known of some work from a while after its beginning, and each change of it after that.
+    """Reports the progress of some work, from a while after its beginning on.
 
     All of it happens in the thread of the work, at its checks and steps: nothing can be told after its result, and
     there is no lock for which another thread would have to wait.
@@ -21,9 +21,9 @@ class Progress:
     Parameters
     ----------
     tell : callable
-        Takes what is known.
+        Called with the progress.
     known : dict
-        At the beginning.
+        Initial progress.
     """
 
     def __init__(self, tell: Callable[[dict[str, Any]], None], known: dict[str, Any]) -> None:
@@ -32,12 +32,12 @@ class Progress:
         self._due = time.monotonic() + _UNTOLD_S
 
     def now(self, known: dict[str, Any]) -> None:
-        """The work is as far as this."""
+        """Update the progress."""
         self._known = known
         self.look()
 
     def look(self) -> None:
-        """Tell what is known if it is time and the page does not know it yet."""
+        """Report the progress if it is time and the page does not have it yet."""
         if self._told is not self._known and time.monotonic() >= self._due:
             self._told = self._known
             self._tell(self._known)

@@ -19,7 +19,7 @@ class ScenarioBar(Panel):
     save : callable
         Gives the text of the file.
     open_text : callable
-        Takes the text of a file and its name; what it raises is said, and nothing has changed then.
+        Called with the text of a file and its name; if it raises, the error is shown and nothing has changed.
     """
 
     _esm = STATIC / "scenario.js"

@@ -24,7 +24,7 @@ _DEFAULT = ("volcano-1.15", "volcano-1.13", "gang")
 
 
 class Workbench(ipywidgets.VBox):  # type: ignore[misc]
-    """Draw a topology, load a matrix, compare placements: what is drawn is what is placed on.
+    """Draw a topology, load a matrix, and compare placements on the drawn cluster.
 
     Parameters
     ----------
@@ -32,13 +32,13 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         A file or folder in any form that `workbench.load` reads, a file that `save` wrote, or a value. Nothing: begin
         with an empty drawing.
     policies : sequence of str, optional
-        What is compared at first; those of a saved scenario by default.
+        Policies compared at first; by default those of a saved scenario.
 
     Attributes
     ----------
     editor : TopologyEditor
     matrices : MatrixLoader
-        Its "assign" gives the matrix to what is selected in the editor.
+        Its "assign" gives the matrix to the nodes selected in the editor.
     comparer : PlacementComparer
     """
 
@@ -69,7 +69,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
     def open_text(self, text: str, name: str = "text") -> None:
         """Show another scenario instead: the text of a file that `save` wrote, or of manifests.
 
-        The three widgets are new ones; what was drawn before is gone with its history.
+        The three widgets are replaced; the old drawing and its history are lost.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         _close(before)
 
     def end(self) -> None:
-        """Stop what runs, and take the three panels away from the page."""
+        """Cancel running work, and remove the three panels from the page."""
         self.comparer.cancel()
         self._bar.close()
         _close(self._parts)
@@ -122,7 +122,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]
         editor.wants_gpus = lambda: any(role.n_gpus for gang in comparer.gangs for role in gang.roles)
         comparer.jobs_changed.append(editor.ask_for_gpus)
         panels = {"Topology": editor, "GPU bandwidth": self.matrices, "Placements": comparer}
-        # Everything is seen at once, and each part can be closed.
+        # All parts are open at first; each can be closed.
         self._parts = [
             ipywidgets.Accordion([panel], titles=(title,), selected_index=0) for title, panel in panels.items()
         ]

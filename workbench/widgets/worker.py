@@ -1,4 +1,4 @@
-"""Work beside the kernel's own thread, so that the page can ask, see progress and cancel meanwhile."""
+"""Background work in a thread, so that the page can ask, see progress and cancel meanwhile."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Worker:
     """Runs one piece of work at a time; starting another cancels the one that runs.
 
     A piece is a function without arguments, which must call `workbench.cancel.check` between its steps and `finish`
-    before it says its result: what a cancelled piece would have said is never said.
+    before it publishes its result: a cancelled piece never publishes one.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Worker:
         return self._thread is not None and self._thread.is_alive()
 
     def start(self, work: Callable[[], None], tick: Callable[[], None] | None = None) -> None:
-        """Begin with something, in the background; `tick` is called at each of its checks."""
+        """Start a piece of work in the background; `tick` is called at each of its checks."""
         self.cancel()
         before, token = self._thread, Token(tick)
 
@@ -56,11 +56,11 @@ class Worker:
         self._thread.start()
 
     def cancel(self) -> bool:
-        """Ask what runs to stop at its next step; False when nothing ran or its result is there already."""
+        """Ask the running work to stop at its next step; False if nothing runs or the result exists already."""
         return self._token is not None and self.busy and self._token.cancel()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Until the work is done; False when it is not after so long."""
+        """Wait until the work is done; False if it is not done in time."""
         if self._thread is not None:
             self._thread.join(seconds)
         return not self.busy
