@@ -146,7 +146,15 @@ def place(
 def schedule(
     gangs: Sequence[Gang], snapshot: ClusterSnapshot, policy: str | Policy = "volcano", **params: Any
 ) -> list[Decision]:
-    """Place several gangs in one session, in the policy's own order; parameters as in `place`.
+    """Place several gangs in one session, in the policy's own order.
+
+    Parameters
+    ----------
+    gangs : sequence of Gang
+    snapshot : ClusterSnapshot
+    policy : str or Policy
+    **params
+        As in `place`.
 
     Returns
     -------
@@ -158,7 +166,16 @@ def schedule(
 
 
 def explain(gang: Gang, snapshot: ClusterSnapshot, policy: str | Policy = "volcano", **params: Any) -> Explanation:
-    """What the policy considers for one gang, and why it kept or dropped it; parameters as in `place`."""
+    """Explain the decision on one gang: the candidates that the policy considers, and why it keeps or drops each.
+
+    Parameters
+    ----------
+    gang : Gang
+    snapshot : ClusterSnapshot
+    policy : str or Policy
+    **params
+        As in `place`.
+    """
     _check_values([gang], snapshot)
     return _policy_of(policy, params).explain(gang, snapshot)
 

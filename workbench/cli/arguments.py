@@ -1,4 +1,4 @@
-"""Texts of the command line to values: KEY=VALUE, PATTERN=FILE, lists of GPUs; and the scenario they describe."""
+"""Parse arguments of the command line: KEY=VALUE, PATTERN=FILE, lists of GPUs, and the input files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,18 @@ __all__ = [
 def key_values(
     option: str, given: Sequence[str], form: str = "KEY=VALUE", reserved: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Texts with an equals sign as a mapping, the last one winning; `reserved` keys are no parameters."""
+    """Parse texts with an equals sign into a mapping; of equal keys the last wins.
+
+    Parameters
+    ----------
+    option : str
+        Name of the option in errors.
+    given : sequence of str
+    form : str
+        Expected form, for errors.
+    reserved : sequence of str
+        Keys that are refused.
+    """
     pairs = {}
     for text in given:
         key, equals, value = text.partition("=")
@@ -55,12 +66,12 @@ def policy_with(spec: str, given: Sequence[str]) -> Policy:
 
 
 def policies_with(specs: Sequence[str], given: Sequence[str]) -> list[Policy]:
-    """Several policies, each with those parameters that it has.
+    """Make several policies, each with those of the given parameters that it has.
 
     Raises
     ------
     UnknownNameError
-        A parameter that none of them has.
+        A parameter that no policy has.
     """
     from workbench.policies import get_policy
 
@@ -75,7 +86,7 @@ def policies_with(specs: Sequence[str], given: Sequence[str]) -> list[Policy]:
 
 
 def _read(policy: Policy, values: dict[str, Any]) -> dict[str, Any]:
-    """The values with files in place of their names."""
+    """Replace names of files by the content of the files."""
     from workbench.formats.scheduler_conf import load_config
 
     # Only a configuration has None for its default.
@@ -103,7 +114,7 @@ def gpu_list(option: str, text: str | None) -> list[int] | None:
 
 
 def standard_input(files: Sequence[str]) -> bytes | None:
-    """What ``-`` stands for; None where no file is that.
+    """Read standard input if a file is ``-``; else None.
 
     Raises
     ------
@@ -125,7 +136,18 @@ def load_scenario(
     any_scheduler: bool = False,
     gpus_per_node: int | None = None,
 ) -> Scenario:
-    """Read the inputs, in the format of ``--from`` if there is one, and say on stderr what was not used."""
+    """Read the inputs, and tell on stderr which objects were not used.
+
+    Parameters
+    ----------
+    files : sequence of str
+    matrices : sequence of str
+        ``PATTERN=FILE`` each.
+    format : str, optional
+        Value of ``--from``.
+    any_scheduler, gpus_per_node
+        As for `workbench.load`.
+    """
     from workbench.formats.load import load
 
     if not files:
@@ -148,21 +170,21 @@ def load_scenario(
 
 
 def tell_ignored(scenario: Scenario) -> None:
-    """Kinds that no room reads, by kind and count; objects that admission refuses, with its text."""
+    """Tell the kinds that are not read, with counts, and the objects that admission refuses, with its text."""
     tell_kinds(scenario.ignored)
     for refused in scenario.refused:
         tell(f"refused: {refused.subject}: {refused}")
 
 
 def tell_kinds(ignored: Mapping[str, int]) -> None:
-    """Kinds that no room reads, with their counts."""
+    """Tell the kinds that are not read, with counts."""
     if ignored:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(ignored.items()))
         tell(f"ignored: {kinds}")
 
 
 def tell_gaps(scenario: Scenario) -> None:
-    """What the input does not say, or says twice in different ways, and what is taken instead."""
+    """Tell what the input lacks, or contains twice with different values, and the values assumed."""
     tell_notes(scenario.snapshot.gaps)
 
 

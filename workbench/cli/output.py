@@ -66,9 +66,9 @@ def emit(text: str, out: Path | None = None) -> None:
 
 
 def tell(message: str) -> None:
-    """One line on stderr, whatever the message holds; of a long one the middle is left out.
+    """Write a message as one line to stderr; the middle of a long message is left out.
 
-    The place stands at the beginning of an error, and what was expected at its end.
+    The beginning of an error has the place, and its end the expected values.
     """
     line = without_controls(re.sub(r"\s*\n\s*", " ", message.strip()))
     if len(line) > _LONGEST_LINE:
@@ -77,12 +77,12 @@ def tell(message: str) -> None:
 
 
 def tell_lines(text: str) -> None:
-    """Lines on stderr."""
+    """Write lines to stderr."""
     sys.stderr.write(without_controls(text if text.endswith("\n") else text + "\n"))
 
 
 def confirm(question: str) -> bool:
-    """Ask on stderr; no is the answer of those who only press Enter."""
+    """Ask a yes/no question on stderr; Enter alone means no."""
     import typer
 
     return typer.confirm(without_controls(question), default=False, err=True)
@@ -94,7 +94,7 @@ def to_json(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """numpy's numbers, which policies and their parameters may hold, as Python's."""
+    """Convert numpy's numbers, which policies and their parameters may hold, to Python's."""
     try:
         return value.item()
     except AttributeError:
@@ -109,7 +109,7 @@ def to_yaml(value: Any) -> str:
 
 
 def print_tables(*parts: Any) -> None:
-    """Tables, trees and texts to stdout.
+    """Write tables, trees and texts to stdout.
 
     A terminal gets them fitted to its width. A pipe or a file gets one line per row, tree branch or sentence, as long
     as the line is, without blanks at its end, so that a name is found whole by grep.
@@ -150,7 +150,7 @@ def print_tables(*parts: Any) -> None:
 
 @contextmanager
 def progress_bar(verb: str) -> Iterator[Callable[[int, int, str], None] | None]:
-    """A bar on stderr while something long runs; None where stderr is no terminal."""
+    """Show a progress bar on stderr during long work; None if stderr is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return

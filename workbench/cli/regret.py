@@ -25,7 +25,18 @@ def refuse_options(options: Mapping[str, object]) -> None:
 def show_regret(
     matrix: BandwidthMatrix, k: int | None, symmetric: Symmetric, policies: str | None, output: ShowOutput
 ) -> None:
-    """Ask the policies (names separated by commas, or the usual ones) and print, for one size or for all."""
+    """Ask GPU policies and print their regret.
+
+    Parameters
+    ----------
+    matrix : BandwidthMatrix
+    k : int or None
+        GPUs asked for; None: all sizes.
+    symmetric : {"min", "max", "mean"}
+    policies : str or None
+        Names separated by commas; None: the usual policies.
+    output : ShowOutput
+    """
     from workbench.evaluate.regret import DEFAULT_POLICIES, regret
 
     names = DEFAULT_POLICIES if policies is None else [name.strip() for name in policies.split(",") if name.strip()]

@@ -1,4 +1,4 @@
-"""Text that a terminal shows and does not obey."""
+"""Remove control sequences from text that is shown in a terminal."""
 
 from __future__ import annotations
 
