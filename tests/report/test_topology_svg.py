@@ -10,7 +10,7 @@ from workbench.model.topology import DomainSpec, Problem, Topology
 from workbench.report.blocks import MIN_CELL
 from workbench.report.occupancy import occupancy
 from workbench.report.svg_text import fit_text
-from workbench.report.topology_svg import SHRINK, Drawing, Plan, draw_parts, draw_topology
+from workbench.report.topology_svg import SHRINK, Drawing, DrawingPlan, draw_parts, draw_topology
 
 SVG = "{http://www.w3.org/2000/svg}"
 TOPOLOGY = document_tree()
@@ -149,7 +149,7 @@ def test_a_picture_after_another_is_what_it_would_be_alone() -> None:
     sizes = ((10, 10, 10), (10, 10, 9), (10, 10, 10), (3, 3), (16, 25, 10, 5))
     plan = None
     for topology in map(tree, sizes):
-        plan = Plan(topology, plan)
+        plan = DrawingPlan(topology, plan)
         for node in (0, topology.n_nodes - 1):
             who = occupancy([placement_of(gang_of("train", 1, 2), topology, [node], [0b11])], snapshot_of(topology))
             assert draw_topology(topology, who, "x", plan) == draw_topology(topology, who, "x")

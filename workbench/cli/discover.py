@@ -19,7 +19,7 @@ from workbench.errors import InputError
 if TYPE_CHECKING:
     from workbench.objects.discovery import DiscoverySource
     from workbench.objects.kinds import ClusterObjects
-    from workbench.topology.discovery.reconcile import Plan
+    from workbench.topology.discovery.reconcile import ReconcilePlan
     from workbench.topology.discovery.result import DiscoveryResult
 
 __all__ = ["discover_app"]
@@ -312,13 +312,13 @@ def _finish(
         raise typer.Exit(1)
 
 
-def _agreed(plan: Plan) -> bool:
+def _agreed(plan: ReconcilePlan) -> bool:
     if not sys.stdin.isatty():
         return False
     return confirm(f"source {plan.source} found nothing: delete its {len(plan.delete)} HyperNodes?")
 
 
-def _facts(plan: Plan, result: DiscoveryResult, manifests: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _facts(plan: ReconcilePlan, result: DiscoveryResult, manifests: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     return {
         "source": plan.source,
         "create": [hypernode.name for hypernode in plan.create],

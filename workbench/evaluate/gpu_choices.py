@@ -16,11 +16,11 @@ from workbench.model.notice import Notice
 from workbench.policies import get_gpu_policy, list_policies
 from workbench.policies.gpu.base import NodeGpus
 
-__all__ = ["GpuChoice", "gpu_choices", "set_bottleneck_gb_s", "slowest_of"]
+__all__ = ["PolicyChoice", "gpu_choices", "set_bottleneck_gb_s", "slowest_of"]
 
 
 @dataclass(frozen=True)
-class GpuChoice:
+class PolicyChoice:
     """The answer of one GPU policy to one pod.
 
     Attributes
@@ -49,7 +49,7 @@ class GpuChoice:
 
 def gpu_choices(
     matrix: BandwidthMatrix, k: int, free: Iterable[int] | None = None, symmetric: Symmetric = "min"
-) -> tuple[GpuChoice, ...]:
+) -> tuple[PolicyChoice, ...]:
     """Ask every registered GPU policy for k GPUs of one machine.
 
     Parameters
@@ -65,7 +65,7 @@ def gpu_choices(
 
     Returns
     -------
-    tuple of GpuChoice
+    tuple of PolicyChoice
         In the order of the registry (by name). One that fails or refuses answers with an empty set and says why.
 
     Raises
@@ -84,7 +84,7 @@ def gpu_choices(
     return tuple(_ask(name, gpus, matrix, k, symmetric) for name in names)
 
 
-def _ask(name: str, gpus: NodeGpus, matrix: BandwidthMatrix, k: int, symmetric: Symmetric) -> GpuChoice:
+def _ask(name: str, gpus: NodeGpus, matrix: BandwidthMatrix, k: int, symmetric: Symmetric) -> PolicyChoice:
     check()
     try:
         policy = get_gpu_policy(name)
@@ -100,7 +100,7 @@ def _ask(name: str, gpus: NodeGpus, matrix: BandwidthMatrix, k: int, symmetric: 
     if masks is None:
         return _refused(name, Notice("refused", f"refuses {k} of these GPUs", numbers={"count": k}))
     chosen = indices_of(masks[0])
-    return GpuChoice(name, chosen, set_bottleneck_gb_s(matrix, chosen, symmetric), warnings)
+    return PolicyChoice(name, chosen, set_bottleneck_gb_s(matrix, chosen, symmetric), warnings)
 
 
 def _refused(name: str, why: Notice) -> GpuChoice:

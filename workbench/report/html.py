@@ -34,7 +34,7 @@ from workbench.report.metric_columns import (
 )
 from workbench.report.number_text import number_text
 from workbench.report.occupancy import occupancy, occupancy_of_running
-from workbench.report.topology_svg import SHRINK, Plan, draw_topology, drawing_width
+from workbench.report.topology_svg import SHRINK, DrawingPlan, draw_topology, drawing_width
 
 if TYPE_CHECKING:
     import jinja2
@@ -194,7 +194,7 @@ def topology_svg(snapshot: ClusterSnapshot) -> str:
 def _comparison_values(comparison: Comparison) -> dict[str, Any]:
     jobs = [gang.key for gang in comparison.gangs]
     snapshot = comparison.snapshot
-    plan = Plan(snapshot.topology)
+    plan = DrawingPlan(snapshot.topology)
     pictures = [
         Inserted(draw_topology(snapshot.topology, occupancy(row.placements, snapshot, jobs), row.policy, plan))
         for row in comparison.rows

@@ -13,8 +13,8 @@ from workbench.model.topology import Topology
 from workbench.report.number_text import number_text
 
 __all__ = [
-    "Cell",
     "Column",
+    "MetricCell",
     "groups",
     "job_cells",
     "job_columns",
@@ -69,7 +69,7 @@ class Column(NamedTuple):
         return same_node if self.key == NODE else f"{tier}{self.key}"
 
 
-class Cell(NamedTuple):
+class MetricCell(NamedTuple):
     """One value in a table.
 
     Attributes
@@ -124,7 +124,7 @@ def groups(comparison: Comparison, view: View) -> list[str]:
     return list(dict.fromkeys(m.group for m in comparison.metrics if m.group and view in m.in_runs))
 
 
-def run_cells(comparison: Comparison, columns: Sequence[Column]) -> list[list[Cell]]:
+def run_cells(comparison: Comparison, columns: Sequence[Column]) -> list[list[MetricCell]]:
     """The cells of every policy; none where it raised.
 
     Only policies that placed as many pods as any other compete for the best value: whoever leaves jobs pending has
@@ -133,7 +133,7 @@ def run_cells(comparison: Comparison, columns: Sequence[Column]) -> list[list[Ce
     return _cells(columns, [row.metrics for row in comparison.rows], "pods_placed")
 
 
-def job_cells(comparison: Comparison, columns: Sequence[Column], job: str) -> list[list[Cell]]:
+def job_cells(comparison: Comparison, columns: Sequence[Column], job: str) -> list[list[MetricCell]]:
     """Return the cells of a job for every policy; no cells where the job is not placed.
 
     Only policies that placed as many pods of the job as any other compete for the best value.
@@ -160,7 +160,7 @@ def legend(columns: Sequence[Column], view: View) -> str:
     )
 
 
-def _cells(columns: Sequence[Column], measured: Sequence[Measured | None], amount: str) -> list[list[Cell]]:
+def _cells(columns: Sequence[Column], measured: Sequence[Measured | None], amount: str) -> list[list[MetricCell]]:
     most = max((one[amount] for one in measured if one is not None), default=0)
     best = []
     for column in columns:
@@ -171,7 +171,7 @@ def _cells(columns: Sequence[Column], measured: Sequence[Measured | None], amoun
         []
         if one is None
         else [
-            Cell(
+            MetricCell(
                 column.value(one),
                 sum(one[key] for key in column.metric.whole) if column.metric.whole else None,
                 i in winners,

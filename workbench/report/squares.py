@@ -26,7 +26,7 @@ _State = tuple[tuple[Held, ...] | None, int | None, int | None, tuple[int, ...] 
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class _JobPaint:
     """A job in a picture: its name, its paint, and the colour that the paint appears as."""
 
     name: str
@@ -85,7 +85,7 @@ def looks_of(
 
     def look(several: tuple[_State, ...]) -> Look:
         numbers = sorted({entry.job for state in several for entry in state[0] or ()})
-        jobs = tuple((i, _Job(who.jobs[i], fill_of(i, colours, key), colours[i].colour)) for i in numbers)
+        jobs = tuple((i, _JobPaint(who.jobs[i], fill_of(i, colours, key), colours[i].colour)) for i in numbers)
         return _look(several, jobs, size)
 
     # Most nodes of a cluster are in the same few states.
@@ -162,7 +162,7 @@ def _slots(left: float, upper: float, size: float, paints: Sequence[str]) -> str
 
 
 @lru_cache(maxsize=4096)
-def _look(states: tuple[_State, ...], jobs: tuple[tuple[int, _Job], ...], size: float) -> Look:
+def _look(states: tuple[_State, ...], jobs: tuple[tuple[int, _JobPaint], ...], size: float) -> Look:
     shown = dict(jobs)
     facts = escape("; ".join(_facts(states, shown)))
     facts = f": {facts}" if facts else ""
@@ -192,7 +192,7 @@ def _part(size: float, share: float, fill: str | None) -> str:
     return f"width='{short(max(share * size, 1.5))}' height='{short(size)}' {paint}/>"
 
 
-def _slot_paints(state: _State, shown: dict[int, _Job]) -> tuple[str, ...]:
+def _slot_paints(state: _State, shown: dict[int, _JobPaint]) -> tuple[str, ...]:
     """The paint of each GPU of a node, that of the job that has it; none where they are too many or unknown."""
     held, _, _, gpus, busy = state
     if not gpus or len(gpus) > _GPUS_SHOWN:
@@ -225,7 +225,7 @@ def _shares(states: Sequence[_State]) -> list[tuple[int, float]]:
     ]
 
 
-def _facts(states: Sequence[_State], shown: dict[int, _Job]) -> list[str]:
+def _facts(states: Sequence[_State], shown: dict[int, _JobPaint]) -> list[str]:
     pods: dict[int, tuple[int, int]] = {}
     for held, *_ in states:
         for entry in held or ():

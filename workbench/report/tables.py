@@ -19,9 +19,9 @@ from workbench.model.links import suspicious_links
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.pod_gpus import PodGpus
 from workbench.report.layout import SOFT_BREAK
-from workbench.report.metric_columns import Cell, Column, groups, legend, run_cells, run_columns, session_columns
+from workbench.report.metric_columns import Column, MetricCell, groups, legend, run_cells, run_columns, session_columns
 from workbench.report.number_text import number_text
-from workbench.topology.discovery.reconcile import Plan
+from workbench.topology.discovery.reconcile import ReconcilePlan
 from workbench.topology.presets import Preset
 
 __all__ = [
@@ -181,7 +181,7 @@ def _legend(columns: Sequence[Column]) -> list[Text]:
     return [Text(found, style="dim")] if found else []
 
 
-def _cell(column: Column, cell: Cell) -> Text:
+def _cell(column: Column, cell: MetricCell) -> Text:
     """A value as briefly as a terminal needs it; the best of all policies is bold."""
     if cell.whole is not None and isinstance(cell.value, int):
         text = _of(cell.value, cell.whole)
@@ -262,7 +262,7 @@ def pod_gpus_tables(found: PodGpus) -> list[Any]:
     return [table, Text(f"GB/s: slowest pair{proved}", style="dim"), *doubts]
 
 
-def plan_tables(plan: Plan) -> list[Any]:
+def plan_tables(plan: ReconcilePlan) -> list[Any]:
     """The change to each HyperNode by a discovery plan; unchanged HyperNodes are only counted."""
     table = new_table("HyperNode", "what", "tier", "members", right=(2, 3))
     made = [(h, "create") for h in plan.create] + [(h, "update") for h in plan.update]

@@ -20,7 +20,7 @@ from workbench.report.occupancy import Occupancy
 from workbench.report.squares import Look, fill_of, looks_of, squares
 from workbench.report.svg_text import CHARACTER, LABEL_PX, fit_text, short
 
-__all__ = ["SHRINK", "Drawing", "Plan", "draw_parts", "draw_topology", "drawing_width"]
+__all__ = ["SHRINK", "Drawing", "DrawingPlan", "draw_parts", "draw_topology", "drawing_width"]
 
 _LEGEND_LINE = 19.0
 #: Jobs that get a legend entry of their own; the rest is counted.
@@ -84,14 +84,14 @@ def _since(before: Elements, now: Elements) -> list[list[int] | tuple[str, str]]
     return parts
 
 
-class Plan:
+class DrawingPlan:
     """The layout of a topology, with the parts that all its pictures share.
 
     Parameters
     ----------
     topology : Topology
-    before : Plan, optional
-        Plan of earlier pictures: unchanged squares are taken from there.
+    before : DrawingPlan, optional
+        DrawingPlan of earlier pictures: unchanged squares are taken from there.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Plan:
         Groups of a `Drawing`.
     """
 
-    def __init__(self, topology: Topology, before: Plan | None = None) -> None:
+    def __init__(self, topology: Topology, before: DrawingPlan | None = None) -> None:
         self.topology = topology
         self.layout = pack(topology)
         self._blocks = self.layout.blocks()
@@ -136,7 +136,9 @@ class Plan:
         return tuple(found)
 
 
-def draw_topology(topology: Topology, who: Occupancy | None = None, title: str = "", plan: Plan | None = None) -> str:
+def draw_topology(
+    topology: Topology, who: Occupancy | None = None, title: str = "", plan: DrawingPlan | None = None
+) -> str:
     """Draw a topology as one ``<svg>`` element; parameters as for `draw_parts`.
 
     Parameters
@@ -144,12 +146,14 @@ def draw_topology(topology: Topology, who: Occupancy | None = None, title: str =
     topology : Topology
     who : Occupancy, optional
     title : str
-    plan : Plan, optional
+    plan : DrawingPlan, optional
     """
     return str(draw_parts(topology, who, title, plan))
 
 
-def draw_parts(topology: Topology, who: Occupancy | None = None, title: str = "", plan: Plan | None = None) -> Drawing:
+def draw_parts(
+    topology: Topology, who: Occupancy | None = None, title: str = "", plan: DrawingPlan | None = None
+) -> Drawing:
     """Draw a topology.
 
     Parameters
@@ -159,7 +163,7 @@ def draw_parts(topology: Topology, who: Occupancy | None = None, title: str = ""
         Colours the nodes by the jobs on them; without it the squares are empty.
     title : str
         Heading; also the accessible name.
-    plan : Plan, optional
+    plan : DrawingPlan, optional
         Of this topology, where several pictures share it.
 
     Returns
@@ -168,7 +172,7 @@ def draw_parts(topology: Topology, who: Occupancy | None = None, title: str = ""
         Groups: the boxes, their labels, the squares. All text escaped. Same input, same bytes.
     """
     who = who or Occupancy()
-    plan = plan or Plan(topology)
+    plan = plan or DrawingPlan(topology)
     layout = plan.layout
     colours = job_colours(len(who.jobs))
     description = _describe(topology, who)

@@ -20,12 +20,12 @@ from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.objects.fields import shown
 from workbench.report.csv_text import csv_text
 from workbench.report.html import explanation_html, report_html
-from workbench.report.topology_svg import Drawing, Plan
+from workbench.report.topology_svg import Drawing, DrawingPlan
 from workbench.widgets.comparison_view import comparison_view, picture_after, pictures
 from workbench.widgets.job_form import job_yaml
 from workbench.widgets.messages import one_line, text_in
 from workbench.widgets.panel import STATIC, Panel
-from workbench.widgets.progress import Progress
+from workbench.widgets.progress import WorkProgress
 from workbench.widgets.worker import Worker
 
 __all__ = ["PlacementComparer"]
@@ -90,7 +90,7 @@ class PlacementComparer(Panel):
         #: Number of the last result, and its pictures as every open page shows them.
         self._number = 0
         self._shown: Sequence[Drawing | None] = ()
-        self._plan: Plan | None = None
+        self._plan: DrawingPlan | None = None
 
     @property
     def snapshot(self) -> ClusterSnapshot | None:
@@ -179,7 +179,7 @@ class PlacementComparer(Panel):
             return replace(snapshot, gaps=(*snapshot.gaps, *notes)) if notes else snapshot
 
         known = {"total": len(chosen), "done": 0, "policy": chosen[0][0]}
-        progress = Progress(lambda now: self.tell("progress", now), known)
+        progress = WorkProgress(lambda now: self.tell("progress", now), known)
         self._worker.start(lambda: self._compare(gangs, noted, chosen, progress), progress.look)
 
     def cancel(self) -> bool:
@@ -212,7 +212,7 @@ class PlacementComparer(Panel):
         gangs: Sequence[Gang],
         cluster: Callable[[], ClusterSnapshot],
         chosen: Sequence[tuple[str, Mapping[str, Any]]],
-        progress: Progress,
+        progress: WorkProgress,
     ) -> None:
         def step(done: int, total: int, name: str) -> None:
             progress.now({"total": total, "done": done, "policy": name})
@@ -220,7 +220,7 @@ class PlacementComparer(Panel):
         try:
             policies = [make_policy(name, parameters) for name, parameters in chosen]
             comparison = compare(gangs, cluster(), policies, step)
-            plan = Plan(comparison.snapshot.topology, self._plan)
+            plan = DrawingPlan(comparison.snapshot.topology, self._plan)
             view, drawn = comparison_view(comparison), pictures(comparison, plan)
         except Exception as error:
             finish()

@@ -12,10 +12,10 @@ from workbench.model.notice import texts_of
 from workbench.model.placement import Placement, Refusal
 from workbench.report.charts import comparison_charts
 from workbench.report.colours import job_colours
-from workbench.report.metric_columns import Cell, Column, groups, job_cells, job_columns, run_cells, run_columns
+from workbench.report.metric_columns import Column, MetricCell, groups, job_cells, job_columns, run_cells, run_columns
 from workbench.report.number_text import number_text
 from workbench.report.occupancy import occupancy
-from workbench.report.topology_svg import Drawing, Plan, draw_parts
+from workbench.report.topology_svg import Drawing, DrawingPlan, draw_parts
 
 __all__ = ["comparison_view", "picture_after", "pictures"]
 
@@ -60,20 +60,20 @@ def _metrics_view(comparison: Comparison) -> list[dict[str, Any]]:
     ]
 
 
-def _value(cell: Cell) -> dict[str, Any]:
+def _value(cell: MetricCell) -> dict[str, Any]:
     return {"text": number_text(cell.shown), "best": cell.best}
 
 
-def pictures(comparison: Comparison, plan: Plan | None = None) -> list[Drawing | None]:
+def pictures(comparison: Comparison, plan: DrawingPlan | None = None) -> list[Drawing | None]:
     """One per policy, after all its decisions; None where it raised."""
-    plan = plan or Plan(comparison.snapshot.topology)
+    plan = plan or DrawingPlan(comparison.snapshot.topology)
     return [
         None if row.error is not None else picture_after(comparison, i, len(row.decisions), plan)
         for i, row in enumerate(comparison.rows)
     ]
 
 
-def picture_after(comparison: Comparison, policy: int, steps: int, plan: Plan | None = None) -> Drawing:
+def picture_after(comparison: Comparison, policy: int, steps: int, plan: DrawingPlan | None = None) -> Drawing:
     """Draw the topology after the first decisions of a policy; jobs have the colours of the whole run.
 
     Parameters
@@ -83,7 +83,7 @@ def picture_after(comparison: Comparison, policy: int, steps: int, plan: Plan | 
         Row of the policy.
     steps : int
         Number of decisions, in the order in which they were taken.
-    plan : Plan, optional
+    plan : DrawingPlan, optional
         As for `workbench.report.topology_svg.draw_parts`.
     """
     check()
@@ -106,7 +106,7 @@ def _row_view(row: ComparisonRow) -> dict[str, Any]:
     }
 
 
-def _cell(row: ComparisonRow, job: str, columns: Sequence[Column], cells: Sequence[Cell]) -> dict[str, Any]:
+def _cell(row: ComparisonRow, job: str, columns: Sequence[Column], cells: Sequence[MetricCell]) -> dict[str, Any]:
     """The outcome of a job, a text, and the known metrics of a placed job."""
     decision = row.decision(job)
     if decision is None or row.metrics is None:

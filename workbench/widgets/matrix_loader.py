@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from workbench.cancel import finish
 from workbench.errors import InputError, WorkbenchError
-from workbench.evaluate.gpu_choices import GpuChoice
+from workbench.evaluate.gpu_choices import PolicyChoice
 from workbench.formats.matrices.base import MatrixReading
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.best_gpus import BestGpus
@@ -49,7 +49,7 @@ class _Answered:
     matrix: BandwidthMatrix
     question: Question
     best: BestGpus
-    choices: tuple[GpuChoice, ...]
+    choices: tuple[PolicyChoice, ...]
     printout: dict[str, Any] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=lambda: {"notes": [], "format": "", "block": "", "blocks": []})
 
@@ -76,7 +76,7 @@ class MatrixLoader(Panel):
         The question: k, the state of each GPU, the direction rule.
     best : BestGpus, optional
         The exact answer.
-    choices : tuple of GpuChoice
+    choices : tuple of PolicyChoice
         Choice of each registered GPU policy.
     """
 
@@ -116,7 +116,7 @@ class MatrixLoader(Panel):
         return self._answered and self._answered.best
 
     @property
-    def choices(self) -> tuple[GpuChoice, ...]:
+    def choices(self) -> tuple[PolicyChoice, ...]:
         return self._answered.choices if self._answered is not None else ()
 
     def load(self, text: str, name: str = "pasted text") -> BandwidthMatrix:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import CapacityError, InputError
-from workbench.evaluate.gpu_choices import GpuChoice, gpu_choices, set_bottleneck_gb_s, slowest_of
+from workbench.evaluate.gpu_choices import PolicyChoice, gpu_choices, set_bottleneck_gb_s, slowest_of
 from workbench.formats.matrices.base import MatrixReading
 from workbench.formats.matrix import read_matrix_content
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
@@ -176,7 +176,7 @@ def reading_notes(reading: MatrixReading) -> list[str]:
     return [*texts_of(reading.notes), *lines, *([f"{more} more lines could not be read"] if more > 0 else [])]
 
 
-def answer_question(matrix: BandwidthMatrix, question: Question) -> tuple[BestGpus, tuple[GpuChoice, ...]]:
+def answer_question(matrix: BandwidthMatrix, question: Question) -> tuple[BestGpus, tuple[PolicyChoice, ...]]:
     """Return the exact answer, and the choice of each GPU policy among the GPUs that are neither taken nor avoided.
 
     Policies know no required GPUs.
@@ -194,13 +194,13 @@ def answer_question(matrix: BandwidthMatrix, question: Question) -> tuple[BestGp
     return best, gpu_choices(matrix, question.k, usable, question.symmetric)
 
 
-def shown_set(best: BestGpus, choices: tuple[GpuChoice, ...], name: str) -> tuple[str, tuple[int, ...]]:
+def shown_set(best: BestGpus, choices: tuple[PolicyChoice, ...], name: str) -> tuple[str, tuple[int, ...]]:
     """Return the set to show and its name; the best set if the named one no longer exists.
 
     Parameters
     ----------
     best : BestGpus
-    choices : tuple of GpuChoice
+    choices : tuple of PolicyChoice
     name : str
         As `Question.shown`.
     """
@@ -209,7 +209,7 @@ def shown_set(best: BestGpus, choices: tuple[GpuChoice, ...], name: str) -> tupl
 
 
 def matrix_view(
-    matrix: BandwidthMatrix, question: Question, best: BestGpus, choices: tuple[GpuChoice, ...]
+    matrix: BandwidthMatrix, question: Question, best: BestGpus, choices: tuple[PolicyChoice, ...]
 ) -> dict[str, Any]:
     """Make everything that the page draws, JSON-ready.
 
@@ -218,7 +218,7 @@ def matrix_view(
     matrix : BandwidthMatrix
     question : Question
     best : BestGpus
-    choices : tuple of GpuChoice
+    choices : tuple of PolicyChoice
     """
     name, gpus = shown_set(best, choices, question.shown)
     pair = slowest_of(matrix, gpus, question.symmetric)
@@ -276,7 +276,7 @@ def pair_text(matrix: BandwidthMatrix, i: Any, j: Any) -> str:
     return f"{matrix.labels[i]} → {matrix.labels[j]}: {forth:g} GB/s{kind}; back {back:g} GB/s"
 
 
-def _choice(choice: GpuChoice, best: BestGpus, at: int) -> dict[str, Any]:
+def _choice(choice: PolicyChoice, best: BestGpus, at: int) -> dict[str, Any]:
     """A policy's row: its answer, its bottleneck as a part of the best one, and the colour of its marks."""
     known = bool(choice.gpus) and bool(best.gpus) and np.isfinite(best.bottleneck_gb_s) and best.bottleneck_gb_s > 0
     return {

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.objects.fields import shown
 
-__all__ = ["Request", "answer", "check_texts", "failure", "news", "one_line", "read_request", "text_in", "together"]
+__all__ = ["PageRequest", "answer", "check_texts", "failure", "news", "one_line", "read_request", "text_in", "together"]
 
 #: Characters of a message that a page shows; of a longer one the beginning and the end, where the place and what was
 #: expected stand.
@@ -16,7 +16,7 @@ _LONGEST = 1_000
 
 
 @dataclass(frozen=True)
-class Request:
+class PageRequest:
     """A request of the page.
 
     Attributes
@@ -34,7 +34,7 @@ class Request:
     body: dict[str, Any] = field(default_factory=dict)
 
 
-def read_request(content: Any) -> Request:
+def read_request(content: Any) -> PageRequest:
     """A request from what the page sent.
 
     Raises
@@ -52,7 +52,7 @@ def read_request(content: Any) -> Request:
             got=shown({"id": number, "type": kind, "body": type(body).__name__}),
             expected="id (a whole number), type (a text), body (an object)",
         )
-    return Request(number, kind, body)
+    return PageRequest(number, kind, body)
 
 
 def check_texts(value: Any) -> None:
@@ -114,7 +114,7 @@ def one_line(message: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
 
 
-def answer(request: Request, body: dict[str, Any]) -> dict[str, Any]:
+def answer(request: PageRequest, body: dict[str, Any]) -> dict[str, Any]:
     """Make the answer to a request."""
     return {"id": request.id, "type": "answer", "body": body}
 

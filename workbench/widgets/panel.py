@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import anywidget
 
 from workbench.errors import WorkbenchError
-from workbench.widgets.messages import Request, answer, check_texts, failure, news, read_request, together
+from workbench.widgets.messages import PageRequest, answer, check_texts, failure, news, read_request, together
 
 __all__ = ["STATIC", "Handler", "Panel"]
 
@@ -29,7 +29,7 @@ class Panel(anywidget.AnyWidget):  # type: ignore[misc]
     """
 
     _css = STATIC / "panel.css"
-    #: Request type -> name of the method that answers it.
+    #: PageRequest type -> name of the method that answers it.
     handlers: ClassVar[dict[str, str]] = {}
 
     def __init__(self, **traits: Any) -> None:
@@ -41,7 +41,7 @@ class Panel(anywidget.AnyWidget):  # type: ignore[misc]
 
     def receive(self, content: Any) -> dict[str, Any]:
         """Answer one message of the page; never raises, so that every request is answered."""
-        request = Request(0, "")
+        request = PageRequest(0, "")
         try:
             request = read_request(content)
             name = self.handlers.get(request.type)

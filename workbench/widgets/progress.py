@@ -1,4 +1,4 @@
-"""Progress of work, reported only for work that takes noticeably long."""
+"""WorkProgress of work, reported only for work that takes noticeably long."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Progress"]
+__all__ = ["WorkProgress"]
 
 #: Seconds without reports: most work ends before a report could be read, and each message delays the result.
 _UNTOLD_S = 0.2
 
 
-class Progress:
+class WorkProgress:
     """Reports the progress of some work, from a while after its beginning on.
 
     All of it happens in the thread of the work, at its checks and steps: nothing can be told after its result, and

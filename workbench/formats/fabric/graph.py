@@ -38,7 +38,7 @@ class Graph:
     edges: list[tuple[str, str]] = field(default_factory=list)
 
 
-def graph_of(shape: Shape, snapshot: ClusterSnapshot | None = None) -> Graph:
+def graph_of(shape: TopologyShape, snapshot: ClusterSnapshot | None = None) -> Graph:
     """The tree of a topology, with its snapshot's labels and resources: ids are names, but ``HyperNode/NAME`` where a
     node has the same name.
     """

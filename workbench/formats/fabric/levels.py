@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Written
-from workbench.formats.fabric.writing import Shape, listed, losses_beside, shape_of
+from workbench.formats.fabric.writing import TopologyShape, listed, losses_beside, shape_of
 from workbench.formats.node_manifests import node_manifests
 from workbench.formats.write_manifests import to_yaml
 from workbench.model.labels import NODE_NAME_FIELD
@@ -152,7 +152,7 @@ def _write(owner: str, manifest: Callable[[Sequence[Level]], dict[str, Any]]) ->
 
 
 def _labelled(
-    snapshot: ClusterSnapshot, shape: Shape, owner: str
+    snapshot: ClusterSnapshot, shape: TopologyShape, owner: str
 ) -> tuple[list[Level], dict[str, dict[str, str]], list[str]]:
     """Levels widest first, labels to add to each node, and what gets lost."""
     topology = snapshot.topology
@@ -199,7 +199,7 @@ def _labelled(
 
 
 def _matching_label(
-    snapshot: ClusterSnapshot, shape: Shape, tier: int, preferred: str, held: Sequence[str], *, by_path: bool
+    snapshot: ClusterSnapshot, shape: TopologyShape, tier: int, preferred: str, held: Sequence[str], *, by_path: bool
 ) -> str:
     """A label that nodes have already and that says the tier's domains; the preferred one, else the smallest; or ""."""
     topology = snapshot.topology

@@ -19,7 +19,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.whole_number import whole_number
 from workbench.objects.hypernode import HyperNode, make_hypernode
 
-__all__ = ["Block", "Switch", "block_records", "block_rows", "switch_records", "switch_rows"]
+__all__ = ["SlurmBlock", "Switch", "block_records", "block_rows", "switch_records", "switch_rows"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Switch:
 
 
 @dataclass(frozen=True)
-class Block:
+class SlurmBlock:
     """One block as written."""
 
     name: str
@@ -87,12 +87,12 @@ def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[Noti
     return FabricRecords(switch_tree(children, nodes), tuple(make_node(name) for name in names), notes=tuple(notes))
 
 
-def block_records(blocks: Sequence[Block], sizes: Sequence[str], source: str) -> FabricRecords:
+def block_records(blocks: Sequence[SlurmBlock], sizes: Sequence[str], source: str) -> FabricRecords:
     """Make the HyperNodes of blocks: tier 1 the blocks, above them the aggregates given by the further block sizes.
 
     Parameters
     ----------
-    blocks : sequence of Block
+    blocks : sequence of SlurmBlock
         In the order of the file: consecutive blocks are aggregated.
     sizes : sequence of str
         BlockSizes: the planning size of a block, then of each higher level, a power of two times the one before.
@@ -206,7 +206,7 @@ def switch_rows(snapshot: ClusterSnapshot) -> tuple[list[Switch], tuple[str, ...
     return rows + leaves, tuple(losses)
 
 
-def block_rows(snapshot: ClusterSnapshot) -> tuple[list[Block], list[int], tuple[str, ...]]:
+def block_rows(snapshot: ClusterSnapshot) -> tuple[list[SlurmBlock], list[int], tuple[str, ...]]:
     """The blocks of a topology, their sizes level by level, and the parts that cannot be written.
 
     A block is a HyperNode with nodes of its own. Higher levels are written where they are what block sizes can say:
@@ -216,7 +216,7 @@ def block_rows(snapshot: ClusterSnapshot) -> tuple[list[Block], list[int], tuple
     losses = losses_beside(snapshot, shape, frozenset({"tiers"}))
     _check_names(shape)
     order = _leaves_in_tree_order(shape)
-    rows = [Block(shape.names[j], compress_hosts(shape.own[j])) for j in order]
+    rows = [SlurmBlock(shape.names[j], compress_hosts(shape.own[j])) for j in order]
     sizes = [min((len(shape.own[j]) for j in order), default=0)] if order else []
     level, held, empty = order, set[int](), set(shape.empty)
     while level:
@@ -245,13 +245,13 @@ def block_rows(snapshot: ClusterSnapshot) -> tuple[list[Block], list[int], tuple
     return rows, sizes, tuple(losses)
 
 
-def _leaves_in_tree_order(shape: Shape) -> list[int]:
+def _leaves_in_tree_order(shape: TopologyShape) -> list[int]:
     """Domains with nodes of their own as a walk over the tree meets them, so that a group's blocks are consecutive."""
     place, _ = shape.topology.preorder
     return sorted((j for j in range(len(shape.names)) if shape.own[j]), key=lambda j: int(place[j]))
 
 
-def _check_names(shape: Shape) -> None:
+def _check_names(shape: TopologyShape) -> None:
     for name in (*shape.names, *shape.topology.node_names):
         if not holds(name):
             raise InputError(

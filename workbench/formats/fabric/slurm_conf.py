@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written
 from workbench.formats.fabric.slurm import (
-    Block,
+    SlurmBlock,
     Switch,
     block_records,
     block_rows,
@@ -48,9 +48,9 @@ def _read_blocks(text: str, source: str) -> FabricRecords:
     return block_records(blocks, sizes, source)
 
 
-def _parse(text: str, source: str) -> tuple[list[Switch], list[Block], list[str]]:
+def _parse(text: str, source: str) -> tuple[list[Switch], list[SlurmBlock], list[str]]:
     switches: list[Switch] = []
-    blocks: list[Block] = []
+    blocks: list[SlurmBlock] = []
     sizes: list[str] = []
     for number, line in _lines(text):
         where = f"line {number}"
@@ -77,7 +77,7 @@ def _parse(text: str, source: str) -> tuple[list[Switch], list[Block], list[str]
             speed = "linkspeed" in pairs
             switches.append(Switch(pairs[first], pairs.get("switches", ""), pairs.get("nodes", ""), where, speed))
         elif first == "blockname":
-            blocks.append(Block(pairs[first], pairs.get("nodes", ""), where))
+            blocks.append(SlurmBlock(pairs[first], pairs.get("nodes", ""), where))
         else:
             sizes = pairs[first].split(",")
     return switches, blocks, sizes

@@ -12,7 +12,7 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written
 from workbench.formats.fabric.slurm import (
-    Block,
+    SlurmBlock,
     Switch,
     block_records,
     block_rows,
@@ -101,7 +101,7 @@ def _blocks(item: Mapping[str, Any], path: str, source: str) -> FabricRecords:
     where = child(path, "block")
     block = get_map(item, "block", path)
     blocks = [
-        Block(get_text(row, "block", at), get_text(row, "nodes", at), at)
+        SlurmBlock(get_text(row, "block", at), get_text(row, "nodes", at), at)
         for at, row in get_maps(block, "blocks", where)
     ]
     return block_records(blocks, [str(size) for size in get_list(block, "block_sizes", where)], source)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, Written, make_node
 from workbench.formats.fabric.tor_tables import tor_nodes_of
-from workbench.formats.fabric.writing import Shape, listed, losses_beside, shape_of
+from workbench.formats.fabric.writing import TopologyShape, listed, losses_beside, shape_of
 from workbench.formats.write_manifests import to_yaml
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
@@ -137,7 +137,7 @@ def _detect(sample: Sample) -> bool:
     return "server_list" in sample.keys or (sample.json is None and _PAYLOAD.match(sample.text[:4096]) is not None)
 
 
-def _table_of(snapshot: ClusterSnapshot, shape: Shape) -> TorNodeTable:
+def _table_of(snapshot: ClusterSnapshot, shape: TopologyShape) -> TorNodeTable:
     """The switch table of any topology: a switch is a HyperNode with nodes of its own.
 
     Switches in the order of a walk over the tree, which breaks ties; ``tor-7`` keeps the number 7 where all are called
@@ -148,7 +148,7 @@ def _table_of(snapshot: ClusterSnapshot, shape: Shape) -> TorNodeTable:
     return tor_nodes_of(snapshot, _switches_of(snapshot, shape))
 
 
-def _switches_of(snapshot: ClusterSnapshot, shape: Shape) -> SwitchTable:
+def _switches_of(snapshot: ClusterSnapshot, shape: TopologyShape) -> SwitchTable:
     if snapshot.switches is not None:
         return snapshot.switches
     topology = snapshot.topology

@@ -13,13 +13,13 @@ from workbench.model.resources import PODS, UNLIMITED
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.topology import Topology
 
-__all__ = ["Shape", "listed", "losses_beside", "shape_of"]
+__all__ = ["TopologyShape", "listed", "losses_beside", "shape_of"]
 
 _LISTED = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class TopologyShape:
     """A topology as lists.
 
     Attributes
@@ -66,11 +66,11 @@ class Shape:
         return [self.topology.node_names[i] for i in self.topology.direct_nodes_of(-1)]
 
 
-def shape_of(topology: Topology) -> Shape:
+def shape_of(topology: Topology) -> TopologyShape:
     """The lists of a topology."""
     domains = range(topology.n_domains)
     own = [[topology.node_names[i] for i in topology.direct_nodes_of(j)] for j in domains]
-    return Shape(topology, own, [topology.children[j].tolist() for j in domains])
+    return TopologyShape(topology, own, [topology.children[j].tolist() for j in domains])
 
 
 def listed(what: str, names: Sequence[str]) -> str:
@@ -79,13 +79,13 @@ def listed(what: str, names: Sequence[str]) -> str:
     return f"{len(names)} {what}{'s' if len(names) != 1 else ''} ({shown})"
 
 
-def losses_beside(snapshot: ClusterSnapshot, shape: Shape, keeps: frozenset[str] = frozenset()) -> list[str]:
+def losses_beside(snapshot: ClusterSnapshot, shape: TopologyShape, keeps: frozenset[str] = frozenset()) -> list[str]:
     """List the parts of a snapshot that a format does not hold, one sentence each.
 
     Parameters
     ----------
     snapshot : ClusterSnapshot
-    shape : Shape
+    shape : TopologyShape
         Of its topology.
     keeps : frozenset of str
         What the format holds of ``tiers``, ``tier-names``, ``free``, ``empty``, ``resources``, ``labels``, ``taints``,
@@ -116,7 +116,7 @@ def _counted(what: str, count: int, more: str = "") -> str | None:
     return f"{count} {plural if count != 1 else what}{more}" if count else None
 
 
-def _other_tiers(shape: Shape) -> str | None:
+def _other_tiers(shape: TopologyShape) -> str | None:
     tiers = shape.topology.tier.tolist()
     other = [shape.names[j] for j in range(len(tiers)) if tiers[j] != shape.height[j]]
     return f"the tier of {listed('HyperNode', other)}, which is not its height" if other else None

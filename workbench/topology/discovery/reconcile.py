@@ -12,7 +12,7 @@ from workbench.objects.hypernode import HyperNode
 from workbench.objects.hypernode_manifest import hypernode_manifest, hypernode_spec
 from workbench.topology.discovery.result import DiscoveryResult
 
-__all__ = ["Conflict", "Plan", "reconcile"]
+__all__ = ["Conflict", "ReconcilePlan", "reconcile"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Conflict:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReconcilePlan:
     """The changes to make to the cluster's HyperNodes; every list in the order of the result, `delete` by name.
 
     Attributes
@@ -87,7 +87,7 @@ class Plan:
         return after + [hypernode_manifest(hypernode) for hypernode in self.create]
 
 
-def reconcile(result: DiscoveryResult, existing: Iterable[HyperNode]) -> Plan:
+def reconcile(result: DiscoveryResult, existing: Iterable[HyperNode]) -> ReconcilePlan:
     """Compare a result with the HyperNodes that exist.
 
     Notes
@@ -106,14 +106,14 @@ def reconcile(result: DiscoveryResult, existing: Iterable[HyperNode]) -> Plan:
         else:
             others[hypernode.name] = owner or ""
     if result.hypernodes is None:
-        return Plan(source, (), (), tuple(owned), (), (), False)
+        return ReconcilePlan(source, (), (), tuple(owned), (), (), False)
     # If two HyperNodes have one name, the last counts, as upstream.
     found = {hypernode.name: hypernode for hypernode in result.hypernodes}
     create = tuple(h for name, h in found.items() if name not in owned and name not in others)
     update = tuple(h for name, h in found.items() if name in owned and not _same(owned[name], h, source))
     changed = {h.name for h in update}
     delete = tuple(sorted(owned.keys() - found.keys(), key=str.encode))
-    return Plan(
+    return ReconcilePlan(
         source=source,
         create=tuple(_labelled(h, source) for h in create),
         update=tuple(_labelled(h, source) for h in update),
