@@ -1,0 +1,100 @@
+"""What `tests/test_docstrings.py` asks of docstrings, as functions that take sources and return violations.
+
+Everything is read by `ast`, never by importing. The rules are numpydoc's ("Parameters" names every parameter), without
+the package numpydoc: it would bring Sphinx into the development environment for these two checks.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+#: A public function with so many parameters documents each.
+MANY = 3
+#: An annotation that means an array: `np.ndarray`, `NDArray[np.int64]`, `IntArray`.
+ARRAY = re.compile(r"\b(ndarray|NDArray|\w+Array)\b")
+#: "ndarray of shape (n, r), int64", also inside "tuple of …".
+SHAPED = re.compile(r"ndarray of shape \([^)]*\), (bool|u?int\d+|float\d+|str|object|any)")
+#: A Markdown file, as written.
+DOCUMENT = re.compile(r"(?<![\w/.-])((?:[\w.-]+/)*[\w.-]+\.md)\b")
+#: The design page, which is not in the repository.
+DESIGN = re.compile(r"DESIGN(?:\.md)?,? (?:section|decision)s?\b")
+
+
+def functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef, str]]:
+    """Public functions and methods of public classes, each with its docstring; `__init__` with that of its class."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
+            yield node.name, node, ast.get_docstring(node) or ""
+        elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            for inner in node.body:
+                if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
+                    if inner.name == "__init__":
+                        yield node.name, inner, ast.get_docstring(node) or ""
+                    elif not inner.name.startswith("_"):
+                        yield f"{node.name}.{inner.name}", inner, ast.get_docstring(inner) or ""
+
+
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, str]:
+    """The annotation of each parameter by its name, `self` and `cls` left out."""
+    given = function.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    return {p.arg: ast.unparse(p.annotation) if p.annotation else "" for p in every if p.arg not in ("self", "cls")}
+
+
+def documented(docstring: str) -> dict[str, str]:
+    """What stands behind the colon of each parameter in the section "Parameters"; "" where there is no colon."""
+    found: dict[str, str] = {}
+    lines = docstring.splitlines()
+    for at, line in enumerate(lines[:-1]):
+        if line.strip() != "Parameters" or set(lines[at + 1].strip()) != {"-"}:
+            continue
+        for below, text in enumerate(lines[at + 2 :], at + 2):
+            if below + 1 < len(lines) and lines[below + 1].strip() and set(lines[below + 1].strip()) == {"-"}:
+                break
+            if text and not text.startswith(" "):
+                names, _, kind = text.partition(" :")
+                found |= {name.strip().lstrip("*"): kind for name in names.split(",")}
+    return found
+
+
+def undocumented_parameters(source: str, module: str) -> list[str]:
+    """Functions with many parameters that leave some out, and arrays that come without shape or dtype.
+
+    A command of typer is left out: its parameters carry their help in ``Annotated``.
+    """
+    found = []
+    for name, function, docstring in functions(ast.parse(source)):
+        wanted = parameters(function)
+        if any(kind.startswith("Annotated[") for kind in wanted.values()):
+            continue
+        told = documented(docstring)
+        if len(wanted) >= MANY and (missing := [one for one in wanted if one not in told]):
+            found.append(f"{module}:{name}: undocumented {', '.join(missing)}")
+        arrays = [one for one, kind in wanted.items() if one in told and ARRAY.search(kind)]
+        bare = [one for one in arrays if not SHAPED.search(told[one])]
+        if bare:
+            found.append(f"{module}:{name}: no shape or dtype of {', '.join(bare)}")
+    return found
+
+
+def class_names(sources: Mapping[str, str]) -> dict[str, list[str]]:
+    """Names of classes that several modules define, private ones included, with the modules."""
+    where = defaultdict(list)
+    for module, source in sources.items():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ClassDef):
+                where[node.name].append(module)
+    return {name: modules for name, modules in sorted(where.items()) if len(modules) > 1}
+
+
+def misplaced_citations(source: str, root: Path) -> list[str]:
+    """Citations of documents that are not in the repository at `root`: a missing path, a bare name, the design page."""
+    own = {path.name for path in (root / "docs").rglob("*.md")} - {"README.md"}
+    cited = DOCUMENT.findall(source)
+    found = [text for text in cited if text.startswith("docs/") and not (root / text).is_file()]
+    found += [text for text in cited if text.startswith("reference/") or (text in own and not (root / text).is_file())]
+    return found + DESIGN.findall(source)
