@@ -45,7 +45,7 @@ function stylesheet(c) {
   ];
 }
 
-/** Give an element what differs from what it has: each change of data costs a new style. */
+/** Update only the data of an element that changed: each change recomputes its style. */
 function set(element, data) {
   const has = element.data();
   for (const name in data) if (has[name] !== data[name]) return element.data(data);
@@ -66,7 +66,7 @@ export class Canvas {
     this.nodes = new Map();
     // Which of them are selected: Cytoscape would look at each.
     this.selected = new Set();
-    // All that is selected, also what folded switches hide.
+    // All selected items, including those hidden by folded switches.
     this.chosen = [];
     this.madeFrom = new Map();
     // A notebook is scrolled past the drawing; the wheel is for zooming once the drawing was clicked, or with Ctrl.
@@ -218,7 +218,7 @@ export class Canvas {
     }));
   }
 
-  /** Bring the picture up to the items: only what differs is touched. */
+  /** Update the picture to the items; unchanged elements are not touched. */
   draw() {
     const { cy, items, nodes } = this;
     this.places = layout(items);
@@ -279,7 +279,7 @@ export class Canvas {
     return this.nodes.size;
   }
 
-  /** What is drawn, as values: data and place of every node, and every link. */
+  /** The drawing as values: data and place of every node, and every link. */
   shown() {
     const nodes = [...this.nodes.values()].map((node) => ({ ...node.data(), ...node.position() }));
     const links = this.links.fans.flatMap(({ from, to }) => to.map(({ node, cut, gbits }) => ({ from: from.id(), to: node.id(), cut, gbits })));

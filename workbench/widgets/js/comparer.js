@@ -61,7 +61,7 @@ function render(context) {
   }
 
   function showPolicies() {
-    // Whoever sets one parameter after another keeps the form open.
+    // Keep the form open while the user sets several parameters.
     const open = [...policies.children].findIndex((form) => form.open);
     policies.replaceChildren(...chosen.map((one, i) => {
       const [node, gpu = ""] = one.name.split("+");
@@ -248,7 +248,7 @@ function render(context) {
       said.textContent = `${policy.steps.length} decisions, ${policy.milliseconds.toFixed(1)} ms`;
       let shown = told;
       if (told.since !== 0 && told.since !== last.number) {
-        // A result lies between that this view has not had.
+        // This view missed a result in between.
         shown = (await attempt("step", { policy: i, steps: policy.steps.length }))?.picture;
         if (shown === undefined || view?.number !== number) return;
       }

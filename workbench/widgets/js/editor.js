@@ -17,7 +17,7 @@ function render(context) {
   const panel = openPanel(context, "editor");
   const { root, attempt, say } = panel;
   const items = new Items();
-  // By this the kernel tells which view's edit it was.
+  // Identifies this view in its edits.
   const view = Math.floor(Math.random() * 2 ** 50);
   let revision = -1;
   let selected = [];
@@ -103,7 +103,7 @@ function render(context) {
     if (pane !== null) refreshText();
   }
 
-  /** Say how much of what is selected is not drawn. */
+  /** Tell how many of the selected items are not drawn. */
   function countHidden() {
     const count = selected.filter((id) => !canvas.isDrawn(id)).length;
     hidden.hidden = count === 0;
@@ -276,7 +276,7 @@ function render(context) {
     return element;
   }
 
-  /** Have the kernel copy what is selected; other programs get its names. */
+  /** Make the kernel copy the selection; other programs get its names. */
   function copy(mark, cut) {
     if (selected.length === 0) return null;
     const ids = selected;
@@ -305,7 +305,7 @@ function render(context) {
     return show(found.ids, true);
   }
 
-  /** Everything, what folded switches hide too. */
+  /** Select everything, including items hidden by folded switches. */
   function selectAll() {
     const ids = [...items.byId.keys()];
     canvas.choose(ids);
@@ -346,7 +346,7 @@ function render(context) {
     drawnTo();
   }
 
-  /** Set a flag of what is selected, or take it away where all have it. */
+  /** Set a flag of the selected items, or remove it if all have it. */
   function toggle(field) {
     const having = selected.filter((id) => field !== "cordoned" || items.get(id).kind === "node");
     if (having.length > 0) edit({ op: "set", ids: having, fields: { [field]: !having.every((id) => items.get(id)[field]) } });
@@ -369,10 +369,10 @@ function render(context) {
   }
 
   async function refreshText() {
-    // What somebody types is not taken from under their hands, least of all when it has an error.
+    // Never overwrite text that the user is editing or has to correct.
     const busy = () => pane === null || pane.view.hasFocus || text.dataset.line > 0;
     if (busy()) return;
-    // What was typed last belongs to the text that is there now.
+    // The last keys typed belong to the current text.
     await pane.flush();
     if (busy()) return;
     const answer = await attempt("text", { ids: selected });

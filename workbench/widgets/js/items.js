@@ -54,7 +54,7 @@ export class Items {
     this.forget(old.parent);
   }
 
-  /** What was worked out from the children of an item and counts in those above it. */
+  /** Values derived from the children of an item, which its ancestors include. */
   forget(parent) {
     this.sorted.delete(parent);
     for (let up = parent, steps = 0; up !== undefined && up !== ROOT && steps < 100; steps++) {

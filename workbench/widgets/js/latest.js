@@ -1,4 +1,4 @@
-// Requests of a slider or a pointer: one at a time, and of those that came meanwhile only the last.
+// Requests of a slider or a pointer: one at a time; of requests made meanwhile only the last is sent.
 
 /** `send(value)` resolves when it is answered; the returned function may be called as often as the page likes. */
 export function latest(send) {
