@@ -50,7 +50,7 @@ mode = "sanitize" if sanitize else "debug" if debug else "release"
 compile_args = []
 link_args = []
 if sys.platform != "win32":
-    # Contraction and fast-math would let two machines answer differently (DESIGN decision 5).
+    # Contraction and fast-math would let two machines answer differently (docs/decisions.md, decision 5).
     compile_args = ["-O1" if debug else "-O3", "-fno-math-errno", "-ffp-contract=off"]
     if os.environ.get("WORKBENCH_NATIVE") == "1":
         compile_args.append("-march=native")

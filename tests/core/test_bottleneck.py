@@ -48,7 +48,7 @@ def tiered(n, node, rack, *, noise=0.0, seed=0):
 
 
 class TestTheDocumentsMatrices:
-    """Values from conformance and DESIGN decision 1, both directions counted."""
+    """Values from conformance and docs/decisions.md, decision 1, both directions counted."""
 
     def test_four_gpus_of_the_first_matrix_are_one_half_or_the_other(self):
         best = BottleneckSolver(both_directions(koordinator_matrix_a())).solve(ALL_8, 4)

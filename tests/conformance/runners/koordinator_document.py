@@ -147,7 +147,7 @@ def _best_subset(given: dict[str, Any], want: dict[str, Any]) -> None:
     value = matrix.solver(given["symmetrise"]).value
     for subset in (placed.gpu_mask(0), mask_of(want["subset"])):
         assert value(subset) == (math.inf if want["bottleneck"] is None else want["bottleneck"])
-    # Which of several best sets is chosen is the tie-break's affair (DESIGN decision 1).
+    # Which of several best sets is chosen is the tie-break's affair (docs/decisions.md, decision 1).
     best = workbench.best_gpus(matrix, given["k"], free=given["available"], symmetric=given["symmetrise"])
     assert placed.gpu_mask(0) == mask_of(best.gpus)
     assert tuple(sorted(want["subset"])) in best.ties
