@@ -45,7 +45,7 @@ def left_over(weight, link_class, free, subset):
 
 
 def chosen_subset(weight, free, k, require=(), link_class=None):
-    """The tie that wins by docs/decisions.md, decision 1: (a) what it leaves, (b) its vector of weights, (c) its indices."""
+    """The winning tie (docs/decisions.md, decision 1), by (a) what it leaves, (b) its weights, (c) its indices."""
     ties = optimal_subsets(weight, free, k, require, link_class)
     return min(
         ties,
