@@ -103,8 +103,8 @@ def _ask(name: str, gpus: NodeGpus, matrix: BandwidthMatrix, k: int, symmetric: 
     return PolicyChoice(name, chosen, set_bottleneck_gb_s(matrix, chosen, symmetric), warnings)
 
 
-def _refused(name: str, why: Notice) -> GpuChoice:
-    return GpuChoice(name, (), 0.0, (why,))
+def _refused(name: str, why: Notice) -> PolicyChoice:
+    return PolicyChoice(name, (), 0.0, (why,))
 
 
 def set_bottleneck_gb_s(matrix: BandwidthMatrix, gpus: Iterable[int], symmetric: Symmetric = "min") -> float:

@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricRecords, make_node, switch_tree
-from workbench.formats.fabric.writing import Shape
+from workbench.formats.fabric.writing import TopologyShape
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.hypernode import HyperNode, make_hypernode

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricRecords, make_node, switch_tree
 from workbench.formats.fabric.hostlist import MOST_HOSTS, compress_hosts, expand_hosts, holds
-from workbench.formats.fabric.writing import Shape, listed, losses_beside, shape_of
+from workbench.formats.fabric.writing import TopologyShape, listed, losses_beside, shape_of
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.whole_number import whole_number
