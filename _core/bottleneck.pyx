@@ -4,7 +4,7 @@ Owns: the value of the best set, the choice among ties, their list and number, a
 among pods. Does not own: validation and errors in words (``workbench.kernels.bottleneck``), symmetrising, link classes.
 
 Objective of a set: the lowest link class among its pairs, then the lowest pair weight; without classes the weight
-alone. Ties have the same objective; among them (DESIGN, decision 1) the one wins that
+alone. Ties have the same objective; among them (docs/decisions.md, decision 1) the one wins that
 
 (a) leaves the best objective for another k free devices (ignoring ``require``), nothing left being worst,
 (b) has the larger ascending vector of pair weights: at the lowest weight where two sets differ, fewer pairs,

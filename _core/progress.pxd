@@ -79,7 +79,10 @@ cdef inline void note_placed(Progress* p, Entry* e, int64_t count) noexcept nogi
 
 
 cdef inline bint may_go_on(const Progress* now, int32_t failed) noexcept nogil:
-    """Whether to try further pods after one of an entry fitted nowhere (volcano-topology.md 5.1, step 5)."""
+    """Whether to try further pods after one of an entry fitted nowhere.
+
+    Source: docs/reference/volcano-topology.md, section 5.1, step 5.
+    """
     cdef int32_t i
     if now.rule != BY_MINIMUMS:
         return now.rule == GO_ON

@@ -108,7 +108,7 @@ def _refused(name: str, why: Notice) -> PolicyChoice:
 
 
 def set_bottleneck_gb_s(matrix: BandwidthMatrix, gpus: Iterable[int], symmetric: Symmetric = "min") -> float:
-    """Return the smallest pair weight inside a set (DESIGN decision 1); infinity for one GPU.
+    """Return the smallest pair weight inside a set (docs/decisions.md, decision 1); infinity for one GPU.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A session as JSON-ready dictionaries: the shape of ``place -o json`` (DESIGN section 5)."""
+"""A session as JSON-ready dictionaries: the shape of ``place -o json`` (README.md)."""
 
 from __future__ import annotations
 

@@ -273,8 +273,8 @@ def regret(
 
     Notes
     -----
-    The optimum is the raw bottleneck of DESIGN decision 1: a table of all states up to 16 GPUs, a search per state
-    above. Source of the measure: reference/gpu-topology-performance.md, "Quality of heuristics against the optimum".
+    The optimum is the raw bottleneck of docs/decisions.md, decision 1: a table of all states up to 16 GPUs, a search
+    per state above.
     """
     bandwidth = matrix if isinstance(matrix, BandwidthMatrix) else BandwidthMatrix(matrix)  # type: ignore[arg-type]
     n = len(bandwidth)

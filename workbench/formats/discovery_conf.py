@@ -67,7 +67,7 @@ def discovery_config_of(data: Mapping[str, Any] | None, source: str = "ConfigMap
 
     Notes
     -----
-    Source: reference/volcano-topology.md section 9.
+    Source: docs/reference/volcano-topology.md, section 9.
     """
     if data is None:
         raise InputError("ConfigMap not found", source=source)

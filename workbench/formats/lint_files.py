@@ -92,7 +92,7 @@ def lint_files(
     Raises
     ------
     InputError
-        A file that does not parse (DESIGN decision 14).
+        A file that does not parse (docs/decisions.md, decision 14).
     """
     places: dict[str, Place] = {}
     intake = FabricIntake.of(format)

@@ -72,7 +72,7 @@ def load(
     ------
     InputError
         Bad input, with file, place, what was found and what was expected; `gpus_per_node` out of range. What parses
-        but is no tree loads, with ``snapshot.topology.problems`` (DESIGN decision 14).
+        but is no tree loads, with ``snapshot.topology.problems`` (docs/decisions.md, decision 14).
     UnknownNameError
         No such format.
     """

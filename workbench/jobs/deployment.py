@@ -30,7 +30,7 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
     """The replicas of a Deployment that are still to be placed; None where nothing is pending.
 
     The minimum comes from the Deployment's annotation, everything else from the template's
-    (reference/volcano-topology.md section 3, "Pods without a Job").
+    (docs/reference/volcano-topology.md, section 3, "Pods without a Job").
     """
     template = deployment.template
     notes = notes_about([(ROLE, template.spec)])

@@ -1,6 +1,6 @@
 """minResources of a PodGroup that the controller makes: what the pods ask for without which it may not start.
 
-Source: reference/volcano-jobs.md sections 5 and 6.
+Source: docs/reference/volcano-jobs.md, sections 5 and 6.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def read_gpu_group(labels: Mapping[str, str], notes: list[Notice]) -> GpuGroup |
     """The GPU topology group that a pod's labels name; None where they name none.
 
     One label alone, or a replica number that is no whole number above 0, names no group and leaves a note
-    (reference/gpu-topology.md A1).
+    (docs/reference/gpu-topology.md, section A1).
     """
     name, replica = labels.get(GPU_GROUP_NAME_LABEL), labels.get(GPU_GROUP_REPLICA_LABEL)
     if name is None and replica is None:

@@ -1,6 +1,6 @@
 """Sub-groups of a gang, as the newest releases name them: from a task's partitions, and from a PodGroup's policies.
 
-Source: reference/volcano-topology.md sections 3 and 3.1.
+Source: docs/reference/volcano-topology.md, sections 3 and 3.1.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Checked interface of the ``bottleneck`` kernel: the best GPU subsets of one machine.
 
 Owns: checks of arguments, masks as Python ints of any size, errors in words. The objective, the ties and their order
-are the kernel's (``_core/bottleneck.pyx``; DESIGN, decision 1). Symmetrising a measured matrix and finding its link
-classes belong to ``workbench.model.bandwidth``.
+are the kernel's (``_core/bottleneck.pyx``; docs/decisions.md, decision 1). Symmetrising a measured matrix and finding
+its link classes belong to ``workbench.model.bandwidth``.
 """
 
 from __future__ import annotations
@@ -163,11 +163,12 @@ class BottleneckSolver:
 
     Notes
     -----
-    Ties (DESIGN, decision 1): the set that leaves the best set for the next equal request, then the larger ascending
-    vector of pair weights, then the lexicographically smallest ascending indices. Exact: tables for n <= 16 (first
-    queries of a size build them), threshold and clique search above; the search can be interrupted and cancelled. Raw
-    noisy weights above 16 devices are exact too but may take long (NP-hard); link classes keep it short.
-    Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Pick GPUs of Node"; DESIGN, decisions 1, 2.
+    Ties (docs/decisions.md, decision 1): the set that leaves the best set for the next equal request, then the larger
+    ascending vector of pair weights, then the lexicographically smallest ascending indices. Exact: tables for n <= 16
+    (first queries of a size build them), threshold and clique search above; the search can be interrupted and
+    cancelled. Raw noisy weights above 16 devices are exact too but may take long (NP-hard); link classes keep it short.
+    Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Pick GPUs of Node"; docs/decisions.md,
+    decisions 1, 2.
     """
 
     __slots__ = ("_c_solver", "choose", "default_budget", "n")

@@ -127,8 +127,8 @@ class DryRuns:
 
     **A pass** places the pods in their order, run by run. Of each run as many as the gang may still need, at least one:
     until the gang would be ready, or all that are left while another role is below its minimum. It ends with the pod
-    that makes the gang ready, or after a failure as `Counts.after_failure` says (volcano-topology.md 5.1, steps 2, 5,
-    9).
+    that makes the gang ready, or after a failure as `Counts.after_failure` says (docs/reference/volcano-topology.md,
+    section 5.1, steps 2, 5, 9).
 
     Cost of a trial: O(nodes) comparisons, and one score per node whose score for the shape is not known any more.
 

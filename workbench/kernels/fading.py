@@ -80,7 +80,7 @@ class Fading:
     **Gain**, added to the node part: mean over the tier numbers, weighted by ``by_tier`` and summed in their order, of
     the fullness that the domain of that tier around the node reaches with the pod; 1 where there is no such domain.
     Fullness: weighted mean of ``(used + request) / allocatable`` over the resources that are requested and have a
-    weight; 0 where one overflows. Source: volcano-topology.md 7.3.
+    weight; 0 where one overflows. Source: docs/reference/volcano-topology.md, section 7.3.
     """
 
     rings: Rings

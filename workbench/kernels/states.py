@@ -36,7 +36,7 @@ def best_bottlenecks(pair_weight_gb_s: NDArray[np.float64]) -> NDArray[np.float6
 
     Notes
     -----
-    The value of `BottleneckSolver.solve` for every state (DESIGN, decision 1, raw objective). Cost: 2^n n^2.
+    The value of `BottleneckSolver.solve` for every state (docs/decisions.md, decision 1, raw objective). Cost: 2^n n^2.
     """
     weights = _checked(pair_weight_gb_s)
     if len(weights) > MAX_TABLE_DEVICES:

@@ -80,8 +80,8 @@ def place_new(
 
     Notes
     -----
-    Source: switch affinity document and MindCluster documents (reference/switch-affinity.md 5). Cost: O(s) and the most
-    free nodes of a switch.
+    Source: switch affinity document and MindCluster documents (docs/reference/switch-affinity.md, section 5). Cost:
+    O(s) and the most free nodes of a switch.
     """
     if not are_arrays(b"q1q2", free, sums):
         free = as_array("free", free, np.int64, 1)

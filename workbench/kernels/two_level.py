@@ -181,7 +181,7 @@ class TwoLevel:
     has pods in gains their share of its tasks.
 
     **Ties**: the smallest domain number, that is, name; among nodes as in ``Fill``. The search is exhaustive: what it
-    leaves out cannot have a solution or cannot win. Source: volcano-topology.md 5.5, 5.6, 7.2.
+    leaves out cannot have a solution or cannot win. Source: docs/reference/volcano-topology.md, sections 5.5, 5.6, 7.2.
 
     Not for several threads at once.
 

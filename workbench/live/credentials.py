@@ -34,7 +34,7 @@ def credentials_of_secret(data: Mapping[str, str] | None) -> Credentials | None:
 
     Notes
     -----
-    Source: reference/volcano-topology.md section 9.2.
+    Source: docs/reference/volcano-topology.md, section 9.2.
     """
     return _both(data.get("username"), data.get("password")) if data is not None else None
 

@@ -122,7 +122,7 @@ def fetch_json(url: str, access: Access) -> Any:
     -----
     The exchange runs in a thread of its own, so that the bound holds for the whole of it: httpx bounds each step, and
     a server that sends a byte a second never exceeds one. Proxies of the environment are not used: the socket opens to
-    the endpoint and to nothing else (DESIGN decision 13).
+    the endpoint and to nothing else (docs/decisions.md, decision 13).
     """
     outcome: list[bytes | BaseException] = []
     done, give_up = threading.Event(), threading.Event()

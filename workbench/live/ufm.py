@@ -31,7 +31,7 @@ class UfmServer:
 
     Notes
     -----
-    Source: reference/volcano-topology.md section 9.2.
+    Source: docs/reference/volcano-topology.md, section 9.2.
     """
 
     endpoint: str

@@ -62,7 +62,7 @@ class BandwidthMatrix(Value, Displayed):
     Notes
     -----
     Source: Koordinator proposal "GPU topology-aware scheduling", "GPU topology resource reporting"; the checks are
-    those of reference/gpu-topology.md A1. Equality compares the numbers and the labels.
+    those of docs/reference/gpu-topology.md, section A1. Equality compares the numbers and the labels.
     """
 
     gb_s: npt.NDArray[np.float64]
@@ -141,7 +141,7 @@ class BandwidthMatrix(Value, Displayed):
         """Smallest measurement of each link class, ascending.
 
         All off-diagonal measurements are sorted; where the next one is 10 % or more above its neighbour a new class
-        begins (DESIGN decision 1). Zero (no link) is a class of its own.
+        begins (docs/decisions.md, decision 1). Zero (no link) is a class of its own.
         """
         n = len(self)
         values = np.unique(self.gb_s[~np.eye(n, dtype=np.bool_)])

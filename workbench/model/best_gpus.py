@@ -66,7 +66,7 @@ class BestGpus(Value, Displayed):
         return "" if self.gpus else f"no such set: only {self.n_free} of {len(self.matrix)} GPUs are free"
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields of `workbench gpus -o json` (DESIGN section 5); infinity becomes None.
+        """The fields of `workbench gpus -o json` (README.md); infinity becomes None.
 
         ``suspicious_links`` are those of the whole machine (`workbench.model.links`).
         """
@@ -117,7 +117,7 @@ def best_gpus(
     -------
     BestGpus
         With no GPU in it when fewer than k are free (a fact about the machine's state, not an error).
-        Ties: DESIGN decision 1.
+        Ties: docs/decisions.md, decision 1.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def best_gpus(
 
     Notes
     -----
-    Source: Koordinator proposal "GPU topology-aware scheduling", "Pick GPUs of Node"; DESIGN decision 1.
+    Source: Koordinator proposal "GPU topology-aware scheduling", "Pick GPUs of Node"; docs/decisions.md, decision 1.
     """
     bandwidth = matrix if isinstance(matrix, BandwidthMatrix) else BandwidthMatrix(matrix)  # type: ignore[arg-type]
     usable, required = asked_masks(bandwidth, k, free, require, avoid)

@@ -56,7 +56,8 @@ class GpuGroup:
     def of_labels(cls, labels: Mapping[str, str]) -> GpuGroup | None:
         """The group that a pod's labels name.
 
-        None where a label is missing or the replica is no whole number above 0 (reference/gpu-topology.md A1).
+        None where a label is missing or the replica is no whole number above 0 (docs/reference/gpu-topology.md, section
+        A1).
         """
         name, replica = labels.get(GPU_GROUP_NAME_LABEL), whole_number(labels.get(GPU_GROUP_REPLICA_LABEL, ""))
         return cls(name, replica) if name and replica else None

@@ -37,7 +37,7 @@ def container_environment(annotation: str, container: int, device_ids: DeviceIds
 
     Notes
     -----
-    Source: Koordinator proposal 20230314, "Container environment variable assignment"; DESIGN decision 8.
+    Source: Koordinator proposal 20230314, "Container environment variable assignment"; docs/decisions.md, decision 8.
     """
     try:
         value = json.loads(annotation)

@@ -76,8 +76,8 @@ def link_class_table(matrix: BandwidthMatrix) -> tuple[LinkClass, ...]:
 
     Notes
     -----
-    The classes are those of `BandwidthMatrix.class_floors_gb_s` (DESIGN, decision 1); every direction of a pair is a
-    link of its own.
+    The classes are those of `BandwidthMatrix.class_floors_gb_s` (docs/decisions.md, decision 1); every direction of a
+    pair is a link of its own.
     """
     floors = matrix.class_floors_gb_s
     off_diagonal = ~np.eye(len(matrix), dtype=np.bool_)

@@ -95,8 +95,8 @@ def split_gpus(
     Returns
     -------
     PodGpus
-        With no pod in it when too few GPUs are free. Ties: ``union`` as DESIGN decision 1 for the set; then pods by
-        falling size, equal ones in the order given, get the lexicographically smallest sets.
+        With no pod in it when too few GPUs are free. Ties: ``union`` as docs/decisions.md, decision 1 for the set; then
+        pods by falling size, equal ones in the order given, get the lexicographically smallest sets.
 
     Raises
     ------
@@ -108,8 +108,8 @@ def split_gpus(
 
     Notes
     -----
-    Source: Koordinator proposal "GPU topology-aware scheduling"; the two objectives in reference/gpu-topology.md A4
-    and gpu-topology-performance.md section 2, "Several pods on one node".
+    Source: Koordinator proposal "GPU topology-aware scheduling"; the two objectives in docs/reference/gpu-topology.md,
+    section A4.
     """
     bandwidth = matrix if isinstance(matrix, BandwidthMatrix) else BandwidthMatrix(matrix)  # type: ignore[arg-type]
     if not pods or min(pods) < 1:

@@ -8,14 +8,14 @@ __all__ = ["Release"]
 
 
 class Release(StrEnum):
-    """The two behaviours that are told apart (DESIGN decision 4).
+    """The two behaviours that are told apart (docs/decisions.md, decision 4).
 
     Attributes
     ----------
     V1_13
         v1.13.0 to v1.13.3.
     NEWEST
-        The newest snapshot that ``reference/volcano-topology.md`` describes.
+        The newest snapshot that ``docs/reference/volcano-topology.md`` describes.
     """
 
     V1_13 = "1.13"

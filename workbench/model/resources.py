@@ -1,6 +1,6 @@
 """Resource vectors: which columns there are and in which unit.
 
-Amounts are integers in base units (DESIGN decision 11): milli-CPU for ``cpu``, bytes for ``memory``,
+Amounts are integers in base units (docs/decisions.md, decision 11): milli-CPU for ``cpu``, bytes for ``memory``,
 ``ephemeral-storage`` and huge pages, counts for everything else. Parsing of quantities is in `workbench.objects`.
 """
 

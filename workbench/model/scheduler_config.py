@@ -169,7 +169,7 @@ class TopologyArguments:
     Notes
     -----
     1.13 knows only the weight and takes a negative one as it is; what it does not know keeps its default here.
-    Source: volcano-topology.md 8.
+    Source: docs/reference/volcano-topology.md, section 8.
     """
 
     weight: int = 1

@@ -1,7 +1,8 @@
 """What running jobs mean for the switches: the sum over jobs, kept so that one job can be added or taken out.
 
 States have no store of their own: they follow from the annotations of running pods, as in the real plugin, which builds
-them anew in every session (reference/switch-affinity.md 2.1). So the end of a job or a restart loses nothing.
+them anew in every session (docs/reference/switch-affinity.md, section 2.1). So the end of a job or a restart loses
+nothing.
 """
 
 from __future__ import annotations

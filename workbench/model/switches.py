@@ -1,7 +1,8 @@
 """Leaf switches (ToR): which nodes are under which, and in what state each of them is.
 
-A switch is a tier-1 HyperNode (DESIGN decision 6). Its state is the preset one joined with what the annotations of
-running pods say; how running jobs add up is in `workbench.model.switch_book`. Reading ConfigMaps is in `formats`.
+A switch is a tier-1 HyperNode (docs/decisions.md, decision 6). Its state is the preset one joined with what the
+annotations of running pods say; how running jobs add up is in `workbench.model.switch_book`. Reading ConfigMaps is in
+`formats`.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ Mask = npt.NDArray[np.bool_]
 #: IsSharedTor of tor-share-cm and isSharedTor of a pod (document, "Instructions").
 IDLE, SHARED, EXCLUSIVE = 0, 1, 2
 
-#: Annotations of a pod (reference/switch-affinity.md 1.4).
+#: Annotations of a pod (docs/reference/switch-affinity.md, section 1.4).
 IS_SHARED, IS_HEALTHY, SHARED_ADDRESS = "isSharedTor", "isHealthy", "sharedTorIp"
 RANK_ANNOTATION = "hccl/rankIndex"
 
@@ -300,7 +301,7 @@ class SwitchTable(Value):
 
 
 def switches_of_hypernodes(topology: Topology, nodes_per_switch: int | None = None) -> SwitchTable | None:
-    """The tier-1 HyperNodes as switches, by name; the nodes under each by name too (DESIGN decision 6).
+    """The tier-1 HyperNodes as switches, by name; the nodes under each by name too (docs/decisions.md, decision 6).
 
     The name stands for the address too.
 

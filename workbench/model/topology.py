@@ -37,7 +37,7 @@ NO_DOMAIN = -1
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that parses but is no tree (DESIGN decision 14).
+    """Something that parses but is no tree (docs/decisions.md, decision 14).
 
     Attributes
     ----------
@@ -397,7 +397,7 @@ class Topology(Value, Displayed):
         """Volcano's leaf: per node the HyperNode of the cluster's *lowest tier* that holds it.
 
         `NO_DOMAIN` (-1) for none. In a tree of mixed depth the nodes whose first HyperNode is on a higher tier have no
-        leaf (reference/volcano-topology.md section 7).
+        leaf (docs/reference/volcano-topology.md, section 7).
         """
         if not self.tiers:
             return _frozen(np.full(self.n_nodes, NO_DOMAIN, dtype=np.int32))

@@ -37,7 +37,7 @@ class Deployment:
     def min_member(self) -> int:
         """Value of the annotation; 1 if it is absent, negative or not a 32-bit integer; 0 stays 0.
 
-        Source: reference/volcano-jobs.md section 6 (the template's annotation is not looked at).
+        Source: docs/reference/volcano-jobs.md, section 6 (the template's annotation is not looked at).
         """
         number = _min_member(self.metadata.annotations)
         return 1 if number is None else number

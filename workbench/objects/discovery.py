@@ -132,7 +132,7 @@ def reload(old: DiscoveryConfig, new: DiscoveryConfig | None, known: Collection[
 
     Notes
     -----
-    Source: reference/volcano-topology.md section 9. `stopped` by name, the rest in the order of the new file.
+    Source: docs/reference/volcano-topology.md, section 9. `stopped` by name, the rest in the order of the new file.
     """
     before, now = old.enabled, (new or DiscoveryConfig()).enabled
     names = list(now)

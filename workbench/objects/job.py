@@ -63,8 +63,8 @@ class Job:
 def read_job(data: Mapping[str, Any]) -> Job:
     """A Job from a parsed manifest.
 
-    Defaults: reference/volcano-jobs.md section 3.1 (a task without a name is ``default<position>``, queue ``default``,
-    minAvailable). Replicas default to 1.
+    Defaults: docs/reference/volcano-jobs.md, section 3.1 (a task without a name is ``default<position>``, queue
+    ``default``, minAvailable). Replicas default to 1.
 
     Raises
     ------

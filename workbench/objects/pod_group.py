@@ -17,7 +17,7 @@ __all__ = ["ALLOCATED_HYPERNODE_ANNOTATION", "GROUP_NAME_ANNOTATION", "PodGroup"
 
 #: Annotation of a pod: the PodGroup that it belongs to.
 GROUP_NAME_ANNOTATION = "scheduling.k8s.io/group-name"
-#: Annotation of a PodGroup: the HyperNode where 1.13 placed it before (reference/volcano-topology.md section 4).
+#: Annotation of a PodGroup: the HyperNode where 1.13 placed it before (docs/reference/volcano-topology.md, section 4).
 ALLOCATED_HYPERNODE_ANNOTATION = "volcano.sh/job-allocated-hypernode"
 
 

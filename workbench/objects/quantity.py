@@ -73,7 +73,7 @@ def _base_units(resource: str, text: str) -> int:
 
 
 def to_base_units(resource: str, value: Any) -> int:
-    """Convert an amount as written in a manifest to base units (DESIGN decision 11), rounding up.
+    """Convert an amount as written in a manifest to base units (docs/decisions.md, decision 11), rounding up.
 
     Parameters
     ----------

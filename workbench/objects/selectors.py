@@ -33,7 +33,7 @@ def compile_pattern(pattern: str) -> Any:
     Raises
     ------
     InputError
-        RE2 refuses the pattern, or it holds ``\\C``, which RE2 knows and Go does not (DESIGN decision 9).
+        RE2 refuses the pattern, or it holds ``\\C``, which RE2 knows and Go does not (docs/decisions.md, decision 9).
     """
     if _has_byte_escape(pattern):
         raise InputError("the pattern is no Go regular expression", got=repr(pattern), expected="no \\C")
@@ -89,7 +89,7 @@ def read_label_selector(data: Mapping[str, Any], where: str) -> tuple[Requiremen
     """Read the requirements of a label selector; an empty selector selects nothing.
 
     An unknown operator, values for an operator without values, or a key or value that no label can have makes the whole
-    selector select nothing (reference/volcano-topology.md section 2.1); a field of the wrong type
+    selector select nothing (docs/reference/volcano-topology.md, section 2.1); a field of the wrong type
     is an InputError.
     """
     found = [Requirement(key, "In", (value,)) for key, value in get_texts(data, "matchLabels", where).items()]
@@ -265,8 +265,8 @@ def resolve_selector(selector: Selector, index: NameIndex) -> list[str]:
 
     Notes
     -----
-    Source: reference/volcano-topology.md section 2.1. If several selectors are set (admission refuses that), exact
-    wins over pattern over labels.
+    Source: docs/reference/volcano-topology.md, section 2.1. If several selectors are set (admission refuses that),
+    exact wins over pattern over labels.
     """
     if selector.exact is not None:
         return [selector.exact] if selector.exact else []

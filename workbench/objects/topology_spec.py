@@ -39,7 +39,8 @@ def read_constraint(data: Mapping[str, Any], where: str, *, submitted: bool = Fa
         Path of the spec, for error messages.
     submitted : bool
         The object is new: an absent mode becomes hard, the default of every release's schema. Other defaults differ by
-    release and are filled in by the policies; an object read from a cluster stays as stored (DESIGN decision 10).
+    release and are filled in by the policies; an object read from a cluster stays as stored (docs/decisions.md,
+    decision 10).
     """
     if data.get("networkTopology") is None:
         return None
@@ -59,7 +60,7 @@ def constraint_from_annotations(annotations: Mapping[str, str]) -> TopologyConst
     """Return the topology constraint given by a pod's annotations; None if both annotations are absent.
 
     The mode is read without regard to case, an invalid one is hard; a tier that is no integer is ignored, but asks
-    for a (hard) topology all the same (reference/volcano-topology.md section 3).
+    for a (hard) topology all the same (docs/reference/volcano-topology.md, section 3).
     """
     mode, tier = annotations.get(MODE_ANNOTATION), annotations.get(HIGHEST_TIER_ANNOTATION)
     if mode is None and tier is None:

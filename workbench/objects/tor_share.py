@@ -1,6 +1,7 @@
 """The ConfigMap tor-share-cm (Ascend): the state of every switch, published by the scheduler.
 
-Source: document, "Instructions" (fields IsSharedTor, IsHealthy); reference/switch-affinity.md 1.4 (the rest).
+Source: document, "Instructions" (fields IsSharedTor, IsHealthy); docs/reference/switch-affinity.md, section 1.4 (the
+rest).
 """
 
 from __future__ import annotations

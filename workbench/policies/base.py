@@ -236,7 +236,7 @@ class NodePolicy(ABC):
     ----------
     name : str
     reads_topology : bool
-        Then a topology that is not ready is a refusal (DESIGN decision 14), given before `assign` is asked.
+        Then a topology that is not ready is a refusal (docs/decisions.md, decision 14), given before `assign` is asked.
     sub_groups : bool
         It places sub-groups by themselves; otherwise the gang is placed as one and the answer warns.
     warnings : tuple of Notice

@@ -112,7 +112,10 @@ class Progress:
         return min(left, max(wanted, 1))
 
     def go_on(self, failed: Collection[int]) -> bool:
-        """Whether to try further pods after those of some roles fitted nowhere (volcano-topology.md 5.1, step 5)."""
+        """Whether to try further pods after those of some roles fitted nowhere.
+
+        Source: docs/reference/volcano-topology.md, section 5.1, step 5.
+        """
         if self.min_available == self.total:
             return False
         if not self._minimums_count:

@@ -90,7 +90,7 @@ def fractional_gpus(policy: str, gang: Gang) -> Notice:
 
 
 def topology_not_ready(topology: Topology) -> Notice:
-    """The HyperNodes are no tree, or there are none, so nothing may rely on them (DESIGN decision 14)."""
+    """The HyperNodes are no tree, or there are none, so nothing may rely on them (docs/decisions.md, decision 14)."""
     count = len(topology.problems)
     why = f"{topology.problems[0].message} ({count} problems in all)" if count else "there are no HyperNodes"
     return Notice("topology-not-ready", f"the network topology is not ready: {why}", numbers={"count": count})

@@ -159,7 +159,7 @@ _BUILT_IN = (
         GpuBottleneck,
         BottleneckParameters,
         "GPUs whose slowest pair is fastest, exactly; link classes first",
-        "Koordinator proposal 20230314, Pick GPUs of Node; DESIGN decision 1",
+        "Koordinator proposal 20230314, Pick GPUs of Node; docs/decisions.md, decision 1",
     ),
     Entry("gpu-lowest-index", "gpu", GpuLowestIndex, NoParameters, "free GPUs with the lowest numbers", "baseline"),
     Entry(

@@ -24,8 +24,8 @@ __all__ = ["ResolvedTree", "build_topology", "cut_cycles", "number_tree", "resol
 
 Ints = npt.NDArray[np.int32]
 
-# A tree with one of these problems is never ready in Volcano (reference/volcano-topology.md section 2.2); the other
-# problems only mislead.
+# A tree with one of these problems is never ready in Volcano (docs/reference/volcano-topology.md, section 2.2); the
+# other problems only mislead.
 _BREAKS_READINESS = frozenset({"cycle", "two-parents"})
 
 _LISTED = 3
@@ -92,9 +92,9 @@ def resolve_tree(
 
     Notes
     -----
-    Source: reference/volcano-topology.md sections 2.1 and 2.2. Where upstream depends on the order of events: of two
-    parents the one with the smaller tier, then the smaller name keeps the child; a cycle is cut above its HyperNode of
-    the highest tier, then of the larger name. A link that was cut adds no nodes.
+    Source: docs/reference/volcano-topology.md, sections 2.1 and 2.2. Where upstream depends on the order of events: of
+    two parents the one with the smaller tier, then the smaller name keeps the child; a cycle is cut above its HyperNode
+    of the highest tier, then of the larger name. A link that was cut adds no nodes.
     """
     by_name = {h.name: h for h in sorted(hypernodes, key=lambda h: h.name.encode())}
     index = NameIndex(node_names, node_labels) if index is None else index
@@ -153,7 +153,7 @@ def build_topology(
     -------
     Topology
         Its nodes have an order of their own; names that are not nodes of the cluster are dropped from the sets.
-        Whatever keeps the HyperNodes from being a tree is listed in `problems` (DESIGN decision 14).
+        Whatever keeps the HyperNodes from being a tree is listed in `problems` (docs/decisions.md, decision 14).
     """
     hypernodes = list(hypernodes)
     tree = resolve_tree(hypernodes, node_names, node_labels)

@@ -125,9 +125,9 @@ def diff_topologies(before: Topology, after: Topology) -> TopologyDiff:
     Nodes are the same when their names are. HyperNodes are paired in four rounds, each over what is left: the same
     name and nodes; the same nodes and tier (renamed); the same nodes (renamed, another tier); the same name. Nodes go
     before names because generated names shift (Volcano's UFM discovery numbers its leaves anew in every run,
-    reference/volcano-topology.md section 9.2), and because cables, not names, decide where a pod is fast. HyperNodes
-    without nodes are paired by name only. Ties within a round: byte order of names. Time is linear in the members of
-    all HyperNodes.
+    docs/reference/volcano-topology.md, section 9.2), and because cables, not names, decide where a pod is fast.
+    HyperNodes without nodes are paired by name only. Ties within a round: byte order of names. Time is linear in the
+    members of all HyperNodes.
     """
     number = {name: i for i, name in enumerate(before.node_names)}
     for name in after.node_names:

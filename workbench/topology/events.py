@@ -5,8 +5,8 @@ and go. `HyperNodeTree` holds what upstream's cache holds after each event, incl
 The tree that a set of HyperNodes *should* give, whatever the order of events, is built in `workbench.topology.build`;
 for well-formed forests both agree.
 
-Source: reference/volcano-topology.md section 2. Where upstream follows the order of a map, the smallest name (byte
-order) goes first.
+Source: docs/reference/volcano-topology.md, section 2. Where upstream follows the order of a map, the smallest name
+(byte order) goes first.
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ def node_count(hypernode: HyperNode, index: NameIndex) -> int:
 
     Notes
     -----
-    Source: reference/volcano-topology.md section 9. The members' own names, whatever their type and whether they exist:
-    a HyperNode of HyperNodes counts its children, not the nodes under them.
+    Source: docs/reference/volcano-topology.md, section 9. The members' own names, whatever their type and whether they
+    exist: a HyperNode of HyperNodes counts its children, not the nodes under them.
     """
     names: set[str] = set()
     for member in hypernode.members:

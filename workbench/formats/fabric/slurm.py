@@ -46,7 +46,7 @@ def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[Noti
     """HyperNodes of a tree of switches.
 
     A missing child switch becomes a dangling member, and a node under two switches an overlap; both are found by
-    `workbench.topology.build` (DESIGN decision 14).
+    `workbench.topology.build` (docs/decisions.md, decision 14).
 
     Parameters
     ----------

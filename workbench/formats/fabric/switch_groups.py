@@ -71,8 +71,8 @@ def group_switches(
 
     Notes
     -----
-    Source of the rule for leaves: Volcano's UFM discovery (reference/volcano-topology.md section 9.2), which joins
-    leaves that share a node transitively. Its one spine over everything is replaced by the real ranks.
+    Source of the rule for leaves: Volcano's UFM discovery (docs/reference/volcano-topology.md, section 9.2), which
+    joins leaves that share a node transitively. Its one spine over everything is replaced by the real ranks.
     """
     found: list[HyperNode] = []
     below: dict[str, set[str]] = {switch: set(attached[switch]) for switch, rank in ranks.items() if rank == 1}

@@ -2,7 +2,7 @@
 
 Creation and update are judged alike. Nobody checks tier order, cycles or two parents: see `workbench.topology`.
 
-Source: reference/volcano-topology.md section 1.
+Source: docs/reference/volcano-topology.md, section 1.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Job (batch.volcano.sh): what Volcano's webhook refuses.
 
-Covers the rules on counts, names, partitions and the network topology; the rest of reference/volcano-jobs.md section
-3.2 comes with the framework plugins.
+Covers the rules on counts, names, partitions and the network topology; the rest of docs/reference/volcano-jobs.md,
+section 3.2 comes with the framework plugins.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def refuse_job(job: Job, release: Release = Release.NEWEST) -> str:
 
     Notes
     -----
-    Source: reference/volcano-jobs.md section 3.2. Negative counts are refused by the schema, with the API
+    Source: docs/reference/volcano-jobs.md, section 3.2. Negative counts are refused by the schema, with the API
     server's text, which stands first. A duplicated task name ends the walk over tasks: later ones are neither
     checked nor counted. 1.13 knows neither highestTierName nor partitions.
     """

@@ -1,6 +1,6 @@
 """PodGroup: what Volcano's webhook refuses. Only creation is judged.
 
-Source: reference/volcano-topology.md section 3.
+Source: docs/reference/volcano-topology.md, section 3.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Admission rules for networkTopology, in every kind that has it, and for the partitions of a task.
 
-Source: reference/volcano-topology.md section 3.
+Source: docs/reference/volcano-topology.md, section 3.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def constraint_defaults(data: Mapping[str, Any], where: str, release: Release) -
 
 
 def constraint_warnings(data: Mapping[str, Any], where: str, release: Release) -> list[Notice]:
-    """Where a constraint is accepted and does not do what it says (DESIGN decision 10)."""
+    """Where a constraint is accepted and does not do what it says (docs/decisions.md, decision 10)."""
     if data.get("networkTopology") is None:
         return []
     topology, where = get_map(data, "networkTopology", where), child(where, "networkTopology")

@@ -1,7 +1,7 @@
 """Labels and annotations in Volcano's domain that Volcano, its agent or this package reads or writes.
 
-Source: constants of Volcano after 1.15 and of volcano-global 0.3; reference/volcano-jobs.md and
-reference/volcano-topology.md.
+Source: constants of Volcano after 1.15 and of volcano-global 0.3; docs/reference/volcano-jobs.md and
+docs/reference/volcano-topology.md.
 """
 
 from __future__ import annotations

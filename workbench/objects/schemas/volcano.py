@@ -4,7 +4,7 @@ A field marked ``@newest`` is unknown to 1.13. The metadata of a pod template in
 than that of a Pod.
 
 Source: the CustomResourceDefinitions and API types of Volcano after 1.15 (names and types only); what 1.13 lacks:
-reference/volcano-topology.md sections 1, 3 and 10, reference/volcano-jobs.md.
+docs/reference/volcano-topology.md, sections 1, 3 and 10, docs/reference/volcano-jobs.md.
 """
 
 from __future__ import annotations

@@ -28,12 +28,12 @@ class BottleneckParameters:
         "min",
         "how the two directions of a pair of GPUs become one weight",
         choices=("min", "max", "mean"),
-        source="DESIGN decision 1",
+        source="docs/decisions.md, decision 1",
     )
 
 
 class GpuBottleneck(GpuPolicy):
-    """Best bottleneck bandwidth, link classes first (DESIGN decision 1).
+    """Best bottleneck bandwidth, link classes first (docs/decisions.md, decision 1).
 
     Several pods of a gang on one node: the union of their GPUs is chosen first, then dealt to them so that the
     ascending list of their own bottlenecks is the largest. A node without a matrix gets the lowest indices.

@@ -1,6 +1,6 @@
 """Koordinator's topology scopes: the GPUs of the narrowest part of a machine that has enough.
 
-Source: Koordinator, deviceshare GPU allocator, device topology; reference/gpu-topology.md part (b).
+Source: Koordinator, deviceshare GPU allocator, device topology; docs/reference/gpu-topology.md, part (b).
 """
 
 from __future__ import annotations

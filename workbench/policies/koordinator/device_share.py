@@ -1,7 +1,7 @@
 """Koordinator's deviceshare plugin on one node: partition table, topology scope, default, and NICs beside GPUs.
 
-Source: Koordinator, deviceshare device allocator; reference/gpu-topology.md part (b). Templates of shared resources
-(Huawei NPUs), NUMA hints, reservations and preemption are not modelled.
+Source: Koordinator, deviceshare device allocator; docs/reference/gpu-topology.md, part (b). Templates of shared
+resources (Huawei NPUs), NUMA hints, reservations and preemption are not modelled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`koordinator-gpu`: GPU groups planned as a whole, with their nodes and GPUs at once.
 
 Source: Koordinator proposal 20230314 "GPU topology-aware scheduling"; the gaps it leaves are settled as in
-reference/gpu-topology.md, part A.
+docs/reference/gpu-topology.md, part A.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class KoordinatorGpuParameters:
         "min",
         "how the two directions of a pair of GPUs become one weight",
         choices=("min", "max", "mean"),
-        source="DESIGN decision 1",
+        source="docs/decisions.md, decision 1",
     )
     link_classes: bool = parameter(False, "compare classes of links before raw bandwidth", source=_PROPOSAL)
     objective: str = parameter(

@@ -1,7 +1,7 @@
 """GPUs of one node for the pods of a group that were given to it: the best union, dealt as well as can be.
 
 Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Pick GPUs of Node"; how the union is dealt to
-the pods is left open there (reference/gpu-topology.md A4).
+the pods is left open there (docs/reference/gpu-topology.md, section A4).
 """
 
 from __future__ import annotations

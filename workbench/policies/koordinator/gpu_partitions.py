@@ -1,6 +1,6 @@
 """Koordinator's partition tables: the only sets of GPUs that fabric-managed machines give out, packed well.
 
-Source: Koordinator, deviceshare GPU allocator, partition table; reference/gpu-topology.md part (b).
+Source: Koordinator, deviceshare GPU allocator, partition table; docs/reference/gpu-topology.md, part (b).
 """
 
 from __future__ import annotations

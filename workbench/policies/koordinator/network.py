@@ -1,7 +1,7 @@
 """`koordinator-network`: a gang under one domain of the network, by Koordinator's gather rules.
 
-Source: Koordinator, ClusterNetworkTopology and the coscheduling network topology solver; reference/gpu-topology.md
-part (b). Preemption is not modelled.
+Source: Koordinator, ClusterNetworkTopology and the coscheduling network topology solver;
+docs/reference/gpu-topology.md, part (b). Preemption is not modelled.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Koordinator's network tree: slots of its nodes, which node a gang gathers under, and how it is filled.
 
-Source: Koordinator, coscheduling network topology solver; reference/gpu-topology.md part (b).
+Source: Koordinator, coscheduling network topology solver; docs/reference/gpu-topology.md, part (b).
 """
 
 from __future__ import annotations

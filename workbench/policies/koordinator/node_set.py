@@ -1,7 +1,7 @@
 """Which nodes hold a whole group: the fewest, then least GPUs left over, then bandwidth, then names.
 
 Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Node Selection"; the order of the tie-breaks is
-that of reference/gpu-topology.md A3.
+that of docs/reference/gpu-topology.md, section A3.
 """
 
 from __future__ import annotations

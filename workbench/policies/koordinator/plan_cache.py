@@ -1,7 +1,8 @@
 """The pre-allocation cache: which plans live, what to do with one, and what they keep from others.
 
 Values only: the cache of a session is made from the snapshot and goes back into the decisions.
-Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "main steps"; reference/gpu-topology.md A2.
+Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "main steps"; docs/reference/gpu-topology.md,
+section A2.
 """
 
 from __future__ import annotations

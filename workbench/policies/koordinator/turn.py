@@ -1,6 +1,7 @@
 """One gang's turn: its live plan, a new plan for the group, or a node for one pod.
 
-Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "main steps"; reference/gpu-topology.md A2 to A4.
+Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "main steps"; docs/reference/gpu-topology.md,
+sections A2 to A4.
 """
 
 from __future__ import annotations

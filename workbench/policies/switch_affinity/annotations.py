@@ -1,6 +1,6 @@
 """What is written on the pods of a placed job, and what follows from it.
 
-Source: reference/switch-affinity.md 1.4 (the plugin's code; names of the fields from the documents).
+Source: docs/reference/switch-affinity.md, section 1.4 (the plugin's code; names of the fields from the documents).
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def _named_first(gang: Gang, pending: npt.NDArray[np.int64], free: Ints) -> Ints
 def _replicas(gang: Gang, n_pending: int, running: list[RunningPod]) -> int:
     """Pods that make the job large or small: those that ask for NPUs; where none does, all that ask for something.
 
-    Source: reference/switch-affinity.md 1.2 (replicas are the pods that request an NPU).
+    Source: docs/reference/switch-affinity.md, section 1.2 (replicas are the pods that request an NPU).
     """
     found = sum(role.count for role in gang.roles if role.n_gpus)
     found += sum(any(amount and is_gpu_resource(name) for name, amount in pod.requests.items()) for pod in running)
@@ -158,7 +158,7 @@ def _free_ranks(running: list[RunningPod], n_pending: int) -> Ints:
     """Ranks for the pending pods: what running pods leave.
 
     A running pod has the rank of its annotation, else the number at the end of its name where nobody has that yet,
-    else any (reference/switch-affinity.md 3).
+    else any (docs/reference/switch-affinity.md, section 3).
     """
     if not running:
         return np.arange(n_pending, dtype=np.int32)

@@ -7,8 +7,8 @@ enough; else it falls back to every idle switch, then unhealthy shared ones, the
 job crosses, and the shared switches that it uses become unhealthy. No job that crosses switches enters exclusive ones.
 
 Source: document, "Switch Affinity for ..." each kind of job; the list of the shared-switch rule, which that text lacks,
-from the full upstream page; for other small jobs the plugin's shortcut (reference/switch-affinity.md 5, ambiguities A1,
-A4, A6, B1 to B5, B7, B8, C1). The orders of choice: `workbench.kernels.switch_rules.place_new`.
+from the full upstream page; for other small jobs the plugin's shortcut (docs/reference/switch-affinity.md, section 5,
+ambiguities A1, A4, A6, B1 to B5, B7, B8, C1). The orders of choice: `workbench.kernels.switch_rules.place_new`.
 """
 
 from __future__ import annotations

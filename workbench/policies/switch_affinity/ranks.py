@@ -1,6 +1,6 @@
 """From shares of switches to a node for each rank.
 
-Source: reference/switch-affinity.md 3 (the plugin's code; the document is silent, ambiguity A9).
+Source: docs/reference/switch-affinity.md, section 3 (the plugin's code; the document is silent, ambiguity A9).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Pods of healthy nodes keep node and rank. For the others, in this order: switches that the job used before, exclusive
 ones first, then shared ones; then switches that it did not use.
 
-Source: document, "Rescheduling Upon Faults"; reference/switch-affinity.md 6, ambiguities B11 to B16.
+Source: document, "Rescheduling Upon Faults"; docs/reference/switch-affinity.md, section 6, ambiguities B11 to B16.
 """
 
 from __future__ import annotations

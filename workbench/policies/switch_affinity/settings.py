@@ -1,6 +1,6 @@
 """Which rules apply to a job: plugin arguments, label, level of the network.
 
-Source: reference/switch-affinity.md 1, 1.2 and 1.3 (the plugin's code).
+Source: docs/reference/switch-affinity.md, sections 1, 1.2 and 1.3 (the plugin's code).
 """
 
 from __future__ import annotations

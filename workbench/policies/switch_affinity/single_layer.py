@@ -1,4 +1,4 @@
-"""Single-layer networks: one switch per job, no states (reference/switch-affinity.md 5.6)."""
+"""Single-layer networks: one switch per job, no states (docs/reference/switch-affinity.md, section 5.6)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Version 1.0: no states; a switch serves one cross-switch job, in full or in logical switches.
 
-Source: MindCluster documents and code (reference/switch-affinity.md 4); the seed document has nothing of it.
+Source: MindCluster documents and code (docs/reference/switch-affinity.md, section 4); the seed document has nothing of
+it.
 """
 
 from __future__ import annotations

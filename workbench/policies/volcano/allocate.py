@@ -1,7 +1,7 @@
 """Placing a gang's pods on a list of nodes: Volcano's inner routine.
 
 Each pod in turn goes to the node with the highest sum of node scores among those that fit; a sole candidate is taken
-unscored; ties: the smallest name (upstream: at random). Source: volcano-topology.md 5.1.
+unscored; ties: the smallest name (upstream: at random). Source: docs/reference/volcano-topology.md, section 5.1.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class Limits:
     sub_groups : tuple of (int or None)
         In the order of `Gang.sub_groups`.
     warnings : tuple of Notice
-        Wishes that restrict nothing (DESIGN decision 10).
+        Wishes that restrict nothing (docs/decisions.md, decision 10).
     top_only : bool
         The gang has a limit, but nobody says which HyperNodes are tried, so that the virtual top alone is.
     """
@@ -52,7 +52,7 @@ def limits_of(gang: Gang, topology: Topology, *, gradients: bool = True) -> Limi
     topology : Topology
     gradients : bool
         Whether the plugin network-topology-aware says which HyperNodes are tried. Without it only the virtual top is,
-        and no tier restricts anything (volcano-topology.md 5.6).
+        and no tier restricts anything (docs/reference/volcano-topology.md, section 5.6).
     """
     # Sub-groups of one policy share their wish, which is looked at once; to hash one takes longer than to look at it.
     wishes = [group.constraint for group in gang.sub_groups]

@@ -1,4 +1,4 @@
-"""Which HyperNodes the newest Volcano tries, and in which order (volcano-topology.md 5.6).
+"""Which HyperNodes the newest Volcano tries, and in which order (docs/reference/volcano-topology.md, section 5.6).
 
 Not tried: HyperNodes above the highest tier, outside the subtree that the record allows, or whose nodes together were
 too small when the session began.

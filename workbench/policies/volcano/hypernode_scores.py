@@ -1,7 +1,7 @@
 """Scores of the newest Volcano: HyperNodes by how full they become, nodes by LCA, pods without a topology.
 
-Source: volcano-topology.md 7.1 to 7.3. All are sums and quotients of float64, taken in the order of the snapshot's
-resources; final values are times 100 and the plugin's weight.
+Source: docs/reference/volcano-topology.md, sections 7.1 to 7.3. All are sums and quotients of float64, taken in the
+order of the snapshot's resources; final values are times 100 and the plugin's weight.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""How far a job is: pods of one role fail together (volcano-topology.md 3.1 and 5.1, step 2)."""
+"""How far a job is: pods of one role fail together.
+
+Source: docs/reference/volcano-topology.md, sections 3.1 and 5.1, step 2.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Upstream keeps it in the scheduler's cache; here the answer carries it (`Placement.records`) and the next snapshot shows
 it (`ClusterSnapshot.records`). Without it, as after a restart of the scheduler, records are recovered from the running
-pods, which can give a closer HyperNode than the one remembered. Source: volcano-topology.md 4.
+pods, which can give a closer HyperNode than the one remembered. Source: docs/reference/volcano-topology.md, section 4.
 """
 
 from __future__ import annotations

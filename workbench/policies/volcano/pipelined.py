@@ -15,7 +15,7 @@ waiting job are those of the second try: upstream takes nodes with idle room fir
 choice among nodes for roles of several shapes. Not modelled: that 1.13 leaves what a trial of a HyperNode pipelined in
 the session, and nominated nodes, which only gang preemption writes.
 
-Source: volcano-topology.md 5.1 (steps 4 to 7, result), 5.5 and 5.6.
+Source: docs/reference/volcano-topology.md, section 5.1 (steps 4 to 7, result), 5.5 and 5.6.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Which pods of a job with sub-jobs its queue takes (volcano-topology.md 5.1, step 1; the order is that of 5.5).
+"""Which pods of a job with sub-jobs its queue takes (docs/reference/volcano-topology.md, section 5.1, step 1; the order
+is that of 5.5).
 
 Volcano asks for each pod when its turn comes; here it is asked before nodes are looked for, sub-job after sub-job, as
 if every pod that the queue takes found a node.

@@ -1,4 +1,4 @@
-"""The record of the allocated HyperNode, as 1.13 keeps it (volcano-topology.md 4)."""
+"""The record of the allocated HyperNode, as 1.13 keeps it (docs/reference/volcano-topology.md, section 4)."""
 
 from __future__ import annotations
 

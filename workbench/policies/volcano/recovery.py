@@ -1,6 +1,6 @@
 """The record of the newest Volcano: recovered from running pods when a session opens, widened when pods are placed.
 
-Source: volcano-topology.md 4. `TOP` is the virtual top, `NO_RECORD` an empty record.
+Source: docs/reference/volcano-topology.md, section 4. `TOP` is the virtual top, `NO_RECORD` an empty record.
 """
 
 from __future__ import annotations

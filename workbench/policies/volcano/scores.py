@@ -89,7 +89,7 @@ def topology_scores_1_13(topology: Topology, weight: float) -> TopologyScores:
     """What each HyperNode is worth as LCA of a leaf and the record.
 
     ``(maxTier - tier) / (maxTier - minTier)`` over the tiers of real HyperNodes, 0 where all are of one tier; the
-    record itself 1; without a common HyperNode 0 (volcano-topology.md 7.1).
+    record itself 1; without a common HyperNode 0 (docs/reference/volcano-topology.md, section 7.1).
     """
     known = _SCORES.setdefault(topology, {})
     if weight not in known:

@@ -1,6 +1,6 @@
 """1.13's search for hard jobs: tier by tier, every HyperNode of a tier tried, the best of the first tier that works.
 
-Source: volcano-topology.md 5.2. Only HyperNodes count: nodes outside them cannot be reached.
+Source: docs/reference/volcano-topology.md, section 5.2. Only HyperNodes count: nodes outside them cannot be reached.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ class HardSearch:
         self._scores = scores
         self._tasks_on_leaf = tasks_on_leaf
         self._total_tasks = total_tasks
-        # Upstream never resets this sum; here it lives as long as one session's turns of the job (DESIGN decision 10).
+        # Upstream never resets this sum; here it lives as long as one session's turns of the job (docs/decisions.md,
+        # decision 10).
         n_domains = workplace.request.snapshot.topology.n_domains
         self._sums = np.zeros(n_domains, dtype=np.float64)
         # Once the gang is ready each turn asks for one pod, and a domain answers as in the turn before unless a pod

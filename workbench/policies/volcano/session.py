@@ -9,7 +9,7 @@
 Where upstream leaves an order open (map order, time of creation, random) the smaller name comes first. Nothing is
 evicted. A job that waits for pods that are ending keeps what it would get until the session ends (`pipelined`).
 
-Source: Volcano, actions enqueue, allocate, backfill (volcano-topology.md 5).
+Source: Volcano, actions enqueue, allocate, backfill (docs/reference/volcano-topology.md, section 5).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A gang as sub-jobs of the newest Volcano: its sub-groups, and one for the pods of none (volcano-topology.md 3.1)."""
+"""A gang as sub-jobs of the newest Volcano: its sub-groups, and one for the pods of none.
+
+Source: docs/reference/volcano-topology.md, section 3.1.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """When a sub-group of a gang counts as placed (newest releases).
 
-Source: reference/volcano-topology.md section 3.1.
+Source: docs/reference/volcano-topology.md, section 3.1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What a session of the newest releases makes of the constraints it reads: names to tiers, soft to hard.
 
-Source: reference/volcano-topology.md sections 3 and 3.2. 1.13 reads constraints as they are, with its schema's default.
+Source: docs/reference/volcano-topology.md, sections 3 and 3.2. 1.13 reads constraints as they are, with its schema's
+default.
 """
 
 from __future__ import annotations

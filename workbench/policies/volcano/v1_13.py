@@ -31,7 +31,7 @@ __all__ = ["Volcano113"]
 
 Longs = npt.NDArray[np.int64]
 
-#: highestTierAllowed of a hard job that gives none: the default of 1.13's schema (DESIGN decision 10).
+#: highestTierAllowed of a hard job that gives none: the default of 1.13's schema (docs/decisions.md, decision 10).
 DEFAULT_HIGHEST_TIER = 1
 
 
@@ -43,7 +43,8 @@ class Volcano113(VolcanoPolicy):
 
     Notes
     -----
-    Source: volcano-topology.md 4, 5.1 to 5.3, 7.1 for 1.13. Ties: the smallest name (DESIGN decision 5).
+    Source: docs/reference/volcano-topology.md, sections 4, 5.1 to 5.3, 7.1 for 1.13. Ties: the smallest name
+    (docs/decisions.md, decision 5).
     """
 
     name = "volcano-1.13"

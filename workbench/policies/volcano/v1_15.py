@@ -67,8 +67,8 @@ class Volcano115(VolcanoPolicy):
 
     Notes
     -----
-    Source: volcano-topology.md 3.1 to 7.3, NEW. Ties: the smallest name (DESIGN decision 5). The record is recovered
-    from running pods; the annotation is 1.13's and not read.
+    Source: docs/reference/volcano-topology.md, sections 3.1 to 7.3, NEW. Ties: the smallest name (docs/decisions.md,
+    decision 5). The record is recovered from running pods; the annotation is 1.13's and not read.
     """
 
     name = "volcano-1.15"

@@ -60,8 +60,8 @@ def discover_label(
 
     Notes
     -----
-    Source: reference/volcano-topology.md section 9.1. A node climbs from tier 1 and stops at the first label that it
-    lacks. A HyperNode is a (key, value), across types: types that share a key share its HyperNodes, each named and
+    Source: docs/reference/volcano-topology.md, section 9.1. A node climbs from tier 1 and stops at the first label that
+    it lacks. A HyperNode is a (key, value), across types: types that share a key share its HyperNodes, each named and
     tiered by the type that comes first. Upstream takes types and nodes in the order of a map and draws the last five
     characters of a name at random; here types and nodes come in byte order and the characters are a digest of type,
     tier and label pair. Hence the names do not depend on the order of the nodes; nor, where no two digests are equal,

@@ -92,9 +92,9 @@ def reconcile(result: DiscoveryResult, existing: Iterable[HyperNode]) -> Reconci
 
     Notes
     -----
-    Source: reference/volcano-topology.md section 9. The label ``volcano.sh/network-topology-source`` says who owns a
-    HyperNode. Upstream deletes everything on an empty result without asking, and writes an update even where nothing
-    differs; here such an update is `unchanged`. The order of members means nothing and is not compared.
+    Source: docs/reference/volcano-topology.md, section 9. The label ``volcano.sh/network-topology-source`` says who
+    owns a HyperNode. Upstream deletes everything on an empty result without asking, and writes an update even where
+    nothing differs; here such an update is `unchanged`. The order of members means nothing and is not compared.
     """
     source = result.source
     others: dict[str, str] = {}

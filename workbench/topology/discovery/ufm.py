@@ -77,8 +77,8 @@ def discover_ufm(ports: Iterable[UfmPort]) -> DiscoveryResult:
 
     Notes
     -----
-    Source: reference/volcano-topology.md section 9.2. Leaves that share a node, directly or through others, are one
-    group; groups are numbered by their smallest leaf, so that the numbers shift when a group comes or goes. Ports
+    Source: docs/reference/volcano-topology.md, section 9.2. Leaves that share a node, directly or through others, are
+    one group; groups are numbered by their smallest leaf, so that the numbers shift when a group comes or goes. Ports
     without a peer hang on one leaf without a name, as upstream; a port without a system is left out, because a member
     without a name would have the API refuse the whole HyperNode. Both are noted.
     """

@@ -10,7 +10,7 @@ from workbench.topology.lint.subject import Subject, some
 
 __all__ = ["RULES", "SOURCE_LABEL"]
 
-#: Label of HyperNodes that Volcano's discovery owns (reference/volcano-topology.md section 9).
+#: Label of HyperNodes that Volcano's discovery owns (docs/reference/volcano-topology.md, section 9).
 SOURCE_LABEL = "volcano.sh/network-topology-source"
 
 _TIER_NAME: Path = ("spec", "tierName")

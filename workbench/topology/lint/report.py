@@ -34,7 +34,7 @@ class LintReport(Displayed):
         Rules that could not be judged, with the reason: no finding of such a rule does not mean no mistake.
     n_hypernodes, n_nodes : int
     ready : bool
-        Whether Volcano would schedule by this topology (DESIGN decision 14).
+        Whether Volcano would schedule by this topology (docs/decisions.md, decision 14).
     subject : Subject
         The input of the rules.
     """
