@@ -10,7 +10,7 @@ import numpy as np
 from measure import microseconds, row
 
 from workbench.cluster.assemble import assemble
-from workbench.cluster.changes import Change, added, deleted
+from workbench.cluster.changes import ObjectChange, added, deleted
 from workbench.cluster.state import ClusterState
 from workbench.model.gang import TopologyConstraint
 from workbench.model.resources import CPU, MEMORY
@@ -34,7 +34,7 @@ def rows() -> Iterator[dict[str, object]]:
     rebuild_us = float(np.median(microseconds(lambda: assemble(cluster), REBUILDS)))
     pod, waiting = cluster.pods["ns/pod-00000"], cluster.pods[f"ns/pod-{N_NODES * PODS_PER_NODE - 1:05d}"]
     node = cluster.nodes["node-02500"]
-    cases: list[tuple[str, list[Change], float]] = [
+    cases: list[tuple[str, list[ObjectChange], float]] = [
         ("a pod ends, and is back", [added(replace(pod, phase="Succeeded")), added(pod)], rebuild_us / 100),
         ("a pod is deleted, and is back", [deleted("Pod", pod.metadata.key), added(pod)], rebuild_us / 100),
         ("a pod is bound, and waits again", [added(_on(waiting, "node-00007")), added(waiting)], rebuild_us / 100),
@@ -93,7 +93,7 @@ def _on(pod: Pod, node: str) -> Pod:
     return replace(pod, spec=replace(pod.spec, node_name=node))
 
 
-def _in_turn(state: ClusterState, changes: list[Change]) -> Callable[[], object]:
+def _in_turn(state: ClusterState, changes: list[ObjectChange]) -> Callable[[], object]:
     """A call that makes the next of the changes; they undo one another."""
     turns = itertools.cycle(changes)
     return lambda: state.apply([next(turns)])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.survival import differences
 from workbench.cluster.assemble import assemble
-from workbench.cluster.changes import Change, read_change
+from workbench.cluster.changes import ObjectChange, read_change
 from workbench.cluster.state import ClusterState
 from workbench.errors import InputError
 from workbench.model.bandwidth import BandwidthMatrix
@@ -220,7 +220,7 @@ _MANIFESTS = st.one_of(
 )
 
 
-def _change(manifest: dict[str, Any], gone: bool) -> Change:
+def _change(manifest: dict[str, Any], gone: bool) -> ObjectChange:
     change = read_change(manifest, gone=gone)
     assert change is not None
     return change

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from workbench.cluster.changes import Change, added, deleted, read_change
+from workbench.cluster.changes import ObjectChange, added, deleted, read_change
 from workbench.errors import InputError, UnknownNameError
 from workbench.model.extras import GPU_GROUP_NAME_LABEL
 from workbench.model.snapshot import Queue
@@ -29,7 +29,7 @@ NOTED["metadata"]["annotations"] = {"scheduling.volcano.sh/group-min-member": "t
 
 def test_an_object_is_known_by_its_kind_and_key() -> None:
     pod = Pod(Metadata("x", "ns"), PodSpec({}))
-    assert added(pod) == Change("Pod", "ns/x", pod)
+    assert added(pod) == ObjectChange("Pod", "ns/x", pod)
     assert added(Node(Metadata("x"), {})).key == "x"
     assert added(Queue("q")).key == "q"
 

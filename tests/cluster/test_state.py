@@ -17,9 +17,10 @@ from tests.profiles import max_examples
 from tests.survival import differences
 from workbench.cluster import state as state_module
 from workbench.cluster.assemble import assemble
-from workbench.cluster.changes import Change, added, deleted
+from workbench.cluster.changes import ObjectChange, added, deleted
 from workbench.cluster.state import ClusterState
 from workbench.errors import InputError
+from workbench.model.notice import Notice
 from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.job import Job, Task
 from workbench.objects.kinds import ClusterObjects
@@ -39,7 +40,7 @@ SETTINGS = st.sampled_from([{}, {}, {}, {"matrices": (("n1", MATRIX),)}, {"any_s
     st.lists(st.lists(changes, min_size=1, max_size=3), min_size=3, max_size=15),
 )
 def test_every_change_makes_what_a_rebuild_makes(
-    settings: dict[str, Any], before: list[Change], batches: list[list[Change]]
+    settings: dict[str, Any], before: list[ObjectChange], batches: list[list[ObjectChange]]
 ) -> None:
     cluster = ClusterObjects()
     for change in before:
@@ -112,7 +113,7 @@ def fails(*arguments: object, **more: object) -> Any:
     ],
 )
 def test_a_change_reads_no_other_node_and_shares_what_it_does_not_concern(
-    monkeypatch: pytest.MonkeyPatch, change: Change, shared: set[str]
+    monkeypatch: pytest.MonkeyPatch, change: ObjectChange, shared: set[str]
 ) -> None:
     state = ClusterState(cluster())
     before = state.snapshot
@@ -186,8 +187,10 @@ def test_a_note_about_the_pod_group_of_a_job_stands_at_the_gang_of_the_job() -> 
     objects.jobs["ns/gang"] = Job(Metadata("gang", "ns"), tasks, 1)
     state = ClusterState(objects)
     group = PodGroup(Metadata("gang", "ns"), 1, {}, "default", "", None)
-    _, workload = state.apply([added(group, notes=("says less than it seems to",))])
-    assert ("PodGroup gang: says less than it seems to",) in [gang.notes for gang in workload.gangs]
+    note = Notice("constraint-without-effect", "says less than it seems to", "PodGroup ns/gang")
+    _, workload = state.apply([added(group, notes=(note,))])
+    told = replace(note, message="PodGroup gang: says less than it seems to")
+    assert (told,) in [gang.notes for gang in workload.gangs]
     assert workload.notes == ()
     assert compare_with_rebuild(state) == []
 

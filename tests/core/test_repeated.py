@@ -84,7 +84,7 @@ def test_every_run_agrees_with_the_search_that_remembers_nothing(seed: int) -> N
 
 
 def test_random_runs_start_and_wait() -> None:
-    counts = [check(seed) for seed in range(10)]
+    counts = [check(seed) for seed in range(20)]
     assert sum(started for started, _ in counts) > 5
     assert sum(waiting for _, waiting in counts) > 5
 

@@ -95,8 +95,12 @@ def join(
     ----------
     table : NodeTable
     workload : Workload
-    running, used, gpu_free, queues, source, taken_at
+    running, queues, source, taken_at
         As in `ClusterSnapshot`.
+    used : ndarray of shape (n, r), int64
+        What pods hold of each resource on each node, base units.
+    gpu_free : ndarray of shape (n, w), uint64
+        Free GPUs of each node, as bits.
     running_gaps, last_gaps : sequence of Notice
         What is missing of the running pods, and what `other_gaps` says.
     """
@@ -136,7 +140,16 @@ def _used(running: Sequence[RunningPod], columns: tuple[str, ...], n_nodes: int)
 
 
 def other_gaps(cluster: ClusterObjects, nodes: Mapping[str, Node], gangs: Sequence[Gang]) -> list[Notice]:
-    """What is missing beside nodes, matrices and running pods: owners of Devices, queues, HyperNodes."""
+    """What is missing beside nodes, matrices and running pods: owners of Devices, queues, HyperNodes.
+
+    Parameters
+    ----------
+    cluster : ClusterObjects
+    nodes : mapping of str to Node
+        By name.
+    gangs : sequence of Gang
+        Whose queues and topology constraints are looked for.
+    """
     gaps: list[Notice] = []
     homeless = sum(name not in nodes for name in cluster.devices)
     if homeless:

@@ -19,7 +19,7 @@ from workbench.objects.pod import Pod
 from workbench.objects.pod_group import PodGroup
 from workbench.objects.queue import PriorityClass
 
-__all__ = ["Change", "ClusterObject", "added", "deleted", "read_change"]
+__all__ = ["ClusterObject", "ObjectChange", "added", "deleted", "read_change"]
 
 ClusterObject = Node | HyperNode | Device | Pod | PodGroup | Queue | PriorityClass | Job | Deployment
 
@@ -38,7 +38,7 @@ _FIELDS: dict[str, str] = {
 
 
 @dataclass(frozen=True)
-class Change:
+class ObjectChange:
     """An object as it is now, or the news that it is gone; made by `added`, `deleted` and `read_change`.
 
     Attributes
@@ -78,13 +78,21 @@ class Change:
         return _set(cluster.notes, name, self.notes) or differs
 
 
-def added(value: ClusterObject, refused: str = "", notes: tuple[Notice, ...] = ()) -> Change:
-    """An object that was added or modified; `refused` and `notes` as in `Change`."""
+def added(value: ClusterObject, refused: str = "", notes: tuple[Notice, ...] = ()) -> ObjectChange:
+    """An object that was added or modified.
+
+    Parameters
+    ----------
+    value : ClusterObject
+        The object as it is now.
+    refused, notes
+        As in `ObjectChange`.
+    """
     key = value.name if isinstance(value, Queue | PriorityClass) else value.metadata.key
-    return Change(type(value).__name__, key, value, refused, notes)
+    return ObjectChange(type(value).__name__, key, value, refused, notes)
 
 
-def deleted(kind: str, key: str) -> Change:
+def deleted(kind: str, key: str) -> ObjectChange:
     """An object that was deleted.
 
     Parameters
@@ -100,10 +108,10 @@ def deleted(kind: str, key: str) -> Change:
     """
     if kind not in _FIELDS:
         raise UnknownNameError("kind", kind, list(_FIELDS))
-    return Change(kind, key, None)
+    return ObjectChange(kind, key, None)
 
 
-def read_change(data: Mapping[str, Any], *, gone: bool = False) -> Change | None:
+def read_change(data: Mapping[str, Any], *, gone: bool = False) -> ObjectChange | None:
     """The change that one watch event reports.
 
     Parameters
@@ -115,7 +123,7 @@ def read_change(data: Mapping[str, Any], *, gone: bool = False) -> Change | None
 
     Returns
     -------
-    Change or None
+    ObjectChange or None
         None for a kind of which no snapshot is made.
 
     Raises
@@ -131,7 +139,7 @@ def read_change(data: Mapping[str, Any], *, gone: bool = False) -> Change | None
             return (
                 deleted(kind, key)
                 if gone
-                else Change(kind, key, value, cluster.refused.get(name, ""), cluster.notes.get(name, ()))
+                else ObjectChange(kind, key, value, cluster.refused.get(name, ""), cluster.notes.get(name, ()))
             )
     return None
 

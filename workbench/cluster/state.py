@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from workbench.cluster.assemble import join, other_gaps
-from workbench.cluster.changes import Change
+from workbench.cluster.changes import ObjectChange
 from workbench.cluster.node_table import Matrices, NodeTable, read_nodes, with_nodes
 from workbench.cluster.pods_on_nodes import PodsOnNodes
 from workbench.cluster.workload import LiveWorkload
@@ -88,12 +88,12 @@ class ClusterState(Working):
         """Gangs and the pods that hold resources; InputError as `assemble`."""
         return self._current().workload
 
-    def apply(self, changes: Iterable[Change], taken_at: str = "") -> tuple[ClusterSnapshot, Workload]:
+    def apply(self, changes: Iterable[ObjectChange], taken_at: str = "") -> tuple[ClusterSnapshot, Workload]:
         """Follow some changes.
 
         Parameters
         ----------
-        changes : iterable of Change
+        changes : iterable of ObjectChange
             In their order. To delete what is not there, or to add what is there already, is no change.
         taken_at : str
             As in `ClusterSnapshot`.
@@ -139,7 +139,7 @@ class _Changed:
         A HyperNode differs in what the topology is built of.
     """
 
-    def __init__(self, objects: ClusterObjects, changes: Iterable[Change]) -> None:
+    def __init__(self, objects: ClusterObjects, changes: Iterable[ObjectChange]) -> None:
         self.keys: defaultdict[str, dict[str, None]] = defaultdict(dict)
         self.new_nodes = self.redrawn = False
         for change in changes:

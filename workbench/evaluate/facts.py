@@ -18,7 +18,6 @@ from workbench.model.topology import Topology
 
 __all__ = ["NODE", "JobFacts", "RunFacts", "gpus_free_after", "tier_keys"]
 
-Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 

@@ -115,10 +115,10 @@ class DryRuns:
         Needed for trials with a record.
     update_record : bool
         A placed pod widens the record of its trial, see `workbench.kernels.domains.Fill.set_topology`.
-    leaves : tuple of ndarray, optional
-        Where leaves overlap, see there.
+    leaves : tuple of (ndarray of shape (n + 1,), int64, ndarray of shape (m,), int32), optional
+        Where leaves overlap, as for `workbench.kernels.domains.Fill.set_topology`.
     states : NodeStates, optional
-        The states of the nodes, found in these very arrays, which are then not checked once more.
+        The states of the nodes, computed from these very arrays, which are then not checked again.
 
     Notes
     -----

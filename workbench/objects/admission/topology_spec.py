@@ -96,7 +96,17 @@ def constraint_defaults(data: Mapping[str, Any], where: str, release: Release) -
 
 
 def constraint_warnings(data: Mapping[str, Any], where: str, release: Release) -> list[Notice]:
-    """Where a constraint is accepted and does not do what it says (docs/decisions.md, decision 10)."""
+    """Warn where a constraint is accepted and does not do what it says (docs/decisions.md, decision 10).
+
+    Parameters
+    ----------
+    data : mapping
+        The object that holds ``networkTopology``.
+    where : str
+        Its path within the manifest.
+    release : Release
+        The release whose rules apply.
+    """
     if data.get("networkTopology") is None:
         return []
     topology, where = get_map(data, "networkTopology", where), child(where, "networkTopology")
