@@ -189,6 +189,12 @@ def random_search(rng: random.Random, neat: bool = False, alike: bool = False) -
         total = max(sum(left) + len(running), 1)
         grade = rng.randrange(count) if graded else 0
         subs.append(Sub(ask, policy, ranks[i], grade, scored, sub_limit, total, record, request, pending, running))
+    if any(sub.ask.order is not None for sub in subs):
+        # The kernel is given the pods of every sub-job in a queue or of none: with a queue, later pods of a role that
+        # failed stay in it when the sub-job is ready.
+        for sub in subs:
+            if sub.ask.order is None:
+                sub.ask.order = [e for e, count in enumerate(sub.ask.left) for _ in range(count)]
     job = subs[0].ask
     if grouped:
         per_role = [sum(s.ask.left[s.ask.shapes.index(k)] for s in subs if k in s.ask.shapes) for k in range(m)]
@@ -322,13 +328,13 @@ def compiled(s: Search) -> TwoLevel:
 
 
 def runs_of_sub_jobs(subs: list[Sub]) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Shape of each run and its pods so far; entry by entry where a sub-job has no order of its own."""
+    """Shape of each run and its pods so far; None where the sub-jobs have no order of their own."""
     if all(sub.ask.order is None for sub in subs):
         return None
     runs = []
     for sub in subs:
-        by_entry = [e for e, left in enumerate(sub.ask.left) for _ in range(left)]
-        entries, upto = runs_of(by_entry if sub.ask.order is None else sub.ask.order)
+        assert sub.ask.order is not None
+        entries, upto = runs_of(sub.ask.order)
         runs.append([(sub.ask.shapes[e], n) for e, n in zip(entries.tolist(), upto.tolist(), strict=True)])
     return starts(runs), int32([shape for shape, _ in flat(runs)]), int64([n for _, n in flat(runs)])
 
