@@ -203,6 +203,11 @@ def test_results_are_shown_where_the_function_is_not_known() -> None:
     assert "ring hops hops" in terminal(tables.comparison_tables(copied))
 
 
+def test_the_default_column_may_be_given() -> None:
+    metric("constant", column="")(lambda job: 1)
+    assert compared().to_dataframe()["constant"].tolist()[0] == 1
+
+
 def test_doing_it_again_replaces_the_metric() -> None:
     for value in (1, 2):
         metric("constant", total="max")(lambda job, value=value: value)

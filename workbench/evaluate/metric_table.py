@@ -237,9 +237,9 @@ METRICS = (
 )
 
 #: Names in JSON, DataFrame and CSV that a further metric cannot have.
-_TAKEN = frozenset(name for metric in METRICS for name in (metric.key, metric.column, metric.group)) | frozenset(
-    ["policy", "job", "jobs", "outcome", "turn", "hypernode", "tier", "node_gpus", "reasons", "decision_s"]
-)
+_TAKEN = frozenset(
+    name for metric in METRICS for name in (metric.key, metric.column, metric.group) if name
+) | frozenset(["policy", "job", "jobs", "outcome", "turn", "hypernode", "tier", "node_gpus", "reasons", "decision_s"])
 
 #: Metrics that a notebook cell or another program added, by key.
 _registered: dict[str, Metric] = {}

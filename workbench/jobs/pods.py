@@ -99,7 +99,7 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
 def gangs_of_lone_pods(pods: Iterable[Pod], priorities: Priorities) -> list[Gang]:
     """A gang for each GPU group and each Koordinator gang of pending pods, and one for each pod of none.
 
-    A GPU group without gang annotations has the minimum 1 (ARCHITECTURE.md, Values), a gang without min-available too.
+    A GPU group without gang annotations has the minimum 1 (docs/koordinator.md), a gang without min-available too.
     """
     gangs = []
     groups: dict[tuple[str, GpuGroup | str], list[Pod]] = {}

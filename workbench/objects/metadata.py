@@ -76,8 +76,9 @@ def read_metadata(data: Mapping[str, Any], namespaced: bool) -> Metadata:
     if not name:
         raise wrong("metadata.name", None, "the object's name")
     # Keys are namespace/name, and every report prints names on one line.
-    if not (name + namespace).isprintable() or "/" in name or "/" in namespace:
-        raise wrong("metadata.name", f"{namespace}/{name}".lstrip("/"), "printable text without a slash")
+    for path, text in (("metadata.name", name), ("metadata.namespace", namespace)):
+        if not text.isprintable() or "/" in text:
+            raise wrong(path, text, "printable text without a slash")
     return Metadata(
         name=name,
         namespace=namespace,
