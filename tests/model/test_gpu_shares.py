@@ -145,6 +145,23 @@ def test_more_than_is_held_cannot_be_given_back():
     assert ledger.gpu_milli_free[0, 1] == 500
 
 
+def test_of_a_shared_gpu_that_is_unhealthy_nothing_is_free_and_a_rollback_gives_it_back():
+    shares = np.zeros((NODES, GPUS), dtype=np.int16)
+    shares[2, 0] = 300
+    total, free = SNAPSHOT.gpu_total.copy(), SNAPSHOT.gpu_free.copy()
+    total[2, 0] &= ~np.uint64(1)
+    free[2, 0] &= ~np.uint64(1)
+    ledger = dataclasses.replace(SNAPSHOT, gpu_total=total, gpu_free=free, gpu_shares=shares).ledger()
+    assert ledger.gpu_milli_free[2].tolist() == [0, 1000, 1000, 1000]
+    with pytest.raises(InputError, match="not so much left"):
+        ledger.take_shares(*arrays([(2, 0, 100)]))
+    mark = ledger.checkpoint()
+    ledger.give_back_shares(*arrays([(2, 0, 300)]))
+    assert ledger.gpu_milli_free[2].tolist() == [0, 1000, 1000, 1000]
+    ledger.rollback(mark)
+    assert ledger.gpu_shares[2].tolist() == [300, 0, 0, 0]
+
+
 def test_a_copy_shares_nothing_with_its_ledger():
     ledger = SNAPSHOT.with_placement(placed(1, 300, [0], [0b1])).ledger()
     other = ledger.copy()

@@ -47,7 +47,10 @@ def free_milli(gpu_free: Words, gpu_total: Words, shares: Milli | None) -> Milli
     numbers = np.arange(width, dtype=np.uint64)
     bits = (gpu_free[:, (numbers >> np.uint64(6)).astype(np.intp)] >> (numbers & np.uint64(63))) & np.uint64(1)
     free = bits.astype(np.int16) * np.int16(WHOLE_GPU)
-    return free if shares is None else np.where(shares > 0, np.int16(WHOLE_GPU) - shares, free)
+    if shares is None:
+        return free
+    healthy = (gpu_total[:, (numbers >> np.uint64(6)).astype(np.intp)] >> (numbers & np.uint64(63))) & np.uint64(1)
+    return np.where(shares > 0, (np.int16(WHOLE_GPU) - shares) * healthy.astype(np.int16), free)
 
 
 def shares_of_mask(node: int, mask: int, milli: int) -> tuple[Ints, Ints, Ints]:
@@ -56,7 +59,17 @@ def shares_of_mask(node: int, mask: int, milli: int) -> tuple[Ints, Ints, Ints]:
     return np.full(len(gpus), node, dtype=np.int32), gpus, np.full(len(gpus), milli, dtype=np.int32)
 
 
-def add_shares(sign: int, nodes: Ints, gpus: Ints, milli: Ints, shares: Milli, gpu_free: Words, total: Words) -> None:
+def add_shares(
+    sign: int,
+    nodes: Ints,
+    gpus: Ints,
+    milli: Ints,
+    shares: Milli,
+    gpu_free: Words,
+    total: Words,
+    *,
+    restoring: bool = False,
+) -> None:
     """Add thousandths that pods hold to the shares of GPUs, or take them away.
 
     A GPU is wholly free when nobody holds a thousandth of it any more, and stops being so with the first one.
@@ -71,7 +84,9 @@ def add_shares(sign: int, nodes: Ints, gpus: Ints, milli: Ints, shares: Milli, g
     gpu_free : ndarray of shape (n, w), uint64
         GPUs that are wholly free; changed.
     total : ndarray of shape (n, w), uint64
-        Healthy GPUs of each node: no other becomes free.
+        Healthy GPUs of each node: no other becomes free, and of no other anything is taken.
+    restoring : bool
+        The shares were held before, and are held again whatever has become of the GPU.
 
     Raises
     ------
@@ -91,8 +106,10 @@ def add_shares(sign: int, nodes: Ints, gpus: Ints, milli: Ints, shares: Milli, g
     after = held + sign * more
     if sign > 0:
         wholly_free = (gpu_free[where, word] & bit) != 0
+        healthy = (total[where, word] & bit) != 0
+        gone = np.zeros_like(healthy) if restoring else ((held == 0) & ~wholly_free) | ~healthy
         _refuse(
-            (((held == 0) & ~wholly_free) | (after > WHOLE_GPU))[index],
+            (gone | (after > WHOLE_GPU))[index],
             nodes, gpus, milli, "the GPU has not so much left", "no more than its free thousandths",
         )  # fmt: skip
     else:

@@ -222,7 +222,7 @@ class Ledger(Working):
             self.gpu_shares = self.gpu_shares.copy()
         held = step.nodes, step.gpus, step.milli
         sign = -step.sign if undo else step.sign
-        add_shares(sign, *held, self.gpu_shares, self.gpu_free, self.snapshot.gpu_total)
+        add_shares(sign, *held, self.gpu_shares, self.gpu_free, self.snapshot.gpu_total, restoring=undo)
         if not undo:
             self._log.append(step)
 
