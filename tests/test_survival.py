@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
-import multiprocessing
+import os
 import pickle
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,35 @@ from tests.survival import (
 from workbench.errors import CapacityError, InputError, UnknownNameError, WorkbenchError
 from workbench.model.value import Value, Working
 
+#: What a process of a pool does: a function with its arguments comes in as a pickle, the answer or the error goes out.
+_OF_A_POOL = """
+import pickle, sys
+function, arguments = pickle.load(sys.stdin.buffer)
+try:
+    answer = (True, function(*arguments))
+except Exception as error:
+    answer = (False, error)
+sys.stdout.buffer.write(pickle.dumps(answer))
+"""
 
-@pytest.fixture(scope="module")
-def pool() -> Iterator[ProcessPoolExecutor]:
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as executor:
-        yield executor
+
+def in_another_process(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The function's answer in a new process, or what it raises there.
+
+    Not a `ProcessPoolExecutor`: its threads stood still for ever in a process of pytest-xdist.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", _OF_A_POOL],
+        input=pickle.dumps((function, arguments)),
+        capture_output=True,
+        check=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    succeeded, answer = pickle.loads(done.stdout)
+    if not succeeded:
+        raise answer
+    return answer
 
 
 #: The quick set takes one policy of each family and the newest protocol; `make test` takes all of them.
@@ -110,9 +135,9 @@ def test_used_values_survive_the_older_protocols(name: str) -> None:
 
 
 @EACH_POLICY
-def test_used_values_go_to_another_process_and_come_back(pool: ProcessPoolExecutor, name: str) -> None:
+def test_used_values_go_to_another_process_and_come_back(name: str) -> None:
     values = used_values(load_demo(), name)
-    arrived, there = pool.submit(there_and_back, values).result()
+    arrived, there = in_another_process(there_and_back, values)
     same(values, arrived)
     same(again(values), there)
 
@@ -184,9 +209,9 @@ def _refuse() -> Any:
     raise UnknownNameError("policy", "volcanoo", ["volcano"])
 
 
-def test_an_error_comes_back_from_another_process(pool: ProcessPoolExecutor) -> None:
+def test_an_error_comes_back_from_another_process() -> None:
     with pytest.raises(UnknownNameError, match="did you mean volcano"):
-        pool.submit(_refuse).result()
+        in_another_process(_refuse)
 
 
 def test_values_are_frozen_and_what_changes_is_a_working_object() -> None:
