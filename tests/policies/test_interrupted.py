@@ -16,20 +16,24 @@ MOMENTS = 25
 
 
 class Interrupt:
-    """Raises KeyboardInterrupt at the n-th call of a function, in Python or compiled."""
+    """Raises KeyboardInterrupt where the n-th call of a Python function begins or of a compiled one has returned.
+
+    Those are the moments at which the interpreter runs signal handlers. Before a compiled function is called is none:
+    an exception there would keep a ``with`` statement from releasing its lock, for all tests that follow.
+    """
 
     def __init__(self, at: int) -> None:
         self.calls, self._at = 0, at
 
     def __call__(self, frame: Any, event: str, argument: Any) -> None:
-        if event in ("call", "c_call"):
+        if event in ("call", "c_return"):
             self.calls += 1
             if self.calls == self._at:
                 raise KeyboardInterrupt
 
 
 def interrupted(ask: Callable[[], Any], at: int) -> int:
-    """Ask and be interrupted; how many calls there were where `at` is 0, which is never."""
+    """Ask and be interrupted; how many moments there were where `at` is 0, which is never."""
     interrupt = Interrupt(at)
     before = sys.getprofile()
     sys.setprofile(interrupt)
