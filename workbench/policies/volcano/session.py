@@ -283,9 +283,9 @@ class Session:
             if job.turns is not None and job.declined is None:
                 self._settle(job, job.turns)
 
-    def _drop(self, jobs: Sequence[tuple[object, int]], why: Notice) -> int:
-        """Jobs whose queue gets no further turn: pods placed in earlier turns stay."""
-        for _, i in jobs:
+    def _drop(self, jobs: Sequence[tuple[tuple[object, ...], int]], why: Notice) -> int:
+        """Give the jobs of a queue, in its order, no further turn: pods placed in earlier turns stay."""
+        for _, i in sorted(jobs):
             job = self._jobs[i]
             assert job.turns is not None
             job.turns.over = True
