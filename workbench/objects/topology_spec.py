@@ -52,7 +52,9 @@ def read_constraint(data: Mapping[str, Any], where: str, *, submitted: bool = Fa
     return TopologyConstraint(
         mode=mode,  # type: ignore[arg-type]
         highest_tier=get_int(topology, "highestTierAllowed", where),
-        highest_tier_name=get_text(topology, "highestTierName", where) or None,
+        highest_tier_name=(
+            None if topology.get("highestTierName") is None else get_text(topology, "highestTierName", where)
+        ),
     )
 
 

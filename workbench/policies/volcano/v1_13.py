@@ -281,7 +281,7 @@ def _highest_tier(request: Request) -> tuple[int, tuple[Notice, ...]]:
 def _name_warnings(request: Request) -> tuple[Notice, ...]:
     constraint = request.gang.constraint
     name = constraint.highest_tier_name if constraint is not None else None
-    if not name:
+    if name is None:
         return ()
     return (Notice("unknown-tier-name", f"highestTierName '{name}' is not known to volcano-1.13", f"tier {name}"),)
 
