@@ -220,14 +220,19 @@ _MANIFESTS = st.one_of(
 )
 
 
-def _change(manifest: dict[str, Any], gone: bool) -> ObjectChange:
-    change = read_change(manifest, gone=gone)
+def _change(manifest: dict[str, Any], gone: bool, identity: dict[str, str]) -> ObjectChange:
+    change = read_change({**manifest, "metadata": {**identity, **manifest["metadata"]}}, gone=gone)
     assert change is not None
     return change
 
 
 #: One change; a third of them delete.
-changes = st.builds(_change, _MANIFESTS, st.sampled_from([False, False, True]))
+changes = st.builds(
+    _change,
+    _MANIFESTS,
+    st.sampled_from([False, False, True]),
+    st.sampled_from([{}, {"uid": "u1", "resourceVersion": "1"}, {"uid": "u2", "resourceVersion": "2"}]),
+)
 
 
 def compare_with_rebuild(state: ClusterState, matrices: Any = (), **settings: Any) -> list[str]:

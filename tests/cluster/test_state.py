@@ -125,6 +125,16 @@ def test_a_change_reads_no_other_node_and_shares_what_it_does_not_concern(
     assert compare_with_rebuild(state) == []
 
 
+def test_a_node_that_was_replaced_or_changed_has_its_new_identity() -> None:
+    read = cluster()
+    read.nodes["n2"] = replace(node(2), metadata=replace(node(2).metadata, uid="a", resource_version="11"))
+    state = ClusterState(read)
+    assert state.snapshot.uid_of(2) == "a"
+    metadata = replace(node(2).metadata, uid="b", resource_version="12")
+    after = state.apply([added(replace(node(2), metadata=metadata))])[0]
+    assert after.node_uids == ("", "", "b", "") and after.node_resource_versions == ("", "", "12", "")
+
+
 def test_a_pod_that_ends_leaves_the_running_pods_of_other_nodes_alone() -> None:
     state = ClusterState(cluster())
     before = state.snapshot.running
