@@ -44,13 +44,17 @@ def free_milli(gpu_free: Words, gpu_total: Words, shares: Milli | None) -> Milli
     columns are those of `shares`, without it `gpu_width`.
     """
     width = gpu_width(gpu_total) if shares is None else shares.shape[1]
-    numbers = np.arange(width, dtype=np.uint64)
-    bits = (gpu_free[:, (numbers >> np.uint64(6)).astype(np.intp)] >> (numbers & np.uint64(63))) & np.uint64(1)
-    free = bits.astype(np.int16) * np.int16(WHOLE_GPU)
+    free = _bits(gpu_free, width) * np.int16(WHOLE_GPU)
     if shares is None:
         return free
-    healthy = (gpu_total[:, (numbers >> np.uint64(6)).astype(np.intp)] >> (numbers & np.uint64(63))) & np.uint64(1)
-    return np.where(shares > 0, (np.int16(WHOLE_GPU) - shares) * healthy.astype(np.int16), free)
+    return np.where(shares > 0, (np.int16(WHOLE_GPU) - shares) * _bits(gpu_total, width), free)
+
+
+def _bits(words: Words, width: int) -> Milli:
+    """The first `width` bits of each row of words, int16 of shape (n, width)."""
+    numbers = np.arange(width, dtype=np.uint64)
+    bits = words[:, (numbers >> np.uint64(6)).astype(np.intp)] >> (numbers & np.uint64(63))
+    return (bits & np.uint64(1)).astype(np.int16)
 
 
 def shares_of_mask(node: int, mask: int, milli: int) -> tuple[Ints, Ints, Ints]:

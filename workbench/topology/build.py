@@ -19,6 +19,7 @@ from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.selectors import NameIndex
 from workbench.topology.members import resolve_members
 from workbench.topology.nesting import Nesting
+from workbench.topology.wording import some
 
 __all__ = ["ResolvedTree", "build_topology", "cut_cycles", "number_tree", "resolve_tree"]
 
@@ -27,8 +28,6 @@ Ints = npt.NDArray[np.int32]
 # A tree with one of these problems is never ready in Volcano (docs/reference/volcano-topology.md, section 2.2); the
 # other problems only mislead.
 _BREAKS_READINESS = frozenset({"cycle", "two-parents"})
-
-_LISTED = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +108,9 @@ def resolve_tree(
         dangling = [child for child in listed if child not in by_name]
         children[name] = [child for child in listed if child in by_name]
         if dangling:
-            problems.append(Problem("dangling-member", name, f"{name} lists {_some('HyperNode', dangling)}, not there"))
+            problems.append(Problem("dangling-member", name, f"{name} lists {some('HyperNode', dangling)}, not there"))
         if unknown:
-            problems.append(Problem("dangling-member", name, f"{name} lists {_some('node', unknown)}, not there"))
+            problems.append(Problem("dangling-member", name, f"{name} lists {some('node', unknown)}, not there"))
         if not nodes and not unknown and not listed:
             text = f"{name} has no node: its members select none" if hypernode.members else f"{name} has no member"
             problems.append(Problem("empty-member", name, text))
@@ -283,13 +282,7 @@ def _overlaps(own: Mapping[str, list[int]], nesting: Nesting, names: Sequence[st
                 shared.setdefault((first, name), []).append(node)
     return [
         Problem(
-            "overlap", a, f"{a} and {b} share {_some('node', [names[i] for i in nodes])}, neither is inside the other"
+            "overlap", a, f"{a} and {b} share {some('node', [names[i] for i in nodes])}, neither is inside the other"
         )
         for (a, b), nodes in shared.items()
     ]
-
-
-def _some(kind: str, names: Sequence[str]) -> str:
-    listed = ", ".join(names[:_LISTED])
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return f"{kind}{'s' if len(names) > 1 else ''} {listed}{more}"

@@ -11,7 +11,8 @@ from workbench.objects.admission.hypernode import refuse_hypernode
 from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.selectors import Selector, pattern_error
 from workbench.topology.lint.base import Edit, Fix, Found, Path, Rule, Severity
-from workbench.topology.lint.subject import Subject, some
+from workbench.topology.lint.subject import Subject
+from workbench.topology.wording import some
 
 __all__ = ["RULES"]
 

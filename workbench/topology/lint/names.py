@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from workbench.topology.lint.base import Found, Path, Rule, Severity
-from workbench.topology.lint.subject import Subject, some
+from workbench.topology.lint.subject import Subject
+from workbench.topology.wording import some
 
 __all__ = ["RULES", "SOURCE_LABEL"]
 

@@ -8,7 +8,8 @@ from itertools import pairwise
 
 from workbench.topology.lint.base import Found, Rule, Severity
 from workbench.topology.lint.structure import listing
-from workbench.topology.lint.subject import Subject, some
+from workbench.topology.lint.subject import Subject
+from workbench.topology.wording import some
 
 __all__ = ["RULES"]
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from workbench.objects.selectors import compile_pattern, pattern_error
 from workbench.topology.lint.base import Found, Rule, Severity
 from workbench.topology.lint.members import member_path
-from workbench.topology.lint.subject import Subject, some
+from workbench.topology.lint.subject import Subject
+from workbench.topology.wording import some
 
 __all__ = ["RULES"]
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from statistics import median_low
 
 from workbench.topology.lint.base import Found, Rule, Severity
-from workbench.topology.lint.subject import Subject, some
+from workbench.topology.lint.subject import Subject
+from workbench.topology.wording import some
 
 __all__ = ["RULES"]
 

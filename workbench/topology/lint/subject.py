@@ -23,11 +23,9 @@ from workbench.topology.build import ResolvedTree, build_topology, resolve_tree
 from workbench.topology.lint.base import Place
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 
-__all__ = ["Subject", "some"]
+__all__ = ["Subject"]
 
 Ints = npt.NDArray[np.int32]
-
-_LISTED = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,13 +245,6 @@ class Subject(Value):
 
     def tier(self, name: str) -> int:
         return self.hypernodes[name].tier
-
-
-def some(kind: str, names: list[str]) -> str:
-    """``nodes a, b, c and 4 more``."""
-    listed = ", ".join(names[:_LISTED])
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return f"{kind}{'s' if len(names) > 1 else ''} {listed}{more}"
 
 
 def _in_order(hypernodes: Iterable[HyperNode]) -> dict[str, HyperNode]:

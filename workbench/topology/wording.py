@@ -1,0 +1,17 @@
+"""Names in the sentences of findings and problems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["some"]
+
+#: How many names a sentence lists.
+_LISTED = 3
+
+
+def some(kind: str, names: Sequence[str]) -> str:
+    """``nodes a, b, c and 4 more``: the first three names of this kind of thing, and how many there are beside them."""
+    listed = ", ".join(names[:_LISTED])
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"{kind}{'s' if len(names) > 1 else ''} {listed}{more}"
