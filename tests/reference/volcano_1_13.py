@@ -265,7 +265,8 @@ def place(gang, snapshot, weights, topology_weight):
     tasks = task_order(gang, [i for i in range(gang.n_pods) if i not in job.best_effort])
     mode = gang.constraint.mode if gang.constraint and topology_weight is not None else ""
     if mode == "hard":
-        if not cluster.ready:
+        # A job whose pods all ask for nothing never comes to the topology: allocate does not handle such pods.
+        if tasks and not cluster.ready:
             return None
         record = hard(cluster, job, tasks, gang, weights, topology_weight)
     else:

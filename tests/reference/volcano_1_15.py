@@ -94,17 +94,18 @@ class SubJob:
         self.tasks = []
 
 
+def vector(requests, snapshot):
+    """What a pod requests of each resource; a pod that requests nothing is still one of the node's pods."""
+    return [1 if name == "pods" else requests.get(name, 0) for name in snapshot.resources]
+
+
 class Job:
     """One gang and how far it is."""
 
     def __init__(self, gang, snapshot, cluster):
         self.gang = gang
         self.role_of = [r for r, role in enumerate(gang.roles) for _ in range(role.count)]
-        self.request = []
-        for role in gang.roles:
-            row = [role.requests.get(name, 0) for name in snapshot.resources]
-            row[snapshot.resources.index("pods")] = 1
-            self.request.append(row)
+        self.request = [vector(role.requests, snapshot) for role in gang.roles]
         self.assumed = [role.assumed for role in gang.roles]
         self.impossible = [any(a and n not in snapshot.resources for n, a in r.requests.items()) for r in gang.roles]
         mine = [pod for pod in snapshot.running if pod.gang == gang.key] if gang.ready else []
@@ -151,12 +152,12 @@ class Job:
             part = next((group for group in gang.sub_groups if group.name == sub.name), gang)
             others = [*part.failed, *part.gated]
             sub.total = len(sub.pods) + len(sub.running) + len(sub.succeeded) + len(others)
-            sub.gated = [[each.get(name, 0) for name in snapshot.resources] for each in part.gated]
+            sub.gated = [vector(each, snapshot) for each in part.gated]
             if not gang.sub_grouped:
                 sub.total = self.total
             sub.running_nodes = [names[pod.node] if pod.node >= 0 else None for pod in sub.running]
             started = [*[pod.requests for pod in sub.running], *sub.succeeded, *others]
-            sub.started_requests = [[each.get(name, 0) for name in snapshot.resources] for each in started]
+            sub.started_requests = [vector(each, snapshot) for each in started]
             pending = [i for i in sub.pods if i not in self.best_effort]
             sub.tasks = task_order(gang, pending)
             known = {role.name: role.priority for role in gang.roles}
@@ -543,4 +544,6 @@ def place(gang, snapshot, weights, sub_order=("priority", "gang")):
             cluster, job = state
     if not job.is_ready():
         return None
-    return [job.placed.get(i, "") for i in range(gang.n_pods)], job.record if wishes else None
+    # Sub-groups without a topology are searched for in the virtual top, and recorded there.
+    recorded = wishes or gang.sub_grouped
+    return [job.placed.get(i, "") for i in range(gang.n_pods)], job.record if recorded else None
