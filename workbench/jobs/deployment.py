@@ -27,10 +27,23 @@ ROLE = "pod"
 
 
 def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: Priorities) -> Gang | None:
-    """The replicas of a Deployment that are still to be placed; None where nothing is pending.
+    """The replicas of a Deployment that are still to be placed, as a gang.
 
     The minimum comes from the Deployment's annotation, everything else from the template's
     (docs/reference/volcano-topology.md, section 3, "Pods without a Job").
+
+    Parameters
+    ----------
+    deployment : Deployment
+    pods : sequence of Pod
+        The Deployment's existing pods, in any state.
+    priorities : Priorities
+        The cluster's PriorityClasses.
+
+    Returns
+    -------
+    Gang or None
+        None if no replica is pending.
     """
     template = deployment.template
     notes = notes_about([(ROLE, template.spec)])

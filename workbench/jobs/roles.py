@@ -66,9 +66,30 @@ def make_role(
     succeeded: int = 0,
     pods: Sequence[Metadata | None] = (),
 ) -> Role:
-    """A role of `count` pending pods with this spec.
+    """A role of `count` pending pods with one pod spec.
 
-    `pods` is the metadata of each of them, None for a pod that does not exist yet; empty: none of them exists.
+    Parameters
+    ----------
+    name : str
+    spec : PodSpec
+    count : int
+        Pending pods of the role.
+    priorities : Priorities
+        The cluster's PriorityClasses, for a spec that names a class and has no number.
+    notes : list of Notice
+        Receives a notice about an unknown PriorityClass.
+    labels, annotations : mapping of str to str
+        Of the pod template.
+    min_available : int, optional
+        Pods of the role that have to run; None: the role has no minimum of its own.
+    first_index : int
+        Number of the first pending pod within the role.
+    pod_names : tuple of str, optional
+        Names of the pending pods; None: they follow from the role's name and `first_index`.
+    succeeded : int
+        Pods of the role that have succeeded.
+    pods : sequence of Metadata or None
+        Metadata of each pending pod, None for a pod that does not exist yet; empty if none exists.
     """
     uids = tuple(pod.uid if pod else "" for pod in pods)
     versions = tuple(pod.resource_version if pod else "" for pod in pods)

@@ -56,9 +56,17 @@ def match_values(policy: SubGroupPolicy, labels: Mapping[str, str]) -> tuple[str
 
 
 def sub_job_id(job: str, policy: str, values: Sequence[str]) -> str:
-    """Volcano's name of a sub-group: ``job/policy-v1-v2``.
+    """The id that Volcano gives a sub-group: ``job/policy-v1-v2``.
 
-    Values longer than 128 characters together are replaced by a code of their 32-bit FNV-1a hash.
+    Parameters
+    ----------
+    job : str
+        ``namespace/name`` of the job.
+    policy : str
+        Name of the SubGroupPolicy.
+    values : sequence of str
+        Values of the policy's labels that the pods of the sub-group share. Values longer than 128 characters together
+        are replaced by a code of their 32-bit FNV-1a hash.
     """
     joined = "-".join(values)
     if len(joined) > _LONGEST_ID:

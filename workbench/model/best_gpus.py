@@ -158,7 +158,30 @@ def asked_masks(
     require: Iterable[int] | None,
     avoid: Iterable[int] | None,
 ) -> tuple[int, int]:
-    """Masks of the GPUs that may be used and of those that must be; the checks of `best_gpus`."""
+    """Check the arguments of `best_gpus` and turn them into masks of GPUs.
+
+    Parameters
+    ----------
+    bandwidth : BandwidthMatrix
+    k : int
+        GPUs wanted.
+    free : iterable of int, optional
+        GPUs that are free; None: all.
+    require : iterable of int, optional
+        GPUs that must be chosen.
+    avoid : iterable of int, optional
+        GPUs that must not be chosen.
+
+    Returns
+    -------
+    usable, required : int
+        Masks of the GPUs that may be chosen and of those that must be.
+
+    Raises
+    ------
+    InputError
+        `k` does not fit the machine, a GPU number is out of range, or a required GPU is not free or is avoided.
+    """
     n = len(bandwidth)
     if not 1 <= k <= n:
         raise InputError("k does not fit the machine", source=bandwidth.source, got=f"k={k}", expected=f"1 to {n} GPUs")

@@ -67,9 +67,38 @@ class Recorder:
     notes: list[str] = field(default_factory=list)
 
     def domain(self, name: str, tier: int, kept: bool, why: str, score: float | None = None, **parts: float) -> None:
+        """Record that a domain was considered.
+
+        Parameters
+        ----------
+        name : str
+        tier : int
+        kept : bool
+            Whether the domain stayed in the choice.
+        why : str
+            The reason, for the user.
+        score : float, optional
+            The domain's score, if it was scored.
+        **parts : float
+            Parts of the score by name.
+        """
         self.candidates.append(Candidate("domain", name, tier, kept, why, score, parts))
 
     def node(self, name: str, kept: bool, why: str, score: float | None = None, **parts: float) -> None:
+        """Record that a node was considered.
+
+        Parameters
+        ----------
+        name : str
+        kept : bool
+            Whether the node stayed in the choice.
+        why : str
+            The reason, for the user.
+        score : float, optional
+            The node's score, if it was scored.
+        **parts : float
+            Parts of the score by name.
+        """
         self.candidates.append(Candidate("node", name, None, kept, why, score, parts))
 
     def note(self, sentence: str) -> None:

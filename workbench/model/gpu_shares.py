@@ -38,10 +38,21 @@ def gpu_width(gpu_total: Words) -> int:
 
 
 def free_milli(gpu_free: Words, gpu_total: Words, shares: Milli | None) -> Milli:
-    """Free thousandths of each GPU, int16 of shape (n, g).
+    """Free thousandths of each GPU.
 
-    1000 for a GPU that is wholly free, 0 for one that is held whole and for one that the node does not have. The
-    columns are those of `shares`, without it `gpu_width`.
+    Parameters
+    ----------
+    gpu_free : ndarray of shape (n, w), uint64
+        Bits of the GPUs that are wholly free.
+    gpu_total : ndarray of shape (n, w), uint64
+        Bits of the GPUs that a node has.
+    shares : ndarray of shape (n, g), int16, optional
+        Thousandths in use of each shared GPU; None: no GPU is shared, and g is `gpu_width(gpu_total)`.
+
+    Returns
+    -------
+    ndarray of shape (n, g), int16
+        1000 for a GPU that is wholly free, 0 for a GPU that is held whole and for one that the node does not have.
     """
     width = gpu_width(gpu_total) if shares is None else shares.shape[1]
     free = _bits(gpu_free, width) * np.int16(WHOLE_GPU)
@@ -58,7 +69,22 @@ def _bits(words: Words, width: int) -> Milli:
 
 
 def shares_of_mask(node: int, mask: int, milli: int) -> tuple[Ints, Ints, Ints]:
-    """Node, GPU number and thousandths of each GPU of one pod, int32 each, as `add_shares` takes them."""
+    """The shared GPUs of one pod as the three columns that `add_shares` takes.
+
+    Parameters
+    ----------
+    node : int
+        The pod's node.
+    mask : int
+        Bits of the GPUs of which the pod has a share.
+    milli : int
+        Thousandths of each of these GPUs.
+
+    Returns
+    -------
+    nodes, gpus, milli : ndarray of shape (k,), int32
+        One entry for each GPU of the mask, ascending.
+    """
     gpus = np.array(indices_of(mask), dtype=np.int32)
     return np.full(len(gpus), node, dtype=np.int32), gpus, np.full(len(gpus), milli, dtype=np.int32)
 
@@ -141,12 +167,19 @@ def shared_words(shares: Milli, like: Words) -> Words:
 
 
 def check_shares(shares: Milli, gpu_free: Words, gpu_total: Words) -> None:
-    """That an array of shares fits the GPUs of a snapshot.
+    """Refuse an array of shares that does not fit the GPUs of a snapshot.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n, g), int16
+        Thousandths in use of each shared GPU.
+    gpu_free, gpu_total : ndarray of shape (n, w), uint64
+        Bits of the GPUs that are wholly free, and of those that a node has.
 
     Raises
     ------
     InputError
-        Another dtype or shape, a number outside 0 to 1000, a shared GPU that counts as wholly free.
+        Another dtype or shape, a number outside 0 to 1000, or a shared GPU that counts as wholly free.
     """
     n, least, most = len(gpu_total), gpu_width(gpu_total), 64 * gpu_total.shape[1]
     if shares.dtype != np.int16 or shares.ndim != 2 or len(shares) != n or not least <= shares.shape[1] <= most:

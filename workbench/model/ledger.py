@@ -183,7 +183,17 @@ class Ledger(Working):
         self.take(nodes, np.zeros(self.used.shape[1], dtype=np.int64), gpu_words)
 
     def give_back(self, nodes: Ints, requests: Longs, gpu_words: Words | None = None) -> None:
-        """The opposite of `take`; can itself be rolled back."""
+        """Free what pods hold on their nodes: the opposite of `take`, and undone by a rollback like `take`.
+
+        Parameters
+        ----------
+        nodes : ndarray of shape (p,), int32
+            Node of each pod.
+        requests : ndarray of shape (p, r) or (r,), int64
+            Resources of each pod, or of every pod alike.
+        gpu_words : ndarray of shape (p, w), uint64, optional
+            Bits of the GPUs of each pod; None: the pods hold no GPU.
+        """
         rows = -requests.reshape(-1, requests.shape[-1])
         self._apply(1, nodes, rows, gpu_words)
         self._log.append((nodes, rows, gpu_words))
@@ -209,7 +219,20 @@ class Ledger(Working):
         self._share(_Shares(1, nodes, gpus, milli))
 
     def give_back_shares(self, nodes: Ints, gpus: Ints, milli: Ints) -> None:
-        """The opposite of `take_shares`; can itself be rolled back. InputError for more than is held of a GPU."""
+        """Free shares of GPUs: the opposite of `take_shares`, and undone by a rollback like `take_shares`.
+
+        Parameters
+        ----------
+        nodes, gpus : ndarray of shape (k,), int32
+            Node and GPU number of each share.
+        milli : ndarray of shape (k,), int32
+            Thousandths of the GPU to free.
+
+        Raises
+        ------
+        InputError
+            More thousandths than are in use.
+        """
         self._share(_Shares(-1, nodes, gpus, milli))
 
     def _share(self, step: _Shares, *, undo: bool = False) -> None:

@@ -377,12 +377,21 @@ class Refusal(Value, Displayed):
         why: Callable[[], Why],
         warnings: tuple[Notice, ...],
     ) -> Refusal:
-        """A refusal whose reasons and nearest misses are found by `why`, once, when one of them is read.
+        """A refusal whose reasons and nearest misses are computed when one of them is first read.
 
-        Threads that read at the same time may each call `why`.
+        Finding out how near each tier came takes longer than seeing that no HyperNode will do, and most refusals of a
+        session are never read. Threads that read at the same time may each call `why`.
 
-        To say how near each tier came takes longer than to see that no HyperNode will do, and of many refusals nobody
-        reads it.
+        Parameters
+        ----------
+        gang : Gang
+        policy : str
+            Name of the policy that refuses.
+        parameters : mapping of str to Any
+            Parameters of the policy.
+        why : callable
+            Takes no argument; returns the reasons and the nearest misses.
+        warnings : tuple of Notice
         """
         made = cls(gang, policy, parameters, (), (), warnings)
         del made.__dict__["reasons"], made.__dict__["nearest_misses"]

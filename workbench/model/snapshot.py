@@ -135,7 +135,21 @@ def gpu_counts(words: Words) -> Longs:
 
 
 def capped_by_gpus(idle: Longs, gpu_free: Words, gpu_columns: Sequence[int]) -> Longs:
-    """Idle amounts (n, r) with the GPU columns at most the number of free GPUs; the same array where they are."""
+    """Idle amounts with the GPU columns limited to the number of free GPUs.
+
+    Parameters
+    ----------
+    idle : ndarray of shape (n, r), int64
+    gpu_free : ndarray of shape (n, w), uint64
+        Bits of the free GPUs of each node.
+    gpu_columns : sequence of int
+        Columns of `idle` that count GPUs.
+
+    Returns
+    -------
+    ndarray of shape (n, r), int64
+        `idle` itself if no amount is above the limit, else a read-only copy.
+    """
     columns = list(gpu_columns)
     free = gpu_counts(gpu_free)[:, None]
     if not (idle[:, columns] > free).any():

@@ -150,6 +150,10 @@ class Topology(Value, Displayed):
         domains : iterable of DomainSpec
             Distinct names; parents must exist and form no cycle (the caller has dropped such links and says so in
             `problems`).
+        problems : iterable of Problem
+            What was found wrong with the HyperNodes before.
+        ready : bool
+            False if Volcano would not schedule on this tree.
 
         Returns
         -------
