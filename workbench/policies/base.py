@@ -85,7 +85,16 @@ class Policy(ABC):
 
     @abstractmethod
     def decide(self, gang: Gang, ledger: Ledger, recorder: Recorder | None) -> Placement | Refusal:
-        """`place`, telling the recorder what was considered; the recorder must not change the answer."""
+        """Place one gang as `place` does, and tell the recorder what was considered.
+
+        Parameters
+        ----------
+        gang : Gang
+        ledger : Ledger
+            Holds the placement afterwards; unchanged if the answer is a refusal.
+        recorder : Recorder or None
+            Hears of every candidate; must not change the answer.
+        """
 
     def place(self, gang: Gang, ledger: Ledger) -> Placement | Refusal:
         """Try one gang.
@@ -258,11 +267,39 @@ class NodePolicy(ABC):
         """Parameters with their values."""
 
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
-        """What `assign` is asked about a gang; a policy may see it through its own configuration."""
+        """The question that `assign` will answer about a gang.
+
+        A policy may override this to see the gang through its own configuration.
+
+        Parameters
+        ----------
+        gang : Gang
+        ledger : Ledger
+            State of the nodes; not to be changed.
+        gpus : GpuQuestions
+            Asks the GPU policy about nodes.
+        recorder : Recorder or None
+            Hears of every candidate.
+        """
         return Request(gang, ledger, Demand(gang, ledger, gpus), gpus, recorder)
 
     def schedule(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
-        """One session of the policy that this is the node part of; a scheduler with a session of its own runs that."""
+        """Decide on all gangs of one session.
+
+        A scheduler with a session of its own overrides this; the default takes one gang after another.
+
+        Parameters
+        ----------
+        whole : Composed
+            The policy that this is the node part of.
+        gangs : sequence of Gang
+        snapshot : ClusterSnapshot
+
+        Returns
+        -------
+        list of Decision
+            In the order of `gangs`.
+        """
         return Policy.schedule(whole, gangs, snapshot)
 
     def stream(self, whole: Composed, snapshot: ClusterSnapshot) -> Stream:
@@ -270,7 +307,22 @@ class NodePolicy(ABC):
         return Policy.stream(whole, snapshot)
 
     def explain_session(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
-        """`schedule` with what was considered; whoever overrides one overrides both."""
+        """Decide on all gangs of one session as `schedule` does, and keep everything that was considered.
+
+        A policy that overrides `schedule` overrides this method too.
+
+        Parameters
+        ----------
+        whole : Composed
+            The policy that this is the node part of.
+        gangs : sequence of Gang
+        snapshot : ClusterSnapshot
+
+        Returns
+        -------
+        list of Explanation
+            In the order of `gangs`.
+        """
         return Policy.explain_session(whole, gangs, snapshot)
 
     @abstractmethod
@@ -315,12 +367,33 @@ class Composed(Policy):
         return dict(self._parameters)
 
     def decide(self, gang: Gang, ledger: Ledger, recorder: Recorder | None) -> Placement | Refusal:
+        """Place one gang: nodes by the node policy, then GPUs by the GPU policy.
+
+        Parameters
+        ----------
+        gang : Gang
+        ledger : Ledger
+            Holds the placement afterwards; unchanged if the answer is a refusal.
+        recorder : Recorder or None
+            Hears of every candidate; must not change the answer.
+        """
         return self.decide_with(GpuQuestions(self.gpu, ledger), gang, ledger, recorder)
 
     def decide_with(
         self, gpus: GpuQuestions, gang: Gang, ledger: Ledger, recorder: Recorder | None
     ) -> Placement | Refusal:
-        """`decide`, the GPUs of the nodes being asked about through `gpus`."""
+        """Place one gang as `decide` does, with answers of the GPU policy that several gangs can share.
+
+        Parameters
+        ----------
+        gpus : GpuQuestions
+            Asks the GPU policy about nodes, and remembers the answers.
+        gang : Gang
+        ledger : Ledger
+            Holds the placement afterwards; unchanged if the answer is a refusal.
+        recorder : Recorder or None
+            Hears of every candidate; must not change the answer.
+        """
         check()
         request = self.node.request(gang, ledger, gpus, recorder)
         progress = request.start
@@ -390,7 +463,21 @@ class Composed(Policy):
         warnings: tuple[Notice, ...],
         visible_words: npt.NDArray[np.uint64] | None = None,
     ) -> Placement:
-        """The answer to the user where it says yes; `warnings` are those of the GPU policy."""
+        """Combine the answers of the node policy and the GPU policy into the placement that the user gets.
+
+        Parameters
+        ----------
+        gang : Gang
+        snapshot : ClusterSnapshot
+        answer : Assignment
+            Nodes of the pods.
+        gpu_words : ndarray of shape (n_pods, w), uint64, or None
+            Bits of each pod's GPUs; None: no pod has any.
+        warnings : tuple of Notice
+            Warnings of the GPU policy.
+        visible_words : ndarray of shape (n_pods, w), uint64, optional
+            Bits of the GPUs that each pod sees; None: those it has.
+        """
         unplaced = (answer.node < 0).nonzero()[0]
         return Placement(
             gang,
@@ -445,12 +532,21 @@ def _after(first: tuple[Notice, ...], later: Callable[[], Why]) -> Callable[[], 
 def place_best_effort(
     policy: NodePolicy, request: Request, answer: Assignment, ledger: Ledger
 ) -> Assignment | Declined:
-    """Pods without a request come last, as in backfill: each on a node that the policy chooses.
+    """Give each best-effort pod a node that the policy chooses, after all other pods, as Volcano's backfill does.
 
     Parameters
     ----------
+    policy : NodePolicy
+    request : Request
+    answer : Assignment
+        Nodes of the pods that request something; receives those of the others.
     ledger : Ledger
-        Of its own, with the pods of `answer` placed; changed.
+        A copy with the pods of `answer` placed; changed.
+
+    Returns
+    -------
+    Assignment or Declined
+        Declined if the gang then has fewer pods with a node than its minAvailable.
     """
     demand, gang = request.demand, request.gang
     n_pods = sum(gang.roles[i].count for i in demand.best_effort)

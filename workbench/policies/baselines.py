@@ -90,7 +90,25 @@ class _Slots(NodePolicy):
     monotone = True
 
     def pick(self, role: int, room: Longs, count: int, request: Request, state: Any) -> Ints:
-        """Nodes for up to `count` pods, given how many each node holds (at most `count`)."""
+        """Choose nodes for the pods of one role.
+
+        Parameters
+        ----------
+        role : int
+            Index of the role in the gang.
+        room : ndarray of shape (n,), int64
+            Pods of the role that each node holds, at most `count`.
+        count : int
+            Pods to place.
+        request : Request
+        state : Any
+            What `start` returned for this gang.
+
+        Returns
+        -------
+        ndarray of shape (m,), int32
+            Node of each pod; m < count if there is not enough room.
+        """
         raise NotImplementedError
 
     def start(self, request: Request) -> Any:
@@ -138,6 +156,20 @@ class GangFirstFit(_Slots):
         return {}
 
     def pick(self, role: int, room: Longs, count: int, request: Request, state: Any) -> Ints:
+        """Fill the nodes one after another, in the order of their names.
+
+        Parameters
+        ----------
+        role : int
+            Index of the role in the gang.
+        room : ndarray of shape (n,), int64
+            Pods of the role that each node holds, at most `count`.
+        count : int
+            Pods to place.
+        request : Request
+        state : Any
+            Not used.
+        """
         by_name = np.argsort(request.ledger.topology.node_rank)
         filled = np.minimum(np.cumsum(room[by_name]), count)
         return np.repeat(by_name, np.diff(filled, prepend=0)).astype(np.int32)
@@ -170,6 +202,20 @@ class Random(_Slots):
         return np.random.default_rng([self._parameters.seed, *request.gang.key.encode()])
 
     def pick(self, role: int, room: Longs, count: int, request: Request, state: Any) -> Ints:
+        """Draw free slots for the pods of one role, without replacement.
+
+        Parameters
+        ----------
+        role : int
+            Index of the role in the gang.
+        room : ndarray of shape (n,), int64
+            Pods of the role that each node holds, at most `count`.
+        count : int
+            Pods to place.
+        request : Request
+        state : numpy.random.Generator
+            The gang's generator.
+        """
         # In order of names, so that numbering the nodes differently draws the same names.
         by_name = np.argsort(request.ledger.topology.node_rank)
         slots = np.repeat(by_name, room[by_name])

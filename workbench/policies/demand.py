@@ -107,11 +107,39 @@ class Demand:
         return self.ledger.snapshot.filters.mask(condition)
 
     def capacity(self, role: int, idle: Longs, cap: int) -> Longs:
-        """Pods of the role that each node holds, at most `cap`: int64 of shape (n,)."""
+        """Pods of a role that each node holds.
+
+        Parameters
+        ----------
+        role : int
+            Index of the role in the gang.
+        idle : ndarray of shape (n, r), int64
+        cap : int
+            Larger counts are given as `cap`.
+
+        Returns
+        -------
+        ndarray of shape (n,), int64
+        """
         return pods_per_node(idle, self.rows[role], feasible=self.feasible(role), cap=cap)
 
     def capacity_of(self, nodes: Ints, role: int, idle: Longs, cap: int) -> Longs:
-        """The same of some nodes only: int64 of shape (len(nodes),)."""
+        """Pods of a role that each of some nodes holds.
+
+        Parameters
+        ----------
+        nodes : ndarray of shape (m,), int32
+        role : int
+            Index of the role in the gang.
+        idle : ndarray of shape (n, r), int64
+            Of all nodes of the snapshot.
+        cap : int
+            Larger counts are given as `cap`.
+
+        Returns
+        -------
+        ndarray of shape (m,), int64
+        """
         return pods_per_node(idle[nodes], self.rows[role], feasible=self.feasible(role)[nodes], cap=cap)
 
 
@@ -126,8 +154,18 @@ class Cause(NamedTuple):
 def node_causes(demand: Demand, role: int, idle: Longs, nodes: Ints) -> list[Cause]:
     """Why one more pod of a role fits on none of some nodes, each node counted once.
 
-    A node is counted for the first thing that excludes it: cordoned, taints, labels, GPUs, resources in the order of
-    the snapshot's columns.
+    A node is counted for the first thing that excludes it: cordoned, taints, labels, resources in the order of the
+    snapshot's columns, GPUs.
+
+    Parameters
+    ----------
+    demand : Demand
+    role : int
+        Index of the role in the gang.
+    idle : ndarray of shape (n, r), int64
+        Of all nodes of the snapshot.
+    nodes : ndarray of shape (m,), int32
+        The nodes to explain.
     """
     snapshot = demand.ledger.snapshot
     condition = demand.gang.roles[role].filter
@@ -158,7 +196,18 @@ def node_causes(demand: Demand, role: int, idle: Longs, nodes: Ints) -> list[Cau
 
 
 def node_reasons(demand: Demand, role: int, idle: Longs, nodes: Ints) -> tuple[Notice, ...]:
-    """The causes of `node_causes` as notices: ``8 Insufficient cpu``."""
+    """Why one more pod of a role fits on none of some nodes, as notices: ``8 Insufficient cpu``.
+
+    Parameters
+    ----------
+    demand : Demand
+    role : int
+        Index of the role in the gang.
+    idle : ndarray of shape (n, r), int64
+        Of all nodes of the snapshot.
+    nodes : ndarray of shape (m,), int32
+        The nodes to explain; each counts for one notice.
+    """
     return tuple(
         Notice(cause.code, f"{cause.n_nodes} {cause.text}", numbers={"count": cause.n_nodes})
         for cause in node_causes(demand, role, idle, nodes)
@@ -166,6 +215,16 @@ def node_reasons(demand: Demand, role: int, idle: Longs, nodes: Ints) -> tuple[N
 
 
 def node_text(demand: Demand, role: int, idle: Longs, node: int) -> str:
-    """Why one more pod of a role does not fit on a single node: ``Insufficient cpu``; empty where it fits."""
+    """Why one more pod of a role does not fit on a single node: ``Insufficient cpu``; empty if it fits.
+
+    Parameters
+    ----------
+    demand : Demand
+    role : int
+        Index of the role in the gang.
+    idle : ndarray of shape (n, r), int64
+        Of all nodes of the snapshot.
+    node : int
+    """
     causes = node_causes(demand, role, idle, np.array([node], dtype=np.int32))
     return "; ".join(cause.text for cause in causes)

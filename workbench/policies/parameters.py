@@ -122,7 +122,21 @@ def parameter(
     choices: tuple[str, ...] = (),
     source: str = "",
 ) -> Any:
-    """A dataclass field that is a policy parameter; its type is that of the default."""
+    """A dataclass field that is a policy parameter; its type is that of the default.
+
+    Parameters
+    ----------
+    default : Any
+        A dict is copied for each instance.
+    meaning : str
+        One line for the user.
+    low, high : float, optional
+        Smallest and largest number allowed; None: no limit.
+    choices : tuple of str
+        Texts allowed; empty: any.
+    source : str
+        Where the upstream scheduler documents the parameter.
+    """
     metadata = {"meaning": meaning, "low": low, "high": high, "choices": choices, "source": source}
     if isinstance(default, dict):
         return field(default_factory=lambda: dict(default), metadata=metadata)
@@ -130,7 +144,16 @@ def parameter(
 
 
 def weight_parameter(default: Any, meaning: str, *, source: str = "") -> Any:
-    """A parameter that weighs a part of a score, within what the kernels take."""
+    """A policy parameter that weighs a part of a score: a number from 0 to the largest weight of the kernels.
+
+    Parameters
+    ----------
+    default : Any
+    meaning : str
+        One line for the user.
+    source : str
+        Where the upstream scheduler documents the parameter.
+    """
     return parameter(default, meaning, low=0, high=MAX_WEIGHT, source=source)
 
 
@@ -154,7 +177,16 @@ def parameter_infos(parameters: type) -> tuple[ParameterInfo, ...]:
 
 
 def read_parameters(owner: str, parameters: type[P], given: Mapping[str, object]) -> P:
-    """An instance of the dataclass with the given values.
+    """Check the parameters that a user gave and return them as an instance of the policy's dataclass.
+
+    Parameters
+    ----------
+    owner : str
+        The policy's name, for errors.
+    parameters : type
+        Dataclass whose fields are made by `parameter`.
+    given : mapping of str to object
+        Values by name; others keep their default.
 
     Raises
     ------

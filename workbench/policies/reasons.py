@@ -35,7 +35,18 @@ Longs = npt.NDArray[np.int64]
 
 
 def fit_reason(request: Request, role: int, idle: Longs, nodes: npt.NDArray[np.int32] | None = None) -> Notice:
-    """Why one more pod of a role fits nowhere: ``0/8 nodes are unavailable: 8 Insufficient cpu.``"""
+    """Why one more pod of a role fits nowhere: ``0/8 nodes are unavailable: 8 Insufficient cpu.``
+
+    Parameters
+    ----------
+    request : Request
+    role : int
+        Index of the role in the gang.
+    idle : ndarray of shape (n, r), int64
+        Of all nodes of the snapshot.
+    nodes : ndarray of shape (m,), int32, optional
+        The nodes to explain; None: all.
+    """
     among = np.arange(request.snapshot.n_nodes, dtype=np.int32) if nodes is None else nodes
     parts = node_causes(request.demand, role, idle, among)
     # The Kubernetes scheduler sorts its reasons as texts.
@@ -56,7 +67,19 @@ def gang_text(
 ) -> Notice:
     """Volcano's condition of a pending PodGroup: ``3/3 tasks in gang unschedulable: <fit error>``.
 
-    The newest release names the HyperNode that the fit error is about, unless it is the virtual top.
+    Parameters
+    ----------
+    request : Request
+    missing : int
+        Pods that the gang lacks.
+    role : int
+        Index of the role whose fit error is quoted.
+    idle : ndarray of shape (n, r), int64
+        Of all nodes of the snapshot.
+    nodes : ndarray of shape (m,), int32, optional
+        The nodes to explain; None: all.
+    hypernode : str
+        The HyperNode that the newest release names in the text; empty for the virtual top.
     """
     total = request.progress().total
     fit = fit_reason(request, role, idle, nodes).message
@@ -72,7 +95,15 @@ def gang_incomplete(placed: int, missing: int) -> Notice:
 
 
 def gpus_unserved(request: Request, policy: str, node: int) -> Notice:
-    """The pods on a node fit one by one but not together."""
+    """The reason for a node where each pod of the gang would find GPUs, but not all pods together.
+
+    Parameters
+    ----------
+    request : Request
+    policy : str
+        Name of the GPU policy.
+    node : int
+    """
     name = request.snapshot.topology.node_names[node]
     return Notice("gpu", f"{policy} finds no GPUs on {name} that serve the gang's pods there together", f"node {name}")
 

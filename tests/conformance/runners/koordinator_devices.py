@@ -11,13 +11,13 @@ from tests.conformance.registry import Runners
 from workbench.kernels.bottleneck import indices_of
 from workbench.policies.koordinator.device_share import choose_devices
 from workbench.policies.koordinator.devices import (
-    Device,
     DeviceRefusal,
     DeviceRequest,
     DeviceScore,
     DeviceUse,
     GpuShare,
     Nic,
+    NodeDevice,
     VfGroup,
 )
 from workbench.policies.koordinator.gpu_partitions import HOPPER_MODELS, HOPPER_TABLE
@@ -89,11 +89,11 @@ def _allocate(given: dict[str, Any], want: dict[str, Any]) -> None:
         assert len(found.nics) == given["rdma_wanted"]
 
 
-def _device(entry: dict[str, Any]) -> Device:
+def _device(entry: dict[str, Any]) -> NodeDevice:
     groups = tuple(VfGroup(group["labels"], tuple(group["bus"])) for group in entry["vf_groups"])
     assert all(amount == "100" for name, amount in entry["resources"].items() if not name.endswith("gpu-memory"))
     place = (entry["node"], entry["pcie"], entry["health"])
-    return Device(entry["type"], entry["minor"], *place, entry["labels"], groups)
+    return NodeDevice(entry["type"], entry["minor"], *place, entry["labels"], groups)
 
 
 def _use(entry: dict[str, Any]) -> DeviceUse:

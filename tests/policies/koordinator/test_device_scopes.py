@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from workbench.policies.koordinator.device_scopes import SCOPE_LEVEL, choose_in_scope, scope_tree
-from workbench.policies.koordinator.devices import Device
+from workbench.policies.koordinator.devices import NodeDevice
 
 # NUMA 0: PCIe a {0, 1}, b {2, 3}; NUMA 1: PCIe c {4, 5}, d {6, 7}.
-TREE = scope_tree([Device("gpu", i, i // 4, "abcd"[i // 2]) for i in range(8)])
+TREE = scope_tree([NodeDevice("gpu", i, i // 4, "abcd"[i // 2]) for i in range(8)])
 
 
 def choose(count, used=0, scope="", score=None):

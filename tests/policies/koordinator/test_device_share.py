@@ -6,13 +6,13 @@ import pytest
 
 from workbench.policies.koordinator.device_share import choose_devices
 from workbench.policies.koordinator.devices import (
-    Device,
     DeviceRefusal,
     DeviceRequest,
     DeviceScore,
     DeviceUse,
     GpuShare,
     Nic,
+    NodeDevice,
     VfGroup,
 )
 from workbench.policies.koordinator.gpu_partitions import HOPPER_TABLE
@@ -20,9 +20,9 @@ from workbench.policies.koordinator.gpu_partitions import HOPPER_TABLE
 
 def machine():
     """Eight GPUs, two per PCIe root; one NIC per root with two virtual functions."""
-    gpus = [Device("gpu", i, i // 4, str(i // 2)) for i in range(8)]
+    gpus = [NodeDevice("gpu", i, i // 4, str(i // 2)) for i in range(8)]
     nics = [
-        Device(
+        NodeDevice(
             "rdma", i, i // 2, str(i), labels={"net": "ib"}, vf_groups=(VfGroup({"type": "a"}, (f"{i}.2", f"{i}.1")),)
         )
         for i in range(4)

@@ -83,7 +83,21 @@ class GpuPolicy(ABC):
         """
 
     def choose_singles(self, matrix: BandwidthMatrix, free: Words, n_gpus: Ints) -> Words | None:
-        """One pod on each of many nodes that share a matrix: each one's mask, or None to be asked one by one."""
+        """Choose GPUs for one pod on each of many nodes that share a bandwidth matrix.
+
+        Parameters
+        ----------
+        matrix : BandwidthMatrix
+        free : ndarray of shape (m, w), uint64
+            Bits of the free GPUs of each node.
+        n_gpus : ndarray of shape (m,), int32
+            GPUs that the pod on each node asks for.
+
+        Returns
+        -------
+        ndarray of shape (m, w), uint64, or None
+            Bits of the chosen GPUs; None: the policy wants to be asked node by node.
+        """
         return None
 
     def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[Notice]:

@@ -56,6 +56,16 @@ class GpuBestEffort(PerPodGpuPolicy):
     def choose_singles(
         self, matrix: BandwidthMatrix, free: npt.NDArray[np.uint64], n_gpus: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.uint64] | None:
+        """Choose GPUs for one pod on each of many nodes by NVIDIA's best-effort rule; None above its largest machine.
+
+        Parameters
+        ----------
+        matrix : BandwidthMatrix
+        free : ndarray of shape (m, w), uint64
+            Bits of the free GPUs of each node.
+        n_gpus : ndarray of shape (m,), int32
+            GPUs that the pod on each node asks for.
+        """
         if len(matrix) > MAX_DEVICES:
             return None
         chosen = np.zeros_like(free)

@@ -90,6 +90,16 @@ class GpuBottleneck(GpuPolicy):
     def choose_singles(
         self, matrix: BandwidthMatrix, free: npt.NDArray[np.uint64], n_gpus: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.uint64]:
+        """Choose the GPUs with the best bottleneck for one pod on each of many nodes.
+
+        Parameters
+        ----------
+        matrix : BandwidthMatrix
+        free : ndarray of shape (m, w), uint64
+            Bits of the free GPUs of each node.
+        n_gpus : ndarray of shape (m,), int32
+            GPUs that the pod on each node asks for.
+        """
         return matrix.solver(self._symmetric, True).choose_many(free, n_gpus)
 
     def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[Notice]:

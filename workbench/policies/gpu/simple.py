@@ -28,9 +28,22 @@ class GpuSimple(PerPodGpuPolicy):
 
 
 def simple_set(available: int, required: int, size: int) -> int:
-    """The required GPUs and the lowest others, as a mask.
+    """The required GPUs and the lowest other available ones, as a mask.
 
-    0: refused (size below 1 or above what is available, more GPUs required than asked for, one of them not available).
+    Parameters
+    ----------
+    available : int
+        Mask of the free GPUs.
+    required : int
+        Mask of the GPUs that must be in the set.
+    size : int
+        GPUs wanted.
+
+    Returns
+    -------
+    int
+        0 if refused: `size` is below 1 or above the number of available GPUs, more GPUs are required than wanted, or a
+        required GPU is not available.
     """
     if size < 1 or size > available.bit_count() or required & ~available or required.bit_count() > size:
         return 0

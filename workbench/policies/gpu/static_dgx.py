@@ -68,7 +68,24 @@ class GpuStaticDgx(PerPodGpuPolicy):
 
 
 def static_set(machine: str, available: int, required: int, size: int) -> int:
-    """First set of a table that is available and holds the required GPUs, as a mask; 0: refused."""
+    """The first set of a machine's table that is available and holds the required GPUs, as a mask.
+
+    Parameters
+    ----------
+    machine : str
+        Key of `TABLES`.
+    available : int
+        Mask of the free GPUs.
+    required : int
+        Mask of the GPUs that must be in the set.
+    size : int
+        GPUs wanted.
+
+    Returns
+    -------
+    int
+        0 if no set of the table will do.
+    """
     for row in TABLES[machine].get(size, ()):
         if not row & ~available and not required & ~row:
             return row

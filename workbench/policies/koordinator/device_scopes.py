@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.policies.koordinator.devices import Device
+from workbench.policies.koordinator.devices import NodeDevice
 
 __all__ = ["SCOPE_LEVEL", "Scope", "choose_in_scope", "scope_tree"]
 
@@ -26,17 +26,17 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _GpuSet:
     depth: int
     in_use: int
     score: int
     minors: tuple[int, ...]
 
 
-def scope_tree(gpus: Sequence[Device]) -> Scope:
+def scope_tree(gpus: Sequence[NodeDevice]) -> Scope:
     """Node, NUMA nodes by number, PCIe roots by name."""
 
-    def minors(some: Sequence[Device]) -> tuple[int, ...]:
+    def minors(some: Sequence[NodeDevice]) -> tuple[int, ...]:
         return tuple(sorted(gpu.minor for gpu in some))
 
     numa = []
@@ -94,12 +94,12 @@ def _descend(
     score: Callable[[int], int] | None,
     depth: int,
     in_use: int,
-) -> _Found | None:
+) -> _GpuSet | None:
     if len(scope.minors) < count:
         return None
     depth += 1
     in_use += any(used >> minor & 1 for minor in scope.minors)
-    best: _Found | None = None
+    best: _GpuSet | None = None
     for part in scope.parts:
         found = _descend(part, count, fits, used, required_level, score, depth, in_use)
         if found is not None and (best is None or _rank(found) > _rank(best)):
@@ -108,12 +108,12 @@ def _descend(
         return best
     minors = [minor for minor in scope.minors if fits(minor)]
     if score is None:
-        return _Found(depth, in_use, -1, tuple(minors[:count])) if len(minors) >= count else None
+        return _GpuSet(depth, in_use, -1, tuple(minors[:count])) if len(minors) >= count else None
     if not minors:
         return None
     chosen = max(minors, key=score)
-    return _Found(depth, in_use, score(chosen), (chosen,))
+    return _GpuSet(depth, in_use, score(chosen), (chosen,))
 
 
-def _rank(found: _Found) -> tuple[int, int, int]:
+def _rank(found: _GpuSet) -> tuple[int, int, int]:
     return (found.depth, found.in_use, found.score)

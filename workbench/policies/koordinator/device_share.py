@@ -12,7 +12,6 @@ from workbench.kernels.bottleneck import indices_of
 from workbench.policies.koordinator.device_scopes import SCOPE_LEVEL, choose_in_scope, scope_tree
 from workbench.policies.koordinator.devices import (
     WHOLE,
-    Device,
     DeviceChoice,
     DeviceRefusal,
     DeviceRequest,
@@ -20,6 +19,7 @@ from workbench.policies.koordinator.devices import (
     DeviceUse,
     GpuShare,
     Nic,
+    NodeDevice,
 )
 from workbench.policies.koordinator.gpu_partitions import PartitionTable, choose_partition
 
@@ -29,7 +29,7 @@ CORE, MEMORY_RATIO = "koordinator.sh/gpu-core", "koordinator.sh/gpu-memory-ratio
 
 
 def choose_devices(
-    devices: Sequence[Device],
+    devices: Sequence[NodeDevice],
     request: DeviceRequest,
     use: DeviceUse = DeviceUse(),  # noqa: B008 - frozen
     table: PartitionTable | None = None,
@@ -40,7 +40,7 @@ def choose_devices(
 
     Parameters
     ----------
-    devices : sequence of Device
+    devices : sequence of NodeDevice
     request : DeviceRequest
     use : DeviceUse
     table : PartitionTable, optional
@@ -77,12 +77,12 @@ def choose_devices(
     return DeviceChoice(tuple(sorted(gpus, key=lambda gpu: gpu.minor)), tuple(sorted(nics, key=lambda nic: nic.minor)))
 
 
-def _roots(devices: Sequence[Device], kind: str, minors: Collection[int]) -> frozenset[str]:
+def _roots(devices: Sequence[NodeDevice], kind: str, minors: Collection[int]) -> frozenset[str]:
     return frozenset(device.pcie for device in devices if device.kind == kind and device.minor in minors)
 
 
 def _choose_gpus(
-    devices: Sequence[Device],
+    devices: Sequence[NodeDevice],
     request: DeviceRequest,
     use: DeviceUse,
     table: PartitionTable | None,
@@ -159,7 +159,7 @@ def _score(
 
 
 def _choose_nics(
-    devices: Sequence[Device], request: DeviceRequest, use: DeviceUse, preferred: Collection[str]
+    devices: Sequence[NodeDevice], request: DeviceRequest, use: DeviceUse, preferred: Collection[str]
 ) -> tuple[Nic, ...] | DeviceRefusal:
     """One NIC for each preferred PCIe root, at least one; those on such roots first, in turns, then by number."""
     most = max(1, len(preferred))
@@ -189,7 +189,7 @@ def _choose_nics(
     return tuple(chosen) if len(chosen) >= least else DeviceRefusal("Insufficient rdma devices")
 
 
-def _in_turns(devices: Sequence[Device], preferred: Collection[str]) -> list[Device]:
+def _in_turns(devices: Sequence[NodeDevice], preferred: Collection[str]) -> list[NodeDevice]:
     """NICs by number, the first of each preferred PCIe root before the second of any, the other roots last."""
     turn: dict[str, int] = {}
     order = []

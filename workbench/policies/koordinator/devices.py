@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 __all__ = [
-    "Device",
     "DeviceChoice",
     "DeviceRefusal",
     "DeviceRequest",
@@ -15,6 +14,7 @@ __all__ = [
     "DeviceUse",
     "GpuShare",
     "Nic",
+    "NodeDevice",
     "VfGroup",
 ]
 
@@ -31,16 +31,21 @@ class VfGroup:
 
 
 @dataclass(frozen=True)
-class Device:
-    """A GPU or an RDMA NIC.
+class NodeDevice:
+    """A GPU or an RDMA NIC of one node.
 
     Attributes
     ----------
     kind : {"gpu", "rdma"}
     minor : int
+        Minor number of the device on its node.
     numa_node : int
     pcie : str
         PCIe root.
+    healthy : bool
+    labels : mapping of str to str
+    vf_groups : tuple of VfGroup
+        Virtual functions of a NIC.
     """
 
     kind: Literal["gpu", "rdma"]

@@ -28,7 +28,7 @@ from workbench.policies.gpu.base import Dealt, GpuQuestions
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.koordinator.gpu_choice import GpuChoice
 from workbench.policies.koordinator.plan_cache import PlanCache, node_scores
-from workbench.policies.koordinator.turn import Turn
+from workbench.policies.koordinator.turn import GangTurn
 from workbench.policies.parameters import NoParameters, parameter
 from workbench.policies.reasons import fit_reason, gang_incomplete, gang_text
 
@@ -72,7 +72,7 @@ class _GroupGpus(GpuQuestions):
         super().__init__(whole.gpu, ledger)
         self.cache = cache
         self.free = ledger.gpu_free & ~cache.reserved(ledger.snapshot, gang.namespace, gang.koordinator.gpu_group)
-        self.turn: Turn | None = None
+        self.turn: GangTurn | None = None
         self.shared = False
 
     def free_count(self) -> npt.NDArray[np.int64]:
@@ -115,7 +115,7 @@ class _GroupNodes(NodePolicy):
             given.link_classes,
             given.objective == "pods",
         )
-        turn = Turn(request, gpus.free, choice, members, bound)
+        turn = GangTurn(request, gpus.free, choice, members, bound)
         grouped = group is not None or given.ungrouped == "gang"
         gpus.turn, gpus.shared = turn, grouped
         warnings = _group_warnings(gang, grouped)
@@ -137,7 +137,7 @@ class _GroupNodes(NodePolicy):
 
     @staticmethod
     def _answer(
-        request: Request, turn: Turn, failed: Sequence[int], warnings: tuple[Notice, ...]
+        request: Request, turn: GangTurn, failed: Sequence[int], warnings: tuple[Notice, ...]
     ) -> Assignment | Declined:
         gang, demand = request.gang, request.demand
         progress = request.progress()
@@ -178,6 +178,16 @@ class KoordinatorGpu(Composed):
         self._ttl_s = parameters.plan_ttl_s
 
     def decide(self, gang: Gang, ledger: Ledger, recorder: Recorder | None) -> Placement | Refusal:
+        """Place one gang with the plans of the snapshot, GPUs included.
+
+        Parameters
+        ----------
+        gang : Gang
+        ledger : Ledger
+            Holds the placement afterwards; unchanged if the answer is a refusal.
+        recorder : Recorder or None
+            Hears of every candidate; must not change the answer.
+        """
         return self._decide(gang, ledger, recorder, PlanCache.of(ledger.snapshot, self._ttl_s)).result
 
     def _decide(
@@ -240,7 +250,7 @@ def _group_warnings(gang: Gang, grouped: bool) -> list[Notice]:
     return [Notice("gpu-group-size", text, f"GPU group {group.name}", {"wants": group.replica, "has": pods})]
 
 
-def _plan(gang: Gang, group: GpuGroup, turn: Turn, snapshot: ClusterSnapshot) -> GpuPlan | None:
+def _plan(gang: Gang, group: GpuGroup, turn: GangTurn, snapshot: ClusterSnapshot) -> GpuPlan | None:
     """What was planned for the group as a whole; None where every pod was placed by itself."""
     names = snapshot.topology.node_names
     pods = tuple(
@@ -250,7 +260,7 @@ def _plan(gang: Gang, group: GpuGroup, turn: Turn, snapshot: ClusterSnapshot) ->
     return GpuPlan(gang.namespace, group, pods, snapshot.taken_at) if pods else None
 
 
-def _record(request: Request, turn: Turn) -> None:
+def _record(request: Request, turn: GangTurn) -> None:
     """Every node with the score that the first pod placed there gets: 100 on its node, 0 elsewhere."""
     recorder = request.recorder
     if recorder is None or not request.demand.order:

@@ -46,8 +46,14 @@ class GpuChoice:
 
         Parameters
         ----------
+        matrix : BandwidthMatrix or None
+            Of the node; None: not known.
+        free : int
+            Mask of the free GPUs.
+        count : int
+            GPUs to choose.
         bound : int
-            GPUs that the group holds there already: they count, too.
+            Mask of the GPUs that the group already holds on the node; their pairs count too.
 
         Returns
         -------
@@ -64,23 +70,26 @@ class GpuChoice:
         return solver.value(self._union(solver, free, count, bound) | bound)
 
     def masks(self, matrix: BandwidthMatrix | None, free: int, sizes: Sequence[int], bound: int) -> tuple[int, ...]:
-        """GPUs for each pod, disjoint.
+        """GPUs for each pod of a group on one node; no two pods share one.
 
         Parameters
         ----------
+        matrix : BandwidthMatrix or None
+            Of the node; None: not known, the lowest indices are taken.
         free : int
             Mask of the free GPUs; at least sum(sizes).
         sizes : sequence of int
-            GPUs of each pod, 1 or more; of equal ones the earlier gets the lexicographically smaller set.
+            GPUs of each pod, 1 or more; of equal sizes the earlier pod gets the lexicographically smaller set.
         bound : int
-            As in `value`.
+            Mask of the GPUs that the group already holds on the node.
 
         Notes
         -----
-        Exact up to 16 GPUs per machine; beyond, the union is exact, and its deal is exact up to 16 GPUs in all. Of a
-        larger union two pods get the best slower pod, compared by raw bandwidth; more pods are dealt by index
-        (`undealt`). Pods come first only up to 16. Of several best unions beside `bound` GPUs, and on large machines,
-        the first is dealt. Without a matrix: lowest indices.
+        Exact up to 16 GPUs per machine. On larger machines the union of all pods' GPUs is exact, and dividing it among
+        the pods is exact up to 16 GPUs in all. A larger union for two pods is divided so that the slower pod is as fast
+        as possible, compared by raw bandwidth; for more pods it is divided by index (`undealt`). The bottleneck of
+        single pods comes before that of the union only up to 16 GPUs. If several unions are equally good, on large
+        machines and beside `bound` GPUs, the first one is divided.
         """
         if matrix is None:
             return deal_lowest(free, sizes)

@@ -76,7 +76,17 @@ class TreeNode:
             waiting += reversed(at.children)
 
     def count(self, offer: int, existing: int, score: int = 0) -> None:
-        """Add what a node offers and holds to it and to everything above it."""
+        """Add a node's capacity and running pods to this tree node and to all its ancestors.
+
+        Parameters
+        ----------
+        offer : int
+            Pods that the node can take.
+        existing : int
+            Pods of the same selector that run on it.
+        score : int
+            The node's score.
+        """
         for at in self.chain():
             at.offer += offer
             at.existing += existing
@@ -115,10 +125,16 @@ def candidates(roots: Iterable[TreeNode], wanted: int) -> list[TreeNode]:
 
 
 def comes_before(a: TreeNode, b: TreeNode, fewer_first: bool) -> bool:
-    """The order of tree nodes.
+    """Whether tree node `a` is preferred to tree node `b`.
 
-    More running pods of the same selector first, level by level upwards from the two; then fewer (or more) slots, level
-    by level upwards; then the higher score; then the smaller name.
+    More running pods of the same selector come first, compared level by level upwards from the two; then fewer (or
+    more) slots, level by level upwards; then the higher score; then the smaller name.
+
+    Parameters
+    ----------
+    a, b : TreeNode
+    fewer_first : bool
+        Whether fewer slots come before more.
     """
     for one, other in zip(a.chain(), b.chain(), strict=False):
         if one.existing != other.existing:
@@ -143,11 +159,18 @@ def ordered(some: Sequence[TreeNode], fewer_first: bool) -> list[TreeNode]:
 def distribute(at: TreeNode, wanted: int, multiples: Mapping[str, int]) -> list[tuple[TreeNode, int]]:
     """Fill a tree node greedily: the children with most slots first, each level rounded down to its multiple.
 
+    Parameters
+    ----------
+    at : TreeNode
+    wanted : int
+        Pods to place below it.
+    multiples : mapping of str to int
+        Per layer the number that the pods of one domain must be a multiple of.
+
     Returns
     -------
     list of (TreeNode, int)
-        Every node of the cluster below it in the order in which they are filled, with the pods that it takes (0 for
-        those that are not needed).
+        Every cluster node below `at` in the order of filling, with the pods that it takes (0 for nodes not needed).
     """
     wanted = _rounded(min(at.offer, wanted), at.layer, multiples)
     if not at.children:

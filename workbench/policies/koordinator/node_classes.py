@@ -43,15 +43,18 @@ def node_classes(
 
     Parameters
     ----------
+    request : Request
     roles : sequence of int
-        The shapes of pods.
+        Roles to place, as indices in the gang.
     counts : tuple of int
-        Pods of each.
+        Pods of each role.
     idle : ndarray of shape (n, r), int64
     free : ndarray of shape (n, w), uint64
-        GPUs that are free for this gang.
+        Bits of the GPUs that are free for this gang.
+    choice : GpuChoice
+        Gives the bottleneck of each number of GPUs.
     members : mapping of int to int
-        Per node the GPUs that the group holds already.
+        By node the mask of the GPUs that the group holds already.
     """
     demand, snapshot = request.demand, request.snapshot
     rows = demand.rows[list(roles)]

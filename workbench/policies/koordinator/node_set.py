@@ -125,7 +125,7 @@ class _Budget:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _NodeSet:
     used: int
     free: int
     places: tuple[tuple[int, Pods], ...]
@@ -158,7 +158,7 @@ def _search(
     gpus: Pods,
     limit: int,
     budget: _Budget,
-) -> _Found | None:
+) -> _NodeSet | None:
     """The best set of at most `limit` nodes, bandwidth apart."""
     # Largest offers first, so that what the classes still to come can hold bounds early.
     order = sorted(
@@ -199,7 +199,7 @@ def _search(
     if not done:
         return None
     used, free, _, places = min(done, key=lambda state: state[:3])
-    return _Found(used, free, places)
+    return _NodeSet(used, free, places)
 
 
 def _with(ranks: Pods, rank: int) -> Pods:
@@ -208,11 +208,11 @@ def _with(ranks: Pods, rank: int) -> Pods:
 
 
 def _widest(
-    classes: Sequence[NodeClass], counts: Pods, gpus: Pods, best: _Found, budget: _Budget
-) -> tuple[_Found, bool]:
+    classes: Sequence[NodeClass], counts: Pods, gpus: Pods, best: _NodeSet, budget: _Budget
+) -> tuple[_NodeSet, bool]:
     """Of the sets as small and as full as `best` the one whose worst node has the largest bottleneck; is it proven?"""
 
-    def with_floor(floor: float) -> _Found | None:
+    def with_floor(floor: float) -> _NodeSet | None:
         found = _search(classes, _offers(classes, gpus, floor), counts, gpus, best.used, budget)
         return found if found is not None and (found.used, found.free) == (best.used, best.free) else None
 
@@ -223,7 +223,7 @@ def _widest(
         return best, False
 
 
-def _last(floors: Sequence[float], ask: Callable[[float], _Found | None]) -> _Found | None:
+def _last(floors: Sequence[float], ask: Callable[[float], _NodeSet | None]) -> _NodeSet | None:
     """The answer to the highest floor that has one; a floor with an answer means one for every lower floor."""
     found = None
     low, high = 0, len(floors)

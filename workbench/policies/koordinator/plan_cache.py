@@ -92,10 +92,19 @@ class PlanCache:
         return PlanCache(tuple(p for p in self.plans if (p.namespace, p.group) != (namespace, group)))
 
     def unreserve(self, namespace: str, group: GpuGroup, pod: str, bound: int) -> PlanCache:
-        """After a pod that was reserved could not be bound.
+        """The cache after a reserved pod could not be bound.
 
-        With no pod of the group bound the whole plan goes, so that the next pod plans for all again; otherwise only
-        this pod's entry.
+        If no pod of the group is bound, the whole plan is dropped, so that the next pod plans for all again; otherwise
+        only this pod's entry is dropped.
+
+        Parameters
+        ----------
+        namespace : str
+        group : GpuGroup
+        pod : str
+            Name of the pod.
+        bound : int
+            Pods of the group that are bound.
         """
         plan = self.plan_of(namespace, group)
         if plan is None:
@@ -104,11 +113,32 @@ class PlanCache:
         return self.with_plan(rest) if bound and rest.pods else self.without(namespace, group)
 
     def bind(self, namespace: str, group: GpuGroup, pod: str) -> PlanCache:
-        """After a pod is bound: the use of its GPUs is real now."""
+        """The cache after a pod is bound, without the pod's entry: its GPUs now count as used.
+
+        Parameters
+        ----------
+        namespace : str
+        group : GpuGroup
+        pod : str
+            Name of the pod.
+        """
         return self.unreserve(namespace, group, pod, bound=1)
 
     def reserved(self, snapshot: ClusterSnapshot, namespace: str = "", group: GpuGroup | None = None) -> Words:
-        """GPUs that plans keep from a group (from everybody without one), uint64 of shape (n, w)."""
+        """GPUs that the plans of other groups reserve.
+
+        Parameters
+        ----------
+        snapshot : ClusterSnapshot
+        namespace : str
+        group : GpuGroup, optional
+            The group whose own plan is left out; None: the plans of all groups count.
+
+        Returns
+        -------
+        ndarray of shape (n, w), uint64
+            Bits of the reserved GPUs of each node.
+        """
         words = np.zeros_like(snapshot.gpu_free)
         for plan in self.plans:
             if group is not None and (plan.namespace, plan.group) == (namespace, group):

@@ -1,4 +1,4 @@
-"""One gang's turn: its live plan, a new plan for the group, or a node for one pod.
+"""The decision on one gang: by its live plan, by a new plan for its group, or pod by pod.
 
 Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "main steps"; docs/reference/gpu-topology.md,
 sections A2 to A4.
@@ -22,13 +22,13 @@ from workbench.policies.koordinator.node_classes import matrix_for, node_classes
 from workbench.policies.koordinator.node_set import choose_nodes
 from workbench.policies.koordinator.plan_cache import plan_action
 
-__all__ = ["Turn"]
+__all__ = ["GangTurn"]
 
 Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 
 
-class Turn:
+class GangTurn:
     """Places the pods of one gang on copies of what is free.
 
     Parameters

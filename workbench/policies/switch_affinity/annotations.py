@@ -60,7 +60,17 @@ def states_by_definition(before: SwitchStates, switches: Sequence[int], max_shar
 
 
 def annotations_of(state: int, unhealthy: bool, address: str) -> dict[str, str]:
-    """Annotations of a pod under a switch of this state; the address only under a shared one."""
+    """Annotations of a pod under a switch of the given state.
+
+    Parameters
+    ----------
+    state : int
+        State of the switch: idle, shared or exclusive.
+    unhealthy : bool
+        Whether the pod marks the switch as unhealthy; written under a shared switch only.
+    address : str
+        Address of the switch; written under a shared switch only.
+    """
     written = {IS_SHARED: str(int(state)), IS_HEALTHY: "1" if unhealthy and state == SHARED else "0"}
     if state == SHARED:
         written[SHARED_ADDRESS] = address

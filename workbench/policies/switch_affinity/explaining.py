@@ -14,15 +14,15 @@ __all__ = ["tell", "tell_closest", "tell_whole"]
 
 
 def tell(recorder: Recorder, switches: Switches, node: npt.NDArray[np.int32] | None) -> None:
-    """Record the switches in configuration order and the steps in theirs.
+    """Record the switches in configuration order, and the steps of the rules in the order in which they were taken.
 
     Parameters
     ----------
     recorder : Recorder
     switches : Switches
         As the rules found them.
-    node : ndarray of int32, optional
-        Nodes of the job's pods; None: it stays pending.
+    node : ndarray of shape (p,), int32, optional
+        Nodes of the job's pods; None: the job stays pending.
     """
     table = switches.table
     taken = np.zeros(table.n_switches, dtype=np.int64)
@@ -38,7 +38,17 @@ def tell(recorder: Recorder, switches: Switches, node: npt.NDArray[np.int32] | N
 
 
 def tell_whole(switches: Switches, shares: Iterable[tuple[int, int]], following: int) -> None:
-    """Note the idle switches that are taken whole, with their pods, and the one where that ends; -1: none."""
+    """Note which idle switches the idle rule fills completely, and the switch at which it stops.
+
+    Parameters
+    ----------
+    switches : Switches
+        Receives the notes.
+    shares : iterable of (int, int)
+        Switch and number of pods, one pair for each filled switch.
+    following : int
+        The switch that would not be full; -1: none.
+    """
     for switch, taken in shares:
         switches.say(f"idle rule: {taken} pods fill {switches.describe(switch)}, now exclusive")
     if following >= 0:
@@ -46,6 +56,16 @@ def tell_whole(switches: Switches, shares: Iterable[tuple[int, int]], following:
 
 
 def tell_closest(switches: Switches, shares: Iterable[tuple[int, int]], n_pods: int) -> None:
-    """Note the switches that the shared-switch rule gives some pods."""
+    """Note the switches to which the shared-switch rule gives pods.
+
+    Parameters
+    ----------
+    switches : Switches
+        Receives the notes.
+    shares : iterable of (int, int)
+        Switch and number of pods.
+    n_pods : int
+        Pods that were left to place: the rule takes the switch whose free nodes come closest.
+    """
     for switch, taken in shares:
         switches.say(f"shared rule: {taken} pods to {switches.describe(switch)}, closest to {n_pods}")

@@ -72,7 +72,7 @@ _Mark = tuple[int, bool, str]
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class _NodesOfJob:
     """Nodes for the pending pods of a job.
 
     Attributes
@@ -105,8 +105,18 @@ class _Affinity(NodePolicy):
         return asdict(self._parameters)
 
     @abstractmethod
-    def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _Found | NoPlan:
-        """Nodes for every pending pod of the job, or why there are none."""
+    def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _NodesOfJob | NoPlan:
+        """Nodes for every pending pod of the job, or why there are none.
+
+        Parameters
+        ----------
+        switches : Switches
+            Free nodes under each switch.
+        job : SwitchJob
+        book : SwitchBook
+            States of the switches in the ledger.
+        request : Request
+        """
 
     def assign(self, request: Request) -> Assignment | Declined:
         book = request.ledger.switches
@@ -142,7 +152,9 @@ class _Affinity(NodePolicy):
             answer.job_class = job.label
         return answer
 
-    def _assignment(self, request: Request, job: SwitchJob, found: _Found, warnings: tuple[Notice, ...]) -> Assignment:
+    def _assignment(
+        self, request: Request, job: SwitchJob, found: _NodesOfJob, warnings: tuple[Notice, ...]
+    ) -> Assignment:
         n = request.gang.n_pods
         node, rank = found.node, job.rank
         # Pods that ask for nothing have no part in the job's ranks: they are numbered after it.
@@ -235,7 +247,19 @@ class SwitchAffinity(_Affinity):
         super().__init__(parameters)
         self._max_shared = parameters.max_shared_switches
 
-    def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _Found | NoPlan:
+    def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _NodesOfJob | NoPlan:
+        """Nodes by version 2.0: a started job returns to its switches where it can, any other is placed as new.
+
+        Parameters
+        ----------
+        switches : Switches
+            Free nodes under each switch.
+        job : SwitchJob
+        book : SwitchBook
+            Not used.
+        request : Request
+            Not used.
+        """
         if switches.table.level == "single_layer":
             return _find_single_layer(switches, job)
         if job.started:
@@ -257,19 +281,19 @@ def _going_back(switches: Switches, job: SwitchJob) -> Mask:
     return back
 
 
-def _new(switches: Switches, plan: Plan | NoPlan) -> _Found | NoPlan:
+def _new(switches: Switches, plan: Plan | NoPlan) -> _NodesOfJob | NoPlan:
     """Nodes of a plan for every pending pod."""
     if isinstance(plan, NoPlan):
         return plan
     return _placed(switches, plan, False)
 
 
-def _placed(switches: Switches, plan: Plan, marked: bool) -> _Found:
+def _placed(switches: Switches, plan: Plan, marked: bool) -> _NodesOfJob:
     """Nodes of a plan by rank, and what is marked on the pods there."""
     says = marks_of(plan, marked)
     node, group, head = nodes_by_rank(switches, plan, says)
     marks = [_mark(switches, int(says[place]), int(plan.switch[place])) for place in head.tolist()]
-    return _Found(node, group, tuple(marks))
+    return _NodesOfJob(node, group, tuple(marks))
 
 
 def _mark(switches: Switches, says: int, switch: int) -> _Mark:
@@ -277,7 +301,7 @@ def _mark(switches: Switches, says: int, switch: int) -> _Mark:
     return state, says >= SAYS_UNHEALTHY, switches.table.addresses[switch] if state == SHARED else ""
 
 
-def _merge(switches: Switches, job: SwitchJob, back: Mask, plan: Plan | NoPlan, marked: bool) -> _Found | NoPlan:
+def _merge(switches: Switches, job: SwitchJob, back: Mask, plan: Plan | NoPlan, marked: bool) -> _NodesOfJob | NoPlan:
     """Nodes of a plan for the pods that do not go back, former nodes for those that do."""
     if isinstance(plan, NoPlan):
         return plan
@@ -291,10 +315,10 @@ def _merge(switches: Switches, job: SwitchJob, back: Mask, plan: Plan | NoPlan, 
     moved = _placed(switches, plan, marked)
     numbers = np.array([number.setdefault(mark, len(number)) for mark in moved.marks], dtype=np.int32)
     node[~back], group[~back] = moved.node, numbers[moved.group]
-    return _Found(node, group, tuple(number))
+    return _NodesOfJob(node, group, tuple(number))
 
 
-def _find_single_layer(switches: Switches, job: SwitchJob) -> _Found | NoPlan:
+def _find_single_layer(switches: Switches, job: SwitchJob) -> _NodesOfJob | NoPlan:
     """One switch; after a fault the same one."""
     if job.started:
         back = _going_back(switches, job)
@@ -311,7 +335,19 @@ class SingleLayer(_Affinity):
 
     name = "switch-affinity-single-layer"
 
-    def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _Found | NoPlan:
+    def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _NodesOfJob | NoPlan:
+        """Nodes by the rule of a network with a single layer of switches.
+
+        Parameters
+        ----------
+        switches : Switches
+            Free nodes under each switch.
+        job : SwitchJob
+        book : SwitchBook
+            Not used.
+        request : Request
+            Not used.
+        """
         return _find_single_layer(switches, job)
 
 
@@ -320,7 +356,18 @@ class SwitchAffinity10(_Affinity):
 
     name = "switch-affinity-1.0"
 
-    def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _Found | NoPlan:
+    def find(self, switches: Switches, job: SwitchJob, book: SwitchBook, request: Request) -> _NodesOfJob | NoPlan:
+        """Nodes by version 1.0, which avoids switches that carry another job across switches.
+
+        Parameters
+        ----------
+        switches : Switches
+            Free nodes under each switch.
+        job : SwitchJob
+        book : SwitchBook
+            States of the switches in the ledger; this job's own pods are left out.
+        request : Request
+        """
         if switches.table.level == "single_layer":
             return _find_single_layer(switches, job)
         others = copy.copy(book)
@@ -338,4 +385,4 @@ class SwitchAffinity10(_Affinity):
             return moved
         node = job.former.copy()
         node[~back] = moved
-        return _Found(node, np.full(len(node), -1, dtype=np.int32))
+        return _NodesOfJob(node, np.full(len(node), -1, dtype=np.int32))

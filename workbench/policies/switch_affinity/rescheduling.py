@@ -52,7 +52,16 @@ class Damage:
 
 
 def reschedule(switches: Switches, damage: Damage, max_shared: int) -> Plan | NoPlan | None:
-    """Shares for the pods that need another node.
+    """Switches for the pods of a started job that need another node.
+
+    Parameters
+    ----------
+    switches : Switches
+        Free nodes under each switch.
+    damage : Damage
+        What the job lost: pods without a node, surviving pods, switches used before.
+    max_shared : int
+        Shared switches that a job may use at most.
 
     Returns
     -------

@@ -52,7 +52,23 @@ def invalid_label(label: str, has_table: bool) -> Notice | None:
 def handler_of(
     label: str, level: str, version: Version, has_table: bool
 ) -> Literal["none", "invalid", "single_layer", "1.0", "2.0"]:
-    """The rules for a job: none without a label, single-layer ones in such a network whatever the version."""
+    """Name of the rules that apply to a job.
+
+    Parameters
+    ----------
+    label : str
+        The job's tor-affinity label.
+    level : str
+        Levels of the network, from the switch table; in a ``single_layer`` network that rule applies to every version.
+    version : {"1.0", "2.0"}
+    has_table : bool
+        Whether the cluster has a switch table.
+
+    Returns
+    -------
+    {"none", "invalid", "single_layer", "1.0", "2.0"}
+        "none" for a job without the label, "invalid" for a label that the rules refuse.
+    """
     if job_kind(label, 1) == "none":
         return "none"
     if invalid_label(label, has_table) is not None:

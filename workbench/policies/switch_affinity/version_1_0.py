@@ -131,12 +131,21 @@ def _logical(switches: Switches, order: list[int], rows: int, last: int) -> Ints
 
 
 def replace_1_0(switches: Switches, kind: JobKind, n_pods: int, survivors: Ints, others: OpenSwitches) -> Ints | NoPlan:
-    """Nodes for pods that lost theirs: positions that the remaining pods use least, under switches without a cross job.
+    """Nodes for pods that lost theirs: the positions that the job's other pods use least.
+
+    Switches that carry another job across switches are left out.
 
     Parameters
     ----------
-    survivors : ndarray of int32
+    switches : Switches
+        Free nodes under each switch.
+    kind : JobKind
+    n_pods : int
+        Pods that need another node.
+    survivors : ndarray of shape (s,), int32
         Nodes of the pods that stay.
+    others : OpenSwitches
+        Switches that carry other jobs.
 
     Returns
     -------

@@ -90,7 +90,23 @@ class Admission:
         minimum: Callable[[int], Floats | None],
         order: Callable[[int], Any],
     ) -> dict[int, str]:
-        """Ask for every waiting job, the first of the first queue each time; why those not admitted must wait."""
+        """Ask for every waiting job whether it is admitted, the first job of the first queue each time.
+
+        Parameters
+        ----------
+        waiting : sequence of int
+            Indices of the waiting jobs in `gangs`.
+        gangs : sequence of Gang
+        minimum : callable
+            minResources of a job by its index, in the columns of the snapshot; None for a job without minResources.
+        order : callable
+            Sort key of a job by its index; smaller keys are asked first.
+
+        Returns
+        -------
+        dict of int to str
+            Why a job must wait, for each job that was not admitted.
+        """
         refused: dict[int, str] = {}
         by_queue: dict[str, list[int]] = {}
         for i in sorted(waiting, key=order, reverse=True):

@@ -36,7 +36,14 @@ _PARTS = (
 
 
 def lacking(resources: Sequence[str], asked: Longs, idle: Longs) -> str:
-    """Every resource of which less is idle than asked: ``nvidia.com/gpu: 24 asked, 16 idle``; empty where none is."""
+    """Every resource of which less is idle than asked: ``nvidia.com/gpu: 24 asked, 16 idle``; empty if none.
+
+    Parameters
+    ----------
+    resources : sequence of str
+    asked, idle : ndarray of shape (r,), int64
+        Amounts in the order of `resources`.
+    """
     return ", ".join(
         f"{name}: {amount_text(name, int(wants))} asked, {amount_text(name, int(has))} idle"
         for name, wants, has in zip(resources, asked, idle, strict=True)

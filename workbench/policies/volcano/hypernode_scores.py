@@ -84,7 +84,20 @@ def topology_scores_newest(topology: Topology, weight: float) -> TopologyScores:
 
 
 def fading_of(parameters: HyperNodeParameters, topology: Topology, resources: tuple[str, ...]) -> Fading | None:
-    """How pods without a topology are drawn to full HyperNodes, closer tiers counting more; None: they are not."""
+    """Scores that draw pods without a topology to full HyperNodes, closer tiers counting more.
+
+    Parameters
+    ----------
+    parameters : HyperNodeParameters
+    topology : Topology
+    resources : tuple of str
+        Columns of the scored amounts.
+
+    Returns
+    -------
+    Fading or None
+        None if the plugin does not score such pods.
+    """
     if not parameters.normal_pod_enable:
         return None
     tiers, by_tier = zip(*fading_weights(topology, parameters.normal_pod_fading), strict=True)

@@ -17,10 +17,18 @@ Floats = npt.NDArray[np.float64]
 
 
 def job_key(config: SchedulerConfig, gang: Gang, ready: bool, allocated: Floats, total: Floats) -> tuple[object, ...]:
-    """Sort key of a job: the plugins in their order, then the older one, then ``namespace/name`` in byte order.
+    """Sort key of a job: the plugins in their order, then the older job, then ``namespace/name`` in byte order.
 
-    priority: higher first; gang: jobs that are not ready before those that are; drf: the smaller dominant share of the
-    cluster first. A job that was not created yet is younger than all others.
+    A job that was not created yet counts as younger than all others.
+
+    Parameters
+    ----------
+    config : SchedulerConfig
+    gang : Gang
+    ready : bool
+        Whether the job has its minAvailable; the plugin gang puts jobs that are not ready first.
+    allocated, total : ndarray of shape (r,), float64
+        Resources of the job and of the cluster; the plugin drf puts the smaller dominant share first.
     """
     key: list[object] = []
     for option in config.plugins:

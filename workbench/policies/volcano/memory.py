@@ -51,7 +51,25 @@ def records_at_open(key: str, subs: SubJobs, snapshot: ClusterSnapshot) -> tuple
 def records_to_keep(
     key: str, names: Sequence[str], records: Sequence[int], job: int, topology: Topology
 ) -> dict[str, str]:
-    """HyperNode by ``namespace/name`` and ``namespace/name/sub-group`` of those with a record; `names` of sub-jobs."""
+    """The records of a job and its sub-jobs by name, as the next session will read them.
+
+    Parameters
+    ----------
+    key : str
+        ``namespace/name`` of the gang.
+    names : sequence of str
+        Names of the sub-jobs.
+    records : sequence of int
+        HyperNode of each sub-job; `NO_RECORD`: none, the sub-job is left out.
+    job : int
+        HyperNode of the job, or `NO_RECORD`.
+    topology : Topology
+
+    Returns
+    -------
+    dict of str to str
+        Name of the HyperNode by ``namespace/name`` and ``namespace/name/sub-group``.
+    """
     hypernodes, top = topology.domain_names, topology.domain_name(-1)
     kept = {
         f"{key}/{name}": hypernodes[record] if record >= 0 else top

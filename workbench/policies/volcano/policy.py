@@ -113,7 +113,21 @@ class VolcanoPolicy(NodePolicy):
         return self._weights[columns]
 
     def best_effort_nodes(self, request: Request, role: int, pods: Longs) -> Ints:
-        """As backfill does: by the scores that all plugins give to nodes."""
+        """Nodes for best-effort pods as Volcano's backfill chooses them: by the scores that all plugins give to nodes.
+
+        Parameters
+        ----------
+        request : Request
+        role : int
+            Index of the role in the gang.
+        pods : ndarray of shape (m,), int64
+            Indices of the pods in the gang.
+
+        Returns
+        -------
+        ndarray of shape (k,), int32
+            Node of each pod; k < m if there is not enough room.
+        """
         nodes = np.arange(request.snapshot.n_nodes, dtype=np.int32)
         fill, shape = self._best_effort_fill(request, role, nodes, pods)
         chosen: Ints = nodes[fill.place(shape, len(pods)).positions]
@@ -141,6 +155,18 @@ class VolcanoPolicy(NodePolicy):
         return turns.answer(request, None)
 
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
+        """The question about a gang as the enabled plugins see it; without predicates no filter restricts the nodes.
+
+        Parameters
+        ----------
+        gang : Gang
+        ledger : Ledger
+            State of the nodes; not to be changed.
+        gpus : GpuQuestions
+            Asks the GPU policy about nodes.
+        recorder : Recorder or None
+            Hears of every candidate.
+        """
         seen = seen_by(self.config, gang)
         option = self.config.plugin("predicates")
         filters = option is not None and option.enabled("Predicate")
@@ -148,9 +174,37 @@ class VolcanoPolicy(NodePolicy):
         return Request(seen, ledger, demand, gpus, recorder)
 
     def schedule(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
+        """Decide on all gangs in one session of Volcano, with its queues and actions.
+
+        Parameters
+        ----------
+        whole : Composed
+            The policy that this is the node part of.
+        gangs : sequence of Gang
+        snapshot : ClusterSnapshot
+
+        Returns
+        -------
+        list of Decision
+            In the order of `gangs`.
+        """
         return Session(whole, self, gangs, snapshot).run()
 
     def explain_session(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
+        """Decide on all gangs in one session of Volcano, and keep everything that was considered.
+
+        Parameters
+        ----------
+        whole : Composed
+            The policy that this is the node part of.
+        gangs : sequence of Gang
+        snapshot : ClusterSnapshot
+
+        Returns
+        -------
+        list of Explanation
+            In the order of `gangs`.
+        """
         return Session(whole, self, gangs, snapshot, recorded=True).explain()
 
 

@@ -51,9 +51,18 @@ class QueueCaps:
             self._needed.update([i for i in mine if not ready[i]][:missing])
 
     def apply(self, search: TwoLevel, node: Ints, room: Room) -> None:
-        """Skip the pods that the queue does not take.
+        """Limit a search to the pods for which the job's queue has headroom.
 
-        A sub-job that stays below its minimum takes nothing. `node`: where the pods of earlier turns went, -1: nowhere.
+        A sub-job that would stay below its minimum takes nothing.
+
+        Parameters
+        ----------
+        search : TwoLevel
+            Told how many of the pods left it may place.
+        node : ndarray of shape (n_pods,), int32
+            Node of each pod placed in earlier turns; -1: none.
+        room : Room
+            The queue's headroom; not changed.
         """
         sub_of, shape_of, left = search.left()
         entries: list[dict[int, int]] = [{} for _ in self._rank]

@@ -19,7 +19,21 @@ def read_record(name: str, topology: Topology) -> int:
 
 
 def widen(record: int, domain: int, topology: Topology) -> int:
-    """What is written after a hard job got a domain: its LCA with the old record; empty where there is none."""
+    """The record to write after a hard job was placed in a domain: its LCA with the old record.
+
+    Parameters
+    ----------
+    record : int
+        The old record; `NO_RECORD` (then the answer is `domain`) if the job had none.
+    domain : int
+        Where the job was placed.
+    topology : Topology
+
+    Returns
+    -------
+    int
+        `NO_RECORD` if the two have no domain in common.
+    """
     if record == NO_RECORD:
         return domain
     common = topology.lca(domain, record)

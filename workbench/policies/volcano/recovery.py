@@ -19,14 +19,21 @@ Ints = npt.NDArray[np.int32]
 
 
 def join(a: int, b: int, topology: Topology) -> int:
-    """LCA of two records; an empty one leaves the other."""
+    """LCA of two records; if one is empty, the other.
+
+    Parameters
+    ----------
+    a, b : int
+        HyperNodes, or `NO_RECORD` for an empty record.
+    topology : Topology
+    """
     if a == NO_RECORD:
         return b
     return a if b == NO_RECORD else topology.lca(a, b)
 
 
 def joined(records: Iterable[int], topology: Topology) -> int:
-    """LCA of all records that are not empty."""
+    """LCA of all records that are not empty; `NO_RECORD` if all are."""
     found = NO_RECORD
     for record in records:
         found = join(found, record, topology)

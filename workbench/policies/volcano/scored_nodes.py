@@ -46,7 +46,16 @@ class ScoredNodes:
 
     @classmethod
     def of(cls, request: Request, idle: Longs, used: Longs, assumed: Longs | None) -> ScoredNodes:
-        """The nodes with these amounts (n, r); `assumed` of shape (n, 2), None: no columns more."""
+        """The nodes and requests that the scoring plugins look at.
+
+        Parameters
+        ----------
+        request : Request
+        idle, used : ndarray of shape (n, r), int64
+        assumed : ndarray of shape (n, 2), int64, or None
+            CPU and memory that Kubernetes assumes for containers of running pods that request none; None: the scores go
+            by requests alone, and there are no columns more.
+        """
         snapshot, demand = request.snapshot, request.demand
         resources, rows = snapshot.resources, demand.rows
         if assumed is None:

@@ -48,7 +48,16 @@ class SearchStory:
         self._candidates: dict[int, Candidate] = {}
 
     def tell(self, search: TwoLevel, mark: int, found: bool) -> None:
-        """After a turn; `mark`: pods that were placed before it."""
+        """Tell the recorder of a turn after it was taken.
+
+        Parameters
+        ----------
+        search : TwoLevel
+        mark : int
+            Pods that had been placed before the turn.
+        found : bool
+            Whether the turn placed pods.
+        """
         before, self._before = self._before, None
         if before is not None:
             self._tell_domains(before, search.tried(), found)

@@ -100,16 +100,18 @@ class _Job:
 
 
 class Session:
-    """One session; its state lives in it and is gone with it.
+    """One session of Volcano over all gangs; its state ends with it.
 
     Parameters
     ----------
     whole : Composed
-        The policy in whose name is answered; gives GPUs.
+        The policy in whose name the decisions are given; chooses GPUs.
     policy : VolcanoPolicy
-        Its node part: places one job's pods in one turn.
+        The node part of `whole`: places one job's pods in one turn.
     gangs : sequence of Gang
     snapshot : ClusterSnapshot
+    recorded : bool
+        Keep what was considered, for `explain`.
     """
 
     def __init__(

@@ -168,7 +168,17 @@ class SubJobs(Sequence[SubJob]):
 
 
 def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits) -> SubJobs:
-    """The sub-jobs of a gang: its sub-groups in their order, then the default one, if it has any pod."""
+    """The sub-jobs of a gang: its sub-groups in their order, then the default one if it has any pod.
+
+    Parameters
+    ----------
+    gang : Gang
+    snapshot : ClusterSnapshot
+        Shows the gang's running pods.
+    demand : Demand
+    limits : Limits
+        Highest tiers that the constraints of the gang and its sub-groups allow.
+    """
     groups = gang.sub_groups
     runs = _running(gang, snapshot) if gang.ready else ()
     dealt = deal_pods(

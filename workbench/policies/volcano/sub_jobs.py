@@ -29,5 +29,15 @@ def is_ready(min_available: int, tasks: Mapping[str, int], pending_best_effort: 
 
 
 def is_pipelined(min_available: int, tasks: Mapping[str, int], pending_best_effort: int = 0) -> bool:
-    """Whether it has its minimum once tasks that wait for room being freed are counted too; as `is_ready`."""
+    """Whether a sub-group has its minimum once tasks are counted that wait for resources of terminating pods.
+
+    Parameters
+    ----------
+    min_available : int
+        subGroupSize; 1 without a policy.
+    tasks : mapping of str to int
+        Tasks by Volcano's status: ``Allocated``, ``Pipelined``, ``Running`` ...
+    pending_best_effort : int
+        Pending tasks without any request: they need no room, so they count.
+    """
     return is_ready(min_available - tasks.get("Pipelined", 0), tasks, pending_best_effort)

@@ -55,6 +55,18 @@ class Volcano113(VolcanoPolicy):
         super().__init__(parameters)
 
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
+        """The question about a gang, with the record that the last session wrote if the object does not show it yet.
+
+        Parameters
+        ----------
+        gang : Gang
+        ledger : Ledger
+            State of the nodes; not to be changed.
+        gpus : GpuQuestions
+            Asks the GPU policy about nodes.
+        recorder : Recorder or None
+            Hears of every candidate.
+        """
         # What the last session wrote, where nobody put it on the object yet.
         if not gang.volcano.record and gang.key in ledger.snapshot.records:
             gang = replace(gang, volcano=replace(gang.volcano, record=ledger.snapshot.records[gang.key]))

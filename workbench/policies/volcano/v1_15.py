@@ -184,7 +184,16 @@ class Volcano115(VolcanoPolicy):
         return QueueCaps(request.gang, request.demand, subs, rank, before_ready(subs, rank, order))
 
     def story(self, request: Request, asked: Asked, before: TwoLevel | None) -> SearchStory | None:
-        """What hears of the turns, if anybody wants to know; `before`: as of `SearchStory`."""
+        """The writer of the explanation, or None without a recorder.
+
+        Parameters
+        ----------
+        request : Request
+        asked : Asked
+            What the search was asked before its first turn.
+        before : TwoLevel or None
+            A search of the same job that has not taken its first turn; None: that turn was explained already.
+        """
         if request.recorder is None:
             return None
         return SearchStory(request.recorder, asked, self.board(request), before, self._hypernode_weight)
