@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
 from workbench.kernels.dry_runs import Counts, DryRuns
 from workbench.kernels.tiers import Forest, tier_scores
-from workbench.kernels.two_level import DomainTree, Job, Nodes, Shape, SubJobs, TwoLevel
+from workbench.kernels.two_level import DomainTree, JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.labels import NodeLabels, NodeTaints
@@ -174,8 +174,8 @@ class Ask:
     """A gang as arrays; ``pods`` per sub-group: shape and count of each role."""
 
     shapes: list[Shape]
-    job: Job
-    subs: SubJobs
+    job: JobColumns
+    subs: SubJobColumns
     pods: list[list[tuple[int, int]]]
     sub_limit: int
 
@@ -207,14 +207,14 @@ def gang(made: Cluster, rng: random.Random, groups: int, kind: str, pods: int = 
     zero = np.zeros(len(rows), dtype=np.int64)
     total = int(left.sum())
     names = np.arange(len(rows), dtype=np.int32)
-    job = Job(
+    job = JobColumns(
         left=left, present=zero, minimums=zero, names=names, min_available=total, limit=job_limit,
         minimum=np.sum([left[i] * request for i, request in enumerate(rows)], axis=0, dtype=np.int64),
         wanted=np.array([groups], dtype=np.int64),
     )  # fmt: skip
     counts = np.array([sum(count for _, count in mine) for mine in table], dtype=np.int64)
     asked = np.array([sum(rows[shape] * count for shape, count in mine) for mine in table], dtype=np.int64)
-    columns = SubJobs(
+    columns = SubJobColumns(
         start=np.concatenate([[0], np.cumsum([len(mine) for mine in table])]).astype(np.int64),
         shapes=np.array([shape for mine in table for shape, _ in mine], dtype=np.int32),
         left=np.array([count for mine in table for _, count in mine], dtype=np.int64),

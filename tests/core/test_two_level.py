@@ -18,7 +18,7 @@ from tests.reference.two_level import NO_RECORD, NOWHERE, Search, Sub, Tree
 from workbench.kernels.domains import ScoreWeights, TopologyScores
 from workbench.kernels.fading import Fading
 from workbench.kernels.tiers import Forest, tier_scores
-from workbench.kernels.two_level import VERDICTS, DomainTree, Job, Nodes, Shape, SubJobs, TwoLevel
+from workbench.kernels.two_level import VERDICTS, DomainTree, JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
 
 RULES = ("by-minimums", "stop")
 
@@ -271,7 +271,7 @@ def compiled(s: Search) -> TwoLevel:
         sums(s.tree, s.allocatable),
         sums(s.tree, s.idle_at_open),
     )
-    job = Job(
+    job = JobColumns(
         left=int64(s.job.left),
         present=int64(s.job.present),
         minimums=int64(s.job.minimums),
@@ -286,7 +286,7 @@ def compiled(s: Search) -> TwoLevel:
         wanted=int64(s.wanted),
     )
     assert not s.grouped or len(s.job.left) == m
-    subs = SubJobs(
+    subs = SubJobColumns(
         start=starts([sub.ask.shapes for sub in s.subs]),
         shapes=int32(flat([sub.ask.shapes for sub in s.subs])),
         left=int64(flat([sub.ask.left for sub in s.subs])),

@@ -13,7 +13,7 @@ from workbench.kernels.domains import MAX_QUANTITY, NO_RECORD, ScoreWeights, Top
 from workbench.kernels.fading import Fading
 from workbench.kernels.node_states import NodeStates
 from workbench.kernels.tiers import Forest
-from workbench.kernels.two_level import DomainTree, Job, Nodes, Shape, SubJobs, TwoLevel
+from workbench.kernels.two_level import DomainTree, JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
 
 
 def int32(values: object) -> np.ndarray:
@@ -45,8 +45,8 @@ def tree(**changes: Any) -> DomainTree:
 IDLE = int64([[4], [4], [4]])
 SUMS = int64([[8], [4], [12], [12]])
 NODES = Nodes(IDLE, np.zeros_like(IDLE), IDLE.copy(), np.zeros_like(SUMS), SUMS, SUMS.copy())
-JOB = Job(left=int64([6]), present=int64([0]), minimums=int64([0]), names=int32([0]), min_available=6, limit=2)
-SUBS = SubJobs(
+JOB = JobColumns(left=int64([6]), present=int64([0]), minimums=int64([0]), names=int32([0]), min_available=6, limit=2)
+SUBS = SubJobColumns(
     start=int64([0, 1, 2]),
     shapes=int32([0, 0]),
     left=int64([3, 3]),

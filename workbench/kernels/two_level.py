@@ -30,9 +30,9 @@ from workbench.kernels.domains import (
 )
 from workbench.kernels.fading import MAX_WEIGHT, Fading, Rings
 from workbench.kernels.tiers import VIRTUAL_TOP, Forest
-from workbench.kernels.two_level_values import VERDICTS, Job, Nodes, Shape, SubJobs, Told, Tried
+from workbench.kernels.two_level_values import VERDICTS, JobColumns, Nodes, Shape, SubJobColumns, Told, Tried
 
-__all__ = ["VERDICTS", "DomainTree", "Job", "Nodes", "Shape", "SubJobs", "Told", "Tried", "TwoLevel"]
+__all__ = ["VERDICTS", "DomainTree", "JobColumns", "Nodes", "Shape", "SubJobColumns", "Told", "Tried", "TwoLevel"]
 
 _RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
 
@@ -153,8 +153,8 @@ class TwoLevel:
     nodes : Nodes
         Copied where the search changes it; allocatable and idle_at_open must stay as they are.
     shapes : sequence of Shape
-    job : Job
-    subs : SubJobs
+    job : JobColumns
+    subs : SubJobColumns
     weights : ScoreWeights
         Of the node score.
     scores : TopologyScores
@@ -196,8 +196,8 @@ class TwoLevel:
         tree: DomainTree,
         nodes: Nodes,
         shapes: Sequence[Shape],
-        job: Job,
-        subs: SubJobs,
+        job: JobColumns,
+        subs: SubJobColumns,
         *,
         weights: ScoreWeights,
         scores: TopologyScores,
@@ -277,7 +277,7 @@ class TwoLevel:
         for request, feasible, extra in shapes:
             self._c.add_shape(_amounts("request", request, (r,), 0), feasible, extra)
 
-    def _job_counts(self, job: Job, n_shapes: int) -> NDArray[np.int64]:
+    def _job_counts(self, job: JobColumns, n_shapes: int) -> NDArray[np.int64]:
         m = as_array("left", job.left, np.int64, 1).shape[0]
         if m < n_shapes:
             raise InputError("fewer roles than shapes", source="left", got=str(m), expected=f">= {n_shapes}")
@@ -291,7 +291,7 @@ class TwoLevel:
             raise CapacityError(f"left: {int(left.sum())} pods, at most {MAX_PODS_PER_CALL}")
         return counts
 
-    def _set_job(self, job: Job, counts: NDArray[np.int64], d: int, r: int) -> None:
+    def _set_job(self, job: JobColumns, counts: NDArray[np.int64], d: int, r: int) -> None:
         names = as_array("names", job.names, np.int32, 1)
         check_length("names", names, counts.shape[0])
         if job.after_failure not in _RULES:
@@ -313,7 +313,7 @@ class TwoLevel:
             wanted,
         )
 
-    def _set_subs(self, subs: SubJobs, job: Job, n_shapes: int, d: int, r: int, n: int) -> None:
+    def _set_subs(self, subs: SubJobColumns, job: JobColumns, n_shapes: int, d: int, r: int, n: int) -> None:
         rank = as_array("rank", subs.rank, np.int32, 1)
         s = rank.shape[0]
         if not is_order(rank, np.zeros(s, dtype=np.uint8)):
@@ -503,7 +503,7 @@ class TwoLevel:
 
 
 def _runs(
-    subs: SubJobs, s: int, n_shapes: int
+    subs: SubJobColumns, s: int, n_shapes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | tuple[None, None, None]:
     if subs.runs is None:
         return None, None, None

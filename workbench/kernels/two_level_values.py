@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from workbench.kernels.domains import NO_RECORD
 from workbench.kernels.node_states import NodeStates
 
-__all__ = ["VERDICTS", "Job", "Nodes", "Shape", "SubJobs", "Told", "Tried"]
+__all__ = ["VERDICTS", "JobColumns", "Nodes", "Shape", "SubJobColumns", "Told", "Tried"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +50,7 @@ class Shape(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Job:
+class JobColumns:
     """The job as a whole.
 
     Parameters
@@ -91,7 +91,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SubJobs:
+class SubJobColumns:
     """The s sub-jobs of a job, as columns.
 
     Parameters
@@ -113,7 +113,7 @@ class SubJobs:
     scored : ndarray of shape (s,), bool
         Its pods are scored by its record.
     policy : ndarray of shape (s,), int32
-        Which of ``Job.wanted`` it counts for; -1: none.
+        Which of ``JobColumns.wanted`` it counts for; -1: none.
     rank : ndarray of shape (s,), int32
         Its place in the order of sub-jobs, each once.
     grade : ndarray of shape (s,), int32, below s, optional

@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import ScoreWeights, TopologyScores
 from workbench.kernels.fading import Fading
-from workbench.kernels.two_level import Job, Nodes, Shape, TwoLevel
-from workbench.kernels.two_level import SubJobs as SubJobColumns
+from workbench.kernels.two_level import JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
 from workbench.policies.base import Request
 from workbench.policies.volcano.enqueue import min_resources
 from workbench.policies.volcano.fixed_scores import FixedScores
@@ -54,7 +53,7 @@ def compiled_search(
     names = [numbers.setdefault(name, len(numbers)) for name in cache_names(gang)]
     policies = list(gang.min_subgroups)
     all_needed = progress.min_available == progress.total
-    job = Job(
+    job = JobColumns(
         left=np.array(progress.left, dtype=np.int64)[roles],
         present=np.array(progress.present, dtype=np.int64)[roles],
         minimums=np.array(progress.minimums, dtype=np.int64)[roles],
