@@ -1,1 +1,1 @@
-"""From Kubernetes objects to gangs of pods and to the pods that run already."""
+"""Convert Kubernetes objects to gangs of pending pods and to running pods."""

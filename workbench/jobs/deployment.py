@@ -1,4 +1,4 @@
-"""A Deployment to a gang."""
+"""Convert a Deployment to a gang."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All gangs of a cluster, and who of them runs already."""
+"""The gangs of a cluster and the running pods of each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Workload", "read_unit", "read_workload", "refused_notices"]
 
 @dataclass(frozen=True)
 class Workload:
-    """What wants to run and what runs.
+    """Gangs that wait for nodes, and pods that run.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ def read_workload(cluster: ClusterObjects, *, any_scheduler: bool = False) -> Wo
 
 
 def read_unit(cluster: ClusterObjects, priorities: Priorities, others: OtherSchedulers) -> Workload:
-    """`read_workload` of a part of a cluster, without its notes.
+    """Make the gangs of a part of a cluster as `read_workload` does, without the notes about the whole cluster.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def refused_notices(cluster: ClusterObjects) -> tuple[Notice, ...]:
 
 
 def _queues(cluster: ClusterObjects, members: Membership) -> dict[str, str]:
-    """Queues of the objects that own pods, also where none is pending."""
+    """Queue of each object that owns pods, including owners without a pending pod."""
     queues = {
         key: deployment.template.annotations.get(QUEUE_ANNOTATION) or "default"
         for key, deployment in cluster.deployments.items()

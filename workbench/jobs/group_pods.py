@@ -14,7 +14,7 @@ __all__ = ["SubGroups", "min_sub_groups"]
 
 
 def min_sub_groups(policies: Iterable[SubGroupPolicy]) -> dict[str, int]:
-    """Per policy how many of its sub-groups must be ready, where it asks for any."""
+    """Number of sub-groups that must be ready, for each policy that demands a number."""
     return {policy.name: policy.min_sub_groups for policy in policies if policy.min_sub_groups > 0}
 
 
@@ -54,7 +54,7 @@ class SubGroups:
         self._not_tried: list[tuple[Pod, Mapping[str, str]]] = []
 
     def add_started(self, pod: Pod, labels: Mapping[str, str]) -> None:
-        """Add a pod that is not tried: one that runs or succeeded; one that failed or is gated makes no sub-group."""
+        """Add a pod that is not tried: it runs, succeeded, failed or is gated; the last two form no sub-group."""
         if pod.phase == "Failed" or (pod.waits and pod.gated):
             self._not_tried.append((pod, labels))
         if not pod.counts:
@@ -72,12 +72,12 @@ class SubGroups:
             members.pods.append(position)
 
     def _members(self, labels: Mapping[str, str]) -> _Members | None:
-        """The sub-group of a pod with these labels; None where no policy takes it."""
+        """The sub-group of a pod with these labels; None if no policy captures the pod."""
         named = self._named(labels)
         return None if named is None else self._found.setdefault(named[0], named[1])
 
     def _named(self, labels: Mapping[str, str]) -> tuple[str, _Members] | None:
-        """The name of that sub-group, and one without pods."""
+        """Name of the sub-group of pods with these labels, and a new list for its pods."""
         for policy in self._policies:
             values = match_values(policy, labels)
             if values:
@@ -93,7 +93,7 @@ class SubGroups:
         self._not_tried = []
 
     def make(self) -> tuple[SubGroup, ...]:
-        """The sub-groups by policy, match index and name; after it `failed` and `gated` are complete."""
+        """The sub-groups by policy, match index and name; afterwards `failed` and `gated` are complete."""
         self._add_not_tried()
         order = {policy.name: i for i, policy in enumerate(self._policies)}
         groups = [

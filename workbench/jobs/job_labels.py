@@ -1,4 +1,4 @@
-"""What labels and PodGroups say about a whole job, be it pending or running: switch affinity, framework, phase."""
+"""Facts about a job in its labels and PodGroup, pending or running: switch affinity, framework, phase."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FRAMEWORK_PLUGINS = ("pytorch", "tensorflow", "mxnet", "mpi")
 
 @dataclass(frozen=True)
 class JobLabels:
-    """One job.
+    """Labels of one job that concern the whole job.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class JobLabels:
 
 
 def read_job_labels(cluster: ClusterObjects, members: Membership) -> dict[str, JobLabels]:
-    """Per job, PodGroup and Deployment (``namespace/name``) what its labels say."""
+    """Labels of each Job, PodGroup and Deployment, by ``namespace/name``."""
     found = {}
     for key, job in cluster.jobs.items():
         group = members.pod_group_of_job.get(key)
@@ -59,7 +59,7 @@ def read_job_labels(cluster: ClusterObjects, members: Membership) -> dict[str, J
 
 
 def completed(gang: Gang, said: Mapping[str, JobLabels]) -> Gang:
-    """The gang with what its own pods did not tell."""
+    """The gang, completed by the job's labels where its pods lack them."""
     labels = said.get(gang.key)
     known = gang.ascend
     if labels is None or ((known.job_class or not labels.job_class) and not labels.framework):

@@ -1,4 +1,4 @@
-"""Which object each pod belongs to."""
+"""Assignment of each pod to the Job, PodGroup or Deployment that it belongs to."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Mentions:
     deployment: str = ""
 
     def owner(self, cluster: ClusterObjects, jobs_of_groups: Mapping[str, str]) -> tuple[str, str]:
-        """Kind and key of the owner: a Job, a PodGroup (which need not exist) or a Deployment; two empty texts: none.
+        """Kind and key of the owner: a Job, a PodGroup (which need not exist) or a Deployment; empty texts for none.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class Membership:
 
 
 def role_of(pod: Pod) -> str:
-    """The role a pod says it has; empty: none."""
+    """Name of the role that a pod's labels or annotations give; empty if they give none."""
     metadata = pod.metadata
     return metadata.labels.get(ROLE_LABEL) or metadata.annotations.get(ROLE_LABEL, "")
 
@@ -145,7 +145,7 @@ def jobs_named_by(group: PodGroup) -> tuple[str, ...]:
 
 
 def job_of_group(group: PodGroup, cluster: ClusterObjects) -> str:
-    """Key of the Job that a PodGroup was made for; empty: none that is in the cluster."""
+    """Key of the Job that a PodGroup was made for; empty if the cluster has no such Job."""
     *exact, shortened = jobs_named_by(group)
     known = next((key for key in exact if key in cluster.jobs), "")
     if known:

@@ -1,4 +1,4 @@
-"""minResources of a PodGroup that the controller makes: what the pods ask for without which it may not start.
+"""minResources of a PodGroup that the controller creates: requests of the pods that the job needs to start.
 
 Source: docs/reference/volcano-jobs.md, sections 5 and 6.
 """
@@ -15,7 +15,7 @@ __all__ = ["min_resources_of_job", "min_resources_of_pods"]
 
 
 def min_resources_of_job(job: Job, priorities: Priorities) -> dict[str, int]:
-    """What the first minAvailable pods of a Job ask for, be they pending or running.
+    """Requests of the first minAvailable pods of a Job, pending or running, in sum.
 
     Tasks come by the priority of their pods, higher first, then in the order of the Job. Where minAvailable is less
     than the tasks' own minimums together, each task gives all its pods in this order; else each gives its own minimum
@@ -51,7 +51,7 @@ def min_resources_of_job(job: Job, priorities: Priorities) -> dict[str, int]:
 
 
 def min_resources_of_pods(requests: Mapping[str, int], min_member: int) -> dict[str, int]:
-    """minMember times what one pod asks for, of a PodGroup made for bare pods; empty for minMember 0."""
+    """minMember times the request of one pod, for a PodGroup made for bare pods; empty for minMember 0."""
     total: dict[str, int] = {}
     _add(total, requests, min_member)
     return total

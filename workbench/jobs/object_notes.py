@@ -1,4 +1,4 @@
-"""Where the notes about single objects are told: at the gang that an object made, else by the object's name."""
+"""Distribution of notes about single objects to the gangs that the objects made; other notes are named by object."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ObjectNotes:
         return replace(gang, notes=(*gang.notes, *dict.fromkeys(own))) if own else gang
 
     def left(self) -> list[Notice]:
-        """Notes of objects that made no gang, equal ones of one kind together."""
+        """Notes about objects that made no gang; equal notes about objects of one kind are combined."""
         names: dict[tuple[str, Notice], list[str]] = {}
         for name, notes in self._notes.items():
             kind = name.split(" ", 1)[0]

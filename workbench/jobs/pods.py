@@ -1,4 +1,4 @@
-"""Pods that exist without a Job: those of a PodGroup, those of a GPU group, and lone ones."""
+"""Gangs of pods without a Job: those of a PodGroup, those of a GPU group, and lone pods."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ UNNAMED_ROLE = "pod"
 
 
 def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], priorities: Priorities) -> Gang | None:
-    """The pending pods of a PodGroup; None where none is pending.
+    """The pending pods of a PodGroup as a gang; None if no pod is pending.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
 
 
 def gangs_of_lone_pods(pods: Iterable[Pod], priorities: Priorities) -> list[Gang]:
-    """A gang for each GPU group and each Koordinator gang of pending pods, and one for each pod of none.
+    """Gangs of pending pods without an owner: one per GPU group, one per Koordinator gang, and one per other pod.
 
     A GPU group without gang annotations has the minimum 1 (docs/koordinator.md), a gang without min-available too.
     """
@@ -121,7 +121,7 @@ def gangs_of_lone_pods(pods: Iterable[Pod], priorities: Priorities) -> list[Gang
 
 
 def group_of_lone_pod(pod: Pod, notes: list[Notice]) -> GpuGroup | str:
-    """The GPU group of a pod, else the name of its Koordinator gang; empty: neither."""
+    """The GPU group of a pod, else the name of its Koordinator gang; empty if it has neither."""
     return read_gpu_group(pod.metadata.labels, notes) or pod.metadata.annotations.get(GANG_NAME_ANNOTATION, "")
 
 
@@ -177,7 +177,7 @@ def _gang_of(
     ready: int = 0,
     min_resources: Mapping[str, int] | None = None,
 ) -> Gang:
-    """A gang of pods of no other object; what concerns all of them stands on the first."""
+    """A gang of pods without a Job; settings of the whole gang are read from its first pod."""
     roles = _roles(pods, {}, priorities, notes)
     annotations = pods[0].metadata.annotations
     gather = first_gather(_annotations(pods), notes)
@@ -264,7 +264,7 @@ def _roles(
 
 
 def _task_key(pod: Pod) -> tuple[bool, int, str, bytes]:
-    """Where a pod stands among those of one priority: index in its name, time of creation, name (upstream: uid).
+    """Sort key of a pod among those of equal priority: index in its name, time of creation, name (upstream: uid).
 
     Upstream compares the indices of two pods that both have one; pods without come last here. One that was not created
     yet is younger than all others.
@@ -274,16 +274,16 @@ def _task_key(pod: Pod) -> tuple[bool, int, str, bytes]:
 
 
 def _order(roles: Sequence[Role], pending: Sequence[Pod]) -> tuple[str, ...]:
-    """Names of the pending pods as they are tried; empty where one role is all."""
+    """Names of the pending pods in the order in which they are tried; empty if all have one role."""
     if len([role for role in roles if role.count]) < 2:
         return ()
     return tuple(pod.metadata.name for pod in pending)
 
 
 def _minimums(minimum: int | None, started: int, counts: Sequence[int]) -> list[int | None] | None:
-    """What the minimum of a role asks of each of its shapes; pods that started count for the first.
+    """Split the minimum of a role among its shapes; pods that started count for the first shape.
 
-    None where no such numbers exist: some of the pending pods are needed, no matter which.
+    None if no such split exists: some of the pending pods are needed, no matter of which shape.
     """
     if minimum is None or len(counts) == 1 or minimum <= started:
         return [minimum, *[None] * (len(counts) - 1)]

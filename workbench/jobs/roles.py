@@ -1,4 +1,4 @@
-"""What the makers of gangs share: pod specs to roles, priorities, GPU groups, notes."""
+"""Helpers for making gangs: pod specs to roles, priorities, GPU groups, notes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2
 
 
 class Priorities:
-    """Priority classes by name; what is asked for and not there is remembered."""
+    """PriorityClasses by name; remembers which unknown classes were asked for."""
 
     def __init__(self, classes: Mapping[str, PriorityClass]) -> None:
         self._values = _BUILT_IN | {name: c.value for name, c in classes.items()}
@@ -113,7 +113,7 @@ def make_role(
 
 
 def notes_about(roles: Iterable[tuple[str, PodSpec]]) -> list[Notice]:
-    """One notice per field that would narrow the choice of nodes and is not read."""
+    """One notice for each field of the pod specs that restricts nodes and is not read."""
     found: dict[str, list[str]] = {}
     for name, spec in roles:
         for field in spec.not_read:
@@ -127,7 +127,7 @@ def notes_about(roles: Iterable[tuple[str, PodSpec]]) -> list[Notice]:
 
 
 def nominations(pods: Iterable[Pod]) -> list[Notice]:
-    """The pending pods for which an eviction nominated a node, which is not followed: one notice or none."""
+    """One notice if evictions nominated nodes for pending pods, because the nominations are not followed; else none."""
     names = [pod.metadata.name for pod in pods if pod.nominated and not pod.spec.node_name]
     if not names:
         return []
@@ -136,7 +136,7 @@ def nominations(pods: Iterable[Pod]) -> list[Notice]:
 
 
 def gates(pods: Iterable[Pod]) -> list[Notice]:
-    """The pods that are left out because of a scheduling gate: one notice or none."""
+    """One notice about pods that are left out because of a scheduling gate; none if there are no such pods."""
     names = [pod.metadata.name for pod in pods if pod.waits and pod.gated]
     if not names:
         return []
@@ -170,7 +170,7 @@ def read_gpu_group(labels: Mapping[str, str], notes: list[Notice]) -> GpuGroup |
 
 
 def first_gather(annotations: Iterable[Mapping[str, str]], notes: list[Notice]) -> tuple[Gather, ...]:
-    """The gather rules of the first of some objects that has any; what cannot be read counts as none, with a note."""
+    """The gather rules of the first object that has any; rules that cannot be read count as none, with a note."""
     for row in annotations:
         try:
             rules = read_gather(row)

@@ -23,7 +23,7 @@ GPU_ANNOTATION = "topology.scheduling.koordinator.sh/gpu"
 
 @dataclass(frozen=True)
 class Doubts:
-    """How many running pods had to be guessed about, by the reason.
+    """Number of running pods whose GPUs or role had to be guessed, by the reason.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ def running_pods(
     queues: Mapping[str, str] = MappingProxyType({}),
     labels: Mapping[str, JobLabels] = MappingProxyType({}),
 ) -> tuple[tuple[RunningPod, ...], list[int], list[Notice]]:
-    """The running pods, the GPUs they leave free, and what had to be assumed.
+    """The running pods of a cluster and the GPUs they leave free, with a notice about every assumption.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def deal_gpus(
     queues: Mapping[str, str],
     labels: Mapping[str, JobLabels],
 ) -> tuple[tuple[RunningPod, ...], dict[int, int], Doubts]:
-    """The running pods of some nodes, the GPUs they leave free, and what had to be assumed.
+    """The running pods of some nodes and the GPUs they leave free, with a count of every assumption.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def deal_gpus(
 
 
 def _recorded_gpus(pod: Pod) -> int | None:
-    """Mask of the GPUs in the annotation; None where there is none that can be read."""
+    """Mask of the GPUs that the pod's annotation records; None if no annotation can be read."""
     text = pod.metadata.annotations.get(GPU_ANNOTATION)
     if text is None:
         return None

@@ -1,4 +1,4 @@
-"""Which jobs and pods are another scheduler's, and so nobody's to place here."""
+"""Jobs and pods that another scheduler places."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OWN_SCHEDULERS = frozenset({"", "volcano", "koord-scheduler"})
 
 
 class OtherSchedulers:
-    """Tells what another scheduler places, and counts it.
+    """Recognises jobs and pods of other schedulers, and counts them.
 
     Parameters
     ----------
@@ -33,17 +33,17 @@ class OtherSchedulers:
         self._left_out: Counter[str] = Counter()
 
     def add(self, other: OtherSchedulers) -> None:
-        """Count what `other` counted, too."""
+        """Add the counts of `other`."""
         self._names += other._names
         self._left_out += other._left_out
 
     def remove(self, other: OtherSchedulers) -> None:
-        """Count what `other` counted no more."""
+        """Subtract the counts of `other`."""
         self._names -= other._names
         self._left_out -= other._left_out
 
     def has_job(self, job: Job) -> bool:
-        """Whether a Job is another scheduler's: one of its tasks is, since nobody here can place the gang as a whole.
+        """Whether another scheduler places a Job: one task is enough, since the gang cannot be placed as a whole.
 
         A task's template names its scheduler; without a name the Job's holds.
         """
@@ -54,11 +54,11 @@ class OtherSchedulers:
         return self._take("Deployment", [deployment.template.spec.scheduler])
 
     def has_pod(self, pod: Pod) -> bool:
-        """Whether a pod is another scheduler's to place; one that waits for no node is nobody's."""
+        """Whether another scheduler places a pod; a pod that does not wait for a node counts for nobody."""
         return pod.waits and self._take("Pod", [pod.spec.scheduler])
 
     def notes(self) -> tuple[Notice, ...]:
-        """How many objects were left out: one notice or none."""
+        """One notice with the number of objects left out; none if there are none."""
         if not self._left_out:
             return ()
         counts = ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in sorted(self._left_out.items()))

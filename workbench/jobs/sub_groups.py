@@ -25,7 +25,7 @@ _SAFE = "bcdfghjklmnpqrstvwxz2456789"
 
 
 def partition_id(pod_index: int, partition_size: int) -> str:
-    """Value of `PARTITION_LABEL` of the pod with this index in its task; a size that is none makes one partition."""
+    """Value of `PARTITION_LABEL` of the pod with this index in its task; a size below 1 makes one partition."""
     return str(pod_index // partition_size if partition_size > 0 else 0)
 
 
@@ -75,7 +75,7 @@ def sub_job_id(job: str, policy: str, values: Sequence[str]) -> str:
 
 
 def match_index(values: Sequence[str]) -> int:
-    """The first value as a number of 64 bits, 0 where it is none: upstream's order among sub-groups of one policy."""
+    """The first label value as a 64-bit number, 0 if it is no number: upstream's order of a policy's sub-groups."""
     number = int(values[0]) if values and _INTEGER.fullmatch(values[0]) else 0
     return number if -(2**63) <= number < 2**63 else 0
 

@@ -1,4 +1,4 @@
-"""A Volcano Job to a gang."""
+"""Convert a Volcano Job to a gang."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["gang_of_job"]
 
 
 def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, priorities: Priorities) -> Gang | None:
-    """The pods of a Job that are still to be placed.
+    """The pending pods of a Job as a gang.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
 def _sub_groups(
     job: Job, policies: Sequence[SubGroupPolicy], roles: Sequence[Role], existing: Sequence[Pod]
 ) -> SubGroups:
-    """Pending pods get the label that the controller will write; `existing` ones, which are not tried, have it."""
+    """Sub-groups of a Job's pods; a pending pod has the partition label that the controller will write on it."""
     found = SubGroups(policies)
     for pod in existing:
         found.add_started(pod, {**pod.metadata.labels, ROLE_LABEL: role_of(pod)})
@@ -123,7 +123,7 @@ def _role(
     priorities: Priorities,
     notes: list[Notice],
 ) -> Role:
-    """The pods of a task that are still to be placed; `waiting` are the pending pods that exist, by name."""
+    """The pending pods of a task as a role; `waiting` are those that exist already, by name."""
     prefix = f"{job.metadata.name}-{task.name}-"
     taken = {pod.metadata.name for pod in not_tried if (role_of(pod) or task.name) == task.name}
     if not taken:
