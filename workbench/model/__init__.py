@@ -1,0 +1,1 @@
+"""The values that every room shares: topology, bandwidth, gangs, snapshots, ledgers, placements."""

@@ -163,7 +163,7 @@ class BandwidthMatrix(Value, Displayed):
         return np.ascontiguousarray(classes, dtype=np.int32)
 
     def asymmetry(self) -> npt.NDArray[np.float64]:
-        """How unequal the two directions of each pair are: smaller over larger, float64 (n, n); 1 = equal, 0/0 = 1."""
+        """Smaller direction of each pair over the larger, float64 (n, n); 1 for equal directions, also 0/0."""
         low, high = np.minimum(self.gb_s, self.gb_s.T), np.maximum(self.gb_s, self.gb_s.T)
         ratio: npt.NDArray[np.float64] = np.ones_like(low)
         np.divide(low, high, out=ratio, where=high > 0)

@@ -1,4 +1,4 @@
-"""The question `workbench gpus` asks: which k GPUs of this machine?"""
+"""`best_gpus`: choose k GPUs of one machine, the question that `workbench gpus` asks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How values get their pictures without knowing who draws them.
+"""How a value is shown in a notebook although the model knows no drawing code.
 
-Values carry `_repr_html_` and `view`; the drawing functions live in `workbench.report`, and `workbench` hands in
-how to get them. This keeps the model free of HTML, and importing it free of the drawing code.
+Values carry `_repr_html_` and `view`; the drawing functions live in `workbench.report`, and `workbench` hands in how
+to get them. This keeps the model free of HTML, and importing it free of the drawing code.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _installer: Callable[[], None] | None = None
 
 
 def set_installer(install: Callable[[], None]) -> None:
-    """Hand in the function that sets all renderers; called once, when the first value wants to be shown."""
+    """Register the function that installs all renderers; it is called once, when the first value is to be shown."""
     global _installer
     _installer = install
 
 
 def set_renderer(kind: type, html: Callable[[Any], str], view: Callable[..., Any] | None = None) -> None:
-    """Say how values of a class are drawn.
+    """Register the functions that draw the values of a class.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def _renderer(kind: type) -> tuple[Callable[[Any], str], Callable[..., Any] | No
 
 
 class Displayed:
-    """Mixin: a value worth looking at."""
+    """Mixin of values that a notebook shows as a picture or a table."""
 
     def _repr_html_(self) -> str | None:
         renderer = _renderer(type(self))

@@ -1,4 +1,4 @@
-"""Why a policy answered as it did: what it looked at, in its own order.
+"""Explanations of a decision: the candidates that a policy considered, in the policy's order.
 
 Policies record numbers; the text is made only when somebody looks.
 """
@@ -130,7 +130,7 @@ class Explanation(Value, Displayed):
 
     @property
     def inner(self) -> tuple[Candidate, ...]:
-        """Domains that each sub-group might go to inside the job's, in the order in which they were looked at."""
+        """Domains that the policy considered for each sub-group inside the job's domain, in its order."""
         return tuple(c for c in self.candidates if c.kind == "inner")
 
     @property
@@ -139,7 +139,7 @@ class Explanation(Value, Displayed):
 
     @property
     def equals(self) -> tuple[str, ...]:
-        """Names of the HyperNodes among which the smallest name decided: those with the best score of the first turn.
+        """Names of the HyperNodes with the best score of the first turn, among which the smallest name decided.
 
         The one chosen is among them. A scheduler that breaks ties at random could have taken any of them. Empty where
         the policy gives HyperNodes no scores, or found none.
@@ -148,11 +148,14 @@ class Explanation(Value, Displayed):
 
     @property
     def equal_nodes(self) -> tuple[str, ...]:
-        """The same of the nodes for the first pod, inside the HyperNode chosen."""
+        """Names of the nodes with the best score for the first pod, inside the chosen HyperNode.
+
+        The smallest name decided.
+        """
         return _best_of(self.nodes)
 
     def inner_equals(self, owner: str) -> tuple[str, ...]:
-        """The same of the HyperNodes inside the one chosen, for the first pods of a sub-group."""
+        """Names of the HyperNodes with the best score for a sub-group's first pods, inside the job's HyperNode."""
         first: dict[str, Candidate] = {}
         for candidate in self.inner:
             if candidate.owner == owner:

@@ -1,4 +1,4 @@
-"""What one vendor's scheduler alone reads of a gang: typed extras, empty where nothing was said."""
+"""Typed extras of a gang: wishes that only one vendor's scheduler reads, empty where nothing was asked for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class VolcanoMemory:
-    """What Volcano wrote down about a job in earlier sessions; read by the policies named after Volcano.
+    """State of a job that Volcano wrote down in earlier sessions; read by the policies named after Volcano.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class GpuGroup:
 
 @dataclass(frozen=True)
 class Gather:
-    """Koordinator's wish for one layer of the network (annotation network-topology-spec).
+    """Koordinator's rule for gathering a gang in one layer of the network (annotation network-topology-spec).
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Gather:
 
 @dataclass(frozen=True)
 class KoordinatorWish:
-    """What Koordinator's labels and annotations ask for; read by `koordinator-gpu` and `koordinator-network`.
+    """Requests of a gang in Koordinator's labels and annotations, for `koordinator-gpu` and `koordinator-network`.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class FormerPod:
 
 @dataclass(frozen=True)
 class AscendWish:
-    """What switch affinity for Ascend jobs goes by; read by the policies `switch-affinity`.
+    """Requests of an Ascend job about its switches; read by the policies `switch-affinity`.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What must be placed together.
+"""Gangs: pods that must be placed together.
 
 A `Gang` describes *pending* pods as roles times a count; pods become objects only when somebody looks.
 Making gangs from Jobs, PodGroups and Deployments is in `workbench.jobs`.
@@ -305,7 +305,10 @@ class Gang(Value):
 
     @property
     def stored(self) -> bool:
-        """Whether its Job or PodGroup was read from a cluster: no release fills anything into such a constraint."""
+        """Whether the gang's Job or PodGroup was read from a cluster.
+
+        No release fills defaults into its constraint then.
+        """
         return self.kind in _STORES_CONSTRAINT and bool(self.uid or self.resource_version)
 
     @cached_property
@@ -336,7 +339,10 @@ class Gang(Value):
 
     @cached_property
     def tried_roles(self) -> tuple[int, ...]:
-        """Roles with a request, by pod priority where it counts, then in the gang's order: so pods are tried."""
+        """Roles that request something, in the order their pods are tried.
+
+        Higher pod priority comes first if the scheduler counts it, then the order of the gang.
+        """
         asking = [i for i, role in enumerate(self.roles) if not role.best_effort]
         return tuple(sorted(asking, key=lambda i: -self.roles[i].priority * self.tasks_by_priority))
 
@@ -355,7 +361,10 @@ class Gang(Value):
         return {}
 
     def rows_for(self, columns: tuple[str, ...]) -> tuple[npt.NDArray[np.int64], tuple[tuple[str, ...], ...]]:
-        """`request_rows` of its roles, made once for the same columns; read-only."""
+        """Requests of one pod of each role in the given columns (`request_rows`), computed once per columns.
+
+        Read-only.
+        """
         found = self._rows.get(columns)
         if found is None:
             found = self._rows[columns] = request_rows(columns, (role.requests for role in self.roles))
@@ -364,12 +373,12 @@ class Gang(Value):
 
     @cached_property
     def assumes(self) -> bool:
-        """Whether scores assume something of its pending pods beyond what they request."""
+        """Whether scores assume cpu or memory of some pending pod beyond its request."""
         return any(role.assumed for role in self.roles)
 
     @cached_property
     def assumed(self) -> npt.NDArray[np.int64]:
-        """What scores assume of a pod of each role beyond its request: int64 of shape (roles, 2), cpu and memory."""
+        """Cpu and memory that scores assume of a pod of each role beyond its request: int64 of shape (roles, 2)."""
         rows = [[role.assumed.get(name, 0) for name in ASSUMED] for role in self.roles]
         return np.array(rows, dtype=np.int64).reshape(len(self.roles), len(ASSUMED))
 
@@ -415,7 +424,7 @@ class Gang(Value):
         return self.pod_names(np.arange(self.n_pods))
 
     def _names(self, role: Role, offsets: list[int]) -> list[str]:
-        """Of pending pods by their places among those of their role."""
+        """Names of pending pods, given their offsets within the role."""
         if role.pod_names:
             return [role.pod_names[i] for i in offsets]
         before, first = f"{self.name}-{role.name}-", role.first_index
@@ -428,16 +437,17 @@ class Gang(Value):
 
 
 def pod_index(name: str) -> int | None:
-    """The number that the name of a pod ends in, after two hyphens at least; None: it has none.
+    """The number after the last hyphen of a pod's name; None if the name has no such number.
 
-    Source: Volcano, the index of a pod under its task, by Atoi; longer numbers than Atoi's are none.
+    Source: Volcano, the index of a pod under its task, by Atoi; at least two hyphens are needed, and numbers longer
+    than Atoi's do not count.
     """
     parts = name.split("-")
     return whole_number(parts[-1]) if len(parts) > 2 else None
 
 
 def _indices(role: Role) -> npt.NDArray[np.int64]:
-    """The number that each pod of a role has in it; of pods with names of their own what these end in."""
+    """Index of each pod of a role: the number at the end of its name, or its position if there are no names."""
     indices = [pod_index(name) for name in role.pod_names or ()]
     found = [index for index in indices if index is not None]
     if found and len(found) == len(indices):

@@ -1,4 +1,4 @@
-"""What the node agent makes of the annotation: the variables by which a container sees its GPUs."""
+"""Environment variables that tell a container its GPUs, derived from the pod's annotation as the node agent does it."""
 
 from __future__ import annotations
 

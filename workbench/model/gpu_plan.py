@@ -1,4 +1,4 @@
-"""Pre-allocation of a GPU group: which node and GPUs its pods will get when their turn comes."""
+"""Plans of a GPU group: the node and GPUs that are reserved for each of its pods."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PlannedPod:
 
 @dataclass(frozen=True)
 class GpuPlan:
-    """A plan of one group; while it lives its GPUs are not free for others.
+    """The plan of one GPU group; while the plan lives, its GPUs are not free for other groups.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class GpuPlan:
         return replace(self, pods=tuple(pod for pod in self.pods if (self.namespace, pod.name) not in gone))
 
     def age_s(self, now: str) -> float:
-        """Seconds since it was made, `now` in ISO 8601; minus infinity where the two times cannot be compared."""
+        """Age of the plan in seconds at `now` (ISO 8601); minus infinity if the two times cannot be compared."""
         try:
             return (datetime.fromisoformat(now) - datetime.fromisoformat(self.made_at)).total_seconds()
         except (ValueError, TypeError):

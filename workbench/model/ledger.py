@@ -1,4 +1,4 @@
-"""The mutable working copy of a snapshot inside one session."""
+"""`Ledger`: the mutable working copy of a snapshot inside one session."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Ledger(Working):
                 setattr(self, name, getattr(self.snapshot, name))
 
     def copy(self) -> Ledger:
-        """A ledger of its own that starts as this one is now, with nothing to roll back."""
+        """An independent ledger that starts in the present state of this one, with nothing to roll back."""
         other = copy.copy(self)
         # The snapshot's own arrays, too: whoever asks for a copy may change its arrays.
         for name in ("used", "idle", "gpu_free", "gpu_shares"):
@@ -112,7 +112,10 @@ class Ledger(Working):
         return other
 
     def again(self) -> Callable[[], Ledger] | None:
-        """A recipe for a ledger that is as this one is now, which keeps less than a copy; None: there is none."""
+        """A function that builds a ledger in the present state of this one, and needs less memory than a copy.
+
+        None if the log of changes is too long or incomplete.
+        """
         taken = self.since(0)
         if not self._log_is_whole or len(self._log) > _SHORT_LOG or len(taken) < len(self._log):
             return None
@@ -131,7 +134,7 @@ class Ledger(Working):
         return make
 
     def ahead(self, *, gone: bool) -> Ledger:
-        """A copy on the snapshot without the pods that are ending.
+        """A copy of the ledger as it will be after the terminating pods are gone.
 
         Parameters
         ----------
@@ -156,7 +159,7 @@ class Ledger(Working):
         return other
 
     def promise(self, nodes: Ints, requests: Longs) -> None:
-        """Give pods what those that are ending will leave; `requests` of shape (r,) or (p, r)."""
+        """Promise pods the resources that terminating pods will free; `requests` of shape (r,) or (p, r), int64."""
         if self.releasing is not None:
             releasing = self.releasing.copy()
             np.subtract.at(releasing, nodes, requests)
@@ -269,13 +272,16 @@ class Ledger(Working):
 
     @property
     def switches(self) -> SwitchBook | None:
-        """What running jobs mean for the switches; None without a switch table. Change it only by `set_job`."""
+        """Votes of the running jobs on the switches, to be changed only by `set_job`; None without a switch table."""
         if self._switches is None and self.snapshot.switch_table is not None:
             self._switches = SwitchBook(self.snapshot.switch_table, self.snapshot.running_jobs)
         return self._switches
 
     def set_job(self, key: str, pods: JobPods | None) -> None:
-        """Say where a job runs now, as far as switches care; can be rolled back. Without a switch table: nothing."""
+        """Set the pods that vote for a job on its switches.
+
+        Nothing happens without a switch table, and a rollback undoes it.
+        """
         book = self.switches
         if book is not None:
             self._log.append((key, book.set_job(key, pods)))
@@ -294,19 +300,21 @@ class Ledger(Working):
         self.set_job(key, pods.only(left) if len(left) else None)
 
     def since(self, mark: int) -> list[tuple[Ints, Longs, Words | None]]:
-        """What was taken since a mark: nodes, rows and GPUs of each call, the rows negative where it was given back.
+        """Changes since a mark: nodes, requests and GPUs of each call.
 
-        One row serves all pods of a call, or there is one for each.
+        Requests are negative where they were given back.
+
+        One row of requests serves all pods of a call, or there is one row for each pod.
         """
         return [entry for entry in self._log[mark:] if len(entry) == 3]
 
     def commit(self) -> None:
-        """Make everything so far final: the next mark is 0, and what it needed in memory is free."""
+        """Make all changes so far final: the next mark is 0, and the log of changes is freed."""
         self._log.clear()
         self._log_is_whole = False
 
     def assume(self) -> Longs:
-        """`assumed`, to be changed: from now on it is an array, as some pod that comes leaves cpu or memory open."""
+        """Return `assumed` as an array that may be changed, zeros if no pod needed it so far."""
         if self.assumed is None:
             self.assumed = np.zeros((len(self.used), len(ASSUMED)), dtype=np.int64)
         elif self.assumed is self.snapshot.assumed:
@@ -330,7 +338,7 @@ class Ledger(Working):
 
     @property
     def changed(self) -> Ints:
-        """Nodes that may differ from the snapshot in what is used, ascending; all others do not."""
+        """Nodes whose used resources may differ from the snapshot, ascending."""
         if not self._log_is_whole or len(self._log) > _SHORT_LOG:
             changed: Ints = np.flatnonzero((self.used != self.snapshot.used).any(axis=1)).astype(np.int32)
             return changed

@@ -1,4 +1,4 @@
-"""What the links of a machine look like: classes with their noise, and links that something is wrong with.
+"""Links of a machine in words: link classes with their noise, and suspicious links.
 
 Owns the words; the numbers and the rule of the classes are in `workbench.model.bandwidth`.
 """

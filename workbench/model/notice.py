@@ -1,4 +1,4 @@
-"""What a user should know beside an answer: a reason, a warning, or a gap in the input."""
+"""`Notice`: a reason, a warning, or a gap in the input, which a user should know beside an answer."""
 
 from __future__ import annotations
 

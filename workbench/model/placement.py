@@ -71,7 +71,7 @@ _MANY = 256
 
 
 class _Alike(NamedTuple):
-    """What pods of one role with the same GPUs and annotations share; for their ranks there is a place, no value."""
+    """Fields shared by pods with equal role, GPUs and annotations; the rank is filled in per pod."""
 
     gpus: tuple[int, ...]
     container_gpus: tuple[tuple[int, ...], ...]
@@ -80,7 +80,7 @@ class _Alike(NamedTuple):
 
 
 class _PlacedPod(NamedTuple):
-    """A named tuple, because thousands are made in one go."""
+    """Fields of `PlacedPod`, as a named tuple because thousands are made at once."""
 
     name: str
     node: str
@@ -107,17 +107,17 @@ class PlacedPod(_PlacedPod):
 
     @property
     def container_gpus(self) -> tuple[tuple[int, ...], ...]:
-        """The same, dealt to the containers in order."""
+        """Host numbers of the GPUs of each container, in the order of the containers."""
         return self.alike.container_gpus
 
     @property
     def gpu_milli(self) -> int:
-        """Thousandths that it holds of each of its GPUs: 1000 where it holds them whole."""
+        """Thousandths that the pod holds of each of its GPUs; 1000 for a whole GPU."""
         return self.alike.gpu_milli
 
     @property
     def annotations(self) -> dict[str, str]:
-        """What the scheduler writes on the pod; made when read."""
+        """Annotations that the scheduler writes on the pod; computed when read."""
         written = dict(self.alike.annotations)
         if RANK_ANNOTATION in written:
             written[RANK_ANNOTATION] = str(self.rank)
@@ -131,7 +131,7 @@ class PlacedPod(_PlacedPod):
         return f"PlacedPod({', '.join(f'{name}={value!r}' for name, value in self._asdict().items())})"
 
     def environment(self, container: int, device_ids: DeviceIds = "position") -> dict[str, str]:
-        """Variables by which a container sees its GPUs (`container_environment`); empty where it has none."""
+        """Environment variables that tell a container its GPUs (`container_environment`); empty if it has none."""
         annotation = self.annotations.get(GPU_ANNOTATION)
         return {} if annotation is None else container_environment(annotation, container, device_ids)
 
@@ -232,7 +232,10 @@ class Placement(Value, Displayed):
         return np.array(of_role, dtype=np.int16)[self.gang.role_of_pod]
 
     def annotations_of(self, position: int) -> dict[str, str]:
-        """What the scheduler writes on one pod, GPUs apart; its rank where the policy numbers the pods."""
+        """Annotations that the scheduler writes on one pod, without those about GPUs.
+
+        Its rank if the policy sets ranks.
+        """
         group = -1 if self.annotation_group is None else int(self.annotation_group[position])
         written = dict(self.annotations[group]) if group >= 0 else {}
         if self.rank is not None:
@@ -252,7 +255,7 @@ class Placement(Value, Displayed):
         return self._made(np.array([position]))[0]
 
     def _visible(self, masks: list[int]) -> list[int]:
-        """GPUs that every pod may see, as a bit mask: those of the whole gang on its node, unless the policy said."""
+        """Mask of the GPUs that each pod sees: those of the whole gang on its node, unless the policy chose them."""
         if self.visible_words is not None:
             return _masks_of(self.visible_words)
         nodes = self.node.tolist()
@@ -271,7 +274,7 @@ class Placement(Value, Displayed):
         return list(map(tuple.__new__, repeat(PlacedPod), rows))
 
     def _alikes(self, positions: npt.NDArray[np.intp]) -> Iterator[_Alike]:
-        """What each of some pods shares with others."""
+        """The `_Alike` of each of some pods."""
         n = len(self.node)
         masks = [0] * n if self.gpu_words is None else _masks_of(self.gpu_words)
         groups = [-1] * n if self.annotation_group is None else self.annotation_group.tolist()
@@ -292,7 +295,7 @@ class Placement(Value, Displayed):
         return chain.from_iterable(map(repeat, alike, times.tolist()))
 
     def _changes(self, positions: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """Those of some pods that differ from the one before in role, GPUs or annotations, and the first."""
+        """The first of some pods, and every pod that differs from the one before it in role, GPUs or annotations."""
         differs = np.zeros(len(positions), dtype=np.bool_)
         differs[:1] = True
         for of_pod in (self.gang.role_of_pod, self.annotation_group):
@@ -318,7 +321,7 @@ class Placement(Value, Displayed):
 
 
 def _picked(names: Sequence[str], at: list[int]) -> Sequence[str]:
-    """Some of many names, in one call; of one, such a call would not answer a sequence."""
+    """The names at some positions, taken in one call of `itemgetter` where there are several."""
     return itemgetter(*at)(names) if len(at) > 1 else [names[i] for i in at]
 
 

@@ -1,4 +1,4 @@
-"""Several pods of one job on one machine: which GPUs, and which of them for which pod."""
+"""GPUs for several pods of one job that share a machine."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _in_tables(
     symmetric: Symmetric,
     objective: PodObjective,
 ) -> list[int]:
-    """On the part of the machine that is free; its order is that of the machine, and so are the ties."""
+    """Choose GPUs on the free part of a large machine, renumbered to fit the kernel's tables."""
     solver, names = bandwidth.solver(symmetric), list(range(len(bandwidth)))
     if len(bandwidth) > MAX_SPLIT_DEVICES:
         names = list(indices_of(usable))

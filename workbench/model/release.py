@@ -1,4 +1,4 @@
-"""Which release of Volcano an answer is for."""
+"""`Release`: the release of Volcano whose behaviour is modelled."""
 
 from __future__ import annotations
 

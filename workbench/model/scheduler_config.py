@@ -57,7 +57,10 @@ _SWITCH = re.compile("enabled?([A-Z][A-Za-z]*)")
 
 
 def switch_of(key: str) -> str | None:
-    """The switch that a key of a plugin means, be it ``enable…`` or ``enabled…``, of which Volcano reads only one."""
+    """Name of the switch that a plugin's key (``enable…`` or ``enabled…``) sets.
+
+    Volcano reads only one of the two forms.
+    """
     match = _SWITCH.fullmatch(key)
     return match[1] if match and match[1] in SWITCHES else None
 
@@ -145,7 +148,7 @@ class SchedulerConfig(Value):
 
     @cached_property
     def _first(self) -> dict[str, PluginOption]:
-        """By name; every placement asks several times."""
+        """The first plugin of each name; kept because every placement asks several times."""
         return {option.name: option for tier in reversed(self.tiers) for option in reversed(tier)}
 
 

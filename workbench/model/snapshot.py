@@ -1,4 +1,4 @@
-"""One moment of a cluster, frozen: what policies read."""
+"""`ClusterSnapshot`: one moment of a cluster, immutable, as policies read it."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class RunningPod:
 
 
 def gpu_counts(words: Words) -> Longs:
-    """GPUs of each row of words; machines of up to 64, one word each, need no sum."""
+    """Number of GPUs in each row of a bit mask; int64 (n,)."""
     bits = np.bitwise_count(words)
     counts: Longs = bits[:, 0].astype(np.int64) if bits.shape[1] == 1 else bits.sum(axis=1, dtype=np.int64)
     return counts
@@ -289,12 +289,12 @@ class ClusterSnapshot(Value, Displayed):
         return self.switches
 
     def with_switches(self, switches: SwitchTable) -> ClusterSnapshot:
-        """The same moment with a switch table."""
+        """The snapshot with a switch table."""
         return dataclasses.replace(self, switches=switches)
 
     @cached_property
     def running_jobs(self) -> RunningPods:
-        """The running pods as arrays, as far as switches care."""
+        """The running pods as arrays, with the fields that decide the states of the switches."""
         return RunningPods.read(self.running)
 
     @cached_property
@@ -316,12 +316,12 @@ class ClusterSnapshot(Value, Displayed):
 
     @cached_property
     def node_states(self) -> NodeStates:
-        """Which nodes agree in what is idle, used and allocatable."""
+        """Groups of nodes with equal idle, used and allocatable amounts."""
         return NodeStates(self.idle, self.used, self.allocatable)
 
     @cached_property
     def idle_by_gpus(self) -> Longs:
-        """The same, where GPU counts never exceed the GPUs that are free by number."""
+        """Idle resources, int64 (n, r), with the GPU columns limited to the number of free GPUs; read-only."""
         return capped_by_gpus(self.idle, self.gpu_free, self.gpu_columns)
 
     @cached_property
@@ -340,21 +340,21 @@ class ClusterSnapshot(Value, Displayed):
 
     @cached_property
     def domain_used(self) -> Longs:
-        """The same of what is used at the moment of the snapshot."""
+        """Used resources of each domain, int64 (d + 1, r), the virtual top last; read-only."""
         totals = self.topology.domain_sums(self.used)
         totals.flags.writeable = False
         return totals
 
     @cached_property
     def domain_idle(self) -> Longs:
-        """The same of what is idle then: the difference of the two."""
+        """Idle resources of each domain (allocatable - used), int64 (d + 1, r), the virtual top last; read-only."""
         totals = self.domain_allocatable - self.domain_used
         totals.flags.writeable = False
         return totals
 
     @cached_property
     def releasing(self) -> Longs | None:
-        """What pods that are ending still hold of each node, int64 (n, r); None where none is ending."""
+        """Resources that terminating pods still hold on each node, int64 (n, r); None if no pod is terminating."""
         ending = [pod for pod in self.running if pod.ending and pod.node >= 0]
         if not ending:
             return None
@@ -365,12 +365,12 @@ class ClusterSnapshot(Value, Displayed):
 
     @cached_property
     def gpus_releasing(self) -> Words | None:
-        """The GPUs that they hold, uint64 (n, w); None where none is ending."""
+        """GPUs that terminating pods still hold, as bits, uint64 (n, w); None if no pod is terminating."""
         return None if self.releasing is None else self.after_endings.gpu_free & ~self.gpu_free
 
     @cached_property
     def assumed(self) -> Longs | None:
-        """What scores assume of the pods on each node beyond what is used: int64 (n, 2); None: nothing.
+        """Resources that scores assume of each node's pods beyond their requests, int64 (n, 2); None if none.
 
         The columns are cpu and memory.
         """
@@ -385,7 +385,7 @@ class ClusterSnapshot(Value, Displayed):
 
     @cached_property
     def after_endings(self) -> ClusterSnapshot:
-        """The moment when the pods that are ending are gone; itself where none is."""
+        """The snapshot after its terminating pods are gone; the snapshot itself if no pod is terminating."""
         if self.releasing is None:
             return self
         gpu_free, gpu_shares = self._without_gpus_of([pod for pod in self.running if pod.ending])
@@ -394,7 +394,7 @@ class ClusterSnapshot(Value, Displayed):
         return dataclasses.replace(self, used=used, gpu_free=gpu_free, gpu_shares=gpu_shares, running=remaining)
 
     def _without_gpus_of(self, pods: Iterable[RunningPod]) -> tuple[Words, Milli | None]:
-        """GPUs that are wholly free, and shares of GPUs, without what some running pods hold."""
+        """Wholly free GPUs and GPU shares of the cluster once some running pods have given back theirs."""
         gpu_free = self.gpu_free.copy()
         shares = None if self.gpu_shares is None else self.gpu_shares.copy()
         for pod in pods:
@@ -408,7 +408,7 @@ class ClusterSnapshot(Value, Displayed):
         return gpu_free, shares
 
     def share_derived(self, before: ClusterSnapshot) -> None:
-        """Take over what `before` has worked out from fields that this snapshot shares with it.
+        """Copy derived values of an earlier snapshot where both were computed from the same fields.
 
         Parameters
         ----------
@@ -441,13 +441,13 @@ class ClusterSnapshot(Value, Displayed):
         return None if number < 0 else self.matrices[number]
 
     def with_matrix(self, matrix: BandwidthMatrix, nodes: npt.NDArray[np.bool_] | None = None) -> ClusterSnapshot:
-        """The same moment with a matrix assigned to nodes (a mask; all nodes by default)."""
+        """The snapshot with a bandwidth matrix assigned to some nodes (a mask; all nodes by default)."""
         node_matrix = self.node_matrix.copy()
         node_matrix[np.ones(self.n_nodes, dtype=np.bool_) if nodes is None else nodes] = len(self.matrices)
         return dataclasses.replace(self, matrices=(*self.matrices, matrix), node_matrix=node_matrix)
 
     def with_placement(self, placement: Placement) -> ClusterSnapshot:
-        """The moment after the placed pods have started."""
+        """The snapshot after the placed pods have started."""
         used, gpu_free = self.used.copy(), self.gpu_free.copy()
         shares = None if self.gpu_shares is None else self.gpu_shares.copy()
         started = []
@@ -499,12 +499,12 @@ class ClusterSnapshot(Value, Displayed):
         )
 
     def without(self, gang: str) -> ClusterSnapshot:
-        """The moment after a gang (``namespace/name``) has ended; its pods give everything back."""
+        """The snapshot after a gang (``namespace/name``) has ended; its pods give back all their resources."""
         records = {name: at for name, at in self.records.items() if name != gang and not name.startswith(f"{gang}/")}
         return dataclasses.replace(self.without_pods(lambda pod: pod.gang == gang), records=records)
 
     def without_pods(self, ended: Callable[[RunningPod], bool]) -> ClusterSnapshot:
-        """The moment after some running pods have ended; they give everything back."""
+        """The snapshot after some running pods have ended; the pods give back all their resources."""
         used = self.used.copy()
         remaining: list[RunningPod] = []
         gone: list[RunningPod] = []

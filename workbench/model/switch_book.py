@@ -1,4 +1,4 @@
-"""What running jobs mean for the switches: the sum over jobs, kept so that one job can be added or taken out.
+"""`SwitchBook`: votes of the running jobs on the states of the switches, kept so that one job can be added or removed.
 
 States have no store of their own: they follow from the annotations of running pods, as in the real plugin, which builds
 them anew in every session (docs/reference/switch-affinity.md, section 2.1). So the end of a job or a restart loses
@@ -47,7 +47,7 @@ _RUNNING = ("", "Running")
 
 @dataclass(frozen=True, eq=False)
 class JobPods(Value):
-    """Running pods of one job, as far as switches care.
+    """Running pods of one job, with the fields that decide the states of the switches.
 
     Attributes
     ----------
@@ -68,11 +68,11 @@ class JobPods(Value):
     phase: str = ""
 
     def only(self, chosen: npt.NDArray[np.intp]) -> JobPods:
-        """Some of these pods."""
+        """A selection of the job's pods."""
         return JobPods(self.label, self.node[chosen], self.says[chosen], self.phase)
 
     def joined(self, other: JobPods) -> JobPods:
-        """These pods and further ones of the same job."""
+        """The job's pods together with further pods of the same job."""
         node, says = np.concatenate([self.node, other.node]), np.concatenate([self.says, other.says])
         return JobPods(self.label, node, says, self.phase)
 
@@ -105,12 +105,12 @@ class RunningPods(Value):
 
     @cached_property
     def number(self) -> Mapping[str, int]:
-        """Place of each job in `keys`."""
+        """Position of each job in `keys`."""
         return {key: i for i, key in enumerate(self.keys)}
 
     @classmethod
     def read(cls, running: Iterable[RunningPod]) -> RunningPods:
-        """From the pods of a snapshot; annotations that are no state count as none."""
+        """Read the pods of a snapshot; annotations that name no state count as none."""
         jobs: dict[str, tuple[str, str, list[int], list[int]]] = {}
         for pod in running:
             if not pod.gang or pod.ending:
@@ -143,7 +143,7 @@ _MARKS = {str(state): state for state in (IDLE, SHARED, EXCLUSIVE)}
 
 @lru_cache(maxsize=64)
 def _counts(label: str, phase: str) -> Mask:
-    """What a job of this label and phase counts for: a row with the columns of `add_jobs`, read-only."""
+    """The vote of a job with this label and phase, as a row with the columns of `add_jobs`; read-only."""
     said, active = phase in _COUNTED, phase in _RUNNING
     row = (said, said and label == "large-model-schema", active, active and label != "normal-schema")
     counts = np.array([row], dtype=np.bool_)
@@ -152,7 +152,7 @@ def _counts(label: str, phase: str) -> Mask:
 
 
 class SwitchBook(Working):
-    """Per switch how many pods and jobs speak for each state; the working copy of one session.
+    """Votes for the state of each switch, by pods and jobs; the working copy of one session.
 
     Parameters
     ----------
@@ -186,16 +186,16 @@ class SwitchBook(Working):
 
     @property
     def uncommon(self) -> Longs:
-        """Running jobs with a pod under each switch that are no common jobs."""
+        """Number of running jobs under each switch that are not common jobs."""
         jobs: Longs = self.sums[UNCOMMON]
         return jobs
 
     def states(self) -> SwitchStates:
-        """The preset states joined with what the pods say."""
+        """State of each switch: the preset state joined with the votes of the pods."""
         return SwitchStates.said(self.sums[:_VOTES])
 
     def job(self, key: str) -> JobPods | None:
-        """The pods of one job; None where it has none."""
+        """The recorded pods of one job; None if it has none."""
         if key in self._jobs:
             return self._jobs[key]
         running = self._running
@@ -206,7 +206,7 @@ class SwitchBook(Working):
         return JobPods(running.labels[number], running.node[mine], running.says[mine], running.phases[number])
 
     def set_job(self, key: str, pods: JobPods | None) -> JobPods | None:
-        """Replace what is known of one job; None: it has ended.
+        """Replace the recorded pods of one job; None if the job has ended.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The switches of a cluster, step by step: what a timeline leaves behind, and what is drawn of it."""
+"""States of the switches of a cluster after each step of a timeline."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Moment:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SwitchHistory(Displayed):
-    """Moments, the beginning first.
+    """Moments of a timeline, the initial one first.
 
     Attributes
     ----------
@@ -58,5 +58,5 @@ class SwitchHistory(Displayed):
 
     @property
     def jobs(self) -> tuple[str, ...]:
-        """Every job that ran at some moment, in the order of their first one."""
+        """Every job that ran at some moment, in the order in which the jobs first appeared."""
         return tuple(dict.fromkeys(name for moment in self.moments for name in moment.jobs))

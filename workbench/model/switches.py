@@ -61,7 +61,7 @@ JobKind = Literal["foundation", "padding", "common", "none", "invalid"]
 
 
 def job_kind(label: str, n_pods: int) -> JobKind:
-    """What kind of job a tor-affinity label and a number of pods make.
+    """Kind of a job, given its label tor-affinity and its number of pods.
 
     Parameters
     ----------
@@ -121,12 +121,12 @@ class SwitchStates(Value):
 
     @classmethod
     def all_idle(cls, n_switches: int) -> SwitchStates:
-        """Nothing preset."""
+        """Every switch idle."""
         return cls(np.zeros(n_switches, dtype=np.int8), np.zeros(n_switches, dtype=np.bool_))
 
     @classmethod
     def of(cls, names: Sequence[str]) -> SwitchStates:
-        """From names as `name` gives them.
+        """States from their names, as `name` writes them.
 
         Raises
         ------
@@ -144,7 +144,7 @@ class SwitchStates(Value):
 
     @classmethod
     def said(cls, votes: npt.NDArray[np.int64]) -> SwitchStates:
-        """What follows from how many say each state: shared over exclusive over idle, unhealthy sticky.
+        """Combine the votes of pods into one state per switch: shared over exclusive over idle, unhealthy sticky.
 
         Parameters
         ----------
@@ -154,14 +154,14 @@ class SwitchStates(Value):
         return cls(*join_votes(votes))
 
     def votes(self) -> npt.NDArray[np.int64]:
-        """Each state as said once: int64 of shape (4, s), the rows as in `said`."""
+        """One vote for the state of each switch: int64 of shape (4, s), the rows as in `said`."""
         found = np.zeros((4, len(self)), dtype=np.int64)
         found[self.state, np.arange(len(self))] = 1
         found[UNHEALTHY] = self.unhealthy
         return found
 
     def joined(self, other: SwitchStates) -> SwitchStates:
-        """What both say of the same switches."""
+        """These states combined with others of the same switches, each as one vote."""
         return SwitchStates.said(self.votes() + other.votes())
 
     def name(self, switch: int) -> str:

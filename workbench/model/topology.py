@@ -85,7 +85,7 @@ def _byte_order(names: Sequence[str]) -> list[int]:
 
 
 def name_ranks(names: Sequence[str]) -> Ints:
-    """Rank of each name in byte order of its UTF-8 form, as int32; the tie-break of every choice (decision 5)."""
+    """Rank of each name in byte order of its UTF-8 form, int32, which breaks ties (docs/decisions.md, decision 5)."""
     order = _byte_order(names)
     ranks = np.empty(len(names), dtype=np.int32)
     ranks[order] = np.arange(len(names), dtype=np.int32)
@@ -213,7 +213,7 @@ class Topology(Value, Displayed):
 
     @cached_property
     def forest(self) -> Forest:
-        """LCA and tier scores in bulk."""
+        """The HyperNodes as a `Forest`, for LCA and tier scores in bulk."""
         return Forest(self.parent, self.tier)
 
     @cached_property
@@ -304,7 +304,7 @@ class Topology(Value, Displayed):
 
     @cached_property
     def node_domains(self) -> tuple[Longs, Ints]:
-        """The membership the other way: per node the domains that hold it, as CSR start and domains, ascending."""
+        """Domains that hold each node, in CSR form (start of each node's domains, domains ascending)."""
         domains = np.repeat(np.arange(self.n_domains, dtype=np.int32), np.diff(self.member_start))
         order = np.lexsort((domains, self.member_nodes))
         start = np.concatenate([[0], np.cumsum(np.bincount(self.member_nodes, minlength=self.n_nodes))]).astype(
@@ -314,7 +314,7 @@ class Topology(Value, Displayed):
 
     @cached_property
     def preorder(self) -> tuple[Ints, Ints]:
-        """A walk over the forest, parents before their children, siblings by name.
+        """Domains in preorder: parents before their children, siblings by name.
 
         Returns
         -------
@@ -340,7 +340,7 @@ class Topology(Value, Displayed):
 
     @cached_property
     def domain_tree(self) -> DomainTree:
-        """What the two-level search needs of it, checked once."""
+        """The topology as the two-level search takes it; checked once."""
         return DomainTree(
             self.forest,
             *self.preorder,
@@ -393,7 +393,7 @@ class Topology(Value, Displayed):
 
     @cached_property
     def _sizes(self) -> Longs:
-        """Nodes of each domain."""
+        """Number of nodes of each domain."""
         return _frozen(np.diff(self.member_start))
 
     @cached_property
@@ -409,7 +409,10 @@ class Topology(Value, Displayed):
 
     @cached_property
     def leaves_of_node(self) -> tuple[Longs, Ints] | None:
-        """Every HyperNode of the lowest tier that holds each node, CSR start and domains; None: no node is in two."""
+        """HyperNodes of the lowest tier that hold each node, in CSR form (start, domains).
+
+        None if no node is in two of them.
+        """
         if not self.tiers or self._sizes[self.domains_at(self.tiers[0])].sum() == (self.leaf_of_node >= 0).sum():
             return None
         start, domains = self.node_domains
@@ -419,7 +422,7 @@ class Topology(Value, Displayed):
 
     @cached_property
     def leaves_by_name(self) -> bool:
-        """Every HyperNode of the lowest tier is an interval whose nodes are in byte order of their names."""
+        """Whether the nodes of every HyperNode of the lowest tier are an interval in byte order of their names."""
         if self.spans is None:
             return False
         falls = np.concatenate([[0], np.cumsum(self.node_rank[1:] < self.node_rank[:-1])])

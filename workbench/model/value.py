@@ -1,4 +1,4 @@
-"""How values survive pickle, `copy`, `deepcopy` and the way into another process, whatever they were used for.
+"""Mixins that keep values intact under pickle, `copy`, `deepcopy` and the way into another process.
 
 An object's state is what it was made of. Everything that can be derived from that (cached properties, compiled
 searches, look-up tables) stays behind and is built again on demand: it may not be picklable, and it may point at the
@@ -26,12 +26,12 @@ class Value:
     """
 
     def _kept(self) -> dict[str, Any]:
-        """The part of the object that a copy is made of, by attribute name."""
+        """Attributes that a copy is made of, by name."""
         each = fields(self)  # type: ignore[arg-type]  # every subclass but `Working` is a dataclass
         return {field.name: getattr(self, field.name) for field in each if field.init}
 
     def _derive(self) -> None:
-        """Build what `_kept` left out and no cached property provides."""
+        """Rebuild the attributes that `_kept` left out and that are no cached properties."""
         for each in fields(self):  # type: ignore[arg-type]  # as above
             if not each.init and each.default_factory is not MISSING:
                 self.__dict__[each.name] = each.default_factory()
