@@ -1,4 +1,4 @@
-"""Giving up long work: whoever waits cancels a token; the work looks at it between its steps and stops by itself."""
+"""Cancellation of long work: somebody cancels a token, and the work looks at the token between its steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running a function that a user wrote, which knows nothing of `check` and may loop for ever.
+"""Cancellation of a user's function, which never calls `check` and may loop for ever.
 
 Nothing but an exception sent from outside ends such a loop, and such an exception may land anywhere: inside a lock that
 the whole process needs, for one. So the function gets a thread of its own, which does nothing else, and the exception
@@ -33,11 +33,11 @@ _LIBRARIES = (*(f"{folder}{os.sep}" for folder in (*_FOLDERS, Path(__file__).par
 
 
 class _Stop(Cancelled, SystemExit):
-    """What is sent. A SystemExit that nobody catches ends a thread without a word on the user's screen."""
+    """Exception that is sent into the user's function; a SystemExit, so that its thread ends without a message."""
 
 
 def call_foreign(function: Callable[..., T], *args: Any, **named: Any) -> T:
-    """The function's answer, or what it raises; where its work is cancelled it is stopped at its next step.
+    """Call a user's function so that cancelling the work stops the function at its next step.
 
     Without a token it is called as it is, so that Ctrl-C meets it as any other code.
 
@@ -88,7 +88,7 @@ def call_foreign(function: Callable[..., T], *args: Any, **named: Any) -> T:
 
 
 def _stop(thread: int, frames: list[FrameType], own_file: str) -> bool:
-    """Send the exception if this is a good moment; False when the thread has come to its end.
+    """Send the exception if the function is at a safe place; False if its thread has ended.
 
     The caller has just waited, so this thread has the interpreter for some milliseconds: nothing runs between the look
     at the frame and the sending.

@@ -1,4 +1,4 @@
-"""The token of a piece of work, and `check`, which the work calls between its steps.
+"""`Token`, which cancels a piece of work, and `check`, which the work calls between its steps.
 
 The token is not handed from function to function: it belongs to the context (`contextvars`) in which the work runs, so
 that a policy, a metric or a compiled search far below can look at it. Without a token nothing is ever cancelled.
@@ -22,7 +22,7 @@ class Cancelled(BaseException):
 
 
 class Token:
-    """Says of one piece of work whether it was cancelled. Any thread may ask or cancel, and no lock is ever held.
+    """State of one piece of work: running, cancelled or finished.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Token:
         return self._fate.setdefault(_FATE, _CANCELLED) is _CANCELLED
 
     def finish(self) -> None:
-        """The work is done and its result counts: from now on it cannot be cancelled.
+        """Mark the work as done: its result counts, and it can no longer be cancelled.
 
         Raises
         ------
@@ -56,7 +56,7 @@ class Token:
 
     @contextmanager
     def watched(self) -> Iterator[Token]:
-        """What runs inside looks at this token."""
+        """Context in which `check` looks at this token."""
         before = _current.set(self)
         try:
             yield self
@@ -65,12 +65,12 @@ class Token:
 
 
 def current() -> Token | None:
-    """The token of the work that runs here; None: nobody can cancel it."""
+    """The token of the running work; None if nobody can cancel the work."""
     return _current.get()
 
 
 def check() -> None:
-    """Stop here when the work was cancelled; a fraction of a microsecond otherwise.
+    """Raise `Cancelled` if the running work was cancelled; takes a fraction of a microsecond otherwise.
 
     Call it between steps, where the state is consistent: before a policy, a gang, a node, a picture.
 
@@ -89,7 +89,7 @@ def check() -> None:
 
 
 def finish() -> None:
-    """`Token.finish` of the work that runs here; without a token nothing happens."""
+    """Finish the token of the running work; without a token nothing happens."""
     token = _current.get()
     if token is not None:
         token.finish()
