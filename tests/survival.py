@@ -20,6 +20,7 @@ import numpy as np
 import workbench
 from workbench.errors import WorkbenchError
 from workbench.model import display
+from workbench.model.explanation import Recorder
 from workbench.model.gang import TopologyConstraint
 from workbench.model.snapshot import Scenario
 from workbench.model.value import Working
@@ -87,7 +88,8 @@ def used_values(scenario: Scenario, name: str) -> dict[str, Any]:
         stream.place(gang)
         timeline.submit(gang)
     timeline.fault(snapshot.topology.node_names[0])
-    decisions = policy.schedule(gangs, snapshot)
+    recorders = {i: Recorder() for i in range(len(gangs))}
+    decisions = policy.schedule(gangs, snapshot, recorders)
     return {
         **unused_values(scenario),
         "policy": policy,
@@ -97,7 +99,7 @@ def used_values(scenario: Scenario, name: str) -> dict[str, Any]:
         "history": timeline.history,
         "decisions": decisions,
         "snapshot afterwards": timeline.snapshot,
-        "explanations": policy.explain_session(gangs, snapshot),
+        "explanations": [recorder.explanation(decisions[i]) for i, recorder in recorders.items()],
         "comparison": workbench.compare(gangs, snapshot, [policy]),
         "best GPUs": workbench.best_gpus(snapshot.matrices[0], 4),
         "regret": workbench.regret(snapshot.matrices[0], ["gpu-lowest-index"], sizes=[2], samples=2),

@@ -4,11 +4,14 @@ import io
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import yaml
 
 from tests.cli.conftest import Run, job_yaml
+from workbench.model.placement import Decision
+from workbench.policies.base import Composed
 
 
 def test_a_job_that_fits_is_placed_in_the_shape_others_rely_on(run: Run, files: Path) -> None:
@@ -85,6 +88,20 @@ def test_explain_tells_what_was_dropped_and_why(run: Run, files: Path) -> None:
     explanation = run(*arguments, "-o", "json").json["explanations"][0]
     assert (explanation["job"], explanation["outcome"]) == ("default/stuck", "pending")
     assert {"name", "kept", "why"} <= set(explanation["candidates"][0])
+
+
+def test_explaining_runs_one_session(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions = []
+    schedule = Composed.schedule
+
+    def noted(self: Composed, *arguments: Any) -> list[Decision]:
+        sessions.append(self.name)
+        return schedule(self, *arguments)
+
+    monkeypatch.setattr(Composed, "schedule", noted)
+    result = run("place", "-f", files / "cluster.yaml", "-f", files / "fits.yaml", "--explain", "-o", "json")
+    assert result.json["explanations"][0]["candidates"]
+    assert len(sessions) == 1
 
 
 def test_explain_sees_the_cluster_as_earlier_jobs_left_it(run: Run, files: Path) -> None:

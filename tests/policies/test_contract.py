@@ -15,6 +15,7 @@ from tests.policies.random_cases import random_cluster, random_gang, seeds
 from tests.profiles import max_examples
 from workbench.errors import CapacityError, InputError
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.explanation import Recorder
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
@@ -112,7 +113,11 @@ def test_explaining_a_session_decides_as_the_session_does(name, seed):
     gangs = [dataclasses.replace(gang, name=f"again-{i}", order=()) for i in range(3)]
     policy = get_policy(name)
     decisions = policy.schedule(gangs, cluster)
-    explained = [explanation.decision for explanation in policy.explain_session(gangs, cluster)]
+    every, one = {i: Recorder() for i in range(3)}, Recorder()
+    explained = policy.schedule(gangs, cluster, every)
+    recorded = policy.schedule(gangs, cluster, {2: one})
+    assert [content(d.result) for d in recorded] == [content(d.result) for d in explained]
+    assert (one.candidates, one.notes) == (every[2].candidates, every[2].notes)
     assert [d.gang.name for d in explained] == [gang.name for gang in gangs]
     assert [content(d.result) for d in explained] == [content(d.result) for d in decisions]
     assert [d.turn for d in explained] == [d.turn for d in decisions]

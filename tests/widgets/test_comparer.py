@@ -11,7 +11,9 @@ import pytest
 
 import workbench
 from tests.widgets.page import ask
+from workbench.model.explanation import NO_RECORDERS
 from workbench.policies import registry
+from workbench.policies.base import Composed
 from workbench.widgets import progress
 from workbench.widgets.comparer import PlacementComparer
 from workbench.widgets.comparison_view import comparison_view, picture_after
@@ -91,6 +93,22 @@ def test_a_decision_is_explained(comparer):
     ask(comparer, "state")
     comparer.wait()
     assert "<" in ask(comparer, "explain", policy=0, job=comparer.gangs[0].key)["html"]
+
+
+def test_a_click_runs_one_session_that_records_one_job(comparer, monkeypatch):
+    ask(comparer, "state")
+    comparer.wait()
+    recorded = []
+    schedule = Composed.schedule
+
+    def noted(self, gangs, snapshot, recorders=NO_RECORDERS):
+        recorded.append([gangs[i].key for i in recorders])
+        return schedule(self, gangs, snapshot, recorders)
+
+    monkeypatch.setattr(Composed, "schedule", noted)
+    key = comparer.gangs[-1].key
+    ask(comparer, "explain", policy=0, job=key)
+    assert recorded == [[key]]
 
 
 def test_a_job_from_the_form_is_placed(comparer, said):

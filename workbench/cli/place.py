@@ -53,14 +53,16 @@ def place(
     """
     from workbench.evaluate.metrics import measure_run
     from workbench.evaluate.records import session_record
+    from workbench.model.explanation import Recorder
 
     chosen = policy_with(policy, set_)
     scenario = load_scenario(file, matrix, from_, any_scheduler=any_scheduler, gpus_per_node=gpus_per_node)
     require_jobs(scenario)
-    decisions = chosen.schedule(scenario.gangs, scenario.snapshot)
+    recorders = {i: Recorder() for i in range(len(scenario.gangs))} if explain else {}
+    decisions = chosen.schedule(scenario.gangs, scenario.snapshot, recorders)
     metrics = measure_run(decisions, scenario.snapshot)
     tell_gaps(scenario)
-    explanations = chosen.explain_session(scenario.gangs, scenario.snapshot) if explain else []
+    explanations = [recorder.explanation(decisions[i]) for i, recorder in recorders.items()]
     if output is PlaceOutput.table:
         from workbench.report import tables
 

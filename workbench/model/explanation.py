@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from workbench.model.display import Displayed
 from workbench.model.placement import Decision
 from workbench.model.value import Value
 
-__all__ = ["Candidate", "Explanation", "Recorder"]
+__all__ = ["NO_RECORDERS", "Candidate", "Explanation", "Recorder", "Recorders"]
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,21 @@ class Recorder:
 
     def note(self, sentence: str) -> None:
         self.notes.append(sentence)
+
+    def add(self, other: Recorder) -> None:
+        """Take over what another recorder was told."""
+        self.candidates += other.candidates
+        self.notes += other.notes
+
+    def explanation(self, decision: Decision) -> Explanation:
+        """A decision with what was recorded while it was made."""
+        return Explanation(decision, tuple(self.candidates), tuple(self.notes))
+
+
+#: Recorders of some gangs of a session, by the position of the gang.
+Recorders = Mapping[int, Recorder]
+#: Nobody wants to know.
+NO_RECORDERS: Recorders = MappingProxyType({})
 
 
 def _best_of(candidates: Iterable[Candidate]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from workbench.cancel import check
 from workbench.kernels.domains import NO_RECORD
-from workbench.model.explanation import Explanation, Recorder
+from workbench.model.explanation import NO_RECORDERS, Explanation, Recorder, Recorders
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
@@ -84,19 +84,7 @@ class Policy(ABC):
         """Every parameter with its value; those of the GPU part begin with ``gpu.``."""
 
     @abstractmethod
-    def decide(self, gang: Gang, ledger: Ledger, recorder: Recorder | None) -> Placement | Refusal:
-        """Place one gang as `place` does, and tell the recorder what was considered.
-
-        Parameters
-        ----------
-        gang : Gang
-        ledger : Ledger
-            Holds the placement afterwards; unchanged if the answer is a refusal.
-        recorder : Recorder or None
-            Hears of every candidate; must not change the answer.
-        """
-
-    def place(self, gang: Gang, ledger: Ledger) -> Placement | Refusal:
+    def place(self, gang: Gang, ledger: Ledger, recorder: Recorder | None = None) -> Placement | Refusal:
         """Try one gang.
 
         Parameters
@@ -104,11 +92,21 @@ class Policy(ABC):
         gang : Gang
         ledger : Ledger
             Holds the placement afterwards; as found when the answer is a refusal.
+        recorder : Recorder, optional
+            Is told what was considered; it must not change the answer.
         """
-        return self.decide(gang, ledger, None)
 
-    def schedule(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
+    def schedule(
+        self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders = NO_RECORDERS
+    ) -> list[Decision]:
         """One session: every gang in `session_order` on one ledger.
+
+        Parameters
+        ----------
+        gangs : sequence of Gang
+        snapshot : ClusterSnapshot
+        recorders : mapping of int to Recorder
+            By position in `gangs`, who is told what was considered for that gang; they must not change the answers.
 
         Returns
         -------
@@ -119,35 +117,21 @@ class Policy(ABC):
         decisions: dict[int, Decision] = {}
         for turn, i in enumerate(session_order(gangs)):
             check()
-            decisions[i] = Decision(gangs[i], self.place(gangs[i], ledger), turn=turn)
+            decisions[i] = Decision(gangs[i], self.place(gangs[i], ledger, recorders.get(i)), turn=turn)
         return [decisions[i] for i in range(len(gangs))]
 
     def stream(self, snapshot: ClusterSnapshot) -> Stream:
         """Gangs that come and go one after another, each placed as `place` would, on one ledger."""
         return Stream(self, snapshot)
 
-    def explain_session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
-        """`schedule` with everything that was considered: each gang on what its predecessors left.
-
-        Returns
-        -------
-        list of Explanation
-            In the order of `gangs`; the decisions are those of `schedule`.
-        """
-        ledger = snapshot.ledger()
-        found: dict[int, Explanation] = {}
-        for turn, i in enumerate(session_order(gangs)):
-            found[i] = self._explained(gangs[i], ledger, turn)
-        return [found[i] for i in range(len(gangs))]
-
     def explain(self, gang: Gang, snapshot: ClusterSnapshot) -> Explanation:
-        """The decision on one gang in a session of its own, with everything that was considered."""
-        return self.explain_session([gang], snapshot)[0]
+        """The decision on one gang in a session of its own, with everything that was considered.
 
-    def _explained(self, gang: Gang, ledger: Ledger, turn: int) -> Explanation:
+        For a gang among others, hand `schedule` a recorder for it.
+        """
         recorder = Recorder()
-        result = self.decide(gang, ledger, recorder)
-        return Explanation(Decision(gang, result, turn=turn), tuple(recorder.candidates), tuple(recorder.notes))
+        (decision,) = self.schedule([gang], snapshot, {0: recorder})
+        return recorder.explanation(decision)
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
@@ -283,7 +267,9 @@ class NodePolicy(ABC):
         """
         return Request(gang, ledger, Demand(gang, ledger, gpus), gpus, recorder)
 
-    def schedule(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
+    def schedule(
+        self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders
+    ) -> list[Decision]:
         """Decide on all gangs of one session.
 
         A scheduler with a session of its own overrides this; the default takes one gang after another.
@@ -294,36 +280,19 @@ class NodePolicy(ABC):
             The policy that this is the node part of.
         gangs : sequence of Gang
         snapshot : ClusterSnapshot
+        recorders : mapping of int to Recorder
+            By position in `gangs`, as in `Policy.schedule`.
 
         Returns
         -------
         list of Decision
             In the order of `gangs`.
         """
-        return Policy.schedule(whole, gangs, snapshot)
+        return Policy.schedule(whole, gangs, snapshot, recorders)
 
     def stream(self, whole: Composed, snapshot: ClusterSnapshot) -> Stream:
         """A stream of the policy that this is the node part of; the answers are those of its `place`."""
         return Policy.stream(whole, snapshot)
-
-    def explain_session(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
-        """Decide on all gangs of one session as `schedule` does, and keep everything that was considered.
-
-        A policy that overrides `schedule` overrides this method too.
-
-        Parameters
-        ----------
-        whole : Composed
-            The policy that this is the node part of.
-        gangs : sequence of Gang
-        snapshot : ClusterSnapshot
-
-        Returns
-        -------
-        list of Explanation
-            In the order of `gangs`.
-        """
-        return Policy.explain_session(whole, gangs, snapshot)
 
     @abstractmethod
     def assign(self, request: Request) -> Assignment | Declined:
@@ -366,7 +335,7 @@ class Composed(Policy):
     def parameters(self) -> Mapping[str, Any]:
         return dict(self._parameters)
 
-    def decide(self, gang: Gang, ledger: Ledger, recorder: Recorder | None) -> Placement | Refusal:
+    def place(self, gang: Gang, ledger: Ledger, recorder: Recorder | None = None) -> Placement | Refusal:
         """Place one gang: nodes by the node policy, then GPUs by the GPU policy.
 
         Parameters
@@ -374,15 +343,15 @@ class Composed(Policy):
         gang : Gang
         ledger : Ledger
             Holds the placement afterwards; unchanged if the answer is a refusal.
-        recorder : Recorder or None
+        recorder : Recorder, optional
             Hears of every candidate; must not change the answer.
         """
-        return self.decide_with(GpuQuestions(self.gpu, ledger), gang, ledger, recorder)
+        return self._place_with(GpuQuestions(self.gpu, ledger), gang, ledger, recorder)
 
-    def decide_with(
+    def _place_with(
         self, gpus: GpuQuestions, gang: Gang, ledger: Ledger, recorder: Recorder | None
     ) -> Placement | Refusal:
-        """Place one gang as `decide` does, with answers of the GPU policy that several gangs can share.
+        """Place one gang as `place` does, with answers of the GPU policy that several gangs can share.
 
         Parameters
         ----------
@@ -507,14 +476,27 @@ class Composed(Policy):
         text = f"{self.node.name} knows no sub-groups: the pods are placed as one group"
         return (Notice("sub-groups-merged", text),)
 
-    def schedule(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
-        return self.node.schedule(self, gangs, snapshot)
+    def schedule(
+        self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders = NO_RECORDERS
+    ) -> list[Decision]:
+        """One session, run by the node policy, which may have queues and an order of its own.
+
+        Parameters
+        ----------
+        gangs : sequence of Gang
+        snapshot : ClusterSnapshot
+        recorders : mapping of int to Recorder
+            By position in `gangs`, as in `Policy.schedule`.
+
+        Returns
+        -------
+        list of Decision
+            In the order of `gangs`.
+        """
+        return self.node.schedule(self, gangs, snapshot, recorders)
 
     def stream(self, snapshot: ClusterSnapshot) -> Stream:
         return self.node.stream(self, snapshot)
-
-    def explain_session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
-        return self.node.explain_session(self, gangs, snapshot)
 
 
 def _after(first: tuple[Notice, ...], later: Callable[[], Why]) -> Callable[[], Why]:

@@ -14,6 +14,7 @@ from workbench.evaluate.choices import make_policy, on_new_policy, policy_choice
 from workbench.evaluate.compare import Comparison, compare
 from workbench.formats.load import load
 from workbench.formats.manifest_text import line_of
+from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice, texts_of
 from workbench.model.snapshot import ClusterSnapshot, Scenario
@@ -304,8 +305,9 @@ class PlacementComparer(Panel):
         if at is None:
             raise InputError("no such job", source="comparer", got=job, expected="a job of the comparison")
         name, parameters = self._ran[row]
-        explained = make_policy(name, parameters).explain_session(comparison.gangs, comparison.snapshot)
-        return {"html": explanation_html(explained[at])}
+        recorder = Recorder()
+        decisions = make_policy(name, parameters).schedule(comparison.gangs, comparison.snapshot, {at: recorder})
+        return {"html": explanation_html(recorder.explanation(decisions[at]))}
 
     def _export(self, body: dict[str, Any]) -> dict[str, Any]:
         comparison, kind = self._compared(), body.get("kind")

@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench import load
 from workbench.formats.scheduler_conf import parse_config
-from workbench.model.explanation import Explanation
+from workbench.model.explanation import Explanation, Recorder
 from workbench.model.gang import Gang
 from workbench.model.topology import Topology
 from workbench.policies import get_policy
@@ -35,9 +35,9 @@ def check(session: Json, policy: str) -> None:
         name = job["manifest"]["metadata"]["name"]
         objects = [*cluster(session), *running, *waiting, submitted(job, 59)]
         scenario = load("-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode())
-        told = scheduler.explain_session(scenario.gangs, scenario.snapshot)
-        mine = next(each for each in told if each.decision.gang.name == name)
-        decision = mine.decision
+        at, recorder = [gang.name for gang in scenario.gangs].index(name), Recorder()
+        decision = scheduler.schedule(scenario.gangs, scenario.snapshot, {at: recorder})[at]
+        mine = recorder.explanation(decision)
         found = sum(bool(pod.node) for pod in decision.result.pods()) if decision.placed else 0
         want = sum(node is not None for node in job["pods"].values())
         if found != want:

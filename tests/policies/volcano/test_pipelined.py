@@ -13,6 +13,7 @@ from tests.fabrics import document_tree
 from tests.policies.newest_cases import random_newest_gang
 from tests.policies.random_cases import random_cluster, random_gang, seeds
 from tests.profiles import max_examples
+from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import RunningPod
@@ -108,10 +109,10 @@ def test_the_explanation_gives_the_same_answer_and_says_why(name):
     explanation = policy.explain(gang(2), cluster)
     assert explanation.decision.result.reasons == policy.place(gang(2), cluster.ledger()).reasons
     assert any("pods which are ending" in note for note in explanation.notes)
-    (session,) = policy.explain_session([gang(2)], cluster)
-    assert session.decision.result.reasons == explanation.decision.result.reasons
-    assert sorted(session.notes) == sorted(explanation.notes)
-    assert [c.name for c in session.nodes] == [c.name for c in explanation.nodes]
+    placing = Recorder()
+    assert policy.place(gang(2), cluster.ledger(), placing).reasons == explanation.decision.result.reasons
+    assert sorted(placing.notes) == sorted(explanation.notes)
+    assert placing.candidates == list(explanation.candidates)
 
 
 @pytest.mark.parametrize(("name", "make"), [("volcano-1.13", random_gang), ("volcano-1.15", random_newest_gang)])

@@ -84,13 +84,13 @@ def gang(name, count, cpu, constraint, gpus=0, **options):
 def asked(monkeypatch, policy):
     """Names of the gangs for which the whole policy was asked."""
     names = []
-    decide = policy.decide
+    place = policy.place
 
-    def noted(gang, ledger, recorder):
+    def noted(gang, ledger):
         names.append(gang.name)
-        return decide(gang, ledger, recorder)
+        return place(gang, ledger)
 
-    monkeypatch.setattr(policy, "decide", noted)
+    monkeypatch.setattr(policy, "place", noted)
     return names
 
 

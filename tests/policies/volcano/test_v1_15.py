@@ -147,7 +147,7 @@ def test_why_a_gang_waits_is_found_when_it_is_read_as_it_was_when_it_was_refused
         result = policy.place(gang, ledger)
         if not isinstance(result, Refusal) or "reasons" in vars(result):
             continue
-        want = policy.decide(gang, ledger, Recorder())
+        want = policy.place(gang, ledger, Recorder())
         ledger.take(np.arange(cluster.n_nodes, dtype=np.int32), cluster.allocatable)
         ledger.commit()
         assert (result.reasons, result.nearest_misses) == (want.reasons, want.nearest_misses)
@@ -195,7 +195,7 @@ def test_a_refusal_holds_whatever_becomes_of_the_arrays_that_filled_its_ledger()
     ledger = cluster.ledger()
     nodes, rows = np.arange(8, dtype=np.int32), cluster.allocatable.copy()
     ledger.take(nodes, rows)
-    result, want = policy.place(job(2, "hard", 1), ledger), policy.decide(job(2, "hard", 1), ledger, Recorder())
+    result, want = policy.place(job(2, "hard", 1), ledger), policy.place(job(2, "hard", 1), ledger, Recorder())
     nodes[:], rows[:] = 0, 0
     assert (result.reasons, result.nearest_misses) == (want.reasons, want.nearest_misses)
 

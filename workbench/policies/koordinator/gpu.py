@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InternalError
-from workbench.model.explanation import Explanation, Recorder
+from workbench.model.explanation import NO_RECORDERS, Recorder, Recorders
 from workbench.model.extras import GpuGroup
 from workbench.model.gang import Gang
 from workbench.model.gpu_plan import GpuPlan, PlannedPod
@@ -177,7 +177,7 @@ class KoordinatorGpu(Composed):
         super().__init__("koordinator-gpu", _GroupNodes(parameters), GpuLowestIndex(NoParameters()))
         self._ttl_s = parameters.plan_ttl_s
 
-    def decide(self, gang: Gang, ledger: Ledger, recorder: Recorder | None) -> Placement | Refusal:
+    def place(self, gang: Gang, ledger: Ledger, recorder: Recorder | None = None) -> Placement | Refusal:
         """Place one gang with the plans of the snapshot, GPUs included.
 
         Parameters
@@ -185,7 +185,7 @@ class KoordinatorGpu(Composed):
         gang : Gang
         ledger : Ledger
             Holds the placement afterwards; unchanged if the answer is a refusal.
-        recorder : Recorder or None
+        recorder : Recorder, optional
             Hears of every candidate; must not change the answer.
         """
         return self._decide(gang, ledger, recorder, PlanCache.of(ledger.snapshot, self._ttl_s)).result
@@ -194,31 +194,38 @@ class KoordinatorGpu(Composed):
         self, gang: Gang, ledger: Ledger, recorder: Recorder | None, cache: PlanCache, turn: int = 0
     ) -> Decision:
         gpus = _GroupGpus(self, ledger, cache, gang)
-        result = self.decide_with(gpus, gang, ledger, recorder)
+        result = self._place_with(gpus, gang, ledger, recorder)
         extra: dict[str, Any] = {}
         group = gang.koordinator.gpu_group
         if isinstance(result, Placement) and group is not None and gpus.turn is not None:
             extra["gpu_plan"] = _plan(gang, group, gpus.turn, ledger.snapshot)
         return Decision(gang, result, extra, turn)
 
-    def schedule(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
-        return [explanation.decision for explanation in self._session(gangs, snapshot, explained=False)]
+    def schedule(
+        self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders = NO_RECORDERS
+    ) -> list[Decision]:
+        """One session: every gang in `session_order` on one ledger, with the plans that earlier gangs of it made.
 
-    def explain_session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
-        return self._session(gangs, snapshot, explained=True)
+        Parameters
+        ----------
+        gangs : sequence of Gang
+        snapshot : ClusterSnapshot
+        recorders : mapping of int to Recorder
+            By position in `gangs`, as in `Policy.schedule`.
 
-    def _session(self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, explained: bool) -> list[Explanation]:
+        Returns
+        -------
+        list of Decision
+            In the order of `gangs`.
+        """
         ledger, cache = snapshot.ledger(), PlanCache.of(snapshot, self._ttl_s)
-        found: dict[int, Explanation] = {}
+        found: dict[int, Decision] = {}
         for turn, i in enumerate(session_order(gangs)):
-            recorder = Recorder() if explained else None
-            decision = self._decide(gangs[i], ledger, recorder, cache, turn)
+            found[i] = self._decide(gangs[i], ledger, recorders.get(i), cache, turn)
             group = gangs[i].koordinator.gpu_group
-            if decision.placed and group is not None:
+            if found[i].placed and group is not None:
                 # Its pods are bound now, by the old plan or another: what they use is in the ledger.
                 cache = cache.without(gangs[i].namespace, group)
-            candidates = () if recorder is None else tuple(recorder.candidates)
-            found[i] = Explanation(decision, candidates, () if recorder is None else tuple(recorder.notes))
         return [found[i] for i in range(len(gangs))]
 
 

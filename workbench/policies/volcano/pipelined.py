@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.explanation import Recorder
 from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.policies.base import Assignment, Declined, Request
@@ -62,20 +63,23 @@ def assign_beside_endings(policy: VolcanoPolicy, request: Request) -> Assignment
     """The answer to one job where pods are ending."""
     now = policy.assign_idle(_on(policy, request, request.ledger.ahead(gone=False)))
     found = _waiting(policy, request, now)
-    if found is None:
-        return now
-    if request.recorder is not None:
-        request.recorder.note(found.declined.reasons[0].message)
-    return found.declined
+    return now if found is None else found.declined
 
 
 def waiting(policy: VolcanoPolicy, request: Request) -> Waiting | None:
-    """Whether one job must wait; None: it can start now, or never by waiting alone."""
-    untold = replace(request, recorder=None)
-    return _waiting(policy, untold, policy.assign_idle(_on(policy, untold, request.ledger.ahead(gone=False))))
+    """Whether one job must wait; None: it can start now, or never by waiting alone.
+
+    The recorder is told what was considered only if the job waits: otherwise its turns tell it.
+    """
+    told = request if request.recorder is None else replace(request, recorder=Recorder())
+    found = _waiting(policy, told, policy.assign_idle(_on(policy, told, request.ledger.ahead(gone=False))))
+    if found is not None and request.recorder is not None and told.recorder is not None:
+        request.recorder.add(told.recorder)
+    return found
 
 
 def _waiting(policy: VolcanoPolicy, request: Request, now: Assignment | Declined) -> Waiting | None:
+    """`waiting`, of a job that got `now` among the nodes as they are."""
     untold = replace(request, recorder=None)
     ahead = _on(policy, untold, request.ledger.ahead(gone=True))
     later = policy.assign_idle(ahead)
@@ -99,6 +103,8 @@ def _waiting(policy: VolcanoPolicy, request: Request, now: Assignment | Declined
     others = now.reasons if isinstance(now, Declined) else ()
     misses = now.nearest_misses if isinstance(now, Declined) else ()
     reasons = (Notice("pipelined", text, numbers={"count": int(late.sum())}), *others)
+    if request.recorder is not None:
+        request.recorder.note(text)
     return Waiting(Declined(reasons, misses, now.warnings), later.node, late)
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.kernels.domains import Fill, ScoreWeights
-from workbench.model.explanation import Explanation, Recorder
+from workbench.model.explanation import Recorder, Recorders
 from workbench.model.gang import Gang
 from workbench.model.labels import NodeFilter
 from workbench.model.ledger import Ledger
@@ -173,7 +173,9 @@ class VolcanoPolicy(NodePolicy):
         demand = Demand(seen, ledger, gpus) if filters else _ResourceDemand(seen, ledger, gpus)
         return Request(seen, ledger, demand, gpus, recorder)
 
-    def schedule(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Decision]:
+    def schedule(
+        self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders
+    ) -> list[Decision]:
         """Decide on all gangs in one session of Volcano, with its queues and actions.
 
         Parameters
@@ -182,30 +184,15 @@ class VolcanoPolicy(NodePolicy):
             The policy that this is the node part of.
         gangs : sequence of Gang
         snapshot : ClusterSnapshot
+        recorders : mapping of int to Recorder
+            By position in `gangs`, as in `Policy.schedule`.
 
         Returns
         -------
         list of Decision
             In the order of `gangs`.
         """
-        return Session(whole, self, gangs, snapshot).run()
-
-    def explain_session(self, whole: Composed, gangs: Sequence[Gang], snapshot: ClusterSnapshot) -> list[Explanation]:
-        """Decide on all gangs in one session of Volcano, and keep everything that was considered.
-
-        Parameters
-        ----------
-        whole : Composed
-            The policy that this is the node part of.
-        gangs : sequence of Gang
-        snapshot : ClusterSnapshot
-
-        Returns
-        -------
-        list of Explanation
-            In the order of `gangs`.
-        """
-        return Session(whole, self, gangs, snapshot, recorded=True).explain()
+        return Session(whole, self, gangs, snapshot, recorders).run()
 
 
 @dataclass(eq=False)

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cancel import check
-from workbench.model.explanation import Explanation, Recorder
+from workbench.model.explanation import Recorder, Recorders
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Refusal
@@ -76,12 +76,12 @@ class _Job:
         Place of its verdict, may start or may not, among all verdicts of the session; -1: none yet.
     """
 
-    def __init__(self, gang: Gang, resources: tuple[str, ...]) -> None:
+    def __init__(self, gang: Gang, resources: tuple[str, ...], recorder: Recorder | None) -> None:
         self.gang = gang
+        self.recorder = recorder
         self.rows: Longs = gang.rows_for(resources)[0]
         self.allocated: Floats = np.zeros(len(resources))
         self.ready = False
-        self.recorder: Recorder | None = None
         self.turns: Turns | None = None
         self.declined: Declined | None = None
         self.answer: Assignment | None = None
@@ -110,8 +110,8 @@ class Session:
         The node part of `whole`: places one job's pods in one turn.
     gangs : sequence of Gang
     snapshot : ClusterSnapshot
-    recorded : bool
-        Keep what was considered, for `explain`.
+    recorders : mapping of int to Recorder
+        By position in `gangs`, as in `Policy.schedule`.
     """
 
     def __init__(
@@ -120,8 +120,7 @@ class Session:
         policy: VolcanoPolicy,
         gangs: Sequence[Gang],
         snapshot: ClusterSnapshot,
-        *,
-        recorded: bool = False,
+        recorders: Recorders,
     ) -> None:
         self._whole, self._policy, self._snapshot = whole, policy, snapshot
         self._config = policy.config
@@ -131,11 +130,8 @@ class Session:
             # From the first turn on, so that the kernels see the same columns in each.
             self._ledger.assume()
         self._opened = self._ledger.copy() if policy.scores_at_open else None
-        self._jobs = [_Job(gang, snapshot.resources) for gang in gangs]
+        self._jobs = [_Job(gang, snapshot.resources, recorders.get(i)) for i, gang in enumerate(gangs)]
         self._n_verdicts = 0
-        if recorded:
-            for job in self._jobs:
-                job.recorder = Recorder()
         requested: dict[str, Longs] = {}
         for job in self._jobs:
             requested[job.gang.queue] = requested.get(job.gang.queue, np.zeros(1, dtype=np.int64)) + job.pending
@@ -194,15 +190,6 @@ class Session:
     def _key(self, i: int) -> tuple[object, ...]:
         job = self._jobs[i]
         return (*job_key(self._config, job.gang, job.ready, job.allocated, self._queues.total), i)
-
-    def explain(self) -> list[Explanation]:
-        """`run` with what was considered for each gang; the session was made with ``recorded=True``."""
-        decisions = self.run()
-        told = [job.recorder or Recorder() for job in self._jobs]
-        return [
-            Explanation(decision, tuple(recorder.candidates), tuple(recorder.notes))
-            for decision, recorder in zip(decisions, told, strict=True)
-        ]
 
     def _request(self, job: _Job) -> Request:
         gpus = GpuQuestions(self._whole.gpu, self._ledger)
@@ -306,10 +293,6 @@ class Session:
         if room is None and self._ledger.releasing is not None and not before.any():
             found = waiting(self._policy, request)
             if found is not None:
-                if job.recorder is not None:
-                    job.recorder.note(found.declined.reasons[0].message)
-                    # What was considered on the nodes as they are now.
-                    self._policy.assign_idle(request)
                 self._hold(job, request, found)
                 return
         turns.take(request, room, every=every)
