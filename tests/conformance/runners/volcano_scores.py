@@ -33,7 +33,7 @@ from workbench.policies.volcano.hypernode_scores import (
 )
 from workbench.policies.volcano.memory import records_at_open
 from workbench.policies.volcano.plugins import score_parameters
-from workbench.policies.volcano.record import read_record
+from workbench.policies.volcano.record import read_record, to_score
 from workbench.policies.volcano.scores import best, topology_scores_1_13
 from workbench.policies.volcano.search_misses import Asked
 from workbench.policies.volcano.splitting import SubJobs, split
@@ -90,7 +90,7 @@ def score_nodes(given: dict[str, Any], want: dict[str, Any], release: Release) -
     if sub.topology:
         if release is Release.V1_13:
             scores, total = topology_scores_1_13(topology, parameters.weight), gang.n_pods + gang.ready
-            record = read_record(gang.volcano.record, topology)
+            record = to_score(read_record(gang.volcano.record, topology))
         else:
             scores, total = topology_scores_newest(topology, parameters.weight), sub.total
             # A session drops a record that is no HyperNode.

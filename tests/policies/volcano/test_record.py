@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from tests.fabrics import document_tree, snapshot
-from workbench.policies.volcano.record import NO_RECORD, UNKNOWN_RECORD, read_record, widen
+from workbench.model.topology import TOP
+from workbench.policies.volcano.record import NO_RECORD, UNKNOWN_RECORD, read_record, to_score, widen
 
 TOPOLOGY = document_tree().topology
 
@@ -10,6 +11,11 @@ def test_a_record_is_read_by_name():
     assert read_record("", TOPOLOGY) == NO_RECORD
     assert read_record("gone", TOPOLOGY) == UNKNOWN_RECORD
     assert read_record("s4", TOPOLOGY) == TOPOLOGY.domain("s4")
+
+
+def test_no_record_an_unknown_one_and_the_virtual_top_are_told_apart():
+    assert len({NO_RECORD, UNKNOWN_RECORD, TOP}) == 3
+    assert [to_score(record) for record in (NO_RECORD, UNKNOWN_RECORD, 0)] == [NO_RECORD, TOP, 0]
 
 
 def test_it_widens_to_the_lowest_common_hypernode():

@@ -14,7 +14,7 @@ import pytest
 
 from tests.fabrics import RESOURCES, snapshot
 from workbench.kernels.domains import Fill, ScoreWeights
-from workbench.policies.volcano.record import read_record
+from workbench.policies.volcano.record import read_record, to_score
 from workbench.policies.volcano.scores import NodeOrderParameters, score_weights, topology_scores_1_13
 
 NODES = [f"{leaf}-n{i}" for leaf in ("s3", "s4", "s5", "s6") for i in (1, 2)]
@@ -48,7 +48,7 @@ def scores(record, candidates, tasks=(), total=1, domains=TREE, weight=1.0):
         on_leaf[topology.leaf_of_node[topology.node(node)]] += 1
     fill.set_topology(
         topology_scores_1_13(topology, weight),
-        record=read_record(record, topology),
+        record=to_score(read_record(record, topology)),
         tasks_in_group=np.where(fill.groups >= 0, on_leaf[fill.groups], 0),
         total_tasks=total,
         update_record=False,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from workbench.kernels.domains import NO_RECORD
-from workbench.model.topology import Topology
+from workbench.model.topology import TOP, Topology
 
-__all__ = ["NO_RECORD", "UNKNOWN_RECORD", "read_record", "widen"]
+__all__ = ["NO_RECORD", "UNKNOWN_RECORD", "read_record", "to_score", "widen"]
 
-#: A record whose name is no HyperNode. It meets nothing, exactly like the virtual top, which 1.13 does not have.
-UNKNOWN_RECORD = -1
+#: A record whose name is no HyperNode.
+UNKNOWN_RECORD = -3
 
 
 def read_record(name: str, topology: Topology) -> int:
@@ -18,13 +18,19 @@ def read_record(name: str, topology: Topology) -> int:
     return topology.domain(name) if topology.has_domain(name) else UNKNOWN_RECORD
 
 
+def to_score(record: int) -> int:
+    """The record that nodes are scored against: an unknown one is like the virtual top, near to nothing in 1.13."""
+    return TOP if record == UNKNOWN_RECORD else record
+
+
 def widen(record: int, domain: int, topology: Topology) -> int:
     """The record to write after a hard job was placed in a domain: its LCA with the old record.
 
     Parameters
     ----------
     record : int
-        The old record; `NO_RECORD` (then the answer is `domain`) if the job had none.
+        The old record: a domain, or `NO_RECORD` (then the answer is `domain`) if the job had none. With
+        `UNKNOWN_RECORD` no hard job gets a domain.
     domain : int
         Where the job was placed.
     topology : Topology

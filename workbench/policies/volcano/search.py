@@ -17,7 +17,7 @@ from workbench.model.placement import NearestMiss
 from workbench.policies.volcano.allocate import Pass, Workplace
 from workbench.policies.volcano.explaining import above_text, pods_text, room_text, up_to_text
 from workbench.policies.volcano.job_parts import JobProgress, cache_names
-from workbench.policies.volcano.record import NO_RECORD
+from workbench.policies.volcano.record import NO_RECORD, UNKNOWN_RECORD
 from workbench.policies.volcano.scores import best
 from workbench.policies.volcano.task_order import runs_of_gang
 
@@ -54,8 +54,8 @@ class HardSearch:
     ----------
     misses : dict of int to NearestMiss
         Of the last turn: per tier that was tried the domain that holds most pods, ties the smallest name.
-    last_tried : int
-        Of the last turn: the domain tried last, -1 for none.
+    last_tried : int, optional
+        Of the last turn: the domain tried last; None: none was.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class HardSearch:
         self.workplace = workplace
         self.highest_tier = highest_tier
         self.misses: dict[int, NearestMiss] = {}
-        self.last_tried = -1
+        self.last_tried: int | None = None
         self._scores = scores
         self._tasks_on_leaf = tasks_on_leaf
         self._total_tasks = total_tasks
@@ -102,7 +102,7 @@ class HardSearch:
     def turn(self, progress: JobProgress, record: int, recorder: Recorder | None = None) -> Turn | None:
         """One turn: the domain chosen from the lowest tier that has a solution, or None; tells the recorder of each."""
         topology = self.workplace.request.snapshot.topology
-        self.misses, self.last_tried = {}, -1
+        self.misses, self.last_tried = {}, None
         needs = max(progress.missing, 1)
         # A domain is dry-run even when it cannot succeed if a later turn would see the sum of its scores.
         turns_follow = progress.missing < sum(progress.left)
@@ -146,10 +146,10 @@ class HardSearch:
         return winner
 
     @property
-    def nearest(self) -> int:
-        """Of the last turn: the domain that came closest, the lowest tier first; -1 for none."""
+    def nearest(self) -> int | None:
+        """Of the last turn: the domain that came closest, the lowest tier first; None: no domain was tried."""
         if not self.misses:
-            return -1
+            return None
         best = max(self.misses.values(), key=lambda miss: (miss.holds, -miss.tier))
         return self.workplace.request.snapshot.topology.domain(best.domain)
 
@@ -196,7 +196,7 @@ class HardSearch:
             after_failure="stop" if progress.min_available == progress.total else "by-minimums",
             runs=(self._run_place, left_in_runs),
         )
-        known = record if record >= 0 else NO_RECORD
+        known = NO_RECORD if record == UNKNOWN_RECORD else record
         on_leaf = self._tasks_on_leaf[: len(self._sums)]
         self._runs.ask(counts, record=known, tasks_on_leaf=on_leaf, total_tasks=self._total_tasks)
 
@@ -262,7 +262,7 @@ class HardSearch:
         topology = self.workplace.request.snapshot.topology
         if record == NO_RECORD:
             return np.ones(topology.n_domains, dtype=np.bool_)
-        if record < 0:
+        if record == UNKNOWN_RECORD:
             return np.zeros(topology.n_domains, dtype=np.bool_)
         common = topology.forest.lca_against(record)
         near: npt.NDArray[np.bool_] = (common >= 0) & (topology.tier[common] <= self.highest_tier)
@@ -270,7 +270,7 @@ class HardSearch:
 
     def _too_far(self, domain: int, record: int) -> str:
         topology = self.workplace.request.snapshot.topology
-        if record < 0:
+        if record == UNKNOWN_RECORD:
             return "the recorded HyperNode does not exist"
         common = topology.lca(domain, record)
         name = topology.domain_names[record]

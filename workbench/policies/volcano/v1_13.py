@@ -22,7 +22,7 @@ from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.misses import best_of, nearest_misses
 from workbench.policies.volcano.policy import VolcanoPolicy
 from workbench.policies.volcano.queues import Room
-from workbench.policies.volcano.record import NO_RECORD, UNKNOWN_RECORD, read_record, widen
+from workbench.policies.volcano.record import NO_RECORD, UNKNOWN_RECORD, read_record, to_score, widen
 from workbench.policies.volcano.scores import TopologyParameters, topology_scores_1_13
 from workbench.policies.volcano.search import HardSearch, Turn
 from workbench.policies.volcano.turns import FlatTurns, Turns, WorkplaceOf, causes_by_role, idle_of
@@ -176,7 +176,7 @@ class _HardTurns(Turns):
             if recorder is not None:
                 recorder.note(_turn_note(self._turns, turn, topology))
                 shown = search.nearest if turn is None else turn.domain
-                if self._turns == 1 and shown >= 0:
+                if self._turns == 1 and shown is not None:
                     recorder.note(f"nodes of {topology.domain_names[shown]} as the first pod sees them")
                     self._tell_nodes(workplace, topology.nodes_of(shown))
             if turn is None:
@@ -248,7 +248,7 @@ def _scored(
     leaves = fill.groups
     fill.set_topology(
         scores,
-        record=record,
+        record=to_score(record),
         tasks_in_group=None if on_leaf is None else np.where(leaves >= 0, on_leaf[leaves], 0),
         total_tasks=total,
         update_record=True,
@@ -335,7 +335,7 @@ def _declined(
         reasons.append(Notice("no-domain", text, numbers={"count": 0}))
     # There is no virtual top.
     allowed = np.append(search.near_record(record) & (topology.tier <= highest), False)
-    if search.last_tried >= 0:
+    if search.last_tried is not None:
         # Upstream's text describes the domain tried last.
         nodes = topology.nodes_of(search.last_tried)
         fill, shapes = search.workplace.fill(nodes)
