@@ -33,7 +33,7 @@ NOT_SHIPPED_YET = {
     "workbench.objects.discovery:config_map_name": _CONTROLLER,
     "workbench.objects.selectors:resolve_selector": _EVENTS,
     "workbench.policies.koordinator.device_share:choose_devices": _FRACTIONS,
-    "workbench.policies.koordinator.devices:Device": _FRACTIONS,
+    "workbench.policies.koordinator.devices:NodeDevice": _FRACTIONS,
     "workbench.policies.koordinator.devices:DeviceRefusal": _FRACTIONS,
     "workbench.policies.koordinator.devices:DeviceRequest": _FRACTIONS,
     "workbench.policies.koordinator.devices:DeviceScore": _FRACTIONS,
