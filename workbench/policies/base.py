@@ -1,4 +1,4 @@
-"""The contract of policies: what goes in, what comes out, and what each part may do.
+"""The contract of policies: their input, their answer, and the tasks of the node part and the GPU part.
 
 A `Policy` answers for whole gangs. Most are made of two parts: a `NodePolicy`, which gives every pod a node, and a
 GPU policy (`workbench.policies.gpu`), which then picks the GPUs on each node. Nothing is kept between calls; what must
@@ -68,7 +68,7 @@ def session_order(gangs: Sequence[Gang]) -> list[int]:
 
 
 class Policy(ABC):
-    """Places gangs. Deterministic: the same arguments give the same bytes.
+    """Places gangs, deterministically: the same arguments give the same bytes.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Policy(ABC):
 
     @abstractmethod
     def place(self, gang: Gang, ledger: Ledger, recorder: Recorder | None = None) -> Placement | Refusal:
-        """Try one gang.
+        """Place one gang on what is free in a ledger.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class Policy(ABC):
     def schedule(
         self, gangs: Sequence[Gang], snapshot: ClusterSnapshot, recorders: Recorders = NO_RECORDERS
     ) -> list[Decision]:
-        """One session: every gang in `session_order` on one ledger.
+        """Decide on all gangs of one session, in `session_order`, on one ledger.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class Policy(ABC):
         return [decisions[i] for i in range(len(gangs))]
 
     def stream(self, snapshot: ClusterSnapshot) -> Stream:
-        """Gangs that come and go one after another, each placed as `place` would, on one ledger."""
+        """A `Stream` of this policy: gangs that come and go on one ledger, each placed as `place` would place it."""
         return Stream(self, snapshot)
 
     def explain(self, gang: Gang, snapshot: ClusterSnapshot) -> Explanation:
@@ -140,7 +140,7 @@ class Policy(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What a node policy is asked: one gang, the ledger (not to be changed), and tools on it.
+    """The question to a node policy: one gang, the ledger (not to be changed), and tools to read both.
 
     Attributes
     ----------
@@ -166,18 +166,18 @@ class Request:
         return self.ledger.snapshot
 
     def progress(self) -> Progress:
-        """A fresh count of what the gang still needs."""
+        """A fresh count of the pods that the gang still needs, free to be changed."""
         return self.start.copy()
 
     @cached_property
     def start(self) -> Progress:
-        """The same, to be read only."""
+        """The count of the pods that the gang needs before anything is placed; read-only, shared by all callers."""
         return Progress.of(self.gang, self.snapshot)
 
 
 @dataclass(eq=False)
 class Assignment:
-    """A node policy's yes.
+    """A node policy's positive answer: a node for each pod.
 
     Attributes
     ----------
@@ -207,7 +207,7 @@ class Assignment:
 
 @dataclass(eq=False)
 class Declined:
-    """A node policy's no, as in `Refusal`.
+    """A node policy's negative answer: the reasons, as in `Refusal`.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ class Declined:
 
 
 class NodePolicy(ABC):
-    """Gives the pods of a gang their nodes.
+    """The node part of a policy: gives the pods of a gang their nodes.
 
     Attributes
     ----------
@@ -248,7 +248,7 @@ class NodePolicy(ABC):
     @property
     @abstractmethod
     def parameters(self) -> Mapping[str, Any]:
-        """Parameters with their values."""
+        """Parameters of the node part with their values."""
 
     def request(self, gang: Gang, ledger: Ledger, gpus: GpuQuestions, recorder: Recorder | None) -> Request:
         """The question that `assign` will answer about a gang.
@@ -291,15 +291,17 @@ class NodePolicy(ABC):
         return Policy.schedule(whole, gangs, snapshot, recorders)
 
     def stream(self, whole: Composed, snapshot: ClusterSnapshot) -> Stream:
-        """A stream of the policy that this is the node part of; the answers are those of its `place`."""
+        """A stream of the policy that this is the node part of; the answers are those of the policy's `place`."""
         return Policy.stream(whole, snapshot)
 
     @abstractmethod
     def assign(self, request: Request) -> Assignment | Declined:
-        """Choose nodes, all for `min_available` pods or none; the ledger stays as it is."""
+        """Choose nodes for all `min_available` pods of a gang or for none; the ledger stays unchanged."""
 
     def best_effort_nodes(self, request: Request, role: int, pods: Longs) -> Ints:
-        """Nodes for pods that ask for nothing, fewer where not all find one: the first that take them, by name.
+        """Nodes for pods without a request: the first by name that take them.
+
+        Fewer nodes than pods if not all find one.
 
         Parameters
         ----------
@@ -316,7 +318,7 @@ class NodePolicy(ABC):
 
 
 class Composed(Policy):
-    """A node policy and a GPU policy.
+    """A policy made of a node policy and a GPU policy.
 
     Parameters
     ----------
@@ -395,7 +397,10 @@ class Composed(Policy):
 
     @staticmethod
     def _take(gang: Gang, ledger: Ledger, node: Ints, rows: Longs, words: Words | None) -> None:
-        """Give the placed pods their nodes; copies, because the arrays of a placement may be changed afterwards."""
+        """Give the placed pods their nodes in a ledger.
+
+        Copies are stored, because a caller may change a placement's arrays.
+        """
         taken = (node >= 0).nonzero()[0]
         if len(taken) == len(node):
             nodes, roles, words = node.copy(), gang.role_of_pod, None if words is None else words.copy()
@@ -406,7 +411,9 @@ class Composed(Policy):
             ledger.take(nodes, rows[0] if len(rows) == 1 else rows.take(roles, axis=0), words)
 
     def refusal(self, gang: Gang, request: Request, answer: Declined) -> Refusal:
-        """The answer to the user where the node policy says no; what no node offers is the first reason.
+        """The refusal that the user gets if the node policy declines.
+
+        Resources that no node offers are the first reason.
 
         Parameters
         ----------
@@ -500,7 +507,7 @@ class Composed(Policy):
 
 
 def _after(first: tuple[Notice, ...], later: Callable[[], Why]) -> Callable[[], Why]:
-    """`later` with some reasons before its own."""
+    """The answer `later` with further reasons before its own."""
     if not first:
         return later
 
@@ -556,7 +563,7 @@ def place_best_effort(
 
 
 def _alike(gang: Gang, role: int) -> Iterator[Longs]:
-    """The pods of a role in their order, in runs that have a topology or have none."""
+    """Split the pods of a role into runs of consecutive pods that all have a topology constraint or all have none."""
     first, count = int(gang.role_start[role]), gang.roles[role].count
     if count == 0:
         return

@@ -37,7 +37,7 @@ class ScoreParameters:
 
 
 class _Scored(NodePolicy):
-    """Every pod on the node with the best score of one kind; ties: the smallest name."""
+    """A baseline that puts every pod on the node with the best score of one kind; ties: the smallest name."""
 
     monotone = True
 
@@ -49,7 +49,7 @@ class _Scored(NodePolicy):
         return asdict(self._parameters)
 
     def weights(self, resources: npt.NDArray[np.int64]) -> ScoreWeights:
-        """The score over the columns of a snapshot, given as 1 for what is scored and 0 for the pod slots."""
+        """Weights of the score over the columns of a snapshot: 1 for a scored resource, 0 for the pod slots."""
         raise NotImplementedError
 
     def assign(self, request: Request) -> Assignment | Declined:
@@ -67,7 +67,7 @@ class _Scored(NodePolicy):
 
 
 class BinPack(_Scored):
-    """Fullest node first, over every requested resource."""
+    """Baseline that fills the fullest node first, over every requested resource."""
 
     name = "binpack"
 
@@ -76,7 +76,7 @@ class BinPack(_Scored):
 
 
 class Spread(_Scored):
-    """Emptiest node first, by whole percents over every resource that nodes have (Kubernetes least requested)."""
+    """Baseline that takes the emptiest node first, by whole percents of each resource (Kubernetes least requested)."""
 
     name = "spread"
 
@@ -85,7 +85,7 @@ class Spread(_Scored):
 
 
 class _Slots(NodePolicy):
-    """Places a role at once: from the pods that each node holds to a node per pod."""
+    """A baseline that places all pods of a role at once, given the number of pods that each node holds."""
 
     monotone = True
 
@@ -112,7 +112,7 @@ class _Slots(NodePolicy):
         raise NotImplementedError
 
     def start(self, request: Request) -> Any:
-        """What `pick` carries from role to role."""
+        """The state that `pick` carries from role to role of one gang."""
         return None
 
     def assign(self, request: Request) -> Assignment | Declined:
@@ -145,7 +145,7 @@ class _Slots(NodePolicy):
 
 
 class GangFirstFit(_Slots):
-    """All or nothing; each pod on the first node by name that has room."""
+    """Baseline with gang semantics only: each pod goes to the first node by name that has room."""
 
     name = "gang"
 
@@ -183,7 +183,7 @@ class RandomParameters:
 
 
 class Random(_Slots):
-    """Each pod on a free slot drawn at random, every slot for such a pod equally likely.
+    """Baseline that puts each pod on a free slot drawn at random, every slot for such a pod equally likely.
 
     The generator is made afresh for each gang from the seed and the gang's name, so that neither other gangs nor the
     order of calls change the answer.

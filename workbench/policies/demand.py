@@ -1,4 +1,4 @@
-"""What a gang asks for, in the columns of one snapshot: the arrays that node policies hand to the kernels."""
+"""`Demand`: the requests of a gang as arrays in the columns of one snapshot, as node policies hand them to kernels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Bytes = npt.NDArray[np.uint8]
 
 @dataclass(eq=False)
 class Demand:
-    """One gang against one ledger, for one call of `place`.
+    """The requests of one gang against one ledger, for one call of `place`.
 
     Attributes
     ----------
@@ -52,26 +52,29 @@ class Demand:
 
     @cached_property
     def taken(self) -> Longs:
-        """What a pod of each role takes of a ledger: `rows`, with what scores assume where any pod leaves that open."""
+        """Amounts that a pod of each role takes from a ledger: its request, with assumed cpu and memory if any."""
         if self.ledger.assumed is None and not self.gang.assumes:
             return self.rows
         return np.concatenate([self.rows, self.gang.assumed], axis=1)
 
     @cached_property
     def in_order(self) -> Longs:
-        """Every role, those with a request as they are tried, then the others: int64 of shape (roles,)."""
+        """Every role, first those with a request as they are tried, then the others: int64 of shape (roles,)."""
         return np.array([*self.order, *self.best_effort], dtype=np.int64)
 
     @cached_property
     def place(self) -> Ints:
-        """Of each role its place in that order: int32 of shape (roles,)."""
+        """Position of each role in `in_order`: int32 of shape (roles,)."""
         place = np.empty(len(self.in_order), dtype=np.int32)
         place[self.in_order] = np.arange(len(place), dtype=np.int32)
         return place
 
     @cached_property
     def idle(self) -> Longs:
-        """Idle resources, where GPU counts never exceed the GPUs that are free by number; may be the ledger's own."""
+        """Idle resources, int64 (n, r), with GPU columns limited to the number of free GPUs.
+
+        May be the ledger's own array.
+        """
         ledger, snapshot = self.ledger, self.ledger.snapshot
         if not snapshot.gpu_columns or not any(role.n_gpus for role in self.gang.roles):
             return ledger.idle
@@ -84,7 +87,7 @@ class Demand:
         return self._mask(role)[0]
 
     def restriction(self, role: int) -> Bytes | None:
-        """The same for a search, which counts faster without a mask: None where the pod accepts every node."""
+        """Nodes that a pod of the role accepts, uint8 (n,), or None if it accepts all: a search counts faster then."""
         return self._mask(role)[1]
 
     def _mask(self, role: int) -> tuple[Bytes, Bytes | None]:
@@ -103,7 +106,7 @@ class Demand:
         return found
 
     def _accepting(self, condition: NodeFilter) -> npt.NDArray[np.bool_]:
-        """Nodes that a filter lets through."""
+        """Nodes that satisfy a filter, uint8 of shape (n,)."""
         return self.ledger.snapshot.filters.mask(condition)
 
     def capacity(self, role: int, idle: Longs, cap: int) -> Longs:
@@ -144,7 +147,7 @@ class Demand:
 
 
 class Cause(NamedTuple):
-    """What excludes some nodes for one more pod: a code of `Notice`, Kubernetes' text for it, the number of nodes."""
+    """One cause that keeps a pod from some nodes: a code of `Notice`, Kubernetes' text for it, the number of nodes."""
 
     code: str
     text: str

@@ -1,4 +1,4 @@
-"""Parameters of policies: typed, with a default, a range and where the default comes from.
+"""Parameters of policies: typed, with a default, a range and the source of the default.
 
 A policy declares them as a frozen dataclass whose fields are made by `parameter`; `read_parameters` turns what a user
 gave (Python values, or text from ``--set``) into an instance, and refuses what does not belong.
@@ -66,7 +66,7 @@ class ParameterInfo:
 
     @property
     def range(self) -> str:
-        """What may stand there, in words."""
+        """The allowed values in words."""
         if self.choices:
             return " or ".join(self.choices)
         if self.type == "table":
@@ -84,7 +84,7 @@ class ParameterInfo:
         return f"{low}{high}"
 
     def read(self, value: object, owner: str) -> Any:
-        """The value as its type; text is parsed.
+        """Check a value and return it as the parameter's type; text is parsed.
 
         Raises
         ------
@@ -158,13 +158,13 @@ def weight_parameter(default: Any, meaning: str, *, source: str = "") -> Any:
 
 
 def gpu_weight() -> Any:
-    """The parameter of node policies that weigh what the GPU policy says about a node."""
+    """The parameter for the weight of the GPU policy's score of a node."""
     return weight_parameter(0.0, "weight of the GPU policy's score (0 to 100 per node) in the node score; 0: not asked")
 
 
 @dataclass(frozen=True)
 class NoParameters:
-    """For policies without any."""
+    """The parameters of a policy without any."""
 
 
 def parameter_infos(parameters: type) -> tuple[ParameterInfo, ...]:
@@ -203,7 +203,7 @@ def read_parameters(owner: str, parameters: type[P], given: Mapping[str, object]
 
 
 def type_name(default: object) -> str:
-    """The kind of parameter that a default value stands for."""
+    """Name of the parameter type that a default value stands for."""
     if isinstance(default, bool):
         return "flag"
     if isinstance(default, int):
@@ -237,7 +237,10 @@ def _number(value: object) -> float:
 
 
 def _plain(value: Any) -> Any:
-    """Python takes digits of every script and underscores between them, nobody else does."""
+    """The value itself.
+
+    ValueError for text with non-ASCII characters or underscores, which Python would read as numbers.
+    """
     if isinstance(value, str) and (not value.isascii() or "_" in value):
         raise ValueError
     return value

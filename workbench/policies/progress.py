@@ -1,4 +1,4 @@
-"""How far a gang is: which pods still must come before it may start.
+"""`Progress`: count of the pods that a gang still needs before it may start.
 
 The rules are Volcano's (JobInfo: ready, per-role minimums, going on after a pod that fits nowhere); every policy of
 this package honours them.
@@ -18,7 +18,7 @@ __all__ = ["Progress", "invalid_gang", "invalid_sub_groups"]
 
 @dataclass
 class Progress:
-    """Pods placed so far, by role.
+    """Counts of a gang's pods, placed and left, by role.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Progress:
 
     @classmethod
     def of(cls, gang: Gang, snapshot: ClusterSnapshot) -> Progress:
-        """The state before anything is placed."""
+        """Counts of a gang before anything is placed."""
         present = [0] * len(gang.roles)
         n_running = gang.ready
         if gang.ready:
@@ -71,13 +71,13 @@ class Progress:
         )
 
     def place(self, role: int, count: int) -> None:
-        """Note that so many pods of a role were placed."""
+        """Count pods of a role as placed."""
         self.counted += count
         self.present[role] += count
         self.left[role] -= count
 
     def give_up(self, role: int) -> None:
-        """The role's remaining pods are not tried again."""
+        """Drop the role's remaining pods, which are not tried again."""
         self.left[role] = 0
 
     @property
@@ -86,14 +86,14 @@ class Progress:
 
     @property
     def ready(self) -> bool:
-        """May the gang start?"""
+        """Whether the gang may start."""
         if self.counted < self.min_available:
             return False
         return not self._minimums_count or all(p >= m for p, m in zip(self.present, self.minimums, strict=True))
 
     @property
     def missing(self) -> int:
-        """Pods without which the gang may not start, at least: 0 when it is ready."""
+        """Lower bound on the pods still needed before the gang may start; 0 when it is ready."""
         short = 0
         if self._minimums_count:
             short = sum([m - p for p, m in zip(self.present, self.minimums, strict=True) if m > p])
@@ -112,7 +112,7 @@ class Progress:
         return min(left, max(wanted, 1))
 
     def go_on(self, failed: Collection[int]) -> bool:
-        """Whether to try further pods after those of some roles fitted nowhere.
+        """Whether to try further pods after pods of some roles fitted on no node.
 
         Source: docs/reference/volcano-topology.md, section 5.1, step 5.
         """
@@ -125,7 +125,7 @@ class Progress:
 
 
 def invalid_gang(progress: Progress) -> str:
-    """Volcano's text where too few pods exist at all; empty where there are enough."""
+    """Volcano's text for a gang with too few pods to become ready; empty if there are enough."""
     valid = progress.counted + sum(progress.left)
     if valid < progress.min_available:
         return f"Not enough valid tasks for gang-scheduling, valid: {valid}, min: {progress.min_available}"
@@ -137,7 +137,7 @@ def invalid_gang(progress: Progress) -> str:
 
 
 def invalid_sub_groups(gang: Gang) -> str:
-    """Volcano's text where some policy has fewer sub-groups than must be ready; empty where there are enough."""
+    """Volcano's text if some policy has fewer sub-groups than must be ready; empty if there are enough."""
     if not gang.min_subgroups:
         return ""
     existing = Counter([group.policy for group in gang.sub_groups])

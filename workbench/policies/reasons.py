@@ -1,4 +1,4 @@
-"""The sentences of refusals, in one place; codes are stable, texts are for people.
+"""The reasons of refusals, in one place: codes are stable, texts are for people.
 
 Where Volcano or the Kubernetes scheduler has a text for it, theirs is used.
 """
@@ -89,7 +89,7 @@ def gang_text(
 
 
 def gang_incomplete(placed: int, missing: int) -> Notice:
-    """Fewer pods find a node than the gang needs to start."""
+    """The reason that fewer pods find a node than the gang needs to start."""
     text = "the 1 pod needed finds no node" if missing == 1 else f"{placed} of the {missing} pods needed find a node"
     return Notice("gang-incomplete", text, numbers={"count": missing})
 
@@ -109,26 +109,29 @@ def gpus_unserved(request: Request, policy: str, node: int) -> Notice:
 
 
 def not_enough_pods(text: str, progress: Progress) -> Notice:
-    """The gang can never be complete: there are fewer pods than it needs."""
+    """The reason that a gang has fewer pods than it needs, so that it can never start."""
     return Notice("not-enough-pods", text, numbers={"count": progress.missing})
 
 
 def fractional_gpus(policy: str, gang: Gang) -> Notice:
-    """The gang asks for parts of GPUs, and the policy gives whole ones only."""
+    """The reason that a gang asks for parts of GPUs under a policy that gives whole GPUs only."""
     pods = sum(role.count for role in gang.roles if role.gpu_milli)
     text = f"{pods} pods ask for thousandths of a GPU: {policy} gives whole GPUs only"
     return Notice("fractional-gpus", text, numbers={"count": pods})
 
 
 def topology_not_ready(topology: Topology) -> Notice:
-    """The HyperNodes are no tree, or there are none, so nothing may rely on them (docs/decisions.md, decision 14)."""
+    """The reason that the HyperNodes are missing or form no tree, so that no job may rely on them.
+
+    Source: docs/decisions.md, decision 14.
+    """
     count = len(topology.problems)
     why = f"{topology.problems[0].message} ({count} problems in all)" if count else "there are no HyperNodes"
     return Notice("topology-not-ready", f"the network topology is not ready: {why}", numbers={"count": count})
 
 
 def not_offered(request: Request) -> tuple[Notice, ...]:
-    """What the gang cannot start without and no node of the cluster offers, however idle; empty where nothing is.
+    """Requests without which the gang cannot start and that no node of the cluster offers, however idle; empty if none.
 
     ``no node offers nvidia.com/gpu (pods request 8)``, or ``no node offers 16 nvidia.com/gpu (the largest has 8)``.
     Said before any other reason, because neither a queue nor a HyperNode matters as long as this one holds. Selectors

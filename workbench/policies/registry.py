@@ -1,4 +1,4 @@
-"""The one registry of policies: what there is by name, and making one from what a user typed.
+"""The one registry of policies: lists them by name, and makes one from the text that a user typed.
 
 Filled here (ours), by the entry-point group ``workbench.policies`` (other packages; an `Entry`, or a function) and by
 the decorator `policy` (a notebook cell).
@@ -77,7 +77,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class PolicyInfo:
-    """What `workbench policies` prints."""
+    """One policy as `workbench policies` lists it."""
 
     name: str
     kind: str

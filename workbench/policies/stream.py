@@ -1,4 +1,4 @@
-"""Gangs that come and go on one ledger: what the replay of a trace asks of a policy."""
+"""`Stream`: gangs that come and go on one ledger, for the replay of a trace."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Taken = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.uint6
 
 
 class Stream(Working):
-    """One policy on one ledger; made by `Policy.stream`.
+    """One policy that places gangs on one ledger as they come; made by `Policy.stream`.
 
     `place` answers exactly as ``policy.place(gang, ledger)`` would, one call after another; a policy may have a faster
     way of its own. No queue, no priority, no clock: who asks decides the order.
@@ -51,7 +51,7 @@ class Stream(Working):
 
     @property
     def ledger(self) -> Ledger:
-        """The cluster as it is now; to be read, and true until the next call."""
+        """The present state of the cluster, to be read only, and valid until the next call."""
         return self._ledger
 
     @property
@@ -65,7 +65,7 @@ class Stream(Working):
         return len(self._held)
 
     def place(self, gang: Gang) -> Placement | Refusal:
-        """Try one gang on what the ones before it left.
+        """Place one gang on what the earlier gangs left free.
 
         Returns
         -------
@@ -78,7 +78,7 @@ class Stream(Working):
         return result
 
     def give_back(self, placement: Placement) -> None:
-        """The pods of a placement have ended.
+        """Free the resources of a placement whose pods have ended.
 
         Raises
         ------
@@ -95,7 +95,7 @@ class Stream(Working):
         self._ledger.commit()
 
     def _by_policy(self, gang: Gang) -> tuple[Placement | Refusal, list[Taken]]:
-        """What the policy answers, and what the ledger then holds more."""
+        """Answer of the policy, and the changes that it made to the ledger."""
         ledger = self.ledger
         result = self._policy.place(gang, ledger)
         taken = ledger.since(0)

@@ -57,7 +57,7 @@ class GpuAscend910(PerPodGpuPolicy):
 
 
 def node_priority(request: int, left: int, right: int) -> int | None:
-    """How well a node suits a pod.
+    """Priority of a node for a pod, given the free NPUs of its two rings.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ Words = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class NodeGpus:
-    """The GPUs of one node that are free, as a mask, and their bandwidth matrix where one is known."""
+    """The free GPUs of one node as a mask, and their bandwidth matrix if it is known."""
 
     free: int
     matrix: BandwidthMatrix | None
@@ -44,7 +44,7 @@ _BLIND = NodeGpus(0, None)
 
 
 class GpuPolicy(ABC):
-    """Chooses GPUs on one node.
+    """The GPU part of a policy: chooses GPUs on one node at a time.
 
     Attributes
     ----------
@@ -64,19 +64,19 @@ class GpuPolicy(ABC):
     @property
     @abstractmethod
     def parameters(self) -> Mapping[str, Any]:
-        """Parameters with their values."""
+        """Parameters of the GPU part with their values."""
 
     def fits(self, gpus: NodeGpus, requests: Sequence[int]) -> bool:
-        """Whether pods asking for so many GPUs each can be served together."""
+        """Whether pods that ask for these numbers of GPUs can be served together on a node."""
         return sum(requests) <= gpus.free.bit_count()
 
     @abstractmethod
     def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
-        """How well they would be served, 0 to 100; only asked where they fit and the node policy weighs it."""
+        """Score from 0 to 100 of a node for pods that fit on it; asked only if the node policy weighs it."""
 
     @abstractmethod
     def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...] | None:
-        """A mask for each pod of the gang on this node, disjoint, inside the free ones; asked once per node.
+        """Choose a mask of free GPUs for each pod of the gang on this node; masks are disjoint. Asked once per node.
 
         None where the pods cannot be served together although each alone could (never with `counts_only`): the gang is
         then refused.
@@ -101,7 +101,7 @@ class GpuPolicy(ABC):
         return None
 
     def warnings(self, questions: Sequence[tuple[NodeGpus, Sequence[int], int]]) -> list[Notice]:
-        """What the user should know about the answers; each question comes with its number of nodes."""
+        """Notices about the answers for the user; each question comes with the number of nodes it stands for."""
         return []
 
 
@@ -150,13 +150,16 @@ class GpuQuestions:
         return gpu_counts(self.ledger.gpu_free)
 
     def feasible(self, n_gpus: int) -> npt.NDArray[np.bool_] | None:
-        """Nodes where one pod with so many GPUs can be served; None where counting the free ones says it all."""
+        """Nodes where one pod with so many GPUs can be served, or None if counting the free GPUs is enough."""
         if n_gpus == 0 or self.policy.counts_only:
             return None
         return self._per_node(n_gpus, self._fits, self.policy.fits, np.dtype(np.bool_))
 
     def scores(self, n_gpus: int) -> npt.NDArray[np.float64] | None:
-        """Score of one pod with so many GPUs on each node, 0 where it does not fit; None for pods without GPUs."""
+        """Score of each node for one pod with so many GPUs, 0 where the pod does not fit.
+
+        None for pods without GPUs.
+        """
         if n_gpus == 0:
             return None
 
@@ -190,7 +193,7 @@ class GpuQuestions:
         return NodeGpus(free, known if known is not None and free.bit_length() <= len(known) else None)
 
     def deal(self, gang: Gang, node: Ints) -> Dealt:
-        """GPUs for every placed pod of a gang.
+        """Choose GPUs for every placed pod of a gang.
 
         Parameters
         ----------
@@ -254,7 +257,7 @@ class GpuQuestions:
         return Dealt(words, tuple(self.policy.warnings(asked)))
 
     def _deal_lowest(self, gang: Gang, node: Ints) -> Dealt | None:
-        """The answer where every node is dealt by index; None elsewhere."""
+        """GPUs of all pods if the policy takes the lowest indices on every node; else None."""
         if not self.policy.lowest_unknown or self.ledger.snapshot.matrices:
             return None
         if not any(role.n_gpus for role in gang.roles):
@@ -268,7 +271,7 @@ class GpuQuestions:
         return Dealt(words, tuple(self.policy.warnings([(_BLIND, (1,), n_nodes)])))
 
     def _deal_wholes(self, gang: Gang, node: Ints) -> Dealt | None:
-        """The answer where equal pods, one per node, take everything that is free there; None elsewhere."""
+        """GPUs of all pods if equal pods, one per node, take all free GPUs of their nodes; else None."""
         if not self.policy.counts_only or len(gang.roles) != 1 or not gang.roles[0].n_gpus or len(node) == 0:
             return None
         words = whole_nodes(node, gang.roles[0].n_gpus, self.ledger.gpu_free)
@@ -280,7 +283,7 @@ class GpuQuestions:
         return Dealt(words, tuple(self.policy.warnings(asked)))
 
     def _of_matrices(self, matrix: Ints) -> list[tuple[NodeGpus, Sequence[int], int]]:
-        """The question of a node whose only pod takes everything, with the number of nodes of each matrix."""
+        """The question of a node whose only pod takes all its GPUs, with the number of nodes of each matrix."""
         counts = np.bincount(matrix + 1)
         return [(self._node_gpus(0, int(i) - 1), (1,), int(counts[i])) for i in counts.nonzero()[0]]
 

@@ -1,4 +1,4 @@
-"""`gpu-best-effort`: what NVIDIA's device plugin prefers, link counts summed over a split of all free GPUs."""
+"""`gpu-best-effort`: the preference of NVIDIA's device plugin, link counts summed over a split of all free GPUs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_DEVICES = 16
 
 
 class GpuBestEffort(PerPodGpuPolicy):
-    """The split of the free GPUs into sets of the pod's size with the most points, and in it the best set.
+    """GPU policy that splits the free GPUs into sets of the pod's size with the most points, and takes the best set.
 
     It sees link types (`workbench.policies.gpu.link_scores`), never a measured bandwidth. A node without a matrix, or
     with more than 16 GPUs, gets the lowest indices.
@@ -137,7 +137,7 @@ def best_effort_sets(scores: npt.NDArray[np.int64], available: Masks, required: 
 
 
 def _first_of_best_split(points: npt.NDArray[np.int64], asked: Masks, required: int, size: int) -> Masks:
-    """The first set of the best split of each mask, by mask; known of `asked` and of what their splits leave."""
+    """First set of the best split of every mask that is asked about or left over by such a split, by mask."""
     most = np.full(len(points), _NO_SPLIT)
     most[0] = 0
     first = np.zeros(len(points), dtype=np.int64)
@@ -154,7 +154,7 @@ def _first_of_best_split(points: npt.NDArray[np.int64], asked: Masks, required: 
 
 
 def _remainders(asked: Masks, size: int, n_masks: int) -> list[tuple[Masks, Masks]]:
-    """What splits can leave of the masks asked about, (m,), and the first sets of each, (m, s), most GPUs first.
+    """Masks that can remain while the given masks are split, (m,), and candidates for the first set of each, (m, s).
 
     Remainders with equally many GPUs stand together, so that numpy looks at all of them at once.
     """

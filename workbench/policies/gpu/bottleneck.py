@@ -33,7 +33,7 @@ class BottleneckParameters:
 
 
 class GpuBottleneck(GpuPolicy):
-    """Best bottleneck bandwidth, link classes first (docs/decisions.md, decision 1).
+    """GPU policy that maximizes the bottleneck bandwidth, link classes first (docs/decisions.md, decision 1).
 
     Several pods of a gang on one node: the union of their GPUs is chosen first, then dealt to them so that the
     ascending list of their own bottlenecks is the largest. A node without a matrix gets the lowest indices.
@@ -63,7 +63,7 @@ class GpuBottleneck(GpuPolicy):
         return asdict(self._parameters)
 
     def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
-        """Bottleneck of the best union as a percentage of the machine's fastest pair; 100 for one GPU, 0 unknown."""
+        """Bottleneck of the best union as a percentage of the machine's fastest pair; 100 for one GPU, 0 if unknown."""
         if gpus.matrix is None:
             return 0.0
         solver = gpus.matrix.solver(self._symmetric, True)

@@ -1,4 +1,4 @@
-"""What NVIDIA's allocator gives for the links between two GPUs, read off a matrix.
+"""Points that NVIDIA's allocator gives for the links between two GPUs, derived from a bandwidth matrix.
 
 Owns the points and how a matrix tells the links; who adds them up is in `best_effort`.
 """
@@ -70,7 +70,7 @@ def pair_scores(matrix: BandwidthMatrix) -> npt.NDArray[np.int64]:
 
 
 class LastPairScores:
-    """`pair_scores`, remembered for the matrix that was asked about last: reading them costs more than many choices."""
+    """Cache of `pair_scores` for the last matrix, because computing them costs more than many choices."""
 
     def __init__(self) -> None:
         self._last: tuple[BandwidthMatrix, npt.NDArray[np.int64]] | None = None

@@ -12,7 +12,7 @@ __all__ = ["GpuLowestIndex", "deal_lowest"]
 
 
 class GpuLowestIndex(GpuPolicy):
-    """Lowest free indices, pod after pod; knows no topology."""
+    """GPU policy that takes the lowest free indices, pod after pod, without regard to links."""
 
     name = "gpu-lowest-index"
     lowest_unknown = True
@@ -24,7 +24,7 @@ class GpuLowestIndex(GpuPolicy):
         return {}
 
     def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
-        """0 everywhere: one set is as good as another."""
+        """Score 0 for every node: no set of GPUs is better than another."""
         return 0.0
 
     def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...]:

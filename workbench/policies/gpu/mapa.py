@@ -1,4 +1,4 @@
-"""`gpu-mapa`: MAPA's preserve policy, predicted bandwidth for jobs that need it, NVLinks kept for those that come."""
+"""`gpu-mapa`: MAPA's preserve policy: bandwidth for the jobs that need it, NVLinks kept for later jobs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class MapaParameters:
 
 
 class GpuMapa(PerPodGpuPolicy):
-    """Best predicted bandwidth, or for a job that does not need it the set that leaves most NVLink bandwidth.
+    """GPU policy by predicted bandwidth; a job that does not need bandwidth gets the set that leaves most NVLinks.
 
     A job that needs bandwidth gets the set, and the order of its GPUs in a ring, with the highest
     `predicted_bandwidth_gb_s`. Another one, and a pod of one GPU, gets the set outside of which the NVLinks between
@@ -156,7 +156,10 @@ def _n_rings(n_free: int, count: int) -> int:
 
 
 def _sets(free: int, count: int) -> Ints:
-    """GPUs of every set of `count` free GPUs, intp (sets, count), lexicographic; in as many calls as its limit asks."""
+    """Every set of `count` free GPUs, intp (sets, count), lexicographic.
+
+    Made in several calls if one would exceed its limit.
+    """
     starts = range(0, comb(free.bit_count(), count), DEFAULT_LIMIT)
     return np.concatenate([device_lists(enumerate_masks(free, count, start=start)) for start in starts])
 
@@ -184,7 +187,7 @@ def _along(sets: Ints, edges: Ints, values: npt.NDArray[Any]) -> npt.NDArray[Any
 
 @lru_cache(maxsize=32)
 def _edges(count: int, pattern: str) -> Ints:
-    """Positions that talk, for each different order of a ring, intp (orders, edges, 2); one order where all talk.
+    """Pairs of positions that communicate, for each different order of a ring: intp (orders, edges, 2).
 
     A ring of two is one pair used both ways, so that its link counts twice, as upstream counts it.
     """

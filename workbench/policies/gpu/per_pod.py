@@ -1,4 +1,4 @@
-"""GPU policies that serve one pod at a time, as a device plugin does: they know nothing of the gang."""
+"""Base of GPU policies that serve one pod at a time, as a device plugin does, without knowledge of the gang."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["PerPodGpuPolicy"]
 
 
 class PerPodGpuPolicy(GpuPolicy):
-    """Pods in order of position, each from what the ones before it left."""
+    """GPU policy that serves pods in order of position, each from the GPUs that the earlier pods left."""
 
     @abstractmethod
     def choose_one(self, gpus: NodeGpus, count: int) -> int | None:
-        """Mask of `count` free GPUs for one pod; None where they are refused."""
+        """Mask of `count` free GPUs for one pod; None if the policy refuses."""
 
     def fits(self, gpus: NodeGpus, requests: Sequence[int]) -> bool:
         if self.counts_only:
@@ -23,7 +23,7 @@ class PerPodGpuPolicy(GpuPolicy):
         return self.choose(gpus, requests) is not None
 
     def score(self, gpus: NodeGpus, requests: Sequence[int]) -> float:
-        """0 everywhere: it has no opinion about nodes."""
+        """Score 0 for every node: the policy has no preference among nodes."""
         return 0.0
 
     def choose(self, gpus: NodeGpus, requests: Sequence[int]) -> tuple[int, ...] | None:

@@ -13,7 +13,7 @@ __all__ = ["GpuSimple", "simple_set"]
 
 
 class GpuSimple(PerPodGpuPolicy):
-    """Lowest numbers; knows no topology. Source: NVIDIA go-gpuallocator, simple_policy.go."""
+    """GPU policy that takes the lowest numbers without regard to links."""
 
     name = "gpu-simple"
 

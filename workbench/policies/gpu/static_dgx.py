@@ -15,7 +15,7 @@ __all__ = ["TABLES", "GpuStaticDgx", "StaticDgxParameters", "static_set"]
 
 
 def _aligned(n: int, size: int) -> tuple[int, ...]:
-    """Neighbouring sets: 0 to size - 1, and so on."""
+    """Sets of `size` neighbouring GPUs of a machine of n: 0 to size - 1, and so on."""
     return tuple(mask_of(range(first, first + size)) for first in range(0, n, size))
 
 
@@ -47,7 +47,9 @@ class StaticDgxParameters:
 
 
 class GpuStaticDgx(PerPodGpuPolicy):
-    """The first row of the machine's table that is free; 1, 2, 4, 8 (DGX-2: 16) GPUs only, others are refused.
+    """GPU policy that takes the first free row of the machine's table, for 1, 2, 4, 8 (DGX-2: 16) GPUs.
+
+    Others are refused.
 
     Source: NVIDIA go-gpuallocator, staticdgx_policies.go. (Its constructor for DGX-2 answers with the table of the
     DGX-1; here the table of the DGX-2 is used as written there.)

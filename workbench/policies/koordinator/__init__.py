@@ -1,1 +1,1 @@
-"""Koordinator: GPU groups planned as a whole, gangs inside network layers, and its shipped choice of devices."""
+"""Koordinator: GPU groups planned as a whole, gangs inside network layers, and its choice of devices."""

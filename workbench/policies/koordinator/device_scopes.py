@@ -1,4 +1,4 @@
-"""Koordinator's topology scopes: the GPUs of the narrowest part of a machine that has enough.
+"""Koordinator's topology scopes: choose GPUs in the narrowest part of a machine that has enough of them.
 
 Source: Koordinator, deviceshare GPU allocator, device topology; docs/reference/gpu-topology.md, part (b).
 """
@@ -34,7 +34,7 @@ class _GpuSet:
 
 
 def scope_tree(gpus: Sequence[NodeDevice]) -> Scope:
-    """Node, NUMA nodes by number, PCIe roots by name."""
+    """The scopes of a machine: the node, below it NUMA nodes by number, below them PCIe roots by name."""
 
     def minors(some: Sequence[NodeDevice]) -> tuple[int, ...]:
         return tuple(sorted(gpu.minor for gpu in some))
@@ -56,7 +56,7 @@ def choose_in_scope(
     required_level: int = 0,
     score: Callable[[int], int] | None = None,
 ) -> tuple[int, ...] | None:
-    """The first GPUs that fit of the best scope.
+    """Choose the first GPUs that fit in the best scope.
 
     Parameters
     ----------

@@ -142,7 +142,7 @@ def _no_partition(table: PartitionTable | None, count: int) -> str:
 def _score(
     score: DeviceScore | None, wanted: Mapping[str, int], total: Mapping[str, int], free: Mapping[str, int]
 ) -> int:
-    """0 to 100, in whole numbers, over the resources that the score weighs and the device has."""
+    """Score of a device, 0 to 100 in whole numbers, over the resources that the score weighs and the device has."""
     weighed = {name: weight for name, weight in score.weights.items() if total.get(name)} if score else {}
     if score is None or not sum(weighed.values()):
         return 0
@@ -161,7 +161,10 @@ def _score(
 def _choose_nics(
     devices: Sequence[NodeDevice], request: DeviceRequest, use: DeviceUse, preferred: Collection[str]
 ) -> tuple[Nic, ...] | DeviceRefusal:
-    """One NIC for each preferred PCIe root, at least one; those on such roots first, in turns, then by number."""
+    """Choose a NIC for each preferred PCIe root, at least one.
+
+    NICs on preferred roots come first, in turns, then by number.
+    """
     most = max(1, len(preferred))
     least = most if request.same_pcie else 1
     chosen: list[Nic] = []
@@ -190,7 +193,7 @@ def _choose_nics(
 
 
 def _in_turns(devices: Sequence[NodeDevice], preferred: Collection[str]) -> list[NodeDevice]:
-    """NICs by number, the first of each preferred PCIe root before the second of any, the other roots last."""
+    """NICs by number, the first of each preferred PCIe root before the second of any root, the other roots last."""
     turn: dict[str, int] = {}
     order = []
     for nic in sorted((device for device in devices if device.kind == "rdma"), key=lambda nic: nic.minor):

@@ -1,4 +1,4 @@
-"""Devices of one node as Koordinator's deviceshare plugin sees them: GPUs and NICs, what is used, what is asked for."""
+"""Devices of one node as Koordinator's deviceshare plugin sees them: GPUs and NICs, their use, and a pod's request."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class NodeDevice:
 
 @dataclass(frozen=True)
 class GpuShare:
-    """What a pod has of one GPU, in percent."""
+    """A pod's share of one GPU, in percent."""
 
     minor: int
     core: int
@@ -68,7 +68,7 @@ class GpuShare:
 
 @dataclass(frozen=True)
 class Nic:
-    """What a pod has of one NIC: percent, and the bus ids of its virtual functions."""
+    """A pod's share of one NIC: percent, and the bus ids of its virtual functions."""
 
     minor: int
     quantity: int
@@ -77,7 +77,7 @@ class Nic:
 
 @dataclass(frozen=True)
 class DeviceUse:
-    """What other pods have."""
+    """Devices of a node that other pods hold."""
 
     gpus: tuple[GpuShare, ...] = ()
     nics: tuple[Nic, ...] = ()
@@ -93,7 +93,7 @@ class DeviceScore:
 
 @dataclass(frozen=True)
 class DeviceRequest:
-    """What a pod asks for.
+    """Devices that a pod asks for.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class DeviceRequest:
 
 @dataclass(frozen=True)
 class DeviceChoice:
-    """What the pod gets, in the order of the minor numbers."""
+    """Devices that a pod gets, in the order of the minor numbers."""
 
     gpus: tuple[GpuShare, ...] = ()
     nics: tuple[Nic, ...] = ()

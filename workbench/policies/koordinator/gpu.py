@@ -66,7 +66,7 @@ class KoordinatorGpuParameters:
 
 
 class _GroupGpus(GpuQuestions):
-    """The GPUs that the turn of a gang has chosen, and those that plans of other groups leave."""
+    """GPUs chosen in a gang's turn, and the GPUs that plans of other groups leave free."""
 
     def __init__(self, whole: KoordinatorGpu, ledger: Ledger, cache: PlanCache, gang: Gang) -> None:
         super().__init__(whole.gpu, ledger)
@@ -93,7 +93,7 @@ class _GroupGpus(GpuQuestions):
 
 
 class _GroupNodes(NodePolicy):
-    """The node part of `koordinator-gpu`; it chooses the GPUs too."""
+    """The node part of `koordinator-gpu`, which also chooses the GPUs."""
 
     name = "koordinator-gpu"
 
@@ -230,7 +230,7 @@ class KoordinatorGpu(Composed):
 
 
 def _bound_members(snapshot: ClusterSnapshot, gang: Gang) -> tuple[dict[int, int], int]:
-    """Per node the GPUs that running pods of the group hold, and how many such pods there are."""
+    """Mask of the GPUs that running pods of the group hold, by node, and the number of such pods."""
     group = gang.koordinator.gpu_group
     members: dict[int, int] = {}
     bound = 0
@@ -258,7 +258,7 @@ def _group_warnings(gang: Gang, grouped: bool) -> list[Notice]:
 
 
 def _plan(gang: Gang, group: GpuGroup, turn: GangTurn, snapshot: ClusterSnapshot) -> GpuPlan | None:
-    """What was planned for the group as a whole; None where every pod was placed by itself."""
+    """The plan made for the group in this turn; None if every pod was placed by itself."""
     names = snapshot.topology.node_names
     pods = tuple(
         PlannedPod(gang.pod(pod).name, names[int(turn.node[pod])], turn.masks.get(pod, 0))
@@ -268,7 +268,7 @@ def _plan(gang: Gang, group: GpuGroup, turn: GangTurn, snapshot: ClusterSnapshot
 
 
 def _record(request: Request, turn: GangTurn) -> None:
-    """Every node with the score that the first pod placed there gets: 100 on its node, 0 elsewhere."""
+    """Record every node with its score for the first placed pod: 100 for that pod's node, 0 for the others."""
     recorder = request.recorder
     if recorder is None or not request.demand.order:
         return

@@ -1,4 +1,4 @@
-"""GPUs of one node for the pods of a group that were given to it: the best union, dealt as well as can be.
+"""GPUs of one node for the pods of a group that were placed there: the best union, divided as well as possible.
 
 Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Pick GPUs of Node"; how the union is dealt to
 the pods is left open there (docs/reference/gpu-topology.md, section A4).
@@ -111,7 +111,7 @@ class GpuChoice:
         return deal_lowest(union, sizes)
 
     def undealt(self, matrix: BandwidthMatrix | None, sizes: Sequence[int]) -> bool:
-        """Whether `masks` deals a union by index, or takes the union first although the pods should come first."""
+        """Whether `masks` is inexact for these sizes: it divides by index, or takes the best union first."""
         if matrix is None or len(matrix) <= MAX_SPLIT_DEVICES or len(sizes) < 2:
             return False
         return self.pods_first or (len(sizes) > 2 and sum(sizes) > MAX_SPLIT_DEVICES)
@@ -127,7 +127,7 @@ class GpuChoice:
         return found.mask & ~bound
 
     def _deal_part(self, matrix: BandwidthMatrix, union: int, sizes: Sequence[int]) -> tuple[int, ...]:
-        """The split of a large machine's union: the kernel deals what fits its tables."""
+        """Divide the union of a large machine's GPUs among pods by the kernel; the union fits the kernel's tables."""
         gpus = indices_of(union)
         square = np.ix_(gpus, gpus)
         weights = np.ascontiguousarray(matrix.pair_weights_gb_s(self.symmetric)[square])
@@ -136,7 +136,10 @@ class GpuChoice:
         return tuple(mask_of(gpus[i] for i in indices_of(mask)) for mask in part)
 
     def _deal_two(self, matrix: BandwidthMatrix, union: int, sizes: Sequence[int]) -> tuple[int, ...]:
-        """The two pods of a union that no table holds; the larger, or the earlier, gets the smaller set."""
+        """Divide a union too large for tables between two pods.
+
+        The larger or earlier pod gets the lexicographically smaller set.
+        """
         weights = matrix.pair_weights_gb_s(self.symmetric)
         larger, other = split_in_two(weights, union, max(sizes))
         return (larger, other) if sizes[0] >= sizes[1] else (other, larger)

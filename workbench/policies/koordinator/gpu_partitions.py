@@ -17,7 +17,7 @@ _BIN_PACK = ((8, 10_000), (4, 100), (2, 1))
 
 @dataclass(frozen=True)
 class Partition:
-    """One set of GPUs.
+    """One row of a partition table: a set of GPUs.
 
     Attributes
     ----------

@@ -45,7 +45,7 @@ INDEX_ANNOTATION = "gang.scheduling.koordinator.sh/network-topology-index"
 
 @dataclass(frozen=True)
 class _Wish:
-    """What a gang asks of the layers: the one it must gather in ("": none), and multiples by layer."""
+    """A gang's rules for network layers: the layer it must gather in (empty: none), and multiples by layer."""
 
     must: str
     multiples: Mapping[str, int]
@@ -151,7 +151,7 @@ class KoordinatorNetwork(NodePolicy):
 
 
 def _layers(topology: Topology) -> list[tuple[int, str]]:
-    """Tier and layer name, widest first."""
+    """Tier and name of each network layer, widest first."""
     layers: list[tuple[int, str]] = []
     for tier in topology.tiers[::-1]:
         names = {topology.tier_names[j] for j in topology.domains_at(tier)}
@@ -197,14 +197,14 @@ def _wish(gang: Gang, topology: Topology, layers: list[tuple[int, str]]) -> _Wis
 
 
 def _index_and_name(gang: Gang, pod: int) -> tuple[bool, int, bytes]:
-    """Pods with an index before those without one, then by index, then by name."""
+    """Sort key of a pod: pods with an index first, by index, then by name."""
     ref = gang.pod(pod)
     index = whole_number(ref.role.annotations.get(INDEX_ANNOTATION, ""))
     return (index is None, index or 0, ref.name.encode())
 
 
 def _slots(request: Request, pods: list[int]) -> Longs:
-    """How many of the pods each node holds, added one after another until one does not fit."""
+    """Number of the gang's pods that each node holds, added one after another until one does not fit."""
     demand, gang = request.demand, request.gang
     if len({int(gang.role_of_pod[pod]) for pod in pods}) == 1:
         return demand.capacity(int(gang.role_of_pod[pods[0]]), demand.idle, len(pods))
@@ -222,7 +222,7 @@ def _slots(request: Request, pods: list[int]) -> Longs:
 
 
 def _tree(request: Request, layers: list[tuple[int, str]], slots: Longs) -> tuple[TreeNode, list[int]]:
-    """The tree with its slots, and the nodes outside it: they lack a domain of some layer."""
+    """The network tree with the slots of its nodes, and the nodes that are in no domain of some layer."""
     topology = request.ledger.topology
     root = TreeNode("", CLUSTER_LAYER)
     domains: dict[int, TreeNode] = {}
@@ -263,7 +263,7 @@ def _outside(nodes: list[int], topology: Topology) -> tuple[Notice, ...]:
 
 
 def _crowded(request: Request, node: npt.NDArray[np.int32]) -> int:
-    """A node that gets more than it has, which happens to pods that differ; -1: none."""
+    """A node that gets more pods than it has room for, which can happen if pods differ; -1 for none."""
     idle = request.demand.idle.copy()
     placed = np.flatnonzero(node >= 0)
     roles = request.gang.role_of_pod[placed]
@@ -277,7 +277,7 @@ def _crowded(request: Request, node: npt.NDArray[np.int32]) -> int:
 
 
 def _record(request: Request, roots: list[TreeNode], chosen: TreeNode | None, wanted: int) -> None:
-    """Every domain below the roots with its slots, and every node."""
+    """Record every domain below the roots with its slots, and every node."""
     recorder = request.recorder
     if recorder is None:
         return

@@ -1,4 +1,4 @@
-"""Koordinator's network tree: slots of its nodes, which node a gang gathers under, and how it is filled.
+"""Koordinator's network tree: slots of the nodes, the tree node a gang gathers under, and the order of filling.
 
 Source: Koordinator, coscheduling network topology solver; docs/reference/gpu-topology.md, part (b).
 """
@@ -26,7 +26,7 @@ CLUSTER_LAYER, NODE_LAYER = "ClusterTopologyLayer", "NodeTopologyLayer"
 
 @dataclass(eq=False)
 class TreeNode:
-    """A domain of some layer, or a node of the cluster.
+    """A domain of some layer, or a node of the cluster, in the network tree.
 
     Attributes
     ----------
@@ -55,20 +55,20 @@ class TreeNode:
     children: list[TreeNode] = field(default_factory=list)
 
     def add(self, child: TreeNode) -> TreeNode:
-        """Hang a node under this one; the child."""
+        """Make a node a child of this one; return the child."""
         child.parent = self
         self.children.append(child)
         return child
 
     def chain(self) -> Iterator[TreeNode]:
-        """This one and those above it."""
+        """This tree node and its ancestors, nearest first."""
         at: TreeNode | None = self
         while at is not None:
             yield at
             at = at.parent
 
     def walk(self) -> Iterator[TreeNode]:
-        """This one and those below it, parents first."""
+        """This tree node and its descendants, parents first."""
         waiting = [self]
         while waiting:
             at = waiting.pop()
@@ -94,7 +94,10 @@ class TreeNode:
 
 
 def constrain(root: TreeNode, multiples: Mapping[str, int]) -> None:
-    """Round the slots down to the multiple of their layers, from the nodes up; a domain offers what its children do."""
+    """Round each tree node's slots down to the multiple of its layer, from the nodes up.
+
+    A domain offers its children's sum.
+    """
     if not multiples:
         return
     for at in reversed(list(root.walk())):
@@ -109,12 +112,12 @@ def _rounded(slots: int, layer: str, multiples: Mapping[str, int]) -> int:
 
 
 def gathered(root: TreeNode, layer: str) -> list[TreeNode]:
-    """The tree nodes of a layer, one of which must hold the whole gang; the root where the layer is empty text."""
+    """Tree nodes of a layer, one of which must hold the whole gang; the root if no layer is named."""
     return [at for at in root.walk() if at.layer == layer] if layer else [root]
 
 
 def candidates(roots: Iterable[TreeNode], wanted: int) -> list[TreeNode]:
-    """The tree nodes with room for all pods on the lowest layer that has one, only those below others with room."""
+    """Tree nodes of the lowest layer on which one has room for all pods; only those below others with room."""
     found: list[TreeNode] = []
     level = list(roots)
     while level:

@@ -1,4 +1,4 @@
-"""The nodes of a snapshot as a group sees them: those that differ in nothing it asks for are one class."""
+"""Classes of nodes that do not differ in anything that a group asks for."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_ROOM = 4096
 
 
 def matrix_for(request: Request, node: int) -> BandwidthMatrix | None:
-    """The bandwidth matrix of a node; None where there is none that covers its GPUs."""
+    """The bandwidth matrix of a node; None if there is none that covers all the node's GPUs."""
     matrix = request.snapshot.matrix_of(node)
     gpus = words_to_mask(request.snapshot.gpu_total[node])
     return matrix if matrix is not None and gpus.bit_length() <= len(matrix) else None
@@ -95,7 +95,10 @@ def _values(
     mask: int,
     held: int,
 ) -> tuple[float, ...]:
-    """Bottleneck by number of GPUs taken; numbers that no mixture of pods takes get that of the next lower one."""
+    """Bottleneck by number of GPUs taken.
+
+    A number that no mixture of pods takes gets the next lower number's bottleneck.
+    """
     taken = {int(np.dot(pods, gpus)) for pods in room}
     values: list[float] = []
     for k in range(count + 1):
@@ -104,7 +107,7 @@ def _values(
 
 
 def _room(row: Longs, rows: Longs, gpus: Longs, counts: Pods) -> tuple[Pods, ...]:
-    """Every vector of pods that a node in this state holds; the empty one is always there."""
+    """Every vector of pods per role that a node in this state holds, the empty one included."""
     n = len(counts)
     accepts, free, idle = row[:n], int(row[n]), row[n + 1 :]
     most = []

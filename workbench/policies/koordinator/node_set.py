@@ -1,4 +1,4 @@
-"""Which nodes hold a whole group: the fewest, then least GPUs left over, then bandwidth, then names.
+"""Choice of the nodes for a whole group: fewest nodes, then least GPUs left over, then bandwidth, then names.
 
 Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "Node Selection"; the order of the tie-breaks is
 that of docs/reference/gpu-topology.md, section A3.
@@ -45,7 +45,7 @@ class NodeClass:
 
 @dataclass(frozen=True)
 class NodeSet:
-    """The nodes of a group.
+    """The nodes chosen for a group.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class NodeSet:
 
 
 def choose_nodes(classes: Sequence[NodeClass], counts: Pods, gpus: Pods) -> NodeSet | None:
-    """Nodes for `counts` pods of each shape.
+    """Choose nodes for `counts` pods of each role.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class _OutOfWork(Exception):
 
 @dataclass
 class _Budget:
-    """Counted, not timed: every machine stops at the same place."""
+    """Limit of the search in counted steps instead of time, so that every machine stops at the same place."""
 
     left: int
 
@@ -132,7 +132,7 @@ class _NodeSet:
 
 
 def _offers(classes: Sequence[NodeClass], gpus: Pods, floor: float) -> list[list[Pods]]:
-    """Per class the largest vectors of pods that a node holds with a bottleneck of at least `floor`."""
+    """For each class the maximal vectors of pods that a node holds with a bottleneck of at least `floor`."""
     offers = []
     for c in classes:
         kept = {pods for pods in c.room if c.values[_gpus(pods, gpus)] >= floor}
@@ -159,7 +159,7 @@ def _search(
     limit: int,
     budget: _Budget,
 ) -> _NodeSet | None:
-    """The best set of at most `limit` nodes, bandwidth apart."""
+    """The best set of at most `limit` nodes, without regard to bandwidth."""
     # Largest offers first, so that what the classes still to come can hold bounds early.
     order = sorted(
         (i for i in range(len(classes)) if offers[i]),
@@ -210,7 +210,7 @@ def _with(ranks: Pods, rank: int) -> Pods:
 def _widest(
     classes: Sequence[NodeClass], counts: Pods, gpus: Pods, best: _NodeSet, budget: _Budget
 ) -> tuple[_NodeSet, bool]:
-    """Of the sets as small and as full as `best` the one whose worst node has the largest bottleneck; is it proven?"""
+    """The set with the largest worst bottleneck among those as small and full as `best`, and whether it is proven."""
 
     def with_floor(floor: float) -> _NodeSet | None:
         found = _search(classes, _offers(classes, gpus, floor), counts, gpus, best.used, budget)
@@ -224,7 +224,7 @@ def _widest(
 
 
 def _last(floors: Sequence[float], ask: Callable[[float], _NodeSet | None]) -> _NodeSet | None:
-    """The answer to the highest floor that has one; a floor with an answer means one for every lower floor."""
+    """The answer for the highest floor that has one; if a floor has an answer, so has every lower floor."""
     found = None
     low, high = 0, len(floors)
     while low < high:
@@ -240,7 +240,10 @@ def _last(floors: Sequence[float], ask: Callable[[float], _NodeSet | None]) -> _
 def _fullest_first(
     classes: Sequence[NodeClass], offers: Sequence[Sequence[Pods]], counts: Pods, gpus: Pods
 ) -> list[tuple[int, Pods]] | None:
-    """The node that takes most of what is left, again and again; the last one is the tightest that takes it all."""
+    """Greedy choice: the node that takes most of the remaining pods, repeatedly.
+
+    The last node is the tightest that takes all.
+    """
     rest, places = counts, []
     used = [0] * len(classes)
     while any(rest):

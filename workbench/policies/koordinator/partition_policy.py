@@ -28,7 +28,7 @@ class PartitionParameters:
 
 
 class GpuPartition(GpuPolicy):
-    """Partitions of one, two, four and eight neighbours on machines of up to eight GPUs, packed well.
+    """GPU policy by Koordinator's built-in partition table: one, two, four or eight neighbours, packed well.
 
     Every machine is taken for one of the models that have the built-in table (H100, H800, H20). Where no partition
     serves a pod, ``Prefer`` takes the lowest free indices and ``Honor`` refuses. Of several pods on a node the larger

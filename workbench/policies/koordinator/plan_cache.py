@@ -1,4 +1,4 @@
-"""The pre-allocation cache: which plans live, what to do with one, and what they keep from others.
+"""The pre-allocation cache: the live plans, how a plan is used, and the GPUs that plans reserve.
 
 Values only: the cache of a session is made from the snapshot and goes back into the decisions.
 Source: Koordinator proposal 20230314 "GPU topology-aware scheduling", "main steps"; docs/reference/gpu-topology.md,
@@ -25,7 +25,7 @@ PlanAction = Literal["use-plan", "place-this-pod", "replan-group"]
 
 
 def plan_action(bound: int, planned_node_feasible: bool) -> PlanAction:
-    """What to do with a pod that a live plan holds.
+    """The action for a pod that a live plan holds.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ def plan_action(bound: int, planned_node_feasible: bool) -> PlanAction:
 
 
 def node_scores(planned: str, nodes: Iterable[str]) -> dict[str, int]:
-    """Score of each node at the score step: 100 for the planned one, 0 for the others and where there is no plan."""
+    """Score of each node: 100 for the planned node, 0 for the others and for all nodes without a plan."""
     return {node: 100 if node == planned else 0 for node in nodes}
 
 
 def free_for_others(free: int, plans: Iterable[int]) -> int:
-    """GPUs of a node that are free for a group that none of these plans belongs to."""
+    """Mask of a node's GPUs that are free for a group to which none of these plans belongs."""
     for mask in plans:
         free &= ~mask
     return free
@@ -53,7 +53,7 @@ def free_for_others(free: int, plans: Iterable[int]) -> int:
 
 @dataclass(frozen=True)
 class PlanCache:
-    """The live plans.
+    """The live plans of all groups; every change returns a new cache.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class PlanCache:
 
     @classmethod
     def of(cls, snapshot: ClusterSnapshot, time_to_live_s: float) -> PlanCache:
-        """The plans of a snapshot that still live.
+        """The live plans of a snapshot.
 
         Gone are entries of pods that are bound (their real use has taken over), plans older than `time_to_live_s` at
         the time of the snapshot (0: never; nor where one of the two times is unknown), and plans without entries.
@@ -80,15 +80,15 @@ class PlanCache:
         return cls(tuple(plan for plan in plans if plan.pods))
 
     def plan_of(self, namespace: str, group: GpuGroup) -> GpuPlan | None:
-        """The plan of a group."""
+        """The plan of a group; None if it has none."""
         return next((p for p in self.plans if p.namespace == namespace and p.group == group), None)
 
     def with_plan(self, plan: GpuPlan) -> PlanCache:
-        """With a plan in the place of the group's former one."""
+        """The cache with a plan instead of the group's former one."""
         return PlanCache((*self.without(plan.namespace, plan.group).plans, plan))
 
     def without(self, namespace: str, group: GpuGroup) -> PlanCache:
-        """Without the plan of a group: it has ended, or its last pod is bound."""
+        """The cache without the plan of a group that has ended or whose last pod is bound."""
         return PlanCache(tuple(p for p in self.plans if (p.namespace, p.group) != (namespace, group)))
 
     def unreserve(self, namespace: str, group: GpuGroup, pod: str, bound: int) -> PlanCache:

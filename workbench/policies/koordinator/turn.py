@@ -29,7 +29,7 @@ Words = npt.NDArray[np.uint64]
 
 
 class GangTurn:
-    """Places the pods of one gang on copies of what is free.
+    """The placement of one gang's pods, tried on copies of the free resources.
 
     Parameters
     ----------
@@ -69,12 +69,12 @@ class GangTurn:
         self._undealt: set[int] = set()
 
     def pods(self) -> list[int]:
-        """Pods in the order in which they come: roles by priority, then as the gang has them."""
+        """Pods in the order in which they are placed: roles by priority, then in the gang's order."""
         start = self._request.gang.role_start
         return [pod for role in self._request.demand.order for pod in range(int(start[role]), int(start[role + 1]))]
 
     def by_plan(self, plan: GpuPlan | None) -> list[int]:
-        """Follow a live plan.
+        """Place the pods as a live plan says.
 
         Returns
         -------
@@ -106,7 +106,7 @@ class GangTurn:
         return []
 
     def _planned_node(self, pod: int, name: str, mask: int) -> int:
-        """The planned node where the pod can still have it with these GPUs; -1 elsewhere."""
+        """The planned node if the pod can still have it with these GPUs; else -1."""
         topology, role = self._request.ledger.topology, int(self._request.gang.role_of_pod[pod])
         if not topology.has_node(name) or mask.bit_count() != self._request.gang.roles[role].n_gpus:
             return -1
@@ -116,7 +116,7 @@ class GangTurn:
         return node if fits and not mask & ~words_to_mask(self._free[node]) else -1
 
     def together(self, pods: Sequence[int]) -> bool:
-        """Plan for all these pods at once; False and nothing changed where no set of nodes holds them."""
+        """Plan for all these pods at once; return False, with nothing changed, if no set of nodes holds them."""
         gang = self._request.gang
         roles = [role for role in self._request.demand.order if any(gang.role_of_pod[pod] == role for pod in pods)]
         of_role = {role: [pod for pod in pods if gang.role_of_pod[pod] == role] for role in roles}
@@ -138,7 +138,7 @@ class GangTurn:
         return True
 
     def one_by_one(self, pods: Iterable[int]) -> list[int]:
-        """A node for each pod by itself; the roles of pods that find none, each once."""
+        """Place each pod by itself; return the roles of pods that find no node, each once."""
         failed: list[int] = []
         for pod in pods:
             role = int(self._request.gang.role_of_pod[pod])
@@ -147,7 +147,10 @@ class GangTurn:
         return failed
 
     def alone(self, pod: int) -> bool:
-        """The node with least GPUs left over, then the largest bottleneck, then the smallest name; False: none."""
+        """Place one pod on the node with least GPUs left over, then the largest bottleneck, then the smallest name.
+
+        Returns False if no node takes the pod.
+        """
         role = int(self._request.gang.role_of_pod[pod])
         count = self._request.gang.roles[role].n_gpus
         left = np.bitwise_count(self._free).sum(axis=1, dtype=np.int64) - count

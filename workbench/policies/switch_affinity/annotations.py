@@ -1,4 +1,4 @@
-"""What is written on the pods of a placed job, and what follows from it.
+"""Annotations on the pods of a placed job, and the switch states that follow from them.
 
 Source: docs/reference/switch-affinity.md, section 1.4 (the plugin's code; names of the fields from the documents).
 """
@@ -20,7 +20,7 @@ Bytes = npt.NDArray[np.int8]
 
 
 def marks_of(plan: Plan, marked: bool = False) -> Bytes:
-    """isSharedTor and isHealthy of the pods under each switch, coded as `Plan.says`.
+    """Values of isSharedTor and isHealthy for the pods under each switch, coded as `Plan.says`.
 
     A job under one switch is no cross-switch job: its pods say idle, and the switch stays as it was. The exception is
     a job that took an idle switch whole by the exclusive rule (document: the attribute of a fully occupied idle switch
@@ -38,7 +38,7 @@ def marks_of(plan: Plan, marked: bool = False) -> Bytes:
 
 
 def states_by_definition(before: SwitchStates, switches: Sequence[int], max_shared: int) -> dict[int, tuple[int, bool]]:
-    """State and unhealth of the switches under a job that was put there by whatever means.
+    """State and health of the switches once a job runs there, whatever placed it.
 
     By the document's definitions: a job under one switch changes nothing; a switch with one cross-switch job is
     exclusive, with several shared; unhealthy where the job uses more shared switches than allowed.
@@ -78,7 +78,7 @@ def annotations_of(state: int, unhealthy: bool, address: str) -> dict[str, str]:
 
 
 def job_summary(pods: Iterable[Mapping[str, str]]) -> str:
-    """Field sharedTorIp of job-summary-<job>: distinct addresses of the job's shared switches.
+    """Value of the field sharedTorIp of job-summary-<job>: distinct addresses of the job's shared switches.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is told to whoever wants to know why: the steps of the rules, and every switch with its part in the answer."""
+"""Explanations of the switch-affinity policies: the steps of the rules, and each switch with the pods it takes."""
 
 from __future__ import annotations
 

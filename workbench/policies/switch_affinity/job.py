@@ -1,4 +1,4 @@
-"""One job before a placement: its pods and ranks, what of it runs, what a fault took from it."""
+"""`SwitchJob`: one job before a placement, with its pods, ranks, running pods and losses by a fault."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NUMBER_AT_END = re.compile(r"-(\d+)\Z")
 
 @dataclass(eq=False)
 class SwitchJob:
-    """The job that a request is about.
+    """The job of a request as the switch-affinity rules see it.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class SwitchJob:
 
     @classmethod
     def of(cls, request: Request, default_label: str) -> SwitchJob:
-        """Read the job of a request; the snapshot's pods are looked at only where the gang says that some run."""
+        """Read the job of a request; the snapshot's pods are searched only if the gang has running ones."""
         gang, topology = request.gang, request.ledger.topology
         pending, none, nothing = _nobody(gang.n_pods)
         if request.demand.best_effort:
@@ -101,7 +101,7 @@ class SwitchJob:
         )
 
     def damage(self, table: SwitchTable, back: Mask) -> Damage:
-        """What has to be placed anew, given which pending pods go back to their nodes."""
+        """The `Damage` of the job: its pods to be placed anew, given which pending pods return to their nodes."""
         stay = np.concatenate([self.running, self.former[back]])
         survivors = _under(table, stay)
         used = survivors + _under(table, self.former) > 0
@@ -116,7 +116,7 @@ class SwitchJob:
 
 @lru_cache(maxsize=64)
 def _nobody(n: int) -> tuple[npt.NDArray[np.int64], Ints, Mask]:
-    """Positions of n pods that all are pending and none of which had a node; read-only."""
+    """Positions of n pods that are all pending and never had a node; read-only."""
     found = np.arange(n), np.full(n, -1, dtype=np.int32), np.zeros(n, dtype=np.bool_)
     for array in found:
         array.flags.writeable = False
@@ -124,7 +124,7 @@ def _nobody(n: int) -> tuple[npt.NDArray[np.int64], Ints, Mask]:
 
 
 def _named_first(gang: Gang, pending: npt.NDArray[np.int64], free: Ints) -> Ints:
-    """Free ranks for the pending pods: the one that a pod of that name had before, the others ascending."""
+    """Free ranks for the pending pods: the rank that a pod of the same name had before, the other ranks ascending."""
     had = {pod.pod: pod.rank for pod in gang.ascend.former if pod.pod}
     if not had:
         return free
@@ -139,7 +139,7 @@ def _named_first(gang: Gang, pending: npt.NDArray[np.int64], free: Ints) -> Ints
 
 
 def _replicas(gang: Gang, n_pending: int, running: list[RunningPod]) -> int:
-    """Pods that make the job large or small: those that ask for NPUs; where none does, all that ask for something.
+    """Number of pods that decides between a large and a small job: those that ask for NPUs, or else for anything.
 
     Source: docs/reference/switch-affinity.md, section 1.2 (replicas are the pods that request an NPU).
     """
@@ -149,13 +149,13 @@ def _replicas(gang: Gang, n_pending: int, running: list[RunningPod]) -> int:
 
 
 def _under(table: SwitchTable, nodes: Ints) -> npt.NDArray[np.int64]:
-    """Nodes per switch; those under none are left out."""
+    """Nodes per switch; nodes under no switch are left out."""
     switch = table.node_switch[nodes[nodes >= 0]]
     return np.bincount(switch[switch >= 0], minlength=table.n_switches)
 
 
 def _free_ranks(running: list[RunningPod], n_pending: int) -> Ints:
-    """Ranks for the pending pods: what running pods leave.
+    """Ranks for the pending pods: those that no running pod has.
 
     A running pod has the rank of its annotation, else the number at the end of its name where nobody has that yet,
     else any (docs/reference/switch-affinity.md, section 3).

@@ -35,7 +35,7 @@ _PENDING = {
 
 
 def place_new_job(switches: Switches, kind: JobKind, n_pods: int, max_shared: int) -> Plan | NoPlan:
-    """The switches of a new job.
+    """Choose the switches of a new job.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def place_new_job(switches: Switches, kind: JobKind, n_pods: int, max_shared: in
 
 
 def _tell(switches: Switches, kind: JobKind, n_pods: int, max_shared: int, shares: list[tuple[int, int, int]]) -> None:
-    """The steps that led to these switches, pods and rules."""
+    """Note the steps that led to these switches, pods and rules."""
     if shares and shares[0][2] == ONE:
         switches.say(f"one switch: {n_pods} pods to {switches.describe(shares[0][0])}, its state stays")
         return

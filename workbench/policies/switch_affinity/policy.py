@@ -46,7 +46,7 @@ _PLUGIN = "ascend volcano plugin"
 
 @dataclass(frozen=True)
 class TableParameters:
-    """Parameters of every version."""
+    """Parameters of every switch-affinity policy."""
 
     default_label: str = parameter("null", "tor-affinity of jobs that carry no such label", choices=LABELS)
     nodes_per_switch: int = parameter(
@@ -56,7 +56,7 @@ class TableParameters:
 
 @dataclass(frozen=True)
 class SwitchParameters(TableParameters):
-    """Parameters of version 2.0."""
+    """Parameters of switch affinity 2.0."""
 
     max_shared_switches: int = parameter(
         DEFAULT_MAX_SHARED,
@@ -89,7 +89,7 @@ class _NodesOfJob:
 
 
 class _Affinity(NodePolicy):
-    """What the versions have in common: who is a job of theirs, and what is written when it is placed."""
+    """Base of the switch-affinity policies: recognises their jobs, and writes ranks and annotations of placed ones."""
 
     reads_topology = True
     monotone = True
@@ -179,14 +179,17 @@ class _Affinity(NodePolicy):
 
 
 def _joined(request: Request, pods: JobPods) -> JobPods:
-    """New pods of a job beside those that it has."""
+    """New pods of a job together with those that run already."""
     book = request.ledger.switches
     before = book.job(request.gang.key) if book is not None else None
     return pods if before is None else before.joined(pods)
 
 
 def _look(request: Request, table: SwitchTable, book: SwitchBook) -> Switches:
-    """The switches of a ledger; a node is free where every pod of the job fits and no other job of this kind is."""
+    """The switches of a ledger.
+
+    A node is free if every pod of the job fits on it and no other switch-affinity job is there.
+    """
     demand, ledger = request.demand, request.ledger
     if not demand.order:
         raise InternalError("switch affinity: asked about a gang without a request")
@@ -213,7 +216,10 @@ def _look(request: Request, table: SwitchTable, book: SwitchBook) -> Switches:
 
 
 def _lacking(request: Request, switches: Switches, book: SwitchBook) -> tuple[Notice, ...]:
-    """What nodes under switches lack where that, and no rule, keeps the job waiting; the plugin's texts hide it."""
+    """Reasons why nodes under switches do not fit the job, if too few do.
+
+    The plugin's own texts do not mention them.
+    """
     demand = request.demand
     n_pods = sum(request.gang.roles[role].count for role in demand.order)
     if int(switches.free.sum()) >= n_pods:
@@ -238,7 +244,7 @@ def _framework_warning(framework: str) -> tuple[Notice, ...]:
 
 
 class SwitchAffinity(_Affinity):
-    """Version 2.0: idle, shared and exclusive switches."""
+    """Switch affinity 2.0: idle, shared and exclusive switches."""
 
     name = "switch-affinity"
     writes_states = True
@@ -273,7 +279,7 @@ class SwitchAffinity(_Affinity):
 
 
 def _going_back(switches: Switches, job: SwitchJob) -> Mask:
-    """Pending pods whose former node is in order and free."""
+    """Mask of the pending pods whose former node is healthy and free, so that they return to it."""
     back = job.returns & (job.former >= 0)
     back[back] = switches.free_node[job.former[back]]
     if back.any():
@@ -282,14 +288,14 @@ def _going_back(switches: Switches, job: SwitchJob) -> Mask:
 
 
 def _new(switches: Switches, plan: Plan | NoPlan) -> _NodesOfJob | NoPlan:
-    """Nodes of a plan for every pending pod."""
+    """Nodes of a plan for every pending pod, or the plan's refusal."""
     if isinstance(plan, NoPlan):
         return plan
     return _placed(switches, plan, False)
 
 
 def _placed(switches: Switches, plan: Plan, marked: bool) -> _NodesOfJob:
-    """Nodes of a plan by rank, and what is marked on the pods there."""
+    """Nodes of a plan by rank, and the marks of the pods there."""
     says = marks_of(plan, marked)
     node, group, head = nodes_by_rank(switches, plan, says)
     marks = [_mark(switches, int(says[place]), int(plan.switch[place])) for place in head.tolist()]
@@ -302,7 +308,7 @@ def _mark(switches: Switches, says: int, switch: int) -> _Mark:
 
 
 def _merge(switches: Switches, job: SwitchJob, back: Mask, plan: Plan | NoPlan, marked: bool) -> _NodesOfJob | NoPlan:
-    """Nodes of a plan for the pods that do not go back, former nodes for those that do."""
+    """Nodes of a plan for the pods that move, and the former nodes of the pods that return."""
     if isinstance(plan, NoPlan):
         return plan
     number: dict[_Mark, int] = {}
@@ -319,7 +325,7 @@ def _merge(switches: Switches, job: SwitchJob, back: Mask, plan: Plan | NoPlan, 
 
 
 def _find_single_layer(switches: Switches, job: SwitchJob) -> _NodesOfJob | NoPlan:
-    """One switch; after a fault the same one."""
+    """Nodes under one switch; after a fault, under the switch that the job had."""
     if job.started:
         back = _going_back(switches, job)
         damage = replace(job.damage(switches.table, back), kind="padding", crossing=False)
@@ -331,7 +337,7 @@ def _find_single_layer(switches: Switches, job: SwitchJob) -> _NodesOfJob | NoPl
 
 
 class SingleLayer(_Affinity):
-    """Single-layer networks."""
+    """Switch affinity in a network with a single layer of switches: one switch per job."""
 
     name = "switch-affinity-single-layer"
 
@@ -352,7 +358,7 @@ class SingleLayer(_Affinity):
 
 
 class SwitchAffinity10(_Affinity):
-    """Version 1.0: full and logical switches."""
+    """Switch affinity 1.0: full and logical switches."""
 
     name = "switch-affinity-1.0"
 

@@ -1,4 +1,4 @@
-"""From shares of switches to a node for each rank.
+"""Conversion of a plan (pods per switch) to a node for each rank.
 
 Source: docs/reference/switch-affinity.md, section 3 (the plugin's code; the document is silent, ambiguity A9).
 """

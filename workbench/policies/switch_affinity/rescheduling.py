@@ -1,4 +1,4 @@
-"""Rescheduling upon faults: which switches the pods of faulty nodes move to.
+"""Rescheduling after faults: the switches to which the pods of faulty nodes move.
 
 Pods of healthy nodes keep node and rank. For the others, in this order: switches that the job used before, exclusive
 ones first, then shared ones; then switches that it did not use.
@@ -29,7 +29,7 @@ _Share = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Damage:
-    """A job after a fault.
+    """The losses of a job after a fault.
 
     Attributes
     ----------
@@ -87,12 +87,15 @@ def reschedule(switches: Switches, damage: Damage, max_shared: int) -> Plan | No
 
 
 def _allowance(switches: Switches, held: Mask, max_shared: int) -> int:
-    """How many further shared switches the job may use."""
+    """Number of further shared switches that the job may use."""
     return max(0, max_shared - int((held & (switches.state == SHARED)).sum()))
 
 
 def _used_before(switches: Switches, used: Mask, damage: Damage, max_shared: int) -> list[_Share]:
-    """Exclusive switches first, then shared ones, healthy before unhealthy; few free nodes first in each class."""
+    """Pods on switches that the job used before: exclusive ones first, then shared ones, healthy before unhealthy.
+
+    Within each class the switch with the fewest free nodes comes first.
+    """
     left = damage.n_pods
     shares: list[_Share] = []
     allowance = _allowance(switches, damage.survivors > 0, max_shared)
@@ -115,7 +118,7 @@ def _used_before(switches: Switches, used: Mask, damage: Damage, max_shared: int
 
 
 def _extend(switches: Switches, used: Mask, damage: Damage, max_shared: int) -> Plan | NoPlan:
-    """Every free node of the used switches, then switches that the job did not use.
+    """Pods on every free node of the used switches, then on switches that the job did not use.
 
     Idle ones from few to many free nodes, each taken whole, as long as the pods fill them; the rest by the
     shared-switch rule within what the job may still share, else on a piece of the next idle switch.
@@ -155,7 +158,7 @@ def _extend(switches: Switches, used: Mask, damage: Damage, max_shared: int) -> 
 
 
 def _most_on_shared(switches: Switches, max_shared: int, allowed: Mask) -> int:
-    """How many pods the shared-switch rule can place at most: the free nodes of the largest allowed switches."""
+    """Most pods that the shared-switch rule can place: the free nodes of the largest allowed switches."""
     if max_shared == 0:
         return 0
     return int(np.sort(switches.free[allowed])[-max_shared:].sum())

@@ -1,4 +1,4 @@
-"""Which rules apply to a job: plugin arguments, label, level of the network.
+"""Rules that apply to a job, by plugin arguments, label and level of the network.
 
 Source: docs/reference/switch-affinity.md, sections 1, 1.2 and 1.3 (the plugin's code).
 """
@@ -18,17 +18,17 @@ DEFAULT_MAX_SHARED = 2
 
 
 def version_of(nslb_version: str | None) -> Version:
-    """Plugin argument ``nslb-version``: anything but "2.0" is 1.0."""
+    """Version for the plugin argument ``nslb-version``: anything but "2.0" is 1.0."""
     return "2.0" if nslb_version == "2.0" else "1.0"
 
 
 def max_shared_of(shared_tor_num: str | None) -> int:
-    """Plugin argument ``shared-tor-num``: 1 or 2, anything else is 2."""
+    """Most shared switches of a job, by the plugin argument ``shared-tor-num``: 1 or 2; any other value counts as 2."""
     return int(shared_tor_num) if shared_tor_num in ("1", "2") else DEFAULT_MAX_SHARED
 
 
 def invalid_label(label: str, has_table: bool) -> Notice | None:
-    """Why a job may not be scheduled at all; None where it may.
+    """The reason why a job's label excludes it from scheduling; None if the label is valid.
 
     Parameters
     ----------

@@ -11,7 +11,10 @@ __all__ = ["place_single_layer"]
 
 
 def place_single_layer(switches: Switches, n_pods: int) -> Plan | NoPlan:
-    """The switch with the fewest free nodes that holds the job, whatever its kind; ties in configuration order."""
+    """Choose the switch with the fewest free nodes that holds the job, whatever its kind.
+
+    Ties in configuration order.
+    """
     if n_pods > switches.table.nodes_per_switch:
         return NoPlan("larger-than-switch", "job's task number is bigger than torCount", n_pods)
     switch = switches.smallest(np.ones(len(switches.free), dtype=np.bool_), n_pods)

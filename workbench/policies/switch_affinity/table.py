@@ -1,4 +1,4 @@
-"""What the rules look at: free nodes and state of every switch, in configuration order; and what they answer."""
+"""Input and output of the rules: free nodes and state of every switch in configuration order, and plans."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Plan(NamedTuple):
-    """A rule's yes: switches in selection order, which is the order of the ranks.
+    """A rule's positive answer: switches in selection order, which is the order of the ranks.
 
     Attributes
     ----------
@@ -43,14 +43,14 @@ class Plan(NamedTuple):
 
     @classmethod
     def of(cls, shares: Sequence[tuple[int, int, int]]) -> Plan:
-        """From switch, pods and what they say, one after another."""
+        """Make a plan of triples: switch, number of pods, and the state that the pods vote for."""
         rows = np.array(shares, dtype=np.int64).reshape(-1, 3)
         return cls(rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].astype(np.int8))
 
 
 @dataclass(frozen=True)
 class NoPlan:
-    """A rule's no: a code for machines and the plugin's own message.
+    """A rule's negative answer: a code for programs and the plugin's own message.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class NoPlan:
 
 @dataclass(eq=False)
 class Switches:
-    """The switches as one placement finds them; never changed by a rule.
+    """The switches in the state in which one placement finds them; no rule changes them.
 
     Attributes
     ----------
@@ -98,11 +98,11 @@ class Switches:
 
     @property
     def unhealthy(self) -> Mask:
-        """Unhealthy shared switches."""
+        """Mask of the unhealthy shared switches."""
         return self._states.unhealthy
 
     def without(self, nodes: Ints) -> Switches:
-        """The same switches when these nodes are not free."""
+        """A copy in which these nodes are not free."""
         if len(nodes) == 0:
             return self
         free_node = self.free_node.copy()
@@ -111,7 +111,7 @@ class Switches:
         return replace(self, free_node=free_node, free=free)
 
     def say(self, step: str) -> None:
-        """Note a step. Ask `steps` first where making the text costs something."""
+        """Note a step of a rule; callers check `steps` first if making the text is expensive."""
         if self.steps is not None:
             self.steps.append(step)
 
@@ -128,11 +128,11 @@ class Switches:
         return found
 
     def idle(self) -> Mask:
-        """Idle switches with a free node."""
+        """Mask of the idle switches with a free node."""
         return self._with_room(self.state == IDLE)
 
     def healthy(self) -> Mask:
-        """Healthy shared switches with a free node."""
+        """Mask of the healthy shared switches with a free node."""
         return self._with_room((self.state == SHARED) & ~self.unhealthy)
 
     def ascending(self, chosen: Mask) -> Longs:

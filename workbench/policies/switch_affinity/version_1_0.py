@@ -1,4 +1,4 @@
-"""Version 1.0: no states; a switch serves one cross-switch job, in full or in logical switches.
+"""Switch affinity 1.0: no states; a switch serves one cross-switch job, in full or in logical switches.
 
 Source: MindCluster documents and code (docs/reference/switch-affinity.md, section 4); the seed document has nothing of
 it.
@@ -22,7 +22,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class OpenSwitches:
-    """Who else is under the switches.
+    """Other jobs under each switch, as version 1.0 distinguishes them.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class OpenSwitches:
 
 
 def place_1_0(switches: Switches, kind: JobKind, n_pods: int, others: OpenSwitches) -> Ints | NoPlan:
-    """Nodes of a new job by rank.
+    """Choose nodes of a new job, by rank.
 
     Parameters
     ----------
@@ -95,14 +95,14 @@ def _by_position(switches: Switches, switch: int) -> Ints:
 
 
 def _first(switches: Switches, switch: int, count: int) -> Ints:
-    """The first free nodes in configuration order, by position."""
+    """The first free nodes of a switch in configuration order, sorted by position."""
     free = _free_of(switches, switch)[:count]
     ordered: Ints = free[np.argsort(switches.table.node_position[free], kind="stable")]
     return ordered
 
 
 def _logical(switches: Switches, order: list[int], rows: int, last: int) -> Ints | None:
-    """Logical switches: the i-th has the i-th free node of every position, over the switches in their order."""
+    """Logical switches: number i has the i-th free node of every position, over the switches in their order."""
     per_switch = switches.table.nodes_per_switch
     columns: list[list[int]] = [[] for _ in range(per_switch)]
     for switch in order:
