@@ -1,4 +1,4 @@
-"""How far a job and its sub-groups may reach in the newest Volcano: one number each, the highest tier allowed."""
+"""Limits of a job and its sub-groups in the newest Volcano: one number each, the highest tier allowed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Limits", "limits_of", "tiers_by_name"]
 
 @dataclass(frozen=True)
 class Limits:
-    """Highest tiers of one gang; None: no HyperNode restricts it.
+    """Highest tiers allowed for one gang and its sub-groups; None for one that no HyperNode restricts.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Limits:
 
 
 def tiers_by_name(topology: Topology) -> dict[str, int]:
-    """Tier of each tier name; where HyperNodes disagree that of the smallest HyperNode (upstream: of any)."""
+    """Tier of each tier name; if HyperNodes disagree, the tier of the smallest HyperNode by name (upstream: of any)."""
     found: dict[str, int] = {}
     for name, tier in zip(topology.tier_names, topology.tier, strict=True):
         if name:
@@ -78,7 +78,7 @@ def limits_of(gang: Gang, topology: Topology, *, gradients: bool = True) -> Limi
 
 
 def _no_limit(constraint: TopologyConstraint | None, who: str) -> str:
-    """What to say about a wish that restricts nothing; empty where it does, or where there is none."""
+    """Text of a warning about a constraint that restricts nothing; empty if it does restrict, or if there is none."""
     if constraint is None or hard_tier(constraint) is not None:
         return ""
     if constraint.mode != "hard":

@@ -1,4 +1,4 @@
-"""The action enqueue: which waiting jobs are admitted to a session (plugins overcommit, proportion, capacity)."""
+"""The action enqueue: admission of waiting jobs to a session (plugins overcommit, proportion, capacity)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ DEFAULT_FACTOR = 1.2
 
 
 def min_resources(gang: Gang, resources: Sequence[str]) -> Longs | None:
-    """minResources of the job's PodGroup in the columns of a snapshot; None: it has none, nothing holds the job back.
+    """minResources of the job's PodGroup in the columns of a snapshot.
+
+    None if it has none, so that nothing holds the job back.
 
     Names that no node has are left out, as in Volcano, which compares what nodes offer; beyond `MAX_SUM` an amount is
     more than any cluster has, however much.
@@ -36,7 +38,7 @@ def min_resources(gang: Gang, resources: Sequence[str]) -> Longs | None:
 
 @dataclass(eq=False)
 class Admission:
-    """What was admitted so far.
+    """The jobs admitted to a session so far, with the resources that they count for.
 
     Parameters
     ----------
@@ -58,10 +60,10 @@ class Admission:
             self._idle = self.queues.total * factors - self.snapshot.used.sum(axis=0)
 
     def admit(self, gang: Gang, minimum: Floats | None) -> str:
-        """Admit a job; empty, or why it must wait.
+        """Admit a job, or return the reason why it must wait (empty if it is admitted).
 
-        overcommit: the admitted jobs together fit into a cluster some factor larger. The voters are asked in the order
-        of their tiers, and a tier that consents decides.
+        The plugin overcommit admits jobs as long as they fit together into the cluster enlarged by a factor. Plugins
+        vote tier by tier; the first tier that consents decides.
         """
         if minimum is not None:
             voters = {option.name for option in self.queues.guards}
@@ -79,7 +81,7 @@ class Admission:
         return ""
 
     def count(self, gang: Gang, minimum: Floats) -> None:
-        """Count a job as admitted, now or in a session before."""
+        """Count a job as admitted, now or in an earlier session."""
         self._inqueue += minimum
         self.queues.admitted(gang.queue, minimum)
 
@@ -122,7 +124,7 @@ class Admission:
 
 
 def _factors(option: PluginOption, resources: Sequence[str]) -> Floats:
-    """How much larger the cluster counts, per resource; less than 1 is no factor."""
+    """Factor of each resource by which overcommit enlarges the cluster; values below 1 are ignored."""
 
     def factor(key: str, default: float) -> float:
         value = option.number(key, default)

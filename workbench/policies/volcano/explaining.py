@@ -1,4 +1,4 @@
-"""What the Volcano policies tell a recorder about nodes and HyperNodes beyond the numbers of the search itself.
+"""Texts and records for explanations of the Volcano policies, about nodes and HyperNodes.
 
 Nothing here decides; it is called only when an explanation is wanted.
 """
@@ -52,22 +52,22 @@ def lacking(resources: Sequence[str], asked: Longs, idle: Longs) -> str:
 
 
 def above_text(tier: int, highest: int) -> str:
-    """Why a HyperNode is not tried: its tier."""
+    """The reason that a HyperNode is not tried because its tier is above the highest one allowed."""
     return f"tier {tier} above the highest allowed {highest}"
 
 
 def pods_text(count: int) -> str:
-    """``1 pod``, ``2 pods``."""
+    """A number of pods in words: ``1 pod``, ``2 pods``."""
     return "1 pod" if count == 1 else f"{count} pods"
 
 
 def up_to_text(most: int, needs: int) -> str:
-    """What a HyperNode that is not tried may hold: exact for identical pods, an upper bound for several roles."""
+    """Text with the number of pods that an untried HyperNode could hold, an upper bound if there are several roles."""
     return f"room for up to {min(most, needs)} of {pods_text(needs)}"
 
 
 def room_text(demand: Demand, nodes: Ints, idle: Longs, left: Sequence[int], needs: int) -> str:
-    """Why some nodes do not hold the pods that are needed.
+    """Text that says why some nodes do not hold the needed pods.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def room_text(demand: Demand, nodes: Ints, idle: Longs, left: Sequence[int], nee
 def record_nodes(
     workplace: Workplace, fill: Fill, shapes: Mapping[int, int], without_tasks: Fill | None = None
 ) -> None:
-    """Tell the recorder how every node looks to the first pod: the parts of its score, or what excludes it.
+    """Record for every node the parts of its score for the first pod, or the cause that excludes it.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def record_nodes(
 
 
 def _minus(left: Floats, right: Floats) -> Floats:
-    """The difference where a node fits, 0 elsewhere."""
+    """Difference of two scores where a node fits, 0 elsewhere."""
     found: Floats = np.where(np.isfinite(left), left, 0.0) - np.where(np.isfinite(left), right, 0.0)
     return found
 
@@ -175,7 +175,7 @@ def _score_with(workplace: Workplace, role: int, nodes: Ints, weights: ScoreWeig
 
 
 def _node_text(request: Request, role: int, idle: Longs, node: Ints) -> str:
-    """What excludes one node, with the numbers where a resource is short."""
+    """Text of the cause that excludes one node, with numbers if a resource is short."""
     causes = node_causes(request.demand, role, idle, node)
     if all(cause.code == "insufficient" for cause in causes):
         short = lacking(request.snapshot.resources, request.demand.rows[role], idle[int(node[0])])

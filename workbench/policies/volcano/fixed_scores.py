@@ -33,12 +33,18 @@ _NODEORDER = {"least": "least_requested", "most": "most_requested", "balanced": 
 
 @dataclass(frozen=True, eq=False)
 class NodeOrderAtOpen:
-    """The parts of nodeorder that look at what is used on a node, as weights of one part each, by the name shown."""
+    """Parts of nodeorder that read a node's used resources as the session found them, by the name shown to the user.
+
+    Each part is given as weights in which only this part counts.
+    """
 
     parts: dict[str, ScoreWeights]
 
     def scores(self, request: Request, role: int) -> dict[str, Floats]:
-        """Score of every node for a role when the session began; 0 where a pod did not fit then, nor will since."""
+        """Score of every node for a role when the session began.
+
+        0 if a pod did not fit then, since it will not fit later either.
+        """
         snapshot, demand = request.snapshot, request.demand
         opened = request if request.opened is None else replace(request, ledger=request.opened)
         seen = ScoredNodes.of(request, opened.ledger.idle, opened.ledger.used, assumed_of(opened))
@@ -52,7 +58,7 @@ class NodeOrderAtOpen:
 
 
 def nodeorder_at_open(weights: ScoreWeights) -> NodeOrderAtOpen:
-    """Those parts of some weights that nodeorder gives."""
+    """The parts of some weights that nodeorder computes from the nodes as the session found them."""
     none = replace(without_nodeorder(weights), binpack=0.0)
     given = {name: getattr(weights, field) for name, field in _NODEORDER.items()}
     return NodeOrderAtOpen(
@@ -61,13 +67,13 @@ def nodeorder_at_open(weights: ScoreWeights) -> NodeOrderAtOpen:
 
 
 def without_nodeorder(weights: ScoreWeights) -> ScoreWeights:
-    """The other parts."""
+    """Score weights without the parts that nodeorder computes from used resources."""
     return replace(weights, least_requested=0.0, most_requested=0.0, balanced=0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class FixedScores:
-    """The fixed parts for one request.
+    """Parts of the node scores of one request that placing pods does not change.
 
     Attributes
     ----------
@@ -83,7 +89,7 @@ class FixedScores:
     at_open: NodeOrderAtOpen | None = None
 
     def parts(self, role: int, *, even: bool = False) -> dict[str, Floats]:
-        """Every part that tells nodes apart, by the name shown; `even`: taints also where they tell none apart."""
+        """Every part that distinguishes nodes, by the name shown; with `even`, taints even if they distinguish none."""
         found: dict[str, Floats] = {} if self.at_open is None else self.at_open.scores(self.request, role)
         if self.gpu_weight:
             gpu = self.request.gpus.scores(self.request.gang.roles[role].n_gpus)
@@ -98,7 +104,7 @@ class FixedScores:
         return found
 
     def extra(self, role: int, *, even: bool = False) -> Floats | None:
-        """What the parts add to the score of each node of the cluster; None: nothing."""
+        """Sum of the fixed parts for each node of the cluster, float64 (n,); None if it is zero everywhere."""
         parts = list(self.parts(role, even=even).values())
         if len(parts) < 2:
             return parts[0] if parts else None

@@ -1,4 +1,4 @@
-"""What a search reads of a gang, as a key: gangs with equal keys get equal answers on the same nodes.
+"""Key of the fields of a gang that a search reads: gangs with equal keys get equal answers on the same nodes.
 
 The key holds every field of the gang, its extras, its roles and its sub-groups but those listed here as unread, so a
 field that is added to one of these classes is part of the key until somebody shows that no search reads it.
@@ -50,7 +50,7 @@ _UNREAD_OF_ROLE = frozenset({"first_index", "pod_names", "pod_uids", "pod_resour
 def form_of(gang: Gang) -> Hashable:
     """The key of a gang.
 
-    Equal tables in another order are two keys, which costs a search and no answer.
+    Tables with equal entries in another order give another key, which costs a search and never a wrong answer.
     """
     return (
         _gang(gang),
@@ -61,13 +61,13 @@ def form_of(gang: Gang) -> Hashable:
 
 
 def _read(kind: type, unread: frozenset[str], before: str = "") -> dict[str, bool]:
-    """The fields of a class but the unread ones, by their paths, and whether each is a table."""
+    """Paths of the fields of a class that a search reads, each with whether the field is a table."""
     read = (each for each in fields(kind) if each.init and each.name not in unread)
     return {before + each.name: "Mapping" in str(each.type) for each in read}
 
 
 def _reader(read: Mapping[str, bool]) -> Callable[[Any], tuple[Hashable, ...]]:
-    """A function from an object to these fields of it (`_read`); tables, which have no hash, become tuples."""
+    """A function that reads the fields with these paths from an object; tables, which have no hash, become tuples."""
     tables = [path for path, is_table in read.items() if is_table]
     # Few calls, because every placement of a stream begins with the key.
     plain = attrgetter(*(path for path in read if path not in tables))

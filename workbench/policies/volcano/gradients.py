@@ -1,4 +1,4 @@
-"""Which HyperNodes the newest Volcano tries, and in which order (docs/reference/volcano-topology.md, section 5.6).
+"""Gradients: HyperNodes that the newest Volcano tries, in order (docs/reference/volcano-topology.md, section 5.6).
 
 Not tried: HyperNodes above the highest tier, outside the subtree that the record allows, or whose nodes together were
 too small when the session began.
@@ -34,19 +34,19 @@ def large_enough(idle: Longs, minimum: Longs) -> Flags:
 
 
 class Gradients:
-    """Walks down one topology; -1 is the virtual top throughout."""
+    """The gradients of one topology, found by walking down the HyperNodes; -1 is the virtual top throughout."""
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
 
     @cached_property
     def _by_tier(self) -> list[tuple[int, Ints]]:
-        """Per tier, closest first, its domains in the order of a walk over the forest."""
+        """Domains of each tier in preorder of the forest, closest tier first."""
         tree = self.topology.domain_tree
         return list(zip(tree.tiers.tolist(), np.split(tree.tier_domains, tree.tier_start[1:-1]), strict=True))
 
     def start(self, given: int, record: int, highest: int) -> int | None:
-        """Where the walk begins: the lower one of the given HyperNode and the highest that the record allows.
+        """HyperNode where the walk begins: the lower of the given one and the highest one that the record allows.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class Gradients:
         return found
 
     def of(self, given: int, record: int, highest: int | None, large: Flags | None = None) -> list[tuple[int, Ints]]:
-        """The gradients of a job or a sub-job inside a HyperNode.
+        """Gradients of a job, or of a sub-job inside a HyperNode.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class Gradients:
 
 
 def reverse_and_cap(gradients: Sequence[Sequence[T]], most: int) -> list[list[T]]:
-    """Gradients for eviction: widest first, at most so many HyperNodes, the cut gradient keeping its tail.
+    """Gradients for eviction: widest first, at most `most` HyperNodes; a gradient that is cut keeps its tail.
 
     `most` <= 0 leaves them as they are.
     """

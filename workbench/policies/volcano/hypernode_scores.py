@@ -1,4 +1,4 @@
-"""Scores of the newest Volcano: HyperNodes by how full they become, nodes by LCA, pods without a topology.
+"""Scores of the newest Volcano: packing of HyperNodes, closeness of nodes by LCA, pods without a topology.
 
 Source: docs/reference/volcano-topology.md, sections 7.1 to 7.3. All are sums and quotients of float64, taken in the
 order of the snapshot's resources; final values are times 100 and the plugin's weight.
@@ -40,7 +40,7 @@ _MOST_TIERS = 100_000
 
 @dataclass(frozen=True)
 class HyperNodeParameters(TopologyParameters):
-    """The same with what the newest plugin adds."""
+    """Parameters of `volcano-1.15`: those of the plugins binpack, nodeorder and network-topology-aware."""
 
     hypernode_binpack_cpu: int = weight_parameter(1, "weight of cpu in the packing of HyperNodes", source=_PLUGIN)
     hypernode_binpack_memory: int = weight_parameter(1, "weight of memory in the packing of HyperNodes", source=_PLUGIN)
@@ -54,7 +54,7 @@ class HyperNodeParameters(TopologyParameters):
 
 
 def weights_of_resources(parameters: HyperNodeParameters, resources: tuple[str, ...]) -> Floats:
-    """Weight of each column of a snapshot in the packing of HyperNodes; -1: the resource is not configured."""
+    """Weight of each resource column in the packing of HyperNodes; -1 if the resource is not configured."""
     by_name = {
         CPU: parameters.hypernode_binpack_cpu,
         MEMORY: parameters.hypernode_binpack_memory,
@@ -68,7 +68,7 @@ _SCORES: WeakKeyDictionary[Topology, dict[float, TopologyScores]] = WeakKeyDicti
 
 
 def topology_scores_newest(topology: Topology, weight: float) -> TopologyScores:
-    """What each HyperNode is worth as LCA of a leaf and the record: the virtual top counts as the highest tier."""
+    """Score of each HyperNode as the LCA of a leaf and the record; the virtual top counts as the highest tier."""
     known = _SCORES.setdefault(topology, {})
     if weight not in known:
         lowest = topology.tiers[0] if topology.tiers else topology.top_tier
@@ -112,7 +112,7 @@ def fading_of(parameters: HyperNodeParameters, topology: Topology, resources: tu
 
 
 def fading_weights(topology: Topology, fading: float) -> list[tuple[int, float]]:
-    """Weight of every tier from the lowest to the virtual top, numbers without a HyperNode included.
+    """Weight of every tier number from the lowest tier to the virtual top, including tiers without a HyperNode.
 
     ``fading ** (tier - 1)``. With fading 0 tier 1 alone counts, or the lowest tier where that is below 1 (upstream
     divides by zero there). From where a wider tier weighs exactly 0, and changes no sum, tiers are left out; one stays.

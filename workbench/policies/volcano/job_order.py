@@ -1,4 +1,4 @@
-"""The order of jobs in a queue (plugins priority, gang and drf), and whose pods count how."""
+"""The order of jobs in a queue (plugins priority, gang and drf), and a gang as the configured plugins see it."""
 
 from __future__ import annotations
 
@@ -45,6 +45,10 @@ def job_key(config: SchedulerConfig, gang: Gang, ready: bool, allocated: Floats,
 
 def seen_by(config: SchedulerConfig, gang: Gang) -> Gang:
     """The gang as the configured plugins see it.
+
+    Without the plugin gang, or with its job readiness off, no minimum of the job holds a pod back, and without its
+    sub-job readiness no minimum of a sub-group does. Without the task order of the plugin priority, roles come in the
+    gang's order.
 
     Without the plugin gang, or with its job readiness off, no minimum of the job holds a pod back, and without its
     sub-job readiness none of a sub-group; without the order of tasks of the plugin priority the roles come in their own

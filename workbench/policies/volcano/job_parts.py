@@ -1,4 +1,4 @@
-"""How far a job is: pods of one role fail together.
+"""Progress of a job in Volcano, where pods of one role fail together.
 
 Source: docs/reference/volcano-topology.md, sections 3.1 and 5.1, step 2.
 """
@@ -16,7 +16,7 @@ __all__ = ["JobProgress", "cache_names"]
 
 
 class JobProgress(Progress):
-    """Progress of a job without sub-groups in Volcano.
+    """Counts of placed and remaining pods of a job without sub-groups.
 
     Pods of one role fail together, whatever their shapes, and pods of several roles alternate.
 
@@ -50,7 +50,7 @@ class JobProgress(Progress):
         self.given[role] += count
 
     def runs(self) -> Iterator[tuple[int, int]]:
-        """Role and number of the pods that come next in their order; counts are read on the way."""
+        """Role and number of consecutive pods of that role, run by run; the counts are read during the iteration."""
         roles, upto = runs_of_gang(self._gang)
         for role, end in zip(roles.tolist(), upto.tolist(), strict=True):
             count = min(end - self.given[role], self.left[role])
@@ -58,7 +58,7 @@ class JobProgress(Progress):
                 yield role, count
 
     def skip(self, role: int, count: int) -> None:
-        """Take pods from the queue for which there is no node."""
+        """Remove pods that found no node from the queue."""
         self.left[role] -= count
         self.given[role] += count
 
@@ -68,7 +68,7 @@ class JobProgress(Progress):
 
 
 def cache_names(gang: Gang) -> list[str]:
-    """Name of each role as the pods carry it: roles of several shapes are numbered here (``worker#2``).
+    """Role name that the pods of each role carry; roles that differ in shape only (``worker#2``) have one name.
 
     Pods that name no role do not fail together: `workbench.jobs.pods` gives each of their shapes a name of its own.
     """

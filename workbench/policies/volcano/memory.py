@@ -1,4 +1,4 @@
-"""What the newest Volcano remembers of a job from one session to the next: its record and those of its sub-jobs.
+"""Records of a job and its sub-jobs, which the newest Volcano remembers from one session to the next.
 
 Upstream keeps it in the scheduler's cache; here the answer carries it (`Placement.records`) and the next snapshot shows
 it (`ClusterSnapshot.records`). Without it, as after a restart of the scheduler, records are recovered from the running
@@ -19,7 +19,7 @@ __all__ = ["records_at_open", "records_to_keep"]
 
 
 def records_at_open(key: str, subs: SubJobs, snapshot: ClusterSnapshot) -> tuple[list[int], int]:
-    """Record of each sub-job and of the job when a session opens.
+    """Records of the sub-jobs and of the job when a session opens.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def records_to_keep(
 
 
 def _remembered(snapshot: ClusterSnapshot, key: str) -> int:
-    """The domain remembered for a job or sub-job; `NO_RECORD` for none, or one that is not there any more."""
+    """The remembered domain of a job or sub-job; `NO_RECORD` if there is none or the domain no longer exists."""
     name, topology = snapshot.records.get(key, ""), snapshot.topology
     if name and name == topology.domain_name(-1):
         return -1

@@ -1,4 +1,4 @@
-"""The nearest miss of every tier for a job that stays pending: which HyperNode would have held most of its pods."""
+"""Nearest misses of a job that stays pending: for each tier, the HyperNode that would have held most of its pods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def nearest_misses(
     allowed: npt.NDArray[np.bool_] | None = None,
     room: RoomIn | None = None,
 ) -> tuple[NearestMiss, ...]:
-    """One per tier with a HyperNode that the job may use, closest tier first, also where nothing was tried.
+    """The nearest miss of each tier that the job may use, closest tier first, including tiers where nothing was tried.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def nearest_misses(
 
 
 def _room_by_roles(request: Request) -> RoomIn:
-    """The same, counted role by role."""
+    """A function from a HyperNode to the number of the job's pods that it holds: an upper bound, counted role by role."""
     topology, demand = request.snapshot.topology, request.demand
     progress = request.progress()
     held = np.zeros(topology.n_domains + 1, dtype=np.int64)
@@ -78,5 +78,5 @@ def _room_by_roles(request: Request) -> RoomIn:
 
 
 def best_of(misses: Collection[NearestMiss]) -> NearestMiss:
-    """The one that came closest of all, ties: the closest tier; there must be one."""
+    """The miss that came closest of all; ties: the closest tier. There must be at least one miss."""
     return max(misses, key=lambda miss: (miss.holds, -miss.tier))

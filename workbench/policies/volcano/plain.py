@@ -10,7 +10,7 @@ __all__ = ["Allocate"]
 
 
 class Allocate(VolcanoPolicy):
-    """Binpack and nodeorder scores, gang semantics, nothing else.
+    """Volcano's allocate action without topology: binpack and nodeorder scores with gang semantics.
 
     Source: Volcano, allocate action with the plugins gang, predicates, nodeorder and binpack.
     """

@@ -1,4 +1,4 @@
-"""What of a scheduler configuration is modelled here: the weights it gives, and what must be said about the rest.
+"""The parts of a scheduler configuration that are modelled: weights of scores, and warnings about everything else.
 
 Source: Volcano's plugins of the same names; defaults and invalid values as there.
 """
@@ -80,7 +80,7 @@ _ARGUMENTS: Mapping[str, frozenset[str]] = {
 
 
 def score_parameters(config: SchedulerConfig, release: Release) -> dict[str, Any]:
-    """The parameters of node scores that a configuration gives, by the names that the policies use.
+    """Parameters of node scores that a configuration sets, by the names that the policies use.
 
     A plugin that is missing or whose node order is off weighs nothing. A negative weight counts as 0; the warnings say
     so.
@@ -127,7 +127,7 @@ def _check_weights(config: SchedulerConfig, release: Release) -> None:
 
 
 def hypernode_weight(config: SchedulerConfig, release: Release) -> int:
-    """The weight of the scores of HyperNodes, which have a switch of their own beside that of nodes."""
+    """Weight of the scores of HyperNodes, which the configuration switches separately from those of nodes."""
     topology = config.plugin(TOPOLOGY)
     if topology is None or not topology.enabled("HyperNodeOrder"):
         return 0
@@ -135,7 +135,7 @@ def hypernode_weight(config: SchedulerConfig, release: Release) -> int:
 
 
 def sub_job_order(config: SchedulerConfig) -> tuple[str, ...]:
-    """The plugins that order sub-jobs, as they are asked: gang (not ready before ready), priority (higher first)."""
+    """Plugins that order sub-jobs, as they are asked: gang (not ready before ready), priority (higher first)."""
     names = [option.name for option in config.plugins if option.enabled("SubJobOrder")]
     return tuple(dict.fromkeys(name for name in names if name in ("gang", "priority")))
 
@@ -164,7 +164,7 @@ def _binpack(option: PluginOption | None) -> dict[str, Any]:
 
 
 def config_warnings(config: SchedulerConfig, release: Release) -> tuple[Notice, ...]:
-    """Everything in a configuration that an answer does not take into account."""
+    """A warning for every setting of a configuration that the model ignores."""
     return (*config.notes, *_about_actions(config), *(text for o in config.plugins for text in _about(o, release)))
 
 
@@ -182,7 +182,7 @@ def _negative(key: str, value: object) -> bool:
 
 
 def _known_arguments(option: PluginOption, release: Release) -> frozenset[str] | None:
-    """None for a plugin that is not modelled."""
+    """Arguments of a plugin that are modelled; None if the plugin is not."""
     if option.name != TOPOLOGY:
         return _ARGUMENTS.get(option.name)
     return _TOPOLOGY_1_13 if release is Release.V1_13 else _TOPOLOGY_NEWEST | {"hypernode.binpack.resources."}
@@ -229,7 +229,10 @@ def _about(option: PluginOption, release: Release) -> Iterator[Notice]:
 
 
 def _about_pipelined(option: PluginOption, release: Release) -> Iterator[Notice]:
-    """Without gang's word everything counts as pipelined, and keeps what it got until the session ends."""
+    """Warnings for a plugin gang without its pipelined vote.
+
+    Every job then counts as pipelined in Volcano and keeps its resources until the session ends, which is not modelled.
+    """
     parts = [("Job", "a job")] + [("SubJob", "a sub-group")] * (release is Release.NEWEST)
     for part, name in parts if option.name == "gang" else ():
         switch = f"{part}Pipelined"

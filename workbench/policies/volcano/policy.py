@@ -1,4 +1,4 @@
-"""What the policies named after Volcano share: the scheduler configuration, the view through it, the session."""
+"""Base of the policies named after Volcano: scheduler configuration, the gang as its plugins see it, the session."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ P = TypeVar("P", bound=NodeOrderParameters)
 
 
 class VolcanoPolicy(NodePolicy):
-    """A node policy that works by a scheduler configuration.
+    """A node policy that follows a scheduler configuration of Volcano.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class VolcanoPolicy(NodePolicy):
         return asdict(self._parameters)
 
     def workplace(self, request: Request) -> Workplace:
-        """The cluster as the request shows it, weighed without topology."""
+        """The state of the cluster that the request shows, with the weights of a placement without topology."""
         return Workplace(
             request,
             self._score_weights(scored_columns(request)),
@@ -92,11 +92,14 @@ class VolcanoPolicy(NodePolicy):
 
     @property
     def scores_at_open(self) -> bool:
-        """Nodeorder scores the nodes as the session found them: only the plugin predicates tells it of pods placed."""
+        """Whether nodeorder scores the nodes as the session found them.
+
+        That is so without the plugin predicates, which alone tells nodeorder of pods placed in the session.
+        """
         return self.config.plugin("predicates") is None
 
     def fixed_scores(self, request: Request) -> FixedScores:
-        """The parts of node scores that no pod of the session changes."""
+        """Parts of the node scores that no pod of the session changes."""
         p, at_open = self._parameters, None
         if self.scores_at_open:
             columns = scored_columns(request)
@@ -106,7 +109,10 @@ class VolcanoPolicy(NodePolicy):
         return FixedScores(request, p.gpu_weight, p.taint_weight, at_open)
 
     def _score_weights(self, columns: tuple[str, ...]) -> ScoreWeights:
-        """Of what the nodes are like now; checking them takes longer than many a search."""
+        """Weights of the score parts that read the present state of the nodes.
+
+        Kept, because checking them takes long.
+        """
         if columns not in self._weights:
             weights = score_weights(self._parameters, columns)
             self._weights[columns] = without_nodeorder(weights) if self.scores_at_open else weights
@@ -134,13 +140,16 @@ class VolcanoPolicy(NodePolicy):
         return chosen
 
     def _best_effort_fill(self, request: Request, role: int, nodes: Ints, pods: Longs) -> tuple[Fill, int]:
-        """The fill that scores nodes for pods without a request, and their shape; no record is known to backfill."""
+        """A fill that scores nodes for pods without a request, and the number of their shape.
+
+        Backfill uses no record.
+        """
         fill, shapes = self.workplace(request).fill(nodes, [role])
         return fill, shapes[role]
 
     @abstractmethod
     def turns(self, request: Request) -> Turns:
-        """The turns of one job, from its first."""
+        """A `Turns` of one job before its first turn."""
 
     def assign(self, request: Request) -> Assignment | Declined:
         if request.ledger.releasing is not None:
@@ -148,7 +157,7 @@ class VolcanoPolicy(NodePolicy):
         return self.assign_idle(request)
 
     def assign_idle(self, request: Request) -> Assignment | Declined:
-        """Choose nodes among what is idle now."""
+        """Choose nodes by the idle resources alone, without those of terminating pods."""
         turns = self.turns(request)
         if not turns.over:
             turns.take(request, None, every=True)
@@ -197,7 +206,7 @@ class VolcanoPolicy(NodePolicy):
 
 @dataclass(eq=False)
 class _ResourceDemand(Demand):
-    """Without the plugin predicates only resources count: no selectors, taints, cordons, numbers of pods."""
+    """Demand of a gang without the plugin predicates: resources only, no selectors, taints, cordons or pod slots."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -209,7 +218,7 @@ class _ResourceDemand(Demand):
 
 
 def _configured(policy: str, parameters: P, config: SchedulerConfig, release: Release) -> P:
-    """The parameters that a configuration gives; one that was set beside it is refused."""
+    """Parameters that a scheduler configuration sets; an InputError if one of them was also set directly."""
     known = {field.name for field in fields(parameters)}
     given = {name: value for name, value in score_parameters(config, release).items() if name in known}
     defaults = type(parameters)()

@@ -1,5 +1,6 @@
-"""Which pods of a job with sub-jobs its queue takes (docs/reference/volcano-topology.md, section 5.1, step 1; the order
-is that of 5.5).
+"""Pods of a job with sub-jobs that its queue has headroom for.
+
+Source: docs/reference/volcano-topology.md, section 5.1, step 1; the order is that of section 5.5.
 
 Volcano asks for each pod when its turn comes; here it is asked before nodes are looked for, sub-job after sub-job, as
 if every pod that the queue takes found a node.
@@ -25,7 +26,7 @@ Longs = npt.NDArray[np.int64]
 
 
 class QueueCaps:
-    """The sub-jobs of one job in the order in which they ask its queue.
+    """The sub-jobs of one job in the order in which they take headroom of the job's queue.
 
     Parameters
     ----------
@@ -90,7 +91,10 @@ class QueueCaps:
         return i not in self._needed, self._grade[i], not self._short(i, counted), self._rank[i]
 
     def _short(self, i: int, counted: Longs) -> int:
-        """Pods that a sub-job lacks; 0 for the only one of a job without sub-groups, whose minimum is the job's."""
+        """Pods that a sub-job lacks.
+
+        0 for the single sub-job of a job without sub-groups, whose minimum is the job's.
+        """
         return max(int(self._subs.min_available[i] - counted[i]), 0) if self._grouped else 0
 
     def _placed(self, node: Ints) -> Longs:
@@ -100,7 +104,7 @@ class QueueCaps:
         return of_sub
 
     def _runs(self, i: int, entries: dict[int, int], left: Longs) -> list[list[int]]:
-        """Entry, shape and number of the pods of a sub-job that wait, run by run, the next one last."""
+        """Runs of a sub-job's waiting pods as [entry, shape, number of pods], the next run last."""
         subs = self._subs
         if subs.runs is None:
             return [[entry, shape, int(left[entry])] for shape, entry in reversed(entries.items())]
@@ -118,7 +122,10 @@ class QueueCaps:
         return runs[::-1]
 
     def _give(self, waiting: list[list[int]], short: int, room: Room) -> tuple[dict[int, int], Room]:
-        """Pods of one sub-job that the queue takes, until it is ready, or one more; what the queue takes then."""
+        """Take pods of one sub-job until it is ready (at least one pod).
+
+        Return them and the queue's remaining headroom.
+        """
         given: dict[int, int] = {}
         room, wanted = room.copy(), max(short, 1)
         while wanted and waiting:

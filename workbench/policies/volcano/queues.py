@@ -1,4 +1,4 @@
-"""Queues in a session: what each holds, deserves and may still take (plugins proportion and capacity).
+"""Queues in a session: resources that each holds, deserves and has headroom for (plugins proportion and capacity).
 
 Amounts are float64 rows in the snapshot's columns, base units, infinity for "no limit". The column of pod slots is left
 out: no queue is limited by it here.
@@ -29,13 +29,16 @@ SMALLEST = 0.1
 
 
 def within(amount: Floats, limit: Floats) -> Bools:
-    """Per resource whether an amount is no more than a limit, up to `SMALLEST`."""
+    """For each resource whether an amount is at most a limit, with the tolerance `SMALLEST`."""
     fits: Bools = (amount <= limit) | (np.abs(amount - limit) < SMALLEST)
     return fits
 
 
 def dominant_share(allocated: Floats, whole: Floats) -> float:
-    """The largest part of a resource that is taken; of nothing: 0 where nothing is taken, else 1."""
+    """Largest fraction of a resource that is allocated.
+
+    For a resource of amount 0: 0 if nothing is allocated, else 1.
+    """
     shares = np.where(allocated > 0, 1.0, 0.0)
     np.divide(allocated, whole, out=shares, where=whole > 0)
     return float(shares.max(initial=0.0))
@@ -43,7 +46,7 @@ def dominant_share(allocated: Floats, whole: Floats) -> float:
 
 @dataclass(eq=False)
 class Room:
-    """What a queue still takes from one job.
+    """Headroom of a queue for one job.
 
     Attributes
     ----------
@@ -59,7 +62,10 @@ class Room:
         return Room(self.left.copy(), self.rows)
 
     def pods(self, role: int, wanted: int) -> int:
-        """Pods of a role that the queue takes now, at most `wanted`; only the resources that they ask for count."""
+        """Number of pods of a role that fit the headroom, at most `wanted`.
+
+        Only the resources that they request count.
+        """
         row = self.rows[role]
         asked = (row > 0) & np.isfinite(self.left)
         if not asked.any():
@@ -67,18 +73,18 @@ class Room:
         return max(0, min(wanted, int(((self.left[asked] + SMALLEST) // row[asked]).min())))
 
     def takes(self, counts: Sequence[int]) -> bool:
-        """Whether so many pods of each role fit together."""
+        """Whether the given numbers of pods of each role fit the headroom together."""
         amount = np.asarray(counts, dtype=np.int64) @ self.rows
         return bool(within(amount.astype(np.float64), self.left)[amount > 0].all())
 
     def take(self, role: int, count: int) -> None:
-        """Count pods as placed."""
+        """Subtract pods of a role from the headroom."""
         self.left -= self.rows[role] * count
 
 
 @dataclass(eq=False)
 class QueueState:
-    """One queue.
+    """Resources of one queue in a session.
 
     Attributes
     ----------
@@ -107,7 +113,10 @@ class QueueState:
     deserved: dict[str, Floats] = field(default_factory=dict)
 
     def share(self, plugin: str) -> float:
-        """How much of what it deserves it holds; capacity counts a queue that deserves nothing as full."""
+        """Fraction of its deserved resources that the queue holds.
+
+        With capacity, a queue that deserves nothing counts as full.
+        """
         deserved = self.deserved[plugin]
         if plugin == "capacity" and not deserved.any():
             return 1.0
@@ -115,7 +124,7 @@ class QueueState:
 
 
 class Queues:
-    """Every queue of a session.
+    """All queues of a session.
 
     Parameters
     ----------
@@ -143,7 +152,7 @@ class Queues:
         return self._by_name[name]
 
     def order(self, name: str) -> tuple[object, ...]:
-        """Key of a queue: the plugins in their order, then the older one, then the name.
+        """Sort key of a queue: the plugins in their order, then the older queue, then the name.
 
         proportion: higher priority, smaller share; capacity: the same, then a queue that deserves something.
         """
@@ -157,7 +166,7 @@ class Queues:
         return (*key, not state.queue.created, state.queue.created, name.encode())
 
     def overused(self, name: str) -> bool:
-        """proportion: it holds what it deserves of every resource. Such a queue gets nothing more."""
+        """Whether a queue holds all that it deserves of every resource (proportion), so that it gets nothing more."""
         state = self._by_name[name]
         return any(
             bool(within(state.deserved[option.name], state.allocated).all())
@@ -166,7 +175,7 @@ class Queues:
         )
 
     def room(self, name: str, rows: Longs) -> Room | None:
-        """What a job of the queue may still take; None where nothing but the cluster limits it.
+        """Headroom of a queue for a job with these requests per role; None if only the cluster limits the job.
 
         proportion: up to what the queue deserves; capacity: up to its real capability.
         """
@@ -181,15 +190,15 @@ class Queues:
         return None if np.isinf(limit).all() else Room(limit - state.allocated, rows)
 
     def take(self, name: str, amount: Floats) -> None:
-        """Count what pods of the queue were given; negative: they gave it back."""
+        """Add resources to the amount that a queue's pods hold; a negative amount is given back."""
         self._by_name[name].allocated += amount
 
     def counted(self, amount: Longs | Floats) -> Floats:
-        """An amount without what queues are not limited by."""
+        """`amount` with the unlimited columns (pod slots) set to zero."""
         return np.where(self._counted, amount, 0).astype(np.float64)
 
     def enqueueable(self, name: str, minimum: Floats) -> bool:
-        """Whether a job with these minResources fits into what the queue may hold.
+        """Whether a job with these minResources fits into the resources that its queue may hold.
 
         Jobs admitted before count, what jobs hold beyond their minimum does not.
         """
@@ -198,16 +207,16 @@ class Queues:
         return bool(within(after, state.real_capability)[minimum > 0].all())
 
     def admitted(self, name: str, minimum: Floats) -> None:
-        """Count a job as admitted."""
+        """Count the minResources of an admitted job."""
         self._by_name[name].inqueue += minimum
 
     def beyond_minimum(self, name: str, amount: Floats) -> None:
-        """Count what a job holds beyond its minResources."""
+        """Count the resources that a job holds beyond its minResources."""
         self._by_name[name].elastic += amount
 
     @property
     def guards(self) -> tuple[PluginOption, ...]:
-        """The plugins that decide on admission."""
+        """Plugins that vote on the admission of jobs."""
         return tuple(option for option in self._plugins if option.enabled("JobEnqueued"))
 
     def _amounts(self, given: Mapping[str, int] | None, missing: float) -> Floats:
@@ -241,7 +250,7 @@ class Queues:
         return states
 
     def _deal(self, plugin: str) -> None:
-        """proportion: deal the cluster by weight, in rounds, until nobody wants more or nothing is left.
+        """Divide the cluster among queues by weight (proportion), in rounds, until nothing is wanted or left.
 
         A queue gets no more than it asks for nor than its real capability, and no less than its guarantee.
         """

@@ -12,7 +12,7 @@ UNKNOWN_RECORD = -3
 
 
 def read_record(name: str, topology: Topology) -> int:
-    """The domain of a recorded name; `NO_RECORD` when empty, `UNKNOWN_RECORD` for a name that is not there."""
+    """The domain of a recorded name; `NO_RECORD` if empty, `UNKNOWN_RECORD` if no such domain exists."""
     if not name:
         return NO_RECORD
     return topology.domain(name) if topology.has_domain(name) else UNKNOWN_RECORD

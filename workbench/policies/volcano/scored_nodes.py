@@ -1,4 +1,4 @@
-"""Nodes and requests as Volcano's scores see them, where some container does not say how much cpu or memory it needs.
+"""Nodes and requests as Volcano's scores see them if some container states no cpu or memory request.
 
 Least and most requested go by what Kubernetes assumes of such containers (`workbench.model.gang.Role.assumed`), of
 running pods as of pending ones; everything else goes by requests. The kernels then see cpu and memory once more, in two
@@ -27,7 +27,7 @@ ASSUMED_COLUMNS = tuple(f"{name} with what is assumed" for name in ASSUMED)
 
 @dataclass(frozen=True, eq=False)
 class ScoredNodes:
-    """What the kernels take.
+    """Amounts of the nodes and requests of the pods in the columns that scores use.
 
     Attributes
     ----------
@@ -70,13 +70,13 @@ class ScoredNodes:
         )
 
     def pad(self, amounts: Longs) -> Longs:
-        """Other amounts, by resource in their last axis, in these columns: nothing in those that are not resources."""
+        """Amounts by resource (last axis), extended by zeros for the columns that are not resources."""
         more = len(self.columns) - amounts.shape[-1]
         return np.pad(amounts, [(0, 0)] * (amounts.ndim - 1) + [(0, more)]) if more else amounts
 
 
 def assumed_of(request: Request) -> Longs | None:
-    """What scores assume of the pods on each node beyond what is used: int64 of shape (n, 2).
+    """Cpu and memory that scores assume of the pods on each node beyond their requests: int64 of shape (n, 2).
 
     None where neither a pod of the cluster nor one of the gang leaves cpu or memory open.
     """

@@ -1,4 +1,4 @@
-"""Node scores: which parts there are, their weights, and what a tier is worth to 1.13.
+"""Parameters and weights of node scores, and the score of each tier in 1.13.
 
 The formulas themselves are the kernel's (`workbench.kernels.domains.Fill`).
 """
@@ -31,7 +31,7 @@ _BALANCED = {CPU: 1, MEMORY: 1, "nvidia.com/gpu": 2}
 
 @dataclass(frozen=True)
 class NodeOrderParameters:
-    """Plugins binpack and nodeorder."""
+    """Parameters of the plugins binpack and nodeorder."""
 
     binpack_weight: int = weight_parameter(1, "weight of the plugin binpack", source=_BINPACK)
     binpack_cpu: int = weight_parameter(1, "weight of cpu in binpack", source=_BINPACK)
@@ -51,7 +51,7 @@ class NodeOrderParameters:
 
 @dataclass(frozen=True)
 class TopologyParameters(NodeOrderParameters):
-    """The same with the plugin network-topology-aware."""
+    """Parameters of the plugins binpack, nodeorder and network-topology-aware."""
 
     weight: int = weight_parameter(
         10,
@@ -61,7 +61,7 @@ class TopologyParameters(NodeOrderParameters):
 
 
 def score_weights(parameters: NodeOrderParameters, resources: tuple[str, ...]) -> ScoreWeights:
-    """The weights over the columns of `ScoredNodes`: least and most look at cpu and memory, balanced at GPUs, too."""
+    """Weights over the columns of `ScoredNodes`: least and most read cpu and memory, balanced also reads GPUs."""
     by_name = {CPU: parameters.binpack_cpu, MEMORY: parameters.binpack_memory, **parameters.binpack_resources}
     looked_at = ASSUMED_COLUMNS if ASSUMED_COLUMNS[0] in resources else ASSUMED
     both = [name in looked_at for name in resources]
@@ -77,7 +77,7 @@ def score_weights(parameters: NodeOrderParameters, resources: tuple[str, ...]) -
 
 
 def best(scores: npt.NDArray[np.float64]) -> int:
-    """Position of the greatest score, the first of several: the smallest name; -1 for no score at all."""
+    """Position of the greatest score, the first if there are several (the smallest name); -1 if there is no score."""
     return int(np.argmax(scores)) if len(scores) else -1
 
 
@@ -86,7 +86,7 @@ _SCORES: WeakKeyDictionary[Topology, dict[float, TopologyScores]] = WeakKeyDicti
 
 
 def topology_scores_1_13(topology: Topology, weight: float) -> TopologyScores:
-    """What each HyperNode is worth as LCA of a leaf and the record.
+    """Score of each HyperNode as the LCA of a leaf and the record, as 1.13 computes it.
 
     ``(maxTier - tier) / (maxTier - minTier)`` over the tiers of real HyperNodes, 0 where all are of one tier; the
     record itself 1; without a common HyperNode 0 (docs/reference/volcano-topology.md, section 7.1).

@@ -1,4 +1,4 @@
-"""Why the newest Volcano's search found no HyperNode: how near each tier came, and what stood in the way.
+"""Reasons why the newest Volcano's search found no HyperNode: how near each tier came, and what stood in the way.
 
 The search itself is the kernel's (`workbench.kernels.two_level`); nothing here decides.
 """
@@ -29,7 +29,7 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(eq=False)
 class Asked:
-    """What the search of a job was asked before its first turn.
+    """The question of a job's search before its first turn: request, sub-jobs, limits and records.
 
     Attributes
     ----------
@@ -57,27 +57,27 @@ class Asked:
 
     @cached_property
     def needs(self) -> int:
-        """Pods without which the job may not start, at least 1."""
+        """Number of pods that the job needs to start, at least 1."""
         return max(self.request.progress().missing, 1)
 
     @property
     def minimum(self) -> Longs | None:
-        """minResources of the PodGroup; None: absent, every HyperNode passes."""
+        """minResources of the PodGroup; None if absent, so that no HyperNode is too small."""
         return min_resources(self.request.gang, self.request.snapshot.resources)
 
     def large(self, amount: Longs) -> npt.NDArray[np.bool_]:
-        """Whether each HyperNode, the virtual top last, was as large as an amount."""
+        """Whether each HyperNode, the virtual top last, had an amount idle when the session began."""
         key = amount.tobytes()
         if key not in self._large:
             self._large[key] = large_enough(self.idle_at_open, amount)
         return self._large[key]
 
     def short_of(self, amount: Longs, domain: int) -> str:
-        """What of an amount was not idle in a HyperNode."""
+        """The part of an amount that was not idle in a HyperNode."""
         return lacking(self.request.snapshot.resources, amount, self.idle_at_open[domain])
 
     def obstacle(self, stuck: int, domain: int) -> str:
-        """What kept a job from a HyperNode that has room for enough of its pods; `stuck`: as of `Tried`.
+        """The reason why a HyperNode with room for enough pods cannot hold the job; `stuck` is as in `Tried`.
 
         Room is counted role by role: pods of different roles can be in each other's way.
         """
@@ -100,7 +100,7 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Missed:
-    """A turn without a solution.
+    """The nearest misses and obstacles of a turn without a solution.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Missed:
 
 
 def missed(asked: Asked, tried: Tried) -> Missed:
-    """What the first turn says when it found no HyperNode."""
+    """The misses of a first turn that found no HyperNode."""
     misses: dict[int, NearestMiss] = {}
     obstacles: dict[int, str] = {}
     if len(tried.domains) == 0:

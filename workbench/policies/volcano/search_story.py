@@ -1,4 +1,4 @@
-"""What the newest Volcano's search tells a recorder: every HyperNode for the job, and those inside the one chosen.
+"""Explanation of the newest Volcano's search: every HyperNode for the job, and those inside the chosen one.
 
 The numbers are the kernel's, which makes the attempts of the first turn once more and tells them; the texts are made
 here. Later turns ask the same HyperNodes for one pod more, so that a note says enough.
@@ -24,7 +24,7 @@ _TOO_SMALL, _TOO_FEW, _NO_FIT, _SOLVES = range(len(VERDICTS))
 
 
 class SearchStory:
-    """The turns of one job as a recorder hears of them.
+    """Writes the turns of one job's search to a recorder.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class SearchStory:
             self._tell_nodes(int(records[first]), first, before)
 
     def _tell_nearest(self, before: TwoLevel, tried: Tried) -> None:
-        """How the nodes of the HyperNode look that came closest."""
+        """Record the nodes of the HyperNode that came closest."""
         misses = missed(self._asked, tried).misses
         if not misses:
             return
@@ -98,7 +98,7 @@ class SearchStory:
     # ---- HyperNodes for the job ----
 
     def _tell_domains(self, before: TwoLevel, tried: Tried, found: bool) -> None:
-        """Everything there is to say about HyperNodes, by tier and name, the virtual top last."""
+        """Record every HyperNode by tier and name, the virtual top last."""
         self._candidates = {}
         self._dropped(before)
         kept: list[tuple[float, int, Told]] = []
@@ -129,7 +129,7 @@ class SearchStory:
         self._candidates[domain] = Candidate("domain", name, tier, kept, why, score, parts or {})
 
     def _parts(self, told: Told) -> dict[str, float]:
-        """What the scores of the steps are made of: the packing by each resource, and the tasks inside."""
+        """Parts of the scores of an attempt's steps: the packing by each resource, and the share of tasks inside."""
         resources = self._asked.request.snapshot.resources
         packed = told.parts[:, : len(resources)].sum(axis=0)
         found = {name: float(part) * self._factor for name, part in zip(resources, packed, strict=True) if part}
@@ -162,7 +162,7 @@ class SearchStory:
         return room_text(demand, nodes, demand.idle, per_role, self._asked.needs)
 
     def _dropped(self, before: TwoLevel) -> None:
-        """HyperNodes that no gradient holds, and why."""
+        """HyperNodes that are in no gradient, each with the reason."""
         asked, topology = self._asked, self._topology
         limit = asked.limits.job
         if limit is None:
@@ -189,7 +189,7 @@ class SearchStory:
     # ---- HyperNodes for the sub-jobs, inside the one for the job ----
 
     def _tell_inner(self, told: Told) -> None:
-        """In the order of the sub-jobs, each tier by tier as the search walks."""
+        """Record the HyperNodes tried for each sub-job, tier by tier in the order of the search."""
         topology = self._topology
         columns = (told.step, told.looked, told.holds, told.verdict, told.packed, told.share)
         for step, domain, holds, verdict, packed, share in zip(*(c.tolist() for c in columns), strict=True):

@@ -50,7 +50,7 @@ Words = npt.NDArray[np.uint64]
 
 
 class _Job:
-    """A gang in the session.
+    """One gang in a session, with its turns and its verdict.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class _Job:
 
     @property
     def pending(self) -> Longs:
-        """What its pending pods ask for together."""
+        """Summed requests of the job's pending pods."""
         counts = np.array([role.count for role in self.gang.roles], dtype=np.int64)
         asked: Longs = counts @ self.rows
         return asked
@@ -139,7 +139,7 @@ class Session:
         self._count_running()
 
     def run(self) -> list[Decision]:
-        """Every action in its order.
+        """Run all actions of the session in their order.
 
         Returns
         -------
@@ -169,7 +169,7 @@ class Session:
         return sorted(self._jobs, key=lambda job: (job.gang.namespace.encode(), job.gang.name.encode()))
 
     def _verdict(self, job: _Job) -> None:
-        """Note that the verdict on a job is known now: it may start, or it is declined."""
+        """Note that the verdict on a job is now known: it may start, or it is declined."""
         job.decided = self._n_verdicts
         self._n_verdicts += 1
 
@@ -273,7 +273,7 @@ class Session:
                 self._settle(job, job.turns)
 
     def _drop(self, jobs: Sequence[tuple[tuple[object, ...], int]], why: Notice) -> int:
-        """Give the jobs of a queue, in its order, no further turn: pods placed in earlier turns stay."""
+        """Give no further turn to the jobs of a queue, in its order; pods placed in earlier turns stay."""
         for _, i in sorted(jobs):
             job = self._jobs[i]
             assert job.turns is not None
@@ -321,7 +321,7 @@ class Session:
         job.ready = progress.counted >= progress.min_available
 
     def _hold(self, job: _Job, request: Request, found: Waiting) -> None:
-        """Keep for a job that waits what it would get: nobody else has it in this session."""
+        """Reserve what a waiting job would get for the rest of the session."""
         assert job.turns is not None
         self._decline(job, found.declined)
         job.turns.over = True
@@ -355,7 +355,7 @@ class Session:
         self._queues.take(job.gang.queue, -amount)
 
     def _too_large(self, job: _Job, room: Room | None) -> tuple[Notice, ...]:
-        """What the queue does not take, for a job that got nothing."""
+        """Reasons that the queue lacks headroom for a job, if the job got nothing."""
         if room is None:
             return ()
         found = []
@@ -367,7 +367,7 @@ class Session:
         return tuple(found)
 
     def _deal_again(self, job: _Job, node: Ints) -> None:
-        """Choose the GPUs of all pods together, once they are known: turn by turn the best sets are torn apart.
+        """Choose the GPUs of all pods of a job together after its last turn, since turn by turn the best sets are split.
 
         The GPUs of other jobs stay as they are; where the pods cannot be served together, so do its own.
         """

@@ -1,4 +1,4 @@
-"""A gang as sub-jobs of the newest Volcano: its sub-groups, and one for the pods of none.
+"""Split of a gang into sub-jobs of the newest Volcano: its sub-groups, and one sub-job for the remaining pods.
 
 Source: docs/reference/volcano-topology.md, section 3.1.
 """
@@ -30,7 +30,7 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class SubJob:
-    """What of a sub-job does not change in a session.
+    """The fields of a sub-job that do not change in a session.
 
     Attributes
     ----------
@@ -75,13 +75,13 @@ class SubJob:
 
     @cached_property
     def n_pods(self) -> int:
-        """Its pending pods with a request."""
+        """Number of the sub-job's pending pods with a request."""
         return sum(len(pods) for pods in self.pods.values())
 
 
 @dataclass(frozen=True, eq=False)
 class SubJobs(Sequence[SubJob]):
-    """The s sub-jobs of a gang as columns; one becomes an object when somebody looks at it.
+    """The s sub-jobs of a gang as columns of arrays; a `SubJob` is made when one is looked at.
 
     Attributes
     ----------
@@ -245,20 +245,20 @@ def split(gang: Gang, snapshot: ClusterSnapshot, demand: Demand, limits: Limits)
 
 
 def _running(gang: Gang, snapshot: ClusterSnapshot) -> list[list[RunningPod]]:
-    """The running pods that each sub-group names, then those that none names."""
+    """Running pods of each sub-group, then those that belong to no sub-group."""
     by_name = {pod.name: pod for pod in snapshot.running if pod.gang == gang.key}
     named = [[by_name.pop(name) for name in group.running if name in by_name] for group in gang.sub_groups]
     return [*named, list(by_name.values())]
 
 
 def _priority_of_running(gang: Gang, runs: Sequence[Sequence[RunningPod]]) -> Longs:
-    """Highest priority of the running pods of each sub-job, as far as the gang knows their roles; at least 0."""
+    """Highest priority among the running pods of each sub-job whose role the gang knows; at least 0."""
     of_role = {role.name: role.priority for role in gang.roles}
     return np.array([max([of_role.get(pod.role, 0) for pod in mine], default=0) for mine in runs], dtype=np.int64)
 
 
 def _with_others(first: Longs, others: Sequence[Sequence[Mapping[str, int]]], snapshot: ClusterSnapshot) -> Longs:
-    """What some pods of each sub-job request, and others with them."""
+    """Summed requests of each sub-job with those of further pods added."""
     request = first
     for i, mine in enumerate(others):
         if mine:

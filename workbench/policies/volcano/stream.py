@@ -1,4 +1,4 @@
-"""A stream of gangs through the two-level search, each search kept and run again on the nodes that changed.
+"""A stream of gangs through the two-level search, where each search is kept and rerun on the nodes that changed.
 
 Gangs of a trace ask for the same few things again and again. What of a gang the search reads is its *form*; the first
 gang of a form prepares the search as `place` does, the others run it. Whatever the compiled search alone does not
@@ -44,7 +44,7 @@ _FEWEST, _MOST = 4, 256
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A search before its first turn, and what its answer needs besides."""
+    """A two-level search before its first turn, with further fields that the answer needs."""
 
     search: TwoLevel
     subs: SubJobs
@@ -54,7 +54,7 @@ class Prepared:
 
 @dataclass(eq=False)
 class _Form:
-    """Gangs that ask for the same.
+    """The kept search of gangs that agree in every field that a search reads (`form_of`).
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class _Form:
 
 
 class SearchStream(Stream):
-    """See `Stream`.
+    """A `Stream` of `volcano-1.15` that reruns kept searches for gangs of equal form.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class SearchStream(Stream):
         self._start()
 
     def _start(self) -> None:
-        """No search is kept yet, and the ledger is up to date."""
+        """Forget all searches, with the ledger up to date."""
         snapshot = self._ledger.snapshot
         self._forms: dict[Hashable, _Form | None] = {}
         size = max(snapshot.n_nodes + snapshot.topology.n_domains, 1)
@@ -121,7 +121,7 @@ class SearchStream(Stream):
         return self._ledger
 
     def _read_on(self) -> None:
-        """Let the ledger take what happened since it was last asked for."""
+        """Apply the changes since the last call to the ledger."""
         if self._ledger_seen < self._n:
             news = slice(self._ledger_seen, self._n)
             self._ledger.take(self._nodes[news], self._rows[news])
@@ -180,7 +180,10 @@ class SearchStream(Stream):
         )
 
     def _by_search(self, gang: Gang, form: _Form) -> Placement | None:
-        """The placement of every pod of the gang; None where the policy must be asked."""
+        """The placement by a kept search if it places every pod of the gang.
+
+        None if the policy must be asked instead.
+        """
         if form.seen < self._n:
             form.run.change(self._nodes[form.seen : self._n], self._rows[form.seen : self._n])
             form.seen = self._n
@@ -211,7 +214,7 @@ class SearchStream(Stream):
         return placement
 
     def _fewer_gpus(self) -> bool:
-        """Whether some node has fewer free GPUs by number than by amount: `place` then goes by the former."""
+        """Whether some node has fewer free GPUs than its idle amount says; `place` then counts the free GPUs."""
         columns = list(self._ledger.snapshot.gpu_columns)
         free = GpuQuestions(self._whole.gpu, self.ledger).free_count()[:, None]
         return bool((self._ledger.idle[:, columns] > free).any())
@@ -238,7 +241,7 @@ class SearchStream(Stream):
         self._n += len(nodes)
 
     def _begin_again(self, at_least: int) -> None:
-        """Let everybody read the changes, and forget them."""
+        """Apply the logged changes to all kept searches and to the ledger, and clear the log."""
         ledger = self.ledger
         for form in self._forms.values():
             if form is not None:

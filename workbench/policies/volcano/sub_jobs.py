@@ -1,4 +1,4 @@
-"""When a sub-group of a gang counts as placed (newest releases).
+"""Readiness of a sub-group of a gang (newest releases).
 
 Source: docs/reference/volcano-topology.md, section 3.1.
 """

@@ -21,7 +21,7 @@ Longs = npt.NDArray[np.int64]
 
 
 def runs_of(gang: Gang, start: Longs, positions: Longs) -> Runs:
-    """The runs of several queues of pods, by role of the gang.
+    """Runs of consecutive pods of one role in several queues of pods.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ _OF_GANG: WeakKeyDictionary[Gang, tuple[Ints, Longs]] = WeakKeyDictionary()
 
 
 def runs_of_gang(gang: Gang) -> tuple[Ints, Longs]:
-    """Role of each run of the gang's pods with a request, and the pods of that role up to its end."""
+    """Role of each run of the gang's pods with a request, and the number of that role's pods up to the run's end."""
     known = _OF_GANG.get(gang)
     if known is None:
         asking = np.array([not role.best_effort for role in gang.roles], dtype=np.bool_)[gang.role_of_pod].nonzero()[0]

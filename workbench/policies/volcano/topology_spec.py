@@ -1,4 +1,4 @@
-"""What a session of the newest releases makes of the constraints it reads: names to tiers, soft to hard.
+"""Constraints as a session of the newest releases applies them: tier names to numbers, soft to hard.
 
 Source: docs/reference/volcano-topology.md, sections 3 and 3.2. 1.13 reads constraints as they are, with its schema's
 default.
@@ -15,7 +15,7 @@ __all__ = ["adjust_constraints", "hard_tier", "is_soft", "soft_to_hard", "transl
 
 
 def hard_tier(constraint: TopologyConstraint | None) -> int | None:
-    """The highest tier of a hard constraint; None where nothing is restricted.
+    """The highest tier of a hard constraint; None if it restricts nothing.
 
     Hard without a tier number is not hard, in both releases: also where a tier name was not found.
     """
@@ -30,7 +30,7 @@ def is_soft(constraint: TopologyConstraint | None) -> bool:
 def translate_tier_name(
     constraint: TopologyConstraint | None, tier_of_name: Mapping[str, int]
 ) -> TopologyConstraint | None:
-    """The constraint with the tier that its name stands for; as it is where it has a number or the name is unknown."""
+    """The constraint with the tier of its tier name; unchanged if it has a number or the name is unknown."""
     if constraint is None or constraint.highest_tier is not None:
         return constraint
     tier = tier_of_name.get(constraint.highest_tier_name or "")
@@ -38,7 +38,7 @@ def translate_tier_name(
 
 
 def soft_to_hard(constraint: TopologyConstraint | None, tier: int) -> TopologyConstraint | None:
-    """A soft constraint as a hard one up to a tier, whatever tier it had; any other as it is."""
+    """A soft constraint as a hard one up to `tier`, whatever tier it had; any other constraint unchanged."""
     if constraint is None or not is_soft(constraint):
         return constraint
     return replace(constraint, mode="hard", highest_tier=tier)
@@ -50,7 +50,7 @@ def adjust_constraints(
     tier_of_name: Mapping[str, int],
     top_tier: int,
 ) -> tuple[TopologyConstraint | None, tuple[TopologyConstraint | None, ...]]:
-    """The constraints of a job and of its sub-groups as the session schedules by them.
+    """Constraints of a job and of its sub-groups as the session applies them.
 
     Parameters
     ----------

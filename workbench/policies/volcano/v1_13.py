@@ -1,4 +1,4 @@
-"""`volcano-1.13`: what the design document and the article on 1.13 describe, as the release does it."""
+"""`volcano-1.13`: topology scheduling as release 1.13 does it, which the design document and an article describe."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DEFAULT_HIGHEST_TIER = 1
 
 
 class Volcano113(VolcanoPolicy):
-    """Hard jobs by `HardSearch`, soft jobs by scores and record, plain jobs as `allocate`.
+    """Volcano 1.13: hard jobs by `HardSearch`, soft jobs by scores and record, plain jobs as `allocate`.
 
     Within one call of `place` a gang gets its minimum first and then its other pods, one per turn; in a session the
     turns of different jobs alternate.
@@ -91,7 +91,7 @@ class Volcano113(VolcanoPolicy):
 
 
 class _Unrestricted(FlatTurns):
-    """Turns of a job whose constraint restricts nothing, with the cause as a warning."""
+    """Turns of a job whose constraint restricts nothing, with a warning that says why."""
 
     def __init__(self, request: Request, workplace_of: WorkplaceOf, cause: str) -> None:
         super().__init__(request, workplace_of)
@@ -105,7 +105,7 @@ class _Unrestricted(FlatTurns):
 
 
 class _SoftTurns(FlatTurns):
-    """Turns of a soft job: the whole cluster, with scores by the running record."""
+    """Turns of a soft job on the whole cluster, with node scores by the running record."""
 
     def __init__(self, request: Request, workplace_of: WorkplaceOf, weight: float) -> None:
         super().__init__(request, workplace_of)
@@ -142,7 +142,7 @@ class _SoftTurns(FlatTurns):
 
 
 class _HardTurns(Turns):
-    """Turns of a hard job: in each the best HyperNode of the lowest tier that has a solution."""
+    """Turns of a hard job: each on the best HyperNode of the lowest tier that has a solution."""
 
     def __init__(self, request: Request, workplace_of: WorkplaceOf, weight: float) -> None:
         super().__init__(request)
@@ -243,7 +243,7 @@ def _scored(
     on_leaf: Longs | None,
     total: int,
 ) -> tuple[Fill, dict[int, int]]:
-    """A fill of some nodes that scores them by closeness to the record, and by tasks on their leaf if given."""
+    """A fill of some nodes that scores closeness to the record, and the tasks on each leaf if they are given."""
     fill, shapes = workplace.fill(nodes)
     leaves = fill.groups
     fill.set_topology(
@@ -270,7 +270,7 @@ def _turn_note(number: int, turn: Turn | None, topology: Topology) -> str:
 
 
 def _running_on_leaf(request: Request) -> Longs:
-    """Running pods of the gang by leaf: int64 of shape (d,); one entry more when there is no domain."""
+    """Number of running pods of the gang by leaf: int64 of shape (d,); one entry more if there is no domain."""
     topology = request.snapshot.topology
     if not (request.gang.ready or request.gang.volcano.record):
         return np.zeros(max(topology.n_domains, 1), dtype=np.int64)
@@ -308,7 +308,7 @@ def _record_warnings(request: Request, record: int) -> tuple[Notice, ...]:
 def _declined(
     request: Request, search: HardSearch, highest: int, record: int, warnings: tuple[Notice, ...]
 ) -> Declined:
-    """Why no domain will do: which came closest, and the texts that Volcano would write."""
+    """Reasons why no domain holds the job: the domain that came closest, and the texts that Volcano would write."""
     topology, demand = request.snapshot.topology, request.demand
     progress = JobProgress.start(request.gang, request.snapshot)
     needs = max(progress.missing, 1)

@@ -1,4 +1,4 @@
-"""`volcano-1.15`: the newest Volcano, with sub-groups, soft as hard at the virtual top and packing of HyperNodes."""
+"""`volcano-1.15`: the newest Volcano, with sub-groups, soft jobs as hard ones at the virtual top, and packing."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Volcano115(VolcanoPolicy):
-    """Jobs with a tier or with sub-groups by the two-level search, all others on the whole cluster.
+    """The newest Volcano: jobs with a tier or sub-groups by the two-level search, all others on the whole cluster.
 
     Within one call of `place` a gang gets its minimum first and then its other pods, one per turn; in a session the
     turns of different jobs alternate.
@@ -101,7 +101,10 @@ class Volcano115(VolcanoPolicy):
         return self._assign(request, later=False)
 
     def _assign(self, request: Request, *, later: bool) -> Assignment | Declined:
-        """Choose nodes among what is idle now; `later`: say why not when it is read, if that can be found then."""
+        """Choose nodes among the idle resources.
+
+        With `later`, the reasons of a refusal are computed when they are read.
+        """
         gang, topology = request.gang, request.snapshot.topology
         if _has_topology(gang) and not topology.ready:
             return Declined((topology_not_ready(topology),))
@@ -119,7 +122,7 @@ class Volcano115(VolcanoPolicy):
         return fill, shapes[role]
 
     def board(self, request: Request) -> Board:
-        """The cluster as the request shows it, with what the scores need."""
+        """The nodes that the request shows, with the scores of this policy."""
         p, topology = self._parameters, request.snapshot.topology
         scores = topology_scores_newest(topology, p.weight)
         return Board(self.workplace(request), scores, fading_of(p, topology, scored_columns(request)))
@@ -127,7 +130,10 @@ class Volcano115(VolcanoPolicy):
     def _flat(
         self, request: Request, board: Board, subs: SubJobs, record: int, limits: Limits
     ) -> Assignment | Declined:
-        """The whole cluster as one HyperNode: the turns look at the same nodes, so that all are taken at once."""
+        """Place a job on the whole cluster as one HyperNode.
+
+        All turns are taken at once, because they see the same nodes.
+        """
         gang, sub = request.gang, subs[0]
         board.record_nodes(-1, sub, record)
         progress = JobProgress.start(gang, request.snapshot)
@@ -165,7 +171,10 @@ class Volcano115(VolcanoPolicy):
         return answer
 
     def _why_later(self, request: Request, again: Callable[[], Ledger]) -> Callable[[], Why]:
-        """Ask the same once more when somebody wants to know why: a search holds megabytes, and ledgers move on."""
+        """A function that repeats the search for its reasons when a refusal is read.
+
+        The search itself is not kept, because it holds megabytes, and the ledger moves on.
+        """
         gang, gpu_policy = request.gang, request.gpus.policy
 
         def why() -> Why:
@@ -178,7 +187,7 @@ class Volcano115(VolcanoPolicy):
         return why
 
     def queue_caps(self, request: Request, subs: SubJobs) -> QueueCaps:
-        """What asks a queue for the pods of a job; `subs` as the session found them."""
+        """The `QueueCaps` of a job; `subs` are its sub-jobs as the session found them."""
         order = self._sub_job_order
         rank = ranks(request.gang.key, subs, "priority" in order)
         return QueueCaps(request.gang, request.demand, subs, rank, before_ready(subs, rank, order))
@@ -199,13 +208,13 @@ class Volcano115(VolcanoPolicy):
         return SearchStory(request.recorder, asked, self.board(request), before, self._hypernode_weight)
 
     def search(self, request: Request, asked: Asked) -> TwoLevel:
-        """The search of a job before its first turn."""
+        """The search of a job, before its first turn."""
         topology = request.snapshot.topology
         scores = topology_scores_newest(topology, self._parameters.weight)
         return self._prepare(request, asked.subs, asked.records, asked.record, asked.limits, scores)
 
     def shapes(self, request: Request, seen: ScoredNodes) -> list[Shape]:
-        """The pods of each role with a request, where they may run and what they gain there, as it is now."""
+        """Shapes of the roles with a request: where their pods may run, and their extra scores in the present state."""
         return shapes_of(request, seen.rows, self.fixed_scores(request))
 
     def _prepare(
@@ -242,7 +251,10 @@ class Volcano115(VolcanoPolicy):
         return SearchStream(whole, self._repeatable, snapshot)
 
     def _repeatable(self, request: Request) -> Prepared | None:
-        """The search of a gang without running pods, if it is the kernel's and depends on the nodes' amounts alone."""
+        """The search of a gang if a stream may rerun it; None otherwise.
+
+        It may if the gang has no running pods and the answer depends on the nodes' amounts alone.
+        """
         gang, topology = request.gang, request.snapshot.topology
         limits = limits_of(gang, topology, gradients=self.gradients)
         if not topology.ready or (limits.job is None and not gang.sub_grouped):
@@ -258,7 +270,10 @@ class Volcano115(VolcanoPolicy):
 
 
 def _turn(search: TwoLevel, story: SearchStory | None) -> bool:
-    """One turn, told to whoever wants to know; False: no HyperNode has a solution."""
+    """Take one turn of a search and write it to the explanation if there is one.
+
+    False if no HyperNode has a solution.
+    """
     if story is None:
         return search.turn()
     mark = search.n_placed
@@ -268,7 +283,10 @@ def _turn(search: TwoLevel, story: SearchStory | None) -> bool:
 
 
 class _NewestTurns(Turns):
-    """What the turns of the newest release share: sub-jobs and their records; each turn sees the cluster anew."""
+    """Base of the turns of `volcano-1.15`: sub-jobs and their records.
+
+    Each turn sees the present state of the cluster.
+    """
 
     def __init__(self, request: Request, policy: Volcano115, limits: Limits) -> None:
         super().__init__(request)
@@ -280,7 +298,7 @@ class _NewestTurns(Turns):
         self._whole: Assignment | Declined | None = None
 
     def _not_ready(self, request: Request) -> bool:
-        """Whether the job is left out, because it has a topology and the HyperNodes are no tree."""
+        """Whether the job is left out because it has a topology and the HyperNodes are no tree."""
         topology = request.snapshot.topology
         if topology.ready or not _has_topology(request.gang):
             return False
@@ -288,7 +306,7 @@ class _NewestTurns(Turns):
         return True
 
     def _all_at_once(self, request: Request, room: Room | None, every: bool) -> bool:
-        """Take everything in the first turn, by the policy's fast way, where no further turn can follow."""
+        """Take all turns in the first one, by the policy's fast path, if no further turn can follow."""
         progress = self.progress
         needed = progress.min_available >= progress.counted + sum(progress.left)
         if self._begun or room is not None or not (every or (needed and not request.gang.sub_grouped)):
@@ -310,7 +328,7 @@ class _NewestTurns(Turns):
 
 
 class _FlatTurns(_NewestTurns):
-    """The whole cluster as one HyperNode."""
+    """Turns of a job that may use the whole cluster as if it were one HyperNode."""
 
     def take(self, request: Request, room: Room | None, *, every: bool) -> None:
         if self._not_ready(request) or self._all_at_once(request, room, every):
@@ -383,12 +401,12 @@ class _SearchTurns(_NewestTurns):
         self._count(request, search)
 
     def _cap_each(self, request: Request, search: TwoLevel, room: Room | None) -> None:
-        """Skip the pods that the queue does not take."""
+        """Skip the pods for which the queue has no headroom."""
         if room is not None:
             self._policy.queue_caps(request, self._subs).apply(search, self.node, room)
 
     def _count(self, request: Request, search: TwoLevel) -> None:
-        """Enter the pods placed so far, and those that further turns would try."""
+        """Update the counts of placed pods, and of pods that further turns would try."""
         node, role_of = nodes_of_pods(request, self._subs, search), request.gang.role_of_pod
         new = role_of[(node >= 0) & (self.node < 0)]
         self.node = node
@@ -408,15 +426,16 @@ class _SearchTurns(_NewestTurns):
 
 
 def _record_after(limits: Limits, record: int) -> int:
-    """The record of a job after a turn on all nodes, by the one that it had: only a search writes one.
+    """The record of a job after a turn on all nodes.
 
-    Where a limit is there, and nobody to say which HyperNodes are tried, upstream searches the virtual top.
+    The record stays as it was, because only a search writes one. If there is a limit but no plugin says which
+    HyperNodes are tried, upstream searches the virtual top, which becomes the record.
     """
     return VIRTUAL_TOP if limits.top_only else record
 
 
 def _enter_record(request: Request, answer: Assignment, subs: SubJobs, record: int) -> None:
-    """What a job that may use every node leaves behind."""
+    """Write the record of a job that may use every node into the answer."""
     if subs[0].topology and record != NO_RECORD:
         key, topology = request.gang.key, request.snapshot.topology
         answer.record, answer.has_record = record, True
@@ -424,7 +443,7 @@ def _enter_record(request: Request, answer: Assignment, subs: SubJobs, record: i
 
 
 def _enter_records(request: Request, answer: Assignment, subs: SubJobs, search: TwoLevel) -> None:
-    """What the job leaves behind: its HyperNode and those of its sub-jobs."""
+    """Write the records of the job and its sub-jobs into the answer."""
     if not _is_recorded(request.gang) or search.record == NO_RECORD:
         return
     answer.record, answer.has_record = search.record, True
@@ -437,18 +456,21 @@ def _has_topology(gang: Gang) -> bool:
 
 
 def _is_recorded(gang: Gang) -> bool:
-    """Whether a search leaves a record: also of sub-groups without a topology, for which the virtual top is tried."""
+    """Whether a search leaves a record; it does for sub-groups without a topology too, which try the virtual top."""
     return gang.sub_grouped or _has_topology(gang)
 
 
 def _reasons(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Notice, ...]]:
-    """Why pods of a role have no node; `idle` is what the placed ones leave, None: not known yet."""
+    """For each role, why its unplaced pods have no node.
+
+    `idle` remains after the placed pods, None: not computed yet.
+    """
     nowhere = (Notice("no-domain", "no HyperNode near the record holds one more pod"),)
     return {role: causes or nowhere for role, causes in causes_by_role(request, node, idle).items()}
 
 
 def _declined_by_search(request: Request, asked: Asked, search: TwoLevel) -> Declined:
-    """Why the gang waits: the HyperNode that came closest, beside the texts that Volcano would write."""
+    """Reasons why the gang waits: the HyperNode that came closest, and the texts that Volcano would write."""
     demand, topology, limit = request.demand, request.snapshot.topology, asked.limits.job
     found = missed(asked, search.tried())
     allowed = None
@@ -471,7 +493,7 @@ def _declined_by_search(request: Request, asked: Asked, search: TwoLevel) -> Dec
 
 
 def _no_domain(asked: Asked, found: Missed, misses: tuple[NearestMiss, ...]) -> Notice:
-    """Which HyperNode came closest."""
+    """The notice about the HyperNode that came closest."""
     needs = asked.needs
     within = "" if asked.limits.job is None else f" of tier <= {asked.limits.job}"
     if not found.misses:
@@ -497,6 +519,6 @@ def _no_domain(asked: Asked, found: Missed, misses: tuple[NearestMiss, ...]) -> 
 
 
 def _roomy(asked: Asked, miss: NearestMiss) -> str:
-    """A HyperNode that is refused although enough pods have room in it, those of each role counted by themselves."""
+    """The notice about a HyperNode that is refused although each role, counted by itself, has room for enough pods."""
     counted = " counted role by role" if len(asked.request.demand.order) > 1 else ""
     return f"{miss.domain} (tier {miss.tier}) has room for {pods_text(miss.needs)}{counted}"
