@@ -68,5 +68,8 @@ _root.__doc__ = _HELP
 
 @cache
 def command() -> Any:
-    """The commands as one callable; reading all their signatures takes longer than most of them run."""
+    """The tree of commands as one callable.
+
+    Kept, because reading all signatures takes longer than most commands run.
+    """
     return typer.main.get_command(_app)

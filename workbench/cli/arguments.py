@@ -59,14 +59,17 @@ def key_values(
 
 
 def policy_with(spec: str, given: Sequence[str]) -> Policy:
-    """The policy with the parameters of ``--set``; of a configuration the file is read."""
+    """Make a policy with the parameters of ``--set``.
+
+    A parameter that is a configuration names a file, which is read.
+    """
     from workbench.policies import get_policy
 
     return get_policy(spec, **_read(get_policy(spec), key_values("--set", given, reserved=_RESERVED)))
 
 
 def policies_with(specs: Sequence[str], given: Sequence[str]) -> list[Policy]:
-    """Make several policies, each with those of the given parameters that it has.
+    """Make several policies, each with those of the given parameters that it knows.
 
     Raises
     ------
@@ -189,6 +192,6 @@ def tell_gaps(scenario: Scenario) -> None:
 
 
 def tell_notes(notes: Iterable[Notice | str]) -> None:
-    """What a reader has to say beside its result, a line each."""
+    """Write the notes of a reader to stderr, one line each."""
     for note in notes:
         tell(f"note: {note}")

@@ -1,4 +1,4 @@
-"""`workbench compare`: several policies beside each other."""
+"""`workbench compare`: several policies side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`workbench topology diff`: what changed between two topologies."""
+"""`workbench topology diff`: the changes between two topologies."""
 
 from __future__ import annotations
 

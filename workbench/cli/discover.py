@@ -1,4 +1,4 @@
-"""`workbench topology discover`: HyperNodes from what a source says, against those that exist."""
+"""`workbench topology discover`: HyperNodes found by a discovery source, compared with those that exist."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def label(
 
 
 def _asking(name: str, metavar: str, meaning: str) -> Callable[[Ask], Ask]:
-    """Make the command of a source that is asked at a place: the first argument, else the endpoint in --config."""
+    """Make the command of a discovery source that needs an endpoint: the first argument, else the one in --config."""
 
     def register(ask: Ask) -> Ask:
         def command(
@@ -201,7 +201,7 @@ def _roce(place: str, access: Any) -> tuple[str, Discover]:
 
 
 def _source(config: Path | None, name: str) -> DiscoverySource | None:
-    """The source's entry in the configuration; asking for one that is switched off is a mistake worth a word."""
+    """The source's entry in the configuration; InputError if the entry is switched off."""
     if config is None:
         return None
     from workbench.formats.discovery_conf import load_discovery_config
@@ -219,7 +219,7 @@ def _source(config: Path | None, name: str) -> DiscoverySource | None:
 
 
 def _setting(read: Callable[..., T], key: str, source: DiscoverySource | None, config: Path | None) -> T:
-    """One of the source's own settings; the type's empty value where there is none."""
+    """A setting of one discovery source; the empty value of its type if the configuration does not have it."""
     try:
         return read(source.config if source is not None else {}, key, "config")
     except InputError as error:
@@ -235,7 +235,7 @@ def _access(
     insecure: bool,
     timeout: float,
 ) -> Any:
-    """A `workbench.live.http.Access`; that room is not named above, because it is loaded only where it is used."""
+    """Settings for requests to an endpoint, as `workbench.live.http.Access` (that room is loaded only here)."""
     from workbench.live.credentials import credentials_from_environment, load_credentials
     from workbench.live.http import Access
     from workbench.objects.fields import get_bool
@@ -279,7 +279,7 @@ def _finish(
     out: Path | None,
     yes: bool,
 ) -> None:
-    """Compare, ask where everything would go, write, and say in one line what changed."""
+    """Compare a discovery result with the existing HyperNodes, ask where it goes, write it, and count the changes."""
     from workbench.topology.discovery.reconcile import reconcile
 
     plan = reconcile(result, objects.hypernodes.values())

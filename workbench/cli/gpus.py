@@ -1,4 +1,4 @@
-"""`workbench gpus`: which k GPUs of one machine."""
+"""`workbench gpus`: choose k GPUs of one machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNREAD = 5
 
 
 class Symmetric(StrEnum):
-    """How two directions become one weight."""
+    """Rule that makes one weight of the two directions of a pair of GPUs."""
 
     min = "min"
     max = "max"
@@ -33,7 +33,7 @@ class Symmetric(StrEnum):
 
 
 class Objective(StrEnum):
-    """What several pods want to be fast."""
+    """Objective when several pods share a machine: the best union first, or the best sets of single pods first."""
 
     union = "union"
     per_pod = "per-pod"
@@ -136,7 +136,7 @@ def gpus(
 
 
 def _sizes(k: int | None, pods: str | None, of_one_set: bool) -> list[int]:
-    """GPUs per pod; ``-k`` is one."""
+    """GPUs of each pod; ``-k`` means one pod."""
     if k is not None and pods is None:
         return [k]
     if pods is None or k is not None:
@@ -152,7 +152,7 @@ def _sizes(k: int | None, pods: str | None, of_one_set: bool) -> list[int]:
 
 
 def _tell(reading: MatrixReading, source: str) -> None:
-    """What was left aside, and which lines could not be read."""
+    """Write the notes on a matrix to stderr: parts that were ignored, and lines that could not be read."""
     for note in reading.notes:
         tell(f"note: {source}: {note}")
     for number, line in reading.unread[:_UNREAD]:

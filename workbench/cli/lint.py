@@ -1,4 +1,4 @@
-"""`workbench topology lint`: what is wrong with a topology, or looks wrong."""
+"""`workbench topology lint`: mistakes and doubtful places in a topology."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that several commands share; nothing heavy is imported here, because `--help` reads it."""
+"""Options that several commands share; the module imports nothing heavy, because `--help` loads it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = [
 
 
 class TableOutput(StrEnum):
-    """Formats of commands without a file form."""
+    """Output formats of commands that write no file."""
 
     table = "table"
     json = "json"
 
 
 class PlaceOutput(StrEnum):
-    """Formats of `place`."""
+    """Output formats of `place`."""
 
     table = "table"
     json = "json"
@@ -37,7 +37,7 @@ class PlaceOutput(StrEnum):
 
 
 class ShowOutput(StrEnum):
-    """Formats of commands that can draw."""
+    """Output formats of commands that can draw."""
 
     table = "table"
     json = "json"

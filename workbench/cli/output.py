@@ -1,4 +1,4 @@
-"""Where results go: stdout or a whole file, tables by rich, messages and progress on stderr.
+"""Output of results: stdout or a whole file, tables by rich, messages and progress on stderr.
 
 Nothing else in the package writes to stdout or stderr: here names from files lose what a terminal would obey.
 """
@@ -36,7 +36,7 @@ _UNWRAPPED = 1_000_000
 
 
 def check_out(out: Path | None, output: str = "") -> None:
-    """Before any work: InputError for ``--out`` with a table, which is written nowhere, or with an unwritable file."""
+    """Check ``--out`` before any work: InputError for a table, which no file can hold, or for an unwritable file."""
     if out is None:
         return
     if output == "table":
@@ -47,7 +47,7 @@ def check_out(out: Path | None, output: str = "") -> None:
 
 
 def emit(text: str, out: Path | None = None) -> None:
-    """Write a result to stdout, or to a file as `workbench.formats.whole_file.write_whole` does.
+    """Write a result to stdout or to a file, with control characters escaped.
 
     Control characters are escaped, in a file as well: somebody will show it.
 
@@ -89,7 +89,7 @@ def confirm(question: str) -> bool:
 
 
 def to_json(value: Any) -> str:
-    """Indented JSON; NaN and infinity are our bug."""
+    """Indented JSON of a value; NaN and infinity in it are a bug of this package."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=_plain)
 
 
@@ -102,7 +102,7 @@ def _plain(value: Any) -> Any:
 
 
 def to_yaml(value: Any) -> str:
-    """Block-style YAML in the order of the value; exactly what `to_json` says."""
+    """Block-style YAML of a value in its order, equal in content to `to_json`."""
     from workbench.formats.write_manifests import to_yaml_value
 
     return to_yaml_value(json.loads(to_json(value)))

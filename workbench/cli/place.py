@@ -1,4 +1,4 @@
-"""`workbench place`: one policy, every job."""
+"""`workbench place`: place every job of the input by one policy."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def place(
 
 
 def require_jobs(scenario: Scenario) -> None:
-    """Raises InputError where the input holds no job at all; jobs that admission refused are jobs."""
+    """Raise InputError if the input holds no job at all; jobs that admission refused count as jobs."""
     if not scenario.gangs and not scenario.refused:
         said = [gap for gap in scenario.snapshot.gaps if gap.code == "scheduling-gates"]
         said += scenario.notes

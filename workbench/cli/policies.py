@@ -1,4 +1,4 @@
-"""`workbench policies`: what can be typed after --policy."""
+"""`workbench policies`: the policies that ``--policy`` accepts."""
 
 from __future__ import annotations
 

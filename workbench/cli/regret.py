@@ -1,4 +1,4 @@
-"""The part of `workbench gpus` behind ``--regret``."""
+"""``workbench gpus --regret``: the loss of GPU policies against the optimum."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["refuse_options", "show_regret"]
 
 
 def refuse_options(options: Mapping[str, object]) -> None:
-    """Raises InputError for an option of one best set that was given beside ``--regret``."""
+    """Raise InputError for an option about one best set that was given together with ``--regret``."""
     for name, value in options.items():
         if value:
             raise InputError("not with --regret, which is about every state", source=name)

@@ -1,4 +1,4 @@
-"""`workbench topology`: look at a topology, check it, make one."""
+"""`workbench topology`: show, check, convert, compare or generate a topology."""
 
 from __future__ import annotations
 

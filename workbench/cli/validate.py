@@ -1,4 +1,4 @@
-"""`workbench validate`: what admission would accept, fill in or refuse."""
+"""`workbench validate`: objects that admission would accept, fill in or refuse."""
 
 from __future__ import annotations
 
