@@ -1,1 +1,1 @@
-"""Objects of a cluster to a snapshot and gangs, at once or change by change; knows no file, clock or socket."""
+"""Conversion of a cluster's objects to a snapshot and gangs, at once or change by change, without files or sockets."""

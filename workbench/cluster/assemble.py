@@ -1,4 +1,4 @@
-"""Objects of a cluster to a snapshot and gangs: the one place where they are joined."""
+"""Assembly of a cluster's objects into a snapshot and gangs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def assemble(
     any_scheduler: bool = False,
     gpus_per_node: int = 0,
 ) -> tuple[ClusterSnapshot, Workload]:
-    """Join the objects of one cluster.
+    """Make a snapshot and gangs of the objects of one cluster.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def join(
     source: str,
     taken_at: str,
 ) -> ClusterSnapshot:
-    """A snapshot of its parts.
+    """Make a snapshot of the node table, the workload, the running pods and the rest of a cluster's parts.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def _used(running: Sequence[RunningPod], columns: tuple[str, ...], n_nodes: int)
 
 
 def other_gaps(cluster: ClusterObjects, nodes: Mapping[str, Node], gangs: Sequence[Gang]) -> list[Notice]:
-    """What is missing beside nodes, matrices and running pods: owners of Devices, queues, HyperNodes.
+    """Gaps of the input other than those of nodes, matrices and running pods: owners of Devices, queues, HyperNodes.
 
     Parameters
     ----------

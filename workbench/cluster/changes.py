@@ -39,7 +39,7 @@ _FIELDS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class ObjectChange:
-    """An object as it is now, or the news that it is gone; made by `added`, `deleted` and `read_change`.
+    """A new state of an object, or its deletion; made by `added`, `deleted` and `read_change`.
 
     Attributes
     ----------
@@ -62,10 +62,10 @@ class ObjectChange:
     notes: tuple[Notice, ...] = ()
 
     def apply_to(self, cluster: ClusterObjects) -> bool:
-        """Change the objects; False where nothing differs.
+        """Apply the change to the objects of a cluster; False if nothing differs afterwards.
 
-        An object that is there keeps its place among those of its kind, a new one comes last. To delete an object that
-        is not there, or to add one that is there as it is, changes nothing.
+        An object that exists keeps its place among those of its kind, and a new one comes last. Deleting an object that
+        does not exist changes nothing, and neither does adding an object that exists in the same state.
         """
         objects: dict[str, ClusterObject] = getattr(cluster, _FIELDS[self.kind])
         name = f"{self.kind} {self.key}"
@@ -79,7 +79,7 @@ class ObjectChange:
 
 
 def added(value: ClusterObject, refused: str = "", notes: tuple[Notice, ...] = ()) -> ObjectChange:
-    """An object that was added or modified.
+    """The change that an object was added or modified.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def added(value: ClusterObject, refused: str = "", notes: tuple[Notice, ...] = (
 
 
 def deleted(kind: str, key: str) -> ObjectChange:
-    """An object that was deleted.
+    """The change that an object was deleted.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def read_change(data: Mapping[str, Any], *, gone: bool = False) -> ObjectChange 
 
 
 def _set(told: dict[str, Any], name: str, value: str | tuple[Notice, ...]) -> bool:
-    """Keep what is told of an object, or drop an empty value; whether that changed anything."""
+    """Store a value under a name, or remove the name if the value is empty; return whether anything changed."""
     differs: bool = told.get(name) != (value or None)
     if not value:
         told.pop(name, None)

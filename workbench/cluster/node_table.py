@@ -1,4 +1,4 @@
-"""What Nodes, HyperNodes and Devices say of the nodes of a cluster, as columns in the topology's order."""
+"""`NodeTable`: Nodes, HyperNodes and Devices of a cluster as columns in the topology's order."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Matrices = Sequence[tuple[str, BandwidthMatrix]]
 
 @dataclass(frozen=True, eq=False)
 class NodeTable(Value):
-    """The nodes of a cluster without what runs on them; arrays and tuples are in the topology's order.
+    """The nodes of a cluster without the pods on them; arrays and tuples are in the topology's order.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class NodeTable(Value):
 def read_nodes(
     cluster: ClusterObjects, matrices: Matrices, gpus_per_node: int, topology: Topology | None = None
 ) -> NodeTable:
-    """The nodes of a cluster.
+    """Make the node table of a cluster.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def read_nodes(
 def with_nodes(
     table: NodeTable, cluster: ClusterObjects, changed: Collection[str], matrices: Matrices, gpus_per_node: int
 ) -> NodeTable:
-    """What `read_nodes` says after Nodes changed.
+    """The node table after Nodes changed, equal to the one that `read_nodes` would make.
 
     Costs copies of a few arrays and the rows of the nodes that changed. All nodes are read again where a node offers
     other resources by name or another number of GPUs than before; the topology, too, where a label changed by which a
@@ -241,7 +241,7 @@ def _selecting_labels(cluster: ClusterObjects) -> frozenset[str]:
 
 
 def _nodes_of_members(cluster: ClusterObjects, gaps: list[Notice]) -> dict[str, Node]:
-    """Without any Node object the exact members of HyperNodes still tell which nodes there are."""
+    """Names of nodes taken from the exact members of HyperNodes, for a cluster without any Node object."""
     names = {
         member.selector.exact
         for hypernode in cluster.hypernodes.values()
@@ -274,7 +274,7 @@ def _nodes_of_members(cluster: ClusterObjects, gaps: list[Notice]) -> dict[str, 
 
 
 def _with_assumed_gpus(nodes: Mapping[str, Node], gpus: int, gaps: list[Notice]) -> dict[str, Node]:
-    """Nodes without resources as drawn ones are: with GPUs, and the cores and memory of a usual machine."""
+    """Nodes with assumed GPUs, cores and memory of a usual machine, for nodes without resources, as drawn ones are."""
     silent = [name for name, node in nodes.items() if not node.allocatable]
     offered = NodeShape(devices={"nvidia.com/gpu": gpus}).resources
     if silent:

@@ -1,4 +1,4 @@
-"""Which pods are read together, kept up to date while pods and the objects that own them come and go."""
+"""Units of pods that are read together, kept up to date while pods and their owners come and go."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Owners", "Unit"]
 
 @dataclass
 class Unit:
-    """What is read together: the Job, the Deployment and the gang of lone pods with one key, and all their pods.
+    """The Job, the Deployment and the lone pods with one key, and all their pods, which are read together.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Owners:
         return key in self._cluster.jobs or key in self._cluster.deployments
 
     def _came_or_went(self, key: str) -> bool:
-        """Whether a Job or a Deployment with this key exists now and did not before, or the other way round."""
+        """Whether a Job or a Deployment with this key was created or deleted."""
         before = self._existing.pop(key, (False, False))
         now = key in self._cluster.jobs, key in self._cluster.deployments
         if any(now):
@@ -145,7 +145,7 @@ class Owners:
 
 
 def _forget(index: dict[str, dict[str, None]], names: Iterable[str], key: str) -> None:
-    """Take a key out of the entries with these names; an empty entry goes."""
+    """Remove a key from the entries with these names, and an entry that becomes empty."""
     for name in names:
         del index[name][key]
         if not index[name]:

@@ -1,4 +1,4 @@
-"""Running pods, what they use and the GPUs they leave free, kept up to date node by node."""
+"""Running pods, their resources and the GPUs they leave free, kept up to date node by node."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Place = tuple[bytes, bytes]
 
 @dataclass
 class _OnNode:
-    """The pods on one node, be it known or not, and what follows from them."""
+    """The pods on one node, known or not, with the values derived from them."""
 
     pods: dict[_Place, tuple[Pod, str]] = field(default_factory=dict)
     used: Longs = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -37,7 +37,7 @@ class _OnNode:
 
 
 class PodsOnNodes:
-    """What `workbench.jobs.running.running_pods` says, asked again only of nodes whose pods or GPUs changed.
+    """The result of `workbench.jobs.running.running_pods`, recomputed only for nodes whose pods or GPUs changed.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class PodsOnNodes:
         self.running, self.holding = tuple(self._running), tuple(self._holding)
 
     def _move(self, before: Held, after: Held) -> set[str]:
-        """Take pods from where they were and put them where they are; names of the nodes concerned."""
+        """Move changed pods to their present nodes; return the names of the nodes concerned."""
         touched = set()
         for key, held in before.items():
             pod = held[0]
@@ -131,7 +131,10 @@ class PodsOnNodes:
         return touched
 
     def _renumber(self, old: NodeTable | None, new: NodeTable) -> set[str]:
-        """Give pods the new index of their node; names of the nodes to ask again, because more than that differs."""
+        """Give pods the new index of their node.
+
+        Return the names of nodes that must be recomputed for further differences.
+        """
         if old is None or old.columns != new.columns:
             return set(self._nodes)
         index = [new.index.get(name, -1) for name in old.index]
@@ -172,6 +175,6 @@ def _place(pod: Pod) -> _Place:
 
 
 def _gpus(name: str, table: NodeTable) -> int | None:
-    """Mask of a node's GPUs; None where the node is not known."""
+    """Mask of a node's GPUs; None if the node is unknown."""
     index = table.index.get(name)
     return None if index is None else table.total[index]

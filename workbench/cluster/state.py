@@ -80,16 +80,16 @@ class ClusterState(Working):
 
     @property
     def snapshot(self) -> ClusterSnapshot:
-        """The cluster as it is; InputError as `assemble`."""
+        """The present snapshot of the cluster; InputError as in `assemble`."""
         return self._current().snapshot
 
     @property
     def workload(self) -> Workload:
-        """Gangs and the pods that hold resources; InputError as `assemble`."""
+        """The present gangs and the pods that hold resources; InputError as in `assemble`."""
         return self._current().workload
 
     def apply(self, changes: Iterable[ObjectChange], taken_at: str = "") -> tuple[ClusterSnapshot, Workload]:
-        """Follow some changes.
+        """Apply changes of objects.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class ClusterState(Working):
 
 
 class _Changed:
-    """Makes changes, and keeps what they concern.
+    """Applies changes to the objects, and collects the names that they concern.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class _Changed:
 
 
 class _Parts:
-    """Everything that is derived from the objects of a cluster."""
+    """Node table, workload and running pods derived from the objects of a cluster."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class _Parts:
         self._join(taken_at, anew=True)
 
     def update(self, changed: _Changed, taken_at: str) -> None:
-        """Follow what has changed of the objects."""
+        """Update the derived values after objects changed."""
         keys = changed.keys
         self._table = self._changed_table(changed)
         if keys["Queue"]:
@@ -202,7 +202,7 @@ class _Parts:
         self._pods.update(before, after, self._table, jobs.queues, jobs.labels)
 
     def _join(self, taken_at: str, anew: bool) -> None:
-        """Make the snapshot and the workload; `anew`: of other nodes, Devices, HyperNodes or queues."""
+        """Make the snapshot and the workload; `anew` if nodes, Devices, HyperNodes or queues differ."""
         jobs, pods = self._jobs, self._pods
         gangs, notes = jobs.told()
         if anew or gangs is not self._gangs:
@@ -227,13 +227,13 @@ class _Parts:
 
     @property
     def snapshot(self) -> ClusterSnapshot:
-        """As in `ClusterState`."""
+        """The present snapshot of the cluster."""
         assert self._snapshot is not None
         return self._snapshot
 
 
 def _tree_part(hypernode: object) -> object:
-    """What a topology is built of."""
+    """Fields of a HyperNode that the topology is built from."""
     if not isinstance(hypernode, HyperNode):
         return None
     return hypernode.tier, hypernode.tier_name, hypernode.members

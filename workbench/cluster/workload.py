@@ -32,7 +32,7 @@ _NOTHING = Workload((), (), ())
 
 @dataclass(frozen=True)
 class _Read:
-    """What was read of one unit."""
+    """Gangs, pods and notes read from one unit."""
 
     workload: Workload
     others: OtherSchedulers
@@ -40,7 +40,7 @@ class _Read:
 
 
 class LiveWorkload:
-    """What `workbench.jobs.gangs.read_workload` says of a cluster, read again only where the cluster changed.
+    """The result of `workbench.jobs.gangs.read_workload`, read again only for units that changed.
 
     Parameters
     ----------
@@ -119,9 +119,9 @@ class LiveWorkload:
         return before, after
 
     def told(self) -> tuple[tuple[Gang, ...], tuple[Notice, ...]]:
-        """The gangs and the notes of a `Workload`, the notes about single objects handed out to their gangs.
+        """Gangs and notes of the workload, with the notes about single objects moved to their gangs.
 
-        Where such notes exist this looks at every gang.
+        If such notes exist, every gang is looked at.
         """
         if not self._cluster.notes:
             return self.gangs, self._others.notes()
@@ -136,11 +136,11 @@ class LiveWorkload:
 
     @property
     def gated(self) -> int:
-        """As in `Workload`."""
+        """Number of pods that wait behind a scheduling gate, as in `Workload`."""
         return self._gated
 
     def _groups_of(self, unit: Unit) -> dict[str, PodGroup]:
-        """The PodGroups of a unit in the order of the cluster: of two that were made for one Job the last counts."""
+        """PodGroups of a unit in the order of the cluster; of two that were made for one Job the last counts."""
         groups = self._cluster.pod_groups
         names: Iterable[str] = unit.groups if len(unit.groups) < 2 else [name for name in groups if name in unit.groups]
         return {name: groups[name] for name in names}
@@ -171,7 +171,7 @@ class LiveWorkload:
             _put(self.labels, key, labels)
 
     def _replace(self, key: str, old: _Read | None, new: _Read | None) -> bool:
-        """Count one unit as it is, no more as it was; whether its gangs differ."""
+        """Replace one unit in all counts; return whether its gangs differ."""
         if old is not None:
             self._others.remove(old.others)
         if new is not None:
@@ -189,7 +189,7 @@ class LiveWorkload:
 
 
 def _said(key: str, read: _Read | None) -> tuple[str | None, JobLabels | None]:
-    """The queue and the labels of the gang of a unit; None where nothing is said."""
+    """Queue and labels of the gang of a unit; None if the unit states none."""
     if read is None:
         return None, None
     return read.workload.queues.get(key), read.workload.labels.get(key)
