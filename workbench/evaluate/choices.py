@@ -20,12 +20,15 @@ def policy_choices() -> list[dict[str, Any]]:
 
 
 def on_new_policy(told: Callable[[str], None]) -> Callable[[], None]:
-    """Call a function with the name of each policy that a cell registers; returns the function that stops this."""
+    """Call a function with the name of each policy that a cell registers from now on.
+
+    Return a function that stops this.
+    """
     return watch(told)
 
 
 def make_policy(name: str, parameters: Mapping[str, Any]) -> Policy:
-    """A policy by name, ``NODE[+GPU]``, with its parameters; those of the GPU part begin with ``gpu.``.
+    """Make a policy named ``NODE[+GPU]`` with its parameters; parameters of the GPU part begin with ``gpu.``.
 
     Raises
     ------

@@ -33,7 +33,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class RowError:
-    """A policy that raised instead of answering; the other rows are not touched by it.
+    """The error of a policy that raised instead of answering; the rows of other policies are not affected.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class RowError:
 
 @dataclass(frozen=True, eq=False)
 class ComparisonRow(Value):
-    """One policy's session.
+    """The session of one policy in a comparison.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class ComparisonRow(Value):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Value, Displayed):
-    """Several policies on one problem.
+    """The sessions of several policies on one problem.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Comparison(Value, Displayed):
 
     @property
     def all_placed(self) -> bool:
-        """Every policy placed every gang."""
+        """Whether every policy placed every gang."""
         return all(row.metrics is not None and not row.metrics.pending for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,12 +130,12 @@ class Comparison(Value, Displayed):
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """What was measured of a run by any policy, in the order of every output."""
+        """Metrics of runs that were measured for any policy, in the order of every output."""
         return _distinct(metric for row in self.rows if row.metrics is not None for metric in row.metrics.metrics)
 
     @property
     def job_metrics(self) -> tuple[Metric, ...]:
-        """What was measured of a job by any policy, in the order of every output."""
+        """Metrics of jobs that were measured for any policy, in the order of every output."""
         return _distinct(metric for row in self.rows if row.metrics is not None for metric in row.metrics.job_metrics)
 
     def to_dataframe(self, per: Literal["job", "run"] = "job") -> pandas.DataFrame:

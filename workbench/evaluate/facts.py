@@ -26,12 +26,12 @@ NODE = "node"
 
 
 def tier_keys(topology: Topology) -> tuple[str, ...]:
-    """Keys of a metric by tier, closest first: `NODE`, every tier, the virtual top's tier."""
+    """Keys of a metric by tier, closest first: `NODE`, every tier, and the virtual top's tier."""
     return (NODE, *(str(tier) for tier in topology.tiers), str(topology.top_tier))
 
 
 class JobFacts:
-    """One placed job.
+    """Facts about one placed job.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class JobFacts:
 
 
 class RunFacts:
-    """One session of a policy.
+    """Facts about one session of a policy.
 
     Parameters
     ----------

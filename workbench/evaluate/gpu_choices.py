@@ -1,4 +1,4 @@
-"""What every GPU policy would choose on one machine, beside the exact answer."""
+"""The choice of every GPU policy on one machine, beside the exact answer."""
 
 from __future__ import annotations
 

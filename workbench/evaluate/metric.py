@@ -1,4 +1,4 @@
-"""`Metric`: one number that says what a placement is worth, declared once for every output."""
+"""`Metric`: one number that measures a placement, declared once for every output."""
 
 from __future__ import annotations
 
@@ -114,12 +114,12 @@ class Metric(Value):
 
     @cached_property
     def declared(self) -> Metric:
-        """The metric without its functions: what results keep, because a notebook's function cannot be pickled."""
+        """A copy of the declaration without its functions, which results keep: not every function can be pickled."""
         return dataclasses.replace(self, job=None, run=None)
 
     @property
     def table_heading(self) -> str:
-        """Heading in a terminal."""
+        """Heading of the metric in a terminal."""
         return f"{self.heading} {self.unit}".strip() if self.brief is None else self.brief
 
     def of_job(self, facts: JobFacts) -> MetricValue:
@@ -152,7 +152,7 @@ class Metric(Value):
         return _AGGREGATIONS[self.total](known)
 
     def _checked(self, function: Callable[[Any], Any], facts: JobFacts | RunFacts) -> MetricValue:
-        """What the function answers, as plain Python values.
+        """The function's answer as plain Python values.
 
         Raises
         ------
@@ -175,7 +175,7 @@ class Metric(Value):
 
 
 def nested(metrics: Sequence[Metric], values: Mapping[str, MetricValue]) -> dict[str, Any]:
-    """Values in the shape of the JSON: those of a group under the name of the group, after all others."""
+    """Values in the shape of the JSON output: values of a group come last, under the name of the group."""
     plain: dict[str, Any] = {metric.key: values[metric.key] for metric in metrics if not metric.group}
     for metric in metrics:
         if metric.group:

@@ -246,7 +246,7 @@ _registered: dict[str, Metric] = {}
 
 
 def all_metrics() -> tuple[Metric, ...]:
-    """The built-in metrics, then those that `metric` added."""
+    """The built-in metrics, then those that users added by `metric`."""
     return (*METRICS, *_registered.values())
 
 

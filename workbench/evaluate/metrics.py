@@ -169,7 +169,7 @@ def _values_of_job(metrics: Sequence[Metric], job: JobFacts) -> dict[str, Metric
 
 
 def _measured(computed: Sequence[Metric], found: Sequence[Mapping[str, MetricValue]]) -> tuple[Metric, ...]:
-    """The declarations of metrics without those of a group of which nothing is known."""
+    """Declarations of metrics, without those of a group for which nothing was measured."""
     groups = {metric.key: metric.group for metric in all_metrics() if metric.group}
     known = {group for key, group in groups.items() if any(values.get(key) is not None for values in found)}
     return tuple(metric.declared for metric in computed if not metric.group or metric.group in known)

@@ -37,7 +37,9 @@ def session_record(
 
 
 def decision_record(decision: Decision) -> dict[str, Any]:
-    """One job: ``placed`` means that min_available is met, ``turn`` is its place in the order of the decisions.
+    """One job as a JSON-ready dictionary.
+
+    ``placed`` means that min_available is met, ``turn`` is the job's place in the order of the decisions.
 
     A job and a pod that came from a cluster have their ``uid`` and ``resource_version``, so that whoever acts on the
     answer can make the action conditional; others have neither key. ``gpu_milli`` is there for a pod that shares its
@@ -86,5 +88,5 @@ def decision_record(decision: Decision) -> dict[str, Any]:
 
 
 def _identity(of: Gang | PodRef) -> dict[str, str]:
-    """``uid`` and ``resource_version`` where the object has one of them."""
+    """``uid`` and ``resource_version`` of an object, if it has one of them."""
     return {key: value for key in ("uid", "resource_version") if (value := getattr(of, key))}

@@ -49,7 +49,7 @@ _LARGE_SIZES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 @dataclass(frozen=True)
 class PolicyRegret(Value):
-    """Answers of one policy.
+    """Answers of one policy in a regret table.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class PolicyRegret(Value):
 
 @dataclass(frozen=True)
 class RegretLine:
-    """One policy and one size, over all states with so many free GPUs.
+    """One policy and one number of GPUs, over all states with enough free GPUs.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class RegretLine:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Regret(Value, Displayed):
-    """A regret table.
+    """A regret table: the answers of several policies beside the optimum.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Regret(Value, Displayed):
 
     @cached_property
     def lines(self) -> tuple[RegretLine, ...]:
-        """The summary: policies in input order, sizes ascending."""
+        """The summary lines: policies in input order, numbers of GPUs ascending."""
         return tuple(self._line(row, s) for row in self.rows for s in range(len(self.sizes)))
 
     def _line(self, row: PolicyRegret, s: int) -> RegretLine:
@@ -186,7 +186,7 @@ class Regret(Value, Displayed):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready: the summary with where it comes from."""
+        """The summary and its provenance, JSON-ready."""
         return {
             "version": version(),
             "matrix": {"source": self.matrix.source, "sha256": self.matrix.checksum, "gpus": len(self.matrix)},
@@ -211,7 +211,7 @@ class Regret(Value, Displayed):
         return pandas.DataFrame([line.to_dict() for line in self.lines])
 
     def states_frame(self) -> pandas.DataFrame:
-        """One row per policy, size and state with so many free GPUs.
+        """One row per policy, number of GPUs and state with enough free GPUs.
 
         Columns: policy, k, free and gpus (tuples), bottleneck_gb_s, optimum_gb_s, ratio (NaN: refused).
         """

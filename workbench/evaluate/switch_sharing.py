@@ -53,22 +53,22 @@ class SwitchSharing:
 
     @property
     def shared(self) -> int:
-        """Switches that two or more cross-switch jobs share."""
+        """Number of switches that two or more cross-switch jobs share."""
         return sum(count > 1 for count in self.crossing.values())
 
     @property
     def most_crossing(self) -> int:
-        """Cross-switch jobs of the busiest switch."""
+        """Number of cross-switch jobs of the busiest switch."""
         return max(self.crossing.values(), default=0)
 
     @property
     def most_shared(self) -> int:
-        """Shared switches of the placed job that has most of them."""
+        """Number of shared switches of the placed job that has most of them."""
         return max((job.shared for job in self.jobs.values()), default=0)
 
     @property
     def cross_jobs(self) -> int:
-        """Placed jobs with pods both under a switch and elsewhere."""
+        """Number of placed jobs with pods both under a switch and elsewhere."""
         return sum(job.switches > 0 and job.pairs_across > 0 for job in self.jobs.values())
 
     @property
@@ -90,7 +90,7 @@ def switches_matter(decisions: Sequence[Decision], snapshot: ClusterSnapshot) ->
 
 
 def measure_switches(decisions: Sequence[Decision], snapshot: ClusterSnapshot) -> SwitchSharing | None:
-    """Count over all pods that run once the placements of a session do.
+    """Measure the sharing of switches once the placements of a session run.
 
     Parameters
     ----------
