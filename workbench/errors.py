@@ -1,9 +1,8 @@
-"""The whole exception tree, on one page.
+"""All exceptions of this package; each refines a builtin and tells who must act.
 
-Each class refines a builtin and tells who must act: the user who gave the input (`InputError`,
-`UnknownNameError`, `CapacityError`), the owner of the cluster or of the discovery endpoint (`ClusterError`), or us
-(`InternalError`).
-A job that does not fit is no error: policies answer with a `workbench.model.placement.Refusal`.
+The user who gave the input: `InputError`, `UnknownNameError`, `CapacityError`. The owner of the cluster or of the
+discovery endpoint: `ClusterError`. The authors of this package: `InternalError`. A job that does not fit is no error:
+policies answer with a `workbench.model.placement.Refusal`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,10 @@ __all__ = [
 
 
 class WorkbenchError(Exception):
-    """Root of everything this package raises on purpose; survives pickle, so that a process pool can hand it back."""
+    """Base of every exception that this package raises on purpose.
+
+    Survives pickle, so that process pools can return it.
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         # By default a copy is made by calling the class with the text alone, which not every class takes.
@@ -38,7 +40,7 @@ def _read_back(kind: type[WorkbenchError], args: tuple[Any, ...], state: dict[st
 
 
 class InputError(WorkbenchError, ValueError):
-    """A file or an argument is not what it must be.
+    """A file or an argument has a wrong form or value.
 
     Parameters
     ----------
@@ -77,7 +79,7 @@ class InputError(WorkbenchError, ValueError):
         return f"{text} ({', '.join(found)})" if found else text
 
     def at(self, *, source: str | None = None, where: str | None = None) -> InputError:
-        """The same error with the place filled in where it was still unknown."""
+        """A copy of the error with `source` and `where` filled in if they were unknown."""
         return type(self)(
             self.message,
             source=self.source or source,
@@ -87,7 +89,7 @@ class InputError(WorkbenchError, ValueError):
         )
 
     def of(self, source: str) -> InputError:
-        """The same error of a text that whoever gave it knows by this name, whatever it was read as."""
+        """A copy of the error whose source is `source`, whatever name the text was read under."""
         return type(self)(self.message, source=source, where=self.where, got=self.got, expected=self.expected)
 
 
