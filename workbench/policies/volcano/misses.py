@@ -65,7 +65,7 @@ def nearest_misses(
 
 
 def _room_by_roles(request: Request) -> RoomIn:
-    """A function from a HyperNode to the number of the job's pods that it holds: an upper bound, counted role by role."""
+    """Function that returns an upper bound on the pods of the job in a HyperNode, counted role by role."""
     topology, demand = request.snapshot.topology, request.demand
     progress = request.progress()
     held = np.zeros(topology.n_domains + 1, dtype=np.int64)

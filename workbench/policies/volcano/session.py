@@ -367,7 +367,7 @@ class Session:
         return tuple(found)
 
     def _deal_again(self, job: _Job, node: Ints) -> None:
-        """Choose the GPUs of all pods of a job together after its last turn, since turn by turn the best sets are split.
+        """Choose the GPUs of all pods of a job together after its last turn, since turns split the best sets.
 
         The GPUs of other jobs stay as they are; where the pods cannot be served together, so do its own.
         """
