@@ -1,4 +1,4 @@
-"""``volcano-controller.conf``: the text, or the ConfigMap that carries it, as a `DiscoveryConfig`."""
+"""Reader of ``volcano-controller.conf``, as its own text or in its ConfigMap, as a `DiscoveryConfig`."""
 
 from __future__ import annotations
 

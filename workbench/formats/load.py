@@ -1,4 +1,4 @@
-"""`workbench.load`: from files to a Scenario."""
+"""`workbench.load`: read files into a Scenario."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def load_objects(*paths: str | Path, stdin: bytes | str | None = None, format: s
 
 
 def load_to_draw(path: str | Path) -> tuple[ClusterObjects, ClusterSnapshot]:
-    """The objects of a file or folder, as `load_objects`, and the snapshot that `load` makes of them; read once."""
+    """Read a file or folder once, as objects (`load_objects`) and as the snapshot that `load` makes."""
     with no_collection():
         manifests, cluster, joined = _read([path], None, None)
         snapshot = _scenario([path], manifests, cluster, joined, {}, any_scheduler=False, gpus_per_node=0).snapshot
@@ -202,7 +202,7 @@ def _given_matrices(matrices: Mapping[str, str | Path], manifests: Manifests) ->
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Switch garbage collection off while millions of objects are made: it doubles the time and frees nothing."""
+    """Context without garbage collection, which would double the time of making millions of objects for nothing."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""HyperNodes as text that a person edits: read it with lines of errors, change it without losing comments.
+"""HyperNodes as text that a person edits: reading with the lines of errors, and changes that keep comments.
 
 The text is kept as one piece per YAML document. A piece that did not change is neither parsed nor written again, so
 that one edit costs the same in 8 and in 20,000 documents, and what stands in other documents stays byte for byte.
@@ -67,7 +67,7 @@ class HyperNodeText:
         return [piece.hypernode for piece in self._pieces if piece.hypernode is not None]
 
     def part(self, names: Collection[str] | None) -> str:
-        """The documents of some HyperNodes; None: the whole text."""
+        """Text of the documents of some HyperNodes; the whole text for None."""
         return "".join(piece.text for piece in self._pieces if _is_in(piece, names))
 
     def read(self, text: str, names: Collection[str] | None = None) -> list[str]:
@@ -128,7 +128,7 @@ def _is_in(piece: _Piece, names: Collection[str] | None) -> bool:
 
 
 def _split(text: str) -> list[str]:
-    """The documents of a text, each with its separator; joined they give the text."""
+    """The documents of a text, each with its separator; their concatenation is the text."""
     starts = [found.start() for found in _SEPARATOR.finditer(text)]
     # Text before the first separator is a document, or only comments that belong to the first document.
     if not starts or text[: starts[0]].strip():
@@ -159,7 +159,7 @@ def _parse(part: str, line: int) -> _Piece:
 
 
 def line_of(text: str, error: InputError) -> int:
-    """The line of a text, from 1, that an error of reading it is about, by its ``where``; 1 where that says nothing."""
+    """Line of the text, from 1, to which a reading error's ``where`` points; 1 if it names no place."""
     found = _LINE.search(error.where or "")
     start = int(found[1]) if found else 1
     _, _, field = (error.where or "").partition("), ")
@@ -176,7 +176,7 @@ def _at(error: InputError, part: str, line: int) -> TextError:
 
 
 def _field_line(part: str, path: str) -> int:
-    """Lines above a field in a document; those above its innermost part that is there."""
+    """Number of lines above a field in a document, or above the innermost part of its path that exists."""
     document = _load(part)
     at = document.lc.line if isinstance(document, CommentedMap) else 0
     value: Any = document
@@ -237,7 +237,7 @@ def _edited(piece: _Piece, hypernode: HyperNode) -> _Piece:
 
 
 def _set(mapping: CommentedMap, field: str, value: Any) -> None:
-    """Set or take away one field; a value that is there already keeps its quotes and comments."""
+    """Set or remove one field; an existing field keeps its quotes and comments."""
     if value is None:
         mapping.pop(field, None)
     elif mapping.get(field) != value:
@@ -261,7 +261,7 @@ def _set_members(spec: CommentedMap, before: list[Any], after: list[Any]) -> Non
 
 
 def _quoted(value: Any) -> Any:
-    """Values as ruamel.yaml writes them, text in quotes where some YAML reader would take it for something else."""
+    """Values for ruamel.yaml, with quotes around text that some YAML reader would take for something else."""
     if isinstance(value, str):
         return value if is_plain(value) else DoubleQuotedScalarString(value)
     if isinstance(value, dict):
@@ -272,7 +272,7 @@ def _quoted(value: Any) -> Any:
 
 
 def _drawn(hypernode: HyperNode | None) -> HyperNode | None:
-    """What a drawing can change; the controller's count and the order of members are not among it."""
+    """The fields of a HyperNode that a drawing can change, without the controller's count and the order of members."""
     if hypernode is None:
         return None
     metadata = Metadata(hypernode.name, labels=hypernode.metadata.labels, annotations=hypernode.metadata.annotations)

@@ -1,4 +1,4 @@
-"""Kubernetes manifests: files, folders and text to parsed documents."""
+"""Reader of Kubernetes manifests: files, folders and text to parsed documents."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Document:
 
 @dataclass
 class Manifests:
-    """What was read: objects in order, SHA-256 of each input by name, and documents that are no objects."""
+    """Parsed input: objects in order, SHA-256 of each input by name, and documents that are no objects."""
 
     documents: list[Document] = field(default_factory=list)
     inputs: dict[str, str] = field(default_factory=dict)
@@ -150,9 +150,9 @@ def read_text(content: bytes, source: str) -> list[tuple[Any, str]]:
 
 
 def read_documents(content: bytes, source: str) -> Iterator[tuple[Any, str]]:
-    """Every document of a text in YAML or JSON, with its place; the content tells which of the two it is.
+    """Parse every document of a YAML or JSON text, each with its place.
 
-    Documents of YAML are read one by one, as they are asked for.
+    The content decides between YAML and JSON; documents of YAML are read one by one, as the caller asks for them.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def _add_folder(result: Manifests, folder: Path, claim: Claim | None, take: Take
 
 
 def _add(result: Manifests, content: bytes, source: str, claim: Claim | None, take: Take, *, strict: bool) -> bool:
-    """Whether the file was claimed, or held an object."""
+    """Add the documents of a file; return whether it was claimed or held an object."""
     result.record(source, content)
     if claim is not None and claim(content, source):
         return True
@@ -256,7 +256,7 @@ def _add(result: Manifests, content: bytes, source: str, claim: Claim | None, ta
 
 
 def _objects(data: dict[str, Any], source: str, where: str) -> Iterator[Document]:
-    """The object, or the items of a List; the API's typed lists (NodeList) leave out the items' kind."""
+    """The object, or the items of a List; items of a typed list (NodeList) get their kind from the list."""
     kind, items = data.get("kind"), data.get("items")
     if kind == "List" and items is None:
         return

@@ -1,4 +1,4 @@
-"""Bandwidth matrices from files: the entry point to every format.
+"""Reader of bandwidth matrices from files: the entry point to every format.
 
 Owns the formats that are no text of a tool (.npy, JSON, Koordinator's Device); the printouts are in
 `workbench.formats.matrices`, one file each.
@@ -75,7 +75,7 @@ def read_matrix(path: str | Path, link_speeds: str | Path | None = None, block: 
 
 
 def parse_matrix(content: bytes, source: str) -> BandwidthMatrix:
-    """The matrix in the content of a file; see `load_matrix`."""
+    """Read the matrix in the content of a file; see `load_matrix`."""
     return read_matrix_content(content, source).matrix
 
 
@@ -135,7 +135,7 @@ def _json(text: bytes, source: str) -> BandwidthMatrix:
 
 
 def _device(content: bytes, source: str) -> MatrixReading:
-    """The matrix of the Devices in a stream of manifests; other kinds are left aside where there is a Device."""
+    """Read the matrix of the Devices in a stream of manifests; other kinds are ignored if there is a Device."""
     found, others = [], []
     for data, where in read_text(content, source):
         if type(data) is not dict or data.get("kind") != "Device":

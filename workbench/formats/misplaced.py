@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 
 
 def describe_document(data: Any, content: bytes) -> tuple[str, str] | None:
-    """Say what a parsed document looks like, and which option takes it (empty: none); None: unknown."""
+    """Description of a parsed document, and the option that takes it (empty for none); None for an unknown document."""
     if type(data) is dict:
         return next(((what, taker) for keys, what, taker in _BY_KEYS if data.keys() >= set(keys)), None)
     if type(data) is list and len(data) > 1 and all(type(row) is list and len(row) == len(data) for row in data):
@@ -47,7 +47,7 @@ def describe_content(content: bytes) -> tuple[str, str] | None:
 
 
 def _is_row(line: str) -> bool:
-    """Two or more numbers after the name of a row."""
+    """Whether a line has two or more numbers after a name, as the row of a table."""
     cells = [cell for cell in re.split(r"[\s,;|]+", line) if cell]
     numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)]
     return len(numbers) > 1 and len(numbers) >= len(cells) - 1

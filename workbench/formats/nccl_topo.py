@@ -1,4 +1,4 @@
-"""NCCL's topology XML: the inside of one machine.
+"""Reader of NCCL's topology XML, which describes the inside of one machine.
 
 Owns the reading of the file and the bandwidths that follow from it. As a fabric, the machine is a node with a
 bandwidth matrix (`NCCL_TOPO`).
@@ -69,7 +69,7 @@ class PciDevice:
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """What is inside a node.
+    """The devices inside a node and the links between them.
 
     Attributes
     ----------
@@ -238,7 +238,7 @@ def _over_nvlink(gpus: list[tuple[PciDevice, Any]]) -> npt.NDArray[np.float64]:
 
 
 def _read(text: str, source: str) -> FabricRecords:
-    """The machine as one node, called like the file without its ending."""
+    """Read the machine as a fabric of one node, named like the file without its extension."""
     machine = read_nccl_topo(text, source)
     name = PurePath(source).name.split(".")[0] or "machine"
     node = f"node {name}"

@@ -47,7 +47,7 @@ class ObjectText:
     line: int
 
     def line_of(self, path: Path) -> int:
-        """Line of a field, from 1; of the innermost field above it that is there, if it is not."""
+        """Line of a field, from 1; if the field does not exist, that of the innermost field above it that exists."""
         node, mark = self.node, self.node.start_mark
         for part in path:
             if isinstance(node, yaml.MappingNode):
@@ -63,7 +63,7 @@ class ObjectText:
         return int(self.line + mark.line + 1)
 
     def at(self, path: Path) -> Any:
-        """The YAML node of a field that is there."""
+        """The YAML node of an existing field."""
         node = self.node
         for part in path:
             node = node.value[part] if isinstance(part, int) else next(v for k, v in node.value if k.value == part)
@@ -71,7 +71,7 @@ class ObjectText:
 
 
 def decoded(content: bytes) -> tuple[str, str, bytes]:
-    """Text, codec and byte order mark of what was read as manifests."""
+    """Text, codec and byte order mark of the content of a manifest file."""
     for mark, codec in _BYTE_ORDER_MARKS:
         if content.startswith(mark):
             return content.removeprefix(mark).decode(codec), codec, mark
@@ -134,7 +134,7 @@ def spliced(text: str, changes: Iterable[tuple[ObjectText, Iterable[Edit]]]) -> 
 
 
 def _scalar(value: Any, node: Any) -> str:
-    """A value in the quotes of the one that it replaces, where it can be written so."""
+    """Text of a value, in the quotes of the value that it replaces if possible."""
     text = to_yaml_scalar(value)
     if text.strip('"') == value and "'" not in value and node.style in ("'", '"'):
         return f"{node.style}{value}{node.style}"  # nothing in it is escaped
@@ -160,7 +160,7 @@ def _removals(text: str, found: ObjectText, sequence: Any, numbers: set[int]) ->
 
 
 def _last(node: Any) -> Any:
-    """The last scalar or flow collection inside: a block's own end lies behind the blank lines and remarks after it."""
+    """The last scalar or flow collection inside a YAML node; a block's own end lies behind the comments after it."""
     while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         node = node.value[-1][1] if isinstance(node, yaml.MappingNode) else node.value[-1]
     return node

@@ -33,7 +33,7 @@ class Reviewed:
 
     @property
     def key(self) -> str:
-        """``Kind namespace/name``."""
+        """Name of the object as ``Kind namespace/name``."""
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
@@ -56,7 +56,7 @@ class Review:
 
     @property
     def refused(self) -> int:
-        """How many objects are refused."""
+        """Number of refused objects."""
         return sum(not reviewed.verdict.allowed for reviewed in self.objects)
 
 
@@ -109,7 +109,7 @@ def _kind(data: Mapping[str, object]) -> tuple[str, str]:
 
 @contextmanager
 def _at(document: Document) -> Iterator[None]:
-    """Errors of an object get its place."""
+    """Context in which errors of an object get its place."""
     try:
         yield
     except InputError as error:

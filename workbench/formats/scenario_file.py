@@ -93,9 +93,9 @@ def parse_scenario(content: bytes, source: str) -> ScenarioFile | None:
 
 
 def job_text(*paths: str | Path, stdin: str | None = None) -> str:
-    """The manifests of what wants to run, out of files that may hold a whole cluster; errors as in `workbench.load`.
+    """The manifests of the jobs in files that may hold a whole cluster; errors as in `workbench.load`.
 
-    Of a job that runs in part this is the whole job: what runs of it is in the snapshot, and counts there.
+    A job that runs in part is written as the whole job; its running pods are in the snapshot and count there.
     """
     manifests = read_manifests(paths, stdin, claim=lambda content, source: MARK.encode() in content[:200])
     wanted = [document.data for document in manifests.documents if _wants_to_run(document.data)]

@@ -1,4 +1,4 @@
-"""``volcano-scheduler.conf``: the text, or the ConfigMap that carries it, as a `SchedulerConfig`."""
+"""Reader of ``volcano-scheduler.conf``, as its own text or in its ConfigMap, as a `SchedulerConfig`."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 def save(snapshot: ClusterSnapshot, path: str | Path) -> None:
-    """Write a snapshot to a file that `workbench.load` reads back as it is: YAML for ``.yaml`` and ``.yml``, else JSON.
+    """Write a snapshot to a file that `workbench.load` reads back: YAML for ``.yaml`` and ``.yml``, else JSON.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def _switch_record(table: SwitchTable) -> dict[str, Any]:
 
 
 def _plain(value: Queue | RunningPod) -> dict[str, Any]:
-    """The fields that differ from their defaults."""
+    """Fields of a value that differ from their defaults."""
     found = {}
     for field in dataclasses.fields(value):
         item = getattr(value, field.name)
@@ -159,7 +159,7 @@ def _finite(number: float) -> float | str:
 
 
 def _runs(indices: npt.NDArray[np.int32]) -> list[list[int]]:
-    """Ascending indices as [first, one past the last]."""
+    """Runs [first, one past the last] of ascending indices."""
     if not len(indices):
         return []
     cuts = np.flatnonzero(np.diff(indices) != 1)
@@ -249,7 +249,7 @@ def _snapshot(data: Mapping[str, Any]) -> ClusterSnapshot:
 
 
 def _gaps(data: Mapping[str, Any]) -> tuple[Notice, ...]:
-    """The gaps; a file from before gaps had codes holds plain sentences, which get the code ``unclassified``."""
+    """Read the gaps of a snapshot; plain sentences of older files get the code ``unclassified``."""
     gaps = []
     for i, item in enumerate(get_list(data, "gaps", "")):
         path = f"gaps[{i}]"
@@ -507,7 +507,7 @@ def _texts_of_nodes(data: Mapping[str, Any], key: str, order: npt.NDArray[np.int
 def _ints(
     data: Mapping[str, Any], key: str, where: str, shape: tuple[int, ...], least: int = -(2**63), most: int = 2**63 - 1
 ) -> npt.NDArray[np.int64]:
-    """Whole numbers within bounds in an array of that shape; -1 in it: any length."""
+    """Read an array of whole numbers with this shape, within bounds; -1 in the shape allows any length."""
     values = get_list(data, key, where)
     place = child(where, key)
     expected = f"whole numbers, {' x '.join('any' if k < 0 else str(k) for k in shape)}"

@@ -80,7 +80,7 @@ def _unwritable(path: Path, error: OSError) -> InputError:
 
 
 def _target(path: Path) -> Path:
-    """The file that a path leads to."""
+    """Path of the file that a link leads to."""
     try:
         target = path.resolve()
     except RuntimeError:  # how Python before 3.13 says it
@@ -111,7 +111,7 @@ def _replace(target: Path, data: bytes) -> None:
 
 
 def _fill(file: IO[bytes], data: bytes, target: Path) -> None:
-    """Write everything to the disk, with the permissions of the file that will be replaced."""
+    """Write the content to the disk, with the permissions of the file that will be replaced."""
     file.write(data)
     file.flush()
     with contextlib.suppress(FileNotFoundError):
@@ -120,7 +120,7 @@ def _fill(file: IO[bytes], data: bytes, target: Path) -> None:
 
 
 def _unnamed(folder: Path) -> int | None:
-    """An open file without a name, which is gone when its process is killed; None where there are no such files."""
+    """An open file without a name, which vanishes if its process is killed; None if the system has no such files."""
     if sys.platform != "linux":
         return None
     try:
@@ -138,7 +138,7 @@ def _by_number(file: int) -> str:
 
 
 def _name(file: int, draft: Path) -> None:
-    """Give a file without a name one."""
+    """Give a name to a file without one."""
     folder = os.open(draft.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         # Only with a folder's number does Python follow the link in /proc to the file.

@@ -1,4 +1,4 @@
-"""Plain data → YAML text; the only writer of YAML in the package.
+"""Writer of plain data as YAML text, the only one in the package.
 
 Writes block style, one document per object. Every string that any YAML reader could take for something else (a
 number, a truth value, a date, ``null``, an indicator) is quoted, for YAML 1.1 and 1.2 alike.
@@ -75,7 +75,7 @@ def is_plain(value: str) -> bool:
 
 
 class _Strings(dict[str, str]):
-    """Strings as YAML writes them, each worked out once: objects of one kind repeat keys and most values."""
+    """Cache of the YAML form of strings, because objects of one kind repeat keys and most values."""
 
     def __missing__(self, value: str) -> str:
         text = self[value] = _string(value)

@@ -1,4 +1,4 @@
-"""XML from outside: bounded, without declarations, errors with their place."""
+"""Reader of untrusted XML: bounded, without declarations, with the place of each error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_CHARACTERS = 16 << 20
 
 
 def parse_xml(text: str, source: str, root: str, what: str) -> Any:
-    """The root element of a text.
+    """Parse a text and return its root element.
 
     Parameters
     ----------

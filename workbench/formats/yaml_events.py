@@ -1,4 +1,4 @@
-"""Untrusted YAML as plain data: an own constructor over libyaml's event stream.
+"""Reader of untrusted YAML as plain data: its own constructor over libyaml's event stream.
 
 PyYAML's SafeLoader builds a node graph first, which costs twice the time of this reader and lets a small file grow
 without bound through aliases. Here aliases, tags, merge keys and duplicate keys are refused, depth is limited, and the
@@ -47,7 +47,7 @@ _DATA_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "f
 
 @dataclass(frozen=True)
 class YamlDocument:
-    """One document of a stream; `line` is where it begins, from 1."""
+    """One document of a YAML stream; `line` is its first line, from 1."""
 
     data: Any
     line: int
@@ -93,7 +93,7 @@ def read_yaml(text: bytes, source: str) -> Iterator[YamlDocument]:
 
 
 def _document(parser: Any, scalars: dict[str, Any], source: str) -> tuple[Any, int]:
-    """Build one document, up to its end event; also the line of its first node."""
+    """Build one document up to its end event; return it with the line of its first node."""
     get_event = parser.get_event
     resolve = _resolve
     # `container` is the collection being filled, `key` the pending key of a mapping; `stack` holds the outer ones.

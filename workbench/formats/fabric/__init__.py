@@ -1,1 +1,1 @@
-"""Fabric descriptions that are not HyperNode manifests: files of other tools, and node labels; one file per format."""
+"""Fabric descriptions other than HyperNode manifests: files of other tools, and node labels; one file per format."""

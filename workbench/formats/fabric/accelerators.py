@@ -1,4 +1,4 @@
-"""The place of NVLink domains among the tiers of switches: below, between, above, or none."""
+"""The level of NVLink domains among the tiers of switches: below, between or above them, or none."""
 
 from __future__ import annotations
 

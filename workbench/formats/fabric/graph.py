@@ -39,8 +39,9 @@ class Graph:
 
 
 def graph_of(shape: TopologyShape, snapshot: ClusterSnapshot | None = None) -> Graph:
-    """The tree of a topology, with its snapshot's labels and resources: ids are names, but ``HyperNode/NAME`` where a
-    node has the same name.
+    """The tree of a topology as a graph, with its snapshot's labels and resources.
+
+    Ids are names, but ``HyperNode/NAME`` where a node has the name of a HyperNode.
     """
     topology = shape.topology
     graph = Graph(directed=True)
@@ -238,7 +239,7 @@ def _wired(
 
 
 def _ranks(near: Mapping[str, Mapping[str, None]], hosts: set[str]) -> dict[str, int]:
-    """Distance of each switch to the nearest node; switches that reach none are left out."""
+    """Distance of each switch to the nearest node; switches that reach no node are left out."""
     rank: dict[str, int] = {}
     front = list(hosts)
     distance = 0

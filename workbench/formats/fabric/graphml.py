@@ -1,4 +1,4 @@
-"""GraphML text, and networkx graphs, as fabrics.
+"""GraphML text and networkx graphs as fabrics.
 
 The XML is read by defusedxml: no entities, no external references. networkx is imported when a graph of it is made.
 """
@@ -45,7 +45,7 @@ def to_networkx(cluster: ClusterSnapshot | Topology) -> Any:
 
 
 def from_networkx(graph: Any) -> ClusterSnapshot:
-    """A snapshot of a networkx graph, directed or not; what its vertices are is told as of a GraphML file.
+    """Make a snapshot of a networkx graph, directed or not; attributes of vertices are those of a GraphML file.
 
     Raises
     ------

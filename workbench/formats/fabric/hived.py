@@ -25,7 +25,7 @@ _DEEPEST = 32
 
 @dataclass(frozen=True)
 class _Level:
-    """A cell type as seen from the node: `height` 0 is a node; below a node, None."""
+    """A cell type with its height above the node, which has height 0; None below a node."""
 
     child: str
     n_children: int
@@ -43,7 +43,7 @@ class _Cells:
 
 
 def read_hived(text: str, source: str) -> FabricRecords:
-    """HyperNodes and nodes of the physical cluster.
+    """Read HyperNodes and nodes of the physical cluster in a HiveD configuration.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def _level(types: Mapping[str, Any], kind: str, levels: Mapping[str, _Level]) ->
 
 
 def _add(cells: _Cells, cell: Mapping[str, Any], kind: str, name: str, path: str) -> int:
-    """Add a cell with all that is inside; how many pinned cells that were."""
+    """Add a cell with all cells inside it; return the number of pinned cells among them."""
     level = cells.types.get(kind)
     if level is None or level.height is None:
         expected = "a cell type of physicalCluster.cellTypes at node level or above"

@@ -92,12 +92,12 @@ def _bad(item: str, expected: str) -> InputError:
 
 
 def holds(name: str) -> bool:
-    """Whether a name can stand in a host list as it is."""
+    """Whether a host list can contain a name unchanged."""
     return _SAFE.match(name) is not None
 
 
 def compress_hosts(names: Iterable[str]) -> str:
-    """A host list that stands for exactly these names, sorted by prefix, then suffix, width and number.
+    """Write a host list that stands for exactly these names, sorted by prefix, then suffix, width and number.
 
     Names that differ in their last number only share a bracket: ``n1,n2,n5`` is ``n[1-2,5]``. Each name must be one
     that `holds` accepts.

@@ -46,7 +46,7 @@ _LISTED = 5
 
 
 def host_role(name: str) -> Role:
-    """What a host is, by the words in its name.
+    """Role of a host, guessed from the words in its name.
 
     ``storage`` (``storage-01``, ``lustre-oss3``, ``nas2``), ``fabric manager`` (``b11-ufm-1``), ``unnamed`` (empty,
     ``localhost``, a distribution's default such as ``ubuntu``), else ``compute``. Words are runs of letters, upper and
@@ -64,6 +64,6 @@ def host_role(name: str) -> Role:
 
 
 def some(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
+    """The first of some names, and the number of the others, as text."""
     more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
     return ", ".join(names[:_LISTED]) + more

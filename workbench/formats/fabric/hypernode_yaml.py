@@ -1,4 +1,4 @@
-"""HyperNodes as manifests: members by exact names, or by patterns."""
+"""HyperNode manifests: members by exact names, or by patterns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KEEPS = frozenset({"tiers", "tier-names", "empty"})
 
 
 def cluster_names(names: Sequence[str]) -> list[str]:
-    """The names in their order, each as a Kubernetes object can have it.
+    """The names in their order, changed where necessary to names that a Kubernetes object can have.
 
     A name that is valid stays. Another one is changed into lower-case letters, digits and dashes; where two names come
     out the same, or nothing is left, a changed one gets five characters of a digest, so that it does not depend on the
@@ -45,7 +45,7 @@ def cluster_names(names: Sequence[str]) -> list[str]:
 def _by_pattern(
     hypernodes: Sequence[HyperNode], groups: Sequence[Sequence[str]], known: Sequence[str]
 ) -> tuple[list[HyperNode], int]:
-    """The HyperNodes with a pattern in place of several nodes, and how many nodes are in patterns."""
+    """HyperNodes with a pattern in place of several nodes, and the number of nodes that patterns stand for."""
     # One node says its name more plainly than any pattern.
     several = [group for group in groups if len(group) > 1]
     patterns = iter(exact_patterns(known, several))

@@ -160,7 +160,7 @@ def _parse(text: str, source: str) -> _Fabric:
 
 
 def _host_name(description: str) -> str:
-    """The host in an adapter's description; empty: there is none."""
+    """Name of the host in an adapter's description; empty if there is none."""
     if description.endswith(_AGGREGATION):
         return ""
     found = _ADAPTER.match(description) or _HOST.match(description)
@@ -214,7 +214,7 @@ def _nodes(fabric: _Fabric, hosts: Mapping[str, str], notes: list[Notice]) -> di
 
 
 def _switch_names(switches: list[str], described: Mapping[str, str]) -> dict[str, str]:
-    """Name by id; every name once."""
+    """Name of each switch by its id; no name is used twice."""
     names: dict[str, str] = {}
     chips: dict[str, str] = {}
     for which in switches:
@@ -232,7 +232,7 @@ def _switch_names(switches: list[str], described: Mapping[str, str]) -> dict[str
 def _leave_aside(
     fabric: _Fabric, names: Mapping[str, str], ranks: dict[str, int], stores: set[str], notes: list[Notice]
 ) -> None:
-    """Take storage leaves out of the ranks; say which switches no node reaches."""
+    """Remove storage leaves from the ranks, and note the switches that no node reaches."""
     storage = [names[s] for s in names if ranks.get(names[s], 0) > 2 and not stores.isdisjoint(fabric.cables[s])]
     for name in storage:
         del ranks[name]

@@ -20,7 +20,7 @@ __all__ = ["FabricIntake", "Joined"]
 
 @dataclass
 class Joined:
-    """Contents of fabric files besides Kubernetes objects.
+    """Contents of several fabric files together.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class FabricIntake:
         return None if Sample(text, source).is_manifest else self.wanted
 
     def join(self, cluster: ClusterObjects) -> Joined:
-        """Add what the files say to the objects of the manifests.
+        """Add the contents of the fabric files to the objects of the manifests.
 
         Nodes of manifests win: where there are any, the files add labels, and HyperNodes over them; else the nodes
         that the files name are the cluster's. Two files that name one node add up, the later label winning.
@@ -174,7 +174,7 @@ def _add(cluster: ClusterObjects, records: FabricRecords, given: bool) -> None:
 
 
 def _joined(known: Node, more: Node, given: bool) -> Node:
-    """Join two descriptions of a node: one from manifests keeps its labels and resources, else the later label wins."""
+    """Combine two descriptions of a node: a manifest's labels and resources win, else the later label."""
     if not more.metadata.labels and not more.allocatable:
         return known
     first, second = (more.metadata.labels, known.metadata.labels)

@@ -38,7 +38,7 @@ _LABEL_VALUE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?\Z")
 def level_hypernodes(
     levels: Sequence[Level], nodes: Mapping[str, Node], *, by_path: bool
 ) -> tuple[tuple[HyperNode, ...], list[str]]:
-    """HyperNodes of the values that nodes have for the levels' labels.
+    """Make HyperNodes of the values that nodes have for the labels of the levels.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def _write(owner: str, manifest: Callable[[Sequence[Level]], dict[str, Any]]) ->
 def _labelled(
     snapshot: ClusterSnapshot, shape: TopologyShape, owner: str
 ) -> tuple[list[Level], dict[str, dict[str, str]], list[str]]:
-    """Levels widest first, labels to add to each node, and what gets lost."""
+    """Levels widest first, the labels to add to each node, and the parts that the format cannot hold."""
     topology = snapshot.topology
     tiers = topology.tiers[::-1]
     per_tier = [topology.domain_of_node(tier) for tier in tiers]
@@ -201,7 +201,10 @@ def _labelled(
 def _matching_label(
     snapshot: ClusterSnapshot, shape: TopologyShape, tier: int, preferred: str, held: Sequence[str], *, by_path: bool
 ) -> str:
-    """A label that nodes have already and that says the tier's domains; the preferred one, else the smallest; or ""."""
+    """A label that nodes already have and that names the tier's domains: the preferred one, else the smallest.
+
+    Else "".
+    """
     topology = snapshot.topology
     domains = [int(j) for j in topology.domains_at(tier) if len(topology.nodes_of(int(j)))]
     keys = sorted(set(snapshot.labels.columns) - {NODE_NAME_FIELD, HOSTNAME, *held}, key=lambda k: (k != preferred, k))
@@ -224,7 +227,7 @@ def _matching_label(
 def _label_key(
     name: str, tier: int, owner: str, held: Sequence[str], taken: Sequence[str], known: str
 ) -> tuple[str, str]:
-    """Label key and level name of a tier; `known` is a label that says it already."""
+    """Label key and level name of a tier; `known` is a label that already names its domains."""
     fallback = known or TIER_LABEL.format(tier)
     own = name if _LABEL_KEY.match(name) and name not in (*held, HOSTNAME) else ""
     if owner == "koordinator":

@@ -162,7 +162,7 @@ def _parse(text: str, source: str) -> Any:
 
 
 def _first(sample: Sample) -> Mapping[str, Any]:
-    """The first object of a JSON list, or the object."""
+    """The first object of a JSON list, or the object itself."""
     value = sample.json
     first = value[0] if isinstance(value, list) and value else value
     return first if isinstance(first, dict) else {}

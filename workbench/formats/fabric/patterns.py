@@ -1,7 +1,7 @@
-"""The shortest regular expression that a few simple forms have for exactly some of all known names.
+r"""Short regular expressions, of a few simple forms, that match exactly some of all known names.
 
 The forms, all anchored so that a name is never found inside another: names by prefix (``^rack1-``), whole names
-(``^n(?:0[1-9]|1[0-6])$``) and a common suffix (``\\.rack1$``). The shortest in general would be anybody's guess and
+(``^n(?:0[1-9]|1[0-6])$``) and a common suffix (``\.rack1$``). The shortest in general would be anybody's guess and
 unreadable; unanchored pieces would catch nodes to come.
 """
 
@@ -18,7 +18,7 @@ _SPECIAL = frozenset(r"\.+*?()|[]{}^$")
 
 
 def exact_patterns(known: Collection[str], groups: Sequence[Collection[str]]) -> list[str | None]:
-    """Per group the shortest pattern (RE2) that is found in exactly its names, of all that are known.
+    """For each group the shortest pattern (RE2) that matches the names of the group and no other known name.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def _shortest(names: Sequence[str], straight: Sequence[str], backward: Sequence[
 
 
 def _prefixes(names: Sequence[str], straight: Sequence[str]) -> list[str]:
-    """The shortest prefixes, at least a character long, that only these names begin with; none where there are none."""
+    """The shortest prefixes, at least one character long, that only these names have; none if there are none."""
     prefixes: list[str] = []
     for name in names:
         if prefixes and name.startswith(prefixes[-1]):
@@ -75,7 +75,7 @@ def _suffix(names: Sequence[str], backward: Sequence[str]) -> list[str]:
 
 
 def _count(names: Sequence[str], prefix: str) -> int:
-    """How many of the sorted names begin so."""
+    """Number of the sorted names with a prefix."""
     return bisect_left(names, prefix + "\U0010ffff") - bisect_left(names, prefix)
 
 
@@ -92,7 +92,7 @@ def _escaped(text: str) -> str:
 
 
 def _alternatives(words: Sequence[str]) -> str:
-    """A pattern for exactly these sorted, distinct words: common beginnings once, equal continuations together."""
+    """A pattern for exactly these sorted, distinct words: common prefixes once, equal continuations together."""
     common = _common(words)
     rest = [word[len(common) :] for word in words]
     head = _escaped(common)
@@ -112,7 +112,7 @@ def _alternatives(words: Sequence[str]) -> str:
 
 
 def _letters(letters: Sequence[str]) -> str:
-    """One character of these: a class with ranges where it is shorter."""
+    """A pattern for one of these characters: a class, with ranges where that is shorter."""
     if len(letters) == 1:
         return _escaped(letters[0])
     runs: list[list[str]] = []

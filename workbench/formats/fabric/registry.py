@@ -1,4 +1,4 @@
-"""The fabric formats there are, in the order in which a text is tried."""
+"""The table of fabric formats, in the order in which a text is tried."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def get_format(name: str) -> FabricFormat:
 
 
 def detect_format(text: str, path: str) -> FabricFormat | None:
-    """The format that a text is in, by its content; None where it is none of them, or Kubernetes manifests."""
+    """The format of a text by its content; None for an unknown format or Kubernetes manifests."""
     sample = Sample(text, path)
     if sample.is_manifest:
         return None

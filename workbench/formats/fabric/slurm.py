@@ -1,4 +1,4 @@
-"""What Slurm's two topology files have in common: switches and blocks to HyperNodes.
+"""Conversion of switches and blocks to HyperNodes, for Slurm's two topology files.
 
 Source: topology.conf(5) and topology.yaml(5). Slurm's leaf switches are tier 1 here; a switch lies one tier above the
 highest of its children.
@@ -246,7 +246,7 @@ def block_rows(snapshot: ClusterSnapshot) -> tuple[list[SlurmBlock], list[int], 
 
 
 def _leaves_in_tree_order(shape: TopologyShape) -> list[int]:
-    """Domains with nodes of their own as a walk over the tree meets them, so that a group's blocks are consecutive."""
+    """Domains with nodes of their own in preorder of the tree, so that the blocks of a group are consecutive."""
     place, _ = shape.topology.preorder
     return sorted((j for j in range(len(shape.names)) if shape.own[j]), key=lambda j: int(place[j]))
 

@@ -84,7 +84,7 @@ def _parse(text: str, source: str) -> tuple[list[Switch], list[SlurmBlock], list
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with something in them, continued ones joined, with the number of their first line."""
+    """The lines that are not empty, continuations joined, each with the number of its first line."""
     held, first = "", 0
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.partition("#")[0].rstrip()

@@ -73,7 +73,7 @@ def _records(text: str, source: str, wanted: tuple[str, ...]) -> FabricRecords:
 
 
 def _entry(item: Mapping[str, Any], path: str) -> tuple[str, bool, str, str, Mapping[str, Any]]:
-    """Name, whether it is the default, type, path and content of one topology."""
+    """Name, default flag, type, path and content of one topology of the file."""
     name = get_text(item, "topology", path)
     if not name:
         raise wrong(child(path, "topology"), item.get("topology"), "the name of the topology")

@@ -1,4 +1,4 @@
-"""Our own snapshot among the fabric formats: the one that loses nothing."""
+"""Our own snapshot file as a fabric format: the one that loses nothing."""
 
 from __future__ import annotations
 

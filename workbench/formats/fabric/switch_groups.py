@@ -1,4 +1,4 @@
-"""Cables between switches and nodes → HyperNodes: for every source that says who is plugged into whom.
+"""Conversion of cables between switches and nodes to HyperNodes, for every source that lists links.
 
 A fabric with several rails or spines is no tree of switches. What a scheduler needs of it is: which nodes are one hop
 apart, which two, … So switches that share what is below them are one HyperNode::
@@ -95,7 +95,7 @@ def group_switches(
 
 
 def weak_joins(attached: Mapping[str, Collection[str]]) -> list[Notice]:
-    """Leaves that are one HyperNode because of few nodes only, a notice each: one wrong cable is enough for that.
+    """Notices about leaves that are joined to one HyperNode by few nodes only: a single wrong cable has that effect.
 
     A set of nodes on the same leaves is such a join where it is at most a quarter of the group's nodes and the group
     falls apart without it. Groups in which nodes are cabled in more than 32 ways are not looked at.
@@ -126,7 +126,7 @@ def weak_joins(attached: Mapping[str, Collection[str]]) -> list[Notice]:
 
 
 def _joined(below: Mapping[str, set[str]]) -> list[tuple[list[str], set[str]]]:
-    """Switches that share something below them, also by way of others, with all that is below them."""
+    """Groups of switches that share something below them, directly or through others, with all that is below."""
     owner: dict[str, str] = {}
     leader = {switch: switch for switch in below}
 
@@ -149,7 +149,7 @@ def _joined(below: Mapping[str, set[str]]) -> list[tuple[list[str], set[str]]]:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """The name, with further ``-group`` where a switch is called so."""
+    """The name, with ``-group`` appended until no switch has it."""
     while name in taken:
         name += "-group"
     taken.add(name)

@@ -96,7 +96,7 @@ def _read(data: Mapping[str, Any]) -> _Model:
 
 
 def _named(data: Mapping[str, Any], key: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Name (may be empty), path and fields of each entry of a mapping by name, or of a list."""
+    """Name (may be empty), path and fields of each entry of a list, or of a mapping by name."""
     if type(data.get(key)) is dict:
         for name, item in data[key].items():
             path = child(key, name)
@@ -134,7 +134,7 @@ def _read_block(model: _Model, name: str, path: str, block: Mapping[str, Any]) -
 
 
 def _domains(block: Mapping[str, Any], path: str) -> list[str]:
-    """NVLink domains that the annotations of a block name."""
+    """NVLink domains named by the annotations of a block."""
     where = child(path, "annotations")
     return [
         _name(value, f"{where}[{key!r}]")
@@ -144,7 +144,7 @@ def _domains(block: Mapping[str, Any], path: str) -> list[str]:
 
 
 def _name(value: Any, where: str) -> str:
-    """A name; a whole number is one, too, because YAML reads the unquoted name 7 as a number."""
+    """Read a name; a whole number counts as one, because YAML reads the unquoted name 7 as a number."""
     return str(value) if type(value) is int else _text(value, where)
 
 
@@ -168,7 +168,7 @@ def _node_labels(model: _Model, node: str) -> dict[str, str]:
 
 
 def _place_domains(model: _Model, notes: list[Notice]) -> None:
-    """Hang NVLink domains between the switches and their nodes, or say why not."""
+    """Insert NVLink domains between the switches and their nodes, or note why that is impossible."""
     leaves = {node: switch for node, switch in model.switch_of.items() if switch}
     homeless = model.nodes.pop("", [])
     if not model.domain_of:

@@ -1,4 +1,4 @@
-"""The labels that topograph writes on Kubernetes nodes, as HyperNodes."""
+"""HyperNodes from the labels that topograph writes on Kubernetes nodes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["FAMILIES", "TOPOGRAPH_LABELS", "LabelFamily", "derive_topograph_labe
 
 @dataclass(frozen=True)
 class LabelFamily:
-    """One generation of keys.
+    """One generation of topograph's label keys.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ _CLIQUE = "nvidia.com/gpu.clique"
 
 
 def derive_topograph_labels(cluster: ClusterObjects) -> FabricRecords | None:
-    """HyperNodes of the labels on the nodes; None where no node has the closest label of a family.
+    """Make HyperNodes of topograph's labels on the nodes; None if no node has the closest label of a family.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def derive_topograph_labels(cluster: ClusterObjects) -> FabricRecords | None:
 
 
 def _levels_of(labels: Mapping[str, Mapping[str, str]], keys: Iterable[str]) -> list[tuple[str, dict[str, str]]]:
-    """Per key the value by node, for the keys that some node has."""
+    """For each key that some node has, its value by node."""
     levels = [(key, {node: found[key] for node, found in labels.items() if found.get(key)}) for key in keys]
     return [(key, of_node) for key, of_node in levels if of_node]
 
@@ -95,7 +95,7 @@ def _keys(family: LabelFamily, labels: Iterable[Mapping[str, str]]) -> list[str]
 
 
 def _chains(labels: Mapping[str, Mapping[str, str]], keys: list[str]) -> list[tuple[str, dict[str, str]]]:
-    """Per key the value by node, each node up to the first key that it lacks."""
+    """For each key its value by node, each node up to the first key that it lacks."""
     levels: list[tuple[str, dict[str, str]]] = []
     nodes = list(labels)
     for key in keys:

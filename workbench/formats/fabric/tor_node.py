@@ -1,4 +1,4 @@
-"""Ascend's switch table (ConfigMap basic-tor-node-cm, or its bare payload) as HyperNodes: a switch is a tier-1 one."""
+"""Ascend's switch table (ConfigMap basic-tor-node-cm, or its bare payload) as HyperNodes of tier 1."""
 
 from __future__ import annotations
 
@@ -40,15 +40,20 @@ _PAYLOAD = re.compile(r'\s*\{.*"server_list"\s*:', re.DOTALL)
 
 
 def tor_table_of(cluster: ClusterObjects) -> TorNodeTable | None:
-    """The table of the ConfigMap; of several, kube-system's or else the first namespace's; None where there is none."""
+    """The switch table of the input's ConfigMaps: kube-system's, or else the first namespace's.
+
+    None if there is none.
+    """
     configs = sorted(cluster.tor_nodes.values(), key=lambda c: (c.metadata.namespace != "kube-system", c.metadata.key))
     return configs[0].table if configs else None
 
 
 def nodes_by_address(table: TorNodeTable, nodes: Mapping[str, Node]) -> dict[str, str]:
-    """Per server address the node that has it for its InternalIP, or else for its name; others are left out.
+    """Node of each server address: the node with this InternalIP, or else with this name.
 
-    Two nodes with one address: the smaller name.
+    Unknown addresses are left out.
+
+    If two nodes have one address, the smaller name wins.
     """
     by_address: dict[str, str] = {}
     for name in sorted(nodes, key=str.encode):

@@ -1,4 +1,4 @@
-"""Between the switch table of a snapshot and the two ConfigMaps of Ascend: basic-tor-node-cm and tor-share-cm."""
+"""Conversion between the switch table of a snapshot and Ascend's ConfigMaps basic-tor-node-cm and tor-share-cm."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TOR_NAME = re.compile(r"tor-(0|[1-9][0-9]{0,8})\Z")
 
 
 def tor_name_number(name: str) -> int | None:
-    """The number of a name such as ``tor-7``; None for another one."""
+    """The number in a name such as ``tor-7``; None for other names."""
     found = _TOR_NAME.match(name)
     return int(found[1]) if found is not None else None
 
@@ -67,7 +67,7 @@ def switch_table_of(tors: TorNodeTable, node_names: Mapping[str, str], topology:
 
 
 def tor_nodes_of(snapshot: ClusterSnapshot, table: SwitchTable) -> TorNodeTable:
-    """The switch table as basic-tor-node-cm has it; addresses of nodes are their InternalIPs, or else their names."""
+    """The switch table in the form of basic-tor-node-cm; nodes are named by their InternalIP, or else by name."""
     numbers = [tor_name_number(name) for name in table.names]
     own = all(number is not None for number in numbers) and len(set(numbers)) == len(numbers)
     columns = [i for i, name in enumerate(snapshot.resources) if is_gpu_resource(name)]
@@ -120,7 +120,7 @@ def share_config_map(snapshot: ClusterSnapshot) -> str:
 
 
 def states_of_share(share: Mapping[str, TorShare], table: SwitchTable) -> SwitchStates:
-    """The states that tor-share-cm tells, in the order of a table; a switch that it does not name is idle."""
+    """States of the switches in tor-share-cm, in the order of a table; a switch that it does not name is idle."""
     rows = [share.get(table.addresses[i] or name, TorShare(0, 0)) for i, name in enumerate(table.names)]
     return SwitchStates(
         np.array([row.shared for row in rows], dtype=np.int8),
@@ -129,7 +129,7 @@ def states_of_share(share: Mapping[str, TorShare], table: SwitchTable) -> Switch
 
 
 def with_share(snapshot: ClusterSnapshot, share: Mapping[str, TorShare]) -> tuple[ClusterSnapshot, Sequence[Notice]]:
-    """A snapshot beside what tor-share-cm tells about it.
+    """A snapshot with the switch states of tor-share-cm taken into account.
 
     Without a running pod in the input nothing else tells the states, and those of the ConfigMap are preset beside those
     of the switch table, which never go away; else the pods' annotations decide, as in the plugin, and what differs is

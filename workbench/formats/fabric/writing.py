@@ -20,7 +20,7 @@ _LISTED = 3
 
 @dataclass(frozen=True, eq=False)
 class TopologyShape:
-    """A topology as lists.
+    """A topology as plain lists, for writers.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class TopologyShape:
 
     @cached_property
     def height(self) -> list[int]:
-        """1 for a domain without children, else one more than its highest child."""
+        """Height of a domain: 1 without children, else one more than its highest child."""
         height = [1] * len(self.names)
         for j in reversed(self.root_first):
             parent = int(self.topology.parent[j])

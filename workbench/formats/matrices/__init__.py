@@ -1,1 +1,1 @@
-"""Bandwidth matrices from what tools print: one file per format, told apart by content."""
+"""Readers of bandwidth matrices that tools print: one file per format, detected by content."""

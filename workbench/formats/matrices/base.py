@@ -201,7 +201,7 @@ def read_grid(lines: Lines, header: int, columns: Sequence[str], device: re.Patt
 
 
 def bandwidth_entry(text: str) -> float | None:
-    """A cell as GB/s; None where it is no finite number of at least 0. Python's own ``1_0`` is no number of a tool."""
+    """Read a cell as GB/s; None if it is no finite number of at least 0 (``1_0`` is a number only for Python)."""
     try:
         value = float(text)
     except ValueError:

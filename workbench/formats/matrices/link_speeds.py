@@ -26,7 +26,7 @@ _COLUMNS = ("type", "gb_s", "per")
 
 @dataclass(frozen=True)
 class LinkSpeeds:
-    """GB/s of one direction by link type.
+    """Table of GB/s in one direction by link type.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class LinkSpeeds:
 
     @property
     def staging_gb_s(self) -> float:
-        """Speed of a pair without a direct link."""
+        """Speed in GB/s of a pair without a direct link."""
         return self.pair_gb_s[STAGING]
 
     @property
@@ -78,7 +78,7 @@ def default_link_speeds() -> LinkSpeeds:
 
 
 def read_link_speeds(path: str | Path) -> LinkSpeeds:
-    """A table of the user's own; rows that it leaves out are those of `default_link_speeds`.
+    """Read a user's table of link speeds; rows that it leaves out are those of `default_link_speeds`.
 
     Parameters
     ----------

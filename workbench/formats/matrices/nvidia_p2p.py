@@ -1,4 +1,4 @@
-"""``nvidia-smi topo -p2p``: whether each GPU may read, write or reach another directly."""
+"""``nvidia-smi topo -p2p``: whether each GPU can directly read, write or reach another."""
 
 from __future__ import annotations
 

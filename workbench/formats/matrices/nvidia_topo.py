@@ -1,4 +1,4 @@
-"""``nvidia-smi topo -m``: link types between GPUs (and NICs, which are left aside).
+"""``nvidia-smi topo -m``: link types between GPUs (NICs are ignored).
 
 Huawei's ``npu-smi info -t topo`` prints the same table with other names; both are read here by one function.
 """
@@ -69,13 +69,13 @@ def topo_reading(
 
 
 def pass_over_legend(lines: Lines) -> None:
-    """What follows the word Legend explains the table."""
+    """Mark the lines of the legend, from the word Legend on, as known."""
     begin = next((i for i, line in enumerate(lines.text) if _LEGEND.match(line)), len(lines))
     lines.mark(*range(begin, len(lines)))
 
 
 def left_aside(columns: list[str], grid: Grid) -> list[Notice]:
-    """The columns that are no devices: one notice or none."""
+    """One notice about the columns that are no devices; none if there are no such columns."""
     others = [name for name in columns if name not in grid.labels]
     text = f"left aside: {', '.join(others[:6])}{', …' if len(others) > 6 else ''}"
     return [Notice("left-aside", text, numbers={"count": len(others)})] if others else []

@@ -1,4 +1,4 @@
-"""The matrix formats that are text, in the order in which a text is tried."""
+"""The table of matrix formats that are text, in the order in which a text is tried."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MATRIX_FORMATS: tuple[MatrixFormat, ...] = (
 
 
 def detect_matrix_format(text: str) -> MatrixFormat:
-    """The format that a text is in, by its content."""
+    """The matrix format of a text, by its content."""
     return next(entry for entry in MATRIX_FORMATS if entry.detect(text))
 
 

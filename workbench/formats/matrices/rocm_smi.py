@@ -86,7 +86,10 @@ def _types_of_weights(grid: Grid, source: str) -> Grid:
 
 
 def _bandwidth(grid: Grid, source: str) -> BandwidthMatrix:
-    """Cells are ``least-most`` in MB/s, of one link and of all together: the latter is what a pair has."""
+    """Read cells ``least-most`` in MB/s (one link, and all links together).
+
+    The bandwidth of a pair is the second number.
+    """
     gb_s = []
     for i, row in enumerate(grid.cells):
         values = []

@@ -48,7 +48,7 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
 
 
 def _keep_sums(lines: Lines, header: int) -> None:
-    """Of the three rows per device (``->``, ``<-``, ``<->``) the sum is read; blank lines part them."""
+    """Keep the sum of the three rows per device (``->``, ``<-``, ``<->``), which blank lines separate."""
     kept, i = [], header + 1
     while i < len(lines) and (not lines.text[i].strip() or _DEVICE_ROW.match(lines.text[i])):
         if "<->" in lines.text[i]:
