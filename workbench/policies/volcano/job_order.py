@@ -49,10 +49,6 @@ def seen_by(config: SchedulerConfig, gang: Gang) -> Gang:
     Without the plugin gang, or with its job readiness off, no minimum of the job holds a pod back, and without its
     sub-job readiness no minimum of a sub-group does. Without the task order of the plugin priority, roles come in the
     gang's order.
-
-    Without the plugin gang, or with its job readiness off, no minimum of the job holds a pod back, and without its
-    sub-job readiness none of a sub-group; without the order of tasks of the plugin priority the roles come in their own
-    order.
     """
     together, order = config.plugin("gang"), config.plugin("priority")
     if together is None or not together.enabled("JobReady"):
