@@ -59,7 +59,7 @@ def pods_per_node(
     feasible: NDArray[np.uint8] | None = None,
     cap: int | None = None,
 ) -> NDArray[np.int64]:
-    """How many pods of one shape each node still holds.
+    """Number of further pods of one shape that each node holds.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ class TopologyScores:
 
 
 class Placed(NamedTuple):
-    """Answer of `Fill.place`, in order of placement."""
+    """Result of `Fill.place`, in order of placement."""
 
     positions: NDArray[np.int32]
     """Index into the fill's ``nodes`` of each pod placed; fewer than asked for when no node fits any more."""
@@ -387,17 +387,17 @@ class Fill:
 
     @property
     def placed(self) -> int:
-        """Number of placements so far: the mark to hand to `rollback`."""
+        """Number of placements so far, which is the mark to hand to `rollback`."""
         return self._c_fill.placed
 
     @property
     def record(self) -> int:
-        """The running record: a domain, -1 the virtual top, `NO_RECORD` when empty or without topology."""
+        """The running record: a domain, -1 the virtual top, `NO_RECORD` if empty or without topology."""
         return self._c_fill.record
 
     @property
     def idle(self) -> NDArray[np.int64]:
-        """Idle amounts now, by position in ``nodes``; int64 (c, r), a copy."""
+        """Present idle amounts by position in ``nodes``; int64 (c, r), a copy."""
         return self._c_fill.idle()
 
     @property
@@ -448,7 +448,7 @@ class Fill:
         update_record: bool,
         leaves: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None,
     ) -> None:
-        """From now on, add to each leaf's nodes an offset by closeness to the record.
+        """Add to the score of each leaf's nodes, from now on, an offset by closeness to the record.
 
         Parameters
         ----------
@@ -575,7 +575,7 @@ class Fill:
         return Placed(*self._c_fill.place_each(shapes, sole_unscored))
 
     def rollback(self, mark: int = 0) -> None:
-        """Take back every placement after the first ``mark``, record and task counts included; O(taken back).
+        """Remove every placement after the first ``mark``, and restore record and task counts; O(placements removed).
 
         Raises
         ------

@@ -71,7 +71,7 @@ class Counts:
 
 
 class Trials(NamedTuple):
-    """One row per domain tried."""
+    """Results of trial placements, one row per domain."""
 
     placed: NDArray[np.int64]
     """Pods placed until the gang was ready or the pass ended."""
@@ -97,7 +97,7 @@ class Settled(NamedTuple):
 
 
 class DryRuns:
-    """The nodes with their idle amounts, and trial placements on domains of these nodes.
+    """Trial placements on domains of nodes with given idle amounts.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ class DryRuns:
         return roles, checked("runs", counts.runs[1], np.int64, len(roles), -MAX_QUANTITY, MAX_QUANTITY)
 
     def try_each(self, domains: NDArray[np.int32], sums: NDArray[np.float64] | None = None) -> Trials:
-        """Dry-run each of some domains, each on the nodes as they are.
+        """Fill each of some domains as a trial; every trial sees the nodes as they are.
 
         Parameters
         ----------

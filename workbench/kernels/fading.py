@@ -1,4 +1,4 @@
-"""Parameters of the score that draws pods without a topology to full domains, as arrays for the kernels."""
+"""Parameters, as arrays for the kernels, of the score that draws pods without a topology to full domains."""
 
 from __future__ import annotations
 

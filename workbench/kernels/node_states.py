@@ -50,7 +50,7 @@ class NodeStates:
     def kinds_of_spans(
         self, spans: NDArray[np.int32], marks: NDArray[np.uint64]
     ) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
-        """Intervals of nodes whose nodes, one after another, are in the same states.
+        """Groups of node intervals whose nodes, one after another, are in equal states.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The two-level search of one job asked again and again while nodes change in between (face of ``_core.repeated``).
+"""The two-level search of one job, repeated while nodes change in between (checked interface of ``_core.repeated``).
 
 The costly preparation of a search (checking and copying the nodes, counting the pods that fit) is done once; afterwards
 only the nodes that changed are looked at.
@@ -21,7 +21,7 @@ __all__ = ["Repeated"]
 
 
 class Repeated:
-    """Places one job on the current nodes, any number of times; the pods are taken back after each run.
+    """A search that places one job on the present nodes any number of times; the pods are removed after each run.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ _RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
 
 
 class DomainTree:
-    """The HyperNodes and their nodes; checked once, used by any number of searches.
+    """The HyperNodes and the nodes in them; checked once, used by any number of searches.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class DomainTree:
 
     @cached_property
     def rings(self) -> Rings:
-        """The nodes by the domains around them: what `Fading` goes by."""
+        """The nodes grouped by the domains around them, as `Fading` needs them."""
         return Rings.of(self.node_start, self.node_domains, self.tier_of, len(self.tiers))
 
     def _proper(self) -> bool:
@@ -145,7 +145,7 @@ class DomainTree:
 
 
 class TwoLevel:
-    """The turns of one job.
+    """The two-level search of one job, turn by turn.
 
     Parameters
     ----------
@@ -348,7 +348,7 @@ class TwoLevel:
         )
 
     def see(self, idle: NDArray[np.int64], used: NDArray[np.int64], shapes: Sequence[Shape]) -> None:
-        """Go on, with the next turn, from what others changed meanwhile.
+        """Update the nodes to amounts that other jobs changed meanwhile, before the next turn.
 
         Parameters
         ----------
@@ -373,15 +373,15 @@ class TwoLevel:
         self._shapes = tuple(shapes)
 
     def left(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-        """Pods that further turns would try: sub-job, shape and number of each role of each sub-job, in their order."""
+        """Pods that further turns would try, for each role of each sub-job: sub-job, shape and number of pods."""
         return self._c.left()
 
     def cap(self, left: NDArray[np.int64]) -> None:
-        """Skip, for good, the pods beyond ``left``, an amount for each entry of `left`."""
+        """Drop, for good, the pods beyond the given number for each entry of `left`."""
         self._c.cap(_amounts("left", left, self._c.left()[2].shape, 0))
 
     def explain_in(self, domain: int, *, inner: bool = False) -> Told:
-        """What the next turn would do in one HyperNode for the job; everything is as before.
+        """Trace the attempt that the next turn would make in one HyperNode for the job; the search is left unchanged.
 
         Parameters
         ----------
@@ -396,7 +396,7 @@ class TwoLevel:
         return Told(kept, sub, where, pods, needs, scores, parts, step, candidate, holds, verdict, *looked_scores.T)
 
     def scores_of(self, sub: int, domains: NDArray[np.int32]) -> NDArray[np.float64]:
-        """How full some HyperNodes become with a sub-job, and the share of its tasks inside; were each a solution.
+        """Score parts of a sub-job in some HyperNodes, if each had a solution: packing, and share of tasks inside.
 
         Returns
         -------
@@ -408,25 +408,25 @@ class TwoLevel:
         return self._c.scores_of(check_number("sub", sub, 0, self._n_subs - 1), domains)
 
     def turn(self, *, every: bool = False) -> bool:
-        """One turn; False: no HyperNode has a solution, and everything is as before.
+        """Take one turn; False, with the search unchanged, if no HyperNode has a solution.
 
-        ``every``: HyperNodes that cannot win are tried, too, so that `tried` has a row for each.
+        With ``every``, HyperNodes that cannot win are tried too, so that `tried` has a row for each.
         """
         return self._c.turn(every)
 
     @property
     def ready(self) -> bool:
-        """May the job start?"""
+        """Whether the job may start."""
         return self._c.ready
 
     @property
     def pods_left(self) -> int:
-        """Pods that a further turn would try: without those of dropped sub-jobs and those given up."""
+        """Number of pods that a further turn would try, without those of dropped sub-jobs and those given up."""
         return self._c.pods_left
 
     @property
     def record(self) -> int:
-        """Of the job: `NO_RECORD`, -1 the virtual top, or a domain."""
+        """Record of the job: `NO_RECORD`, -1 for the virtual top, or a domain."""
         return self._c.record
 
     @property
@@ -436,11 +436,11 @@ class TwoLevel:
 
     @property
     def n_placed(self) -> int:
-        """Pods placed in all turns: what to hand to `placed` before the next one."""
+        """Number of pods placed in all turns so far, which `placed` takes as its ``first`` after the next turn."""
         return self._c.n_placed
 
     def fit_in(self, domain: int) -> tuple[int, NDArray[np.int32], NDArray[np.int32]]:
-        """What a trial of the first sub-job that still has pods meets in a domain; nothing is placed.
+        """Result of a trial in a domain for the first sub-job that still has pods; nothing is placed.
 
         Returns
         -------
@@ -452,7 +452,7 @@ class TwoLevel:
         return self._c.fit_in(check_number("domain", domain, VIRTUAL_TOP, self._d - 1))
 
     def room(self, domains: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Pods of the job that each of some domains (-1: the virtual top) holds now: an upper bound for several shapes.
+        """Upper bound on the pods of the job that each of some domains (-1: the virtual top) now holds.
 
         Of each shape at most as many as are left.
         """
@@ -461,11 +461,11 @@ class TwoLevel:
         return self._c.room(domains)
 
     def takes_one(self) -> NDArray[np.bool_]:
-        """Whether some node takes a pod now, by shape."""
+        """For each shape, whether some node now takes a pod of it."""
         return self._c.takes_one()
 
     def records(self) -> NDArray[np.int32]:
-        """Of each sub-job."""
+        """Record of each sub-job: `NO_RECORD`, -1 for the virtual top, or a domain; int32 (s,)."""
         return self._c.records()
 
     def placed(self, first: int = 0) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
@@ -480,7 +480,7 @@ class TwoLevel:
         positions: NDArray[np.int64],
         node: NDArray[np.int32],
     ) -> None:
-        """Enter the node of every pod placed at its position.
+        """Write the node of every placed pod at the pod's position in an array.
 
         Parameters
         ----------
@@ -498,7 +498,7 @@ class TwoLevel:
         self._c.enter_nodes(start, shapes, first, positions, as_array("node", node, np.int32, 1))
 
     def tried(self) -> Tried:
-        """What the last turn looked at."""
+        """The HyperNodes that the last turn tried."""
         return Tried(*self._c.rows())
 
 
@@ -518,7 +518,7 @@ def _flags(name: str, value: NDArray[np.bool_], s: int) -> NDArray[np.uint8]:
 
 
 def _node_arrays(shape: Shape, n: int) -> tuple[NDArray[np.uint8] | None, NDArray[np.float64] | None]:
-    """Where a shape may run and its extra scores, checked."""
+    """The arrays of a shape over nodes, checked: where it may run, and its extra scores."""
     feasible, extra = shape.feasible, shape.extra
     if feasible is not None:
         feasible = as_array("feasible", feasible, np.uint8, 1)
@@ -547,7 +547,7 @@ _CHECKED: WeakValueDictionary[tuple[int, int, int], NDArray[np.int64]] = WeakVal
 def _of_nodes(
     name: str, value: NDArray[np.int64], shape: tuple[int, ...], low: int, high: int = MAX_QUANTITY
 ) -> NDArray[np.int64]:
-    """`_amounts` of an array that may last longer than a search."""
+    """Check amounts of nodes as `_amounts` does; the array may outlive a search."""
     if _CHECKED.get((id(value), low, high)) is value and value.shape == shape:
         return value
     array = _amounts(name, value, shape, low, high)

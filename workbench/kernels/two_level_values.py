@@ -1,4 +1,4 @@
-"""What goes into the two-level search as arrays, and what it tells (`workbench.kernels.two_level`).
+"""Input arrays and results of the two-level search (`workbench.kernels.two_level`).
 
 Owns no checks: the search checks what it is given.
 """
@@ -19,7 +19,7 @@ __all__ = ["VERDICTS", "JobColumns", "Nodes", "Shape", "SubJobColumns", "Told", 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nodes:
-    """What is on the nodes and, summed, in the domains; the virtual top is the last row of the sums.
+    """Amounts on the nodes and summed over the domains; the virtual top is the last row of the sums.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Nodes:
 
 
 class Shape(NamedTuple):
-    """Pods that ask for the same: request (r,) int64, feasible (n,) uint8 or None, extra score (n,) float64 or None."""
+    """Pods with equal requests: request (r,) int64, feasible (n,) uint8 or None, extra score (n,) float64 or None."""
 
     request: NDArray[np.int64]
     feasible: NDArray[np.uint8] | None = None
@@ -51,22 +51,22 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JobColumns:
-    """The job as a whole.
+    """A job as a whole: its roles, its minimum, its limits and its record.
 
     Parameters
     ----------
     left, present, minimums : ndarray of shape (m,), int64
-        Per role its pods to place, those that count already, its own minimum. Role i has shape i; roles beyond the
-        shapes have nothing to place and count for the minimums alone.
+        For each role its pods to place, its pods that count already, and its minimum. Role i has shape i; roles beyond
+        the shapes have no pods to place and count for the minimums alone.
     names : ndarray of shape (m,), int32
-        Roles of one number are given up together.
+        Roles with equal numbers are given up together.
     min_available, counted : int
         Ready when so many pods count, every minimum is met (looked at only while they do not exceed ``min_available``
         together) and of each policy ``wanted`` sub-jobs are ready.
     after_failure : {"by-minimums", "stop", "go-on"}
         Of a job that is not grouped, see `workbench.kernels.dry_runs.Counts`.
     grouped : bool
-        False: its one sub-job's progress is its own.
+        Whether the job has sub-groups; if not, the progress of its one sub-job is the job's.
     limit : int, optional
         Highest tier of its HyperNode; None: the virtual top is tried alone.
     minimum : ndarray of shape (r,), int64, optional
@@ -92,7 +92,7 @@ class JobColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SubJobColumns:
-    """The s sub-jobs of a job, as columns.
+    """The s sub-jobs of a job, one column for each property.
 
     Parameters
     ----------
@@ -101,32 +101,32 @@ class SubJobColumns:
         Roles of sub-job i in the order in which they are tried: ``shapes[start[i]:start[i + 1]]``. Not looked at for a
         job that is not grouped.
     left : ndarray of int64
-        Their pods to place.
+        Pods to place of each role in ``shapes``.
     min_available, counted, total : ndarray of shape (s,), int64
-        ``total``: all its tasks, running ones included.
+        Minimum, pods that count already, and all tasks (running ones included) of each sub-job.
     stop_after_failure : ndarray of shape (s,), bool
-        Nothing more of it is tried after a pod that fits nowhere.
+        Whether the rest of the sub-job is skipped after a pod that fits nowhere.
     limit : ndarray of shape (s,), int64
         Highest tier; -1: none, then the job's HyperNode is taken as it is.
     limited : ndarray of shape (s,), bool
-        Whether it has a limit at all.
+        Whether the sub-job has a limit.
     scored : ndarray of shape (s,), bool
-        Its pods are scored by its record.
+        Whether the sub-job's pods are scored by its record.
     policy : ndarray of shape (s,), int32
-        Which of ``JobColumns.wanted`` it counts for; -1: none.
+        Entry of ``JobColumns.wanted`` that the sub-job counts for; -1: none.
     rank : ndarray of shape (s,), int32
-        Its place in the order of sub-jobs, each once.
+        Position of each sub-job in the order of sub-jobs; no two are equal.
     grade : ndarray of shape (s,), int32, below s, optional
-        What comes before whether a sub-job is ready, smaller first; None: nothing does.
+        Sort key that precedes whether a sub-job is ready, smaller first; None: no such key.
     runs : tuple of ndarray of shape (s + 1,), int64, ndarray of int32 and ndarray of int64, optional
         The order of the pods of sub-job i: for its runs, ``runs[0][i]`` to ``runs[0][i + 1]``, the shape, which the
         sub-job has, and the number of its pods of that shape up to the end of the run. None: role by role.
     record : ndarray of shape (s,), int32
     request, pending : ndarray of shape (s, r), int64
-        What all its tasks ask for, and the pending ones: the score of a HyperNode and its size go by them.
+        Summed requests of all tasks, which score a HyperNode, and of the pending ones, which it must be able to hold.
     running_start : ndarray of shape (s + 1,), int64
     running : ndarray of int32
-        Nodes of its running pods, -1 for a node that is not there.
+        Nodes of the running pods, -1 for an unknown node; sub-job i: ``running_start[i]`` to ``[i + 1]``.
     """
 
     start: NDArray[np.int64]
@@ -151,50 +151,52 @@ class SubJobColumns:
 
 
 class Tried(NamedTuple):
-    """The HyperNodes of the last turn's gradients in the order of tier and walk, up to the tier that decided.
+    """HyperNodes that one turn tried, in order of tier and preorder, up to the tier that decided.
 
-    After a turn with a solution some that could not win are left out.
+    If the turn has a solution, some HyperNodes that could not win are left out.
     """
 
     domains: NDArray[np.int32]
     holds: NDArray[np.int64]
-    """Pods that the HyperNode holds at most of those left."""
+    """Upper bound on the job's remaining pods that each HyperNode holds."""
     kept: NDArray[np.bool_]
-    """Whether the job can start in it."""
+    """Whether the job can start in each HyperNode."""
     scores: NDArray[np.float64]
-    """Sum of its sub-jobs' scores; 0 where it is not kept."""
+    """Sum of the sub-jobs' scores in each HyperNode; 0 where it is not kept."""
     stuck: NDArray[np.int32]
-    """The first sub-job that found no place; -1: none; -2: not tried, it holds too few pods."""
+    """First sub-job that found no place in each HyperNode; -1: none; -2: not tried, because too few pods fit."""
 
 
 VERDICTS = ("too small", "too few", "no fit", "solves")
-"""In `Told.verdict`, by number: when the session began less was idle than the pending pods ask for; the counts, or a
-trial, tell that it cannot hold enough; it has a solution."""
+"""Meaning of the numbers in `Told.verdict`, for one HyperNode and one sub-job.
+
+Too small: less was idle than the pending pods ask for when the session began. Too few, no fit: the counts, or a trial,
+show that too few pods fit. Solves: the HyperNode has a solution."""
 
 
 class Told(NamedTuple):
-    """One attempt, step by step; a step is one sub-job's, and a sub-job may come more than once."""
+    """Trace of one attempt, a row for each step of a sub-job; a sub-job may have several steps."""
 
     kept: bool
     """Whether the job can start."""
     sub: NDArray[np.int64]
     domain: NDArray[np.int64]
-    """Where it went, -1 the virtual top; -3: it found no place and is dropped."""
+    """HyperNode of each step's sub-job; -1 for the virtual top, -3 if it found no place and is dropped."""
     pods: NDArray[np.int64]
-    """How many of its pods were placed."""
+    """Number of the sub-job's pods placed in each step."""
     needs: NDArray[np.int64]
-    """Pods without which it is not ready, at least 1."""
+    """Pods that each step's sub-job needs to be ready, at least 1."""
     score: NDArray[np.float64]
-    """Before it is multiplied by ``100 * scale``."""
+    """Score of each step before it is multiplied by ``100 * scale``."""
     parts: NDArray[np.float64]
-    """What each resource adds to it, (steps, r); the rest is the share of its tasks inside."""
+    """Part of the score from each resource, (steps, r); the remainder is the share of the sub-job's tasks inside."""
     step: NDArray[np.int64]
-    """Step of each HyperNode looked at, tier by tier up to the one that decides."""
+    """Step of each HyperNode in ``looked``, tier by tier up to the tier that decides."""
     looked: NDArray[np.int64]
     holds: NDArray[np.int64]
-    """Of the sub-job's pods left, by the counts at most."""
+    """Upper bound by the counts on the sub-job's remaining pods that each HyperNode holds."""
     verdict: NDArray[np.int64]
     packed: NDArray[np.float64]
-    """How full it becomes; 0 without a solution."""
+    """Packing score of each HyperNode; 0 without a solution."""
     share: NDArray[np.float64]
-    """Of the sub-job's tasks, where several share the greatest; the score is the sum of both."""
+    """Share of the sub-job's tasks in each HyperNode if several have the best packing; the score is the sum of both."""
