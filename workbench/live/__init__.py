@@ -1,1 +1,1 @@
-"""The only room that opens a socket, and only to the endpoint that the user named."""
+"""Access to endpoints: the only room that opens a socket, and only to the endpoint that the user named."""

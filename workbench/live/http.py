@@ -193,7 +193,7 @@ def _tls(access: Access) -> ssl.SSLContext:
 
 
 class _Refused(Exception):
-    """The server answered, but not with what was asked for; `status` is its HTTP status."""
+    """The server answered with an HTTP error; `status` is its HTTP status."""
 
     def __init__(self, status: int) -> None:
         self.status = status
@@ -225,7 +225,7 @@ def _body(client: httpx.Client, url: str, max_bytes: int, give_up: threading.Eve
 
 
 def _explained(error: BaseException, place: str, access: Access) -> WorkbenchError | None:
-    """Our one-line error for a failed exchange; None for a bug."""
+    """The one-line error to show for a failed exchange; None if the exception is a bug."""
     match error:
         case _Refused(status=HTTPStatus.UNAUTHORIZED):
             what = (
@@ -250,7 +250,7 @@ def _explained(error: BaseException, place: str, access: Access) -> WorkbenchErr
 
 
 def _phrase(status: int) -> str:
-    """The standard's words; the server's own are not ours to print."""
+    """The standard's phrase for an HTTP status; the server's own text is not printed."""
     try:
         return f" ({HTTPStatus(status).phrase})"
     except ValueError:

@@ -1,4 +1,4 @@
-"""The links of an Ethernet fabric: the JSON of docs/discovery.md from a URL or a file."""
+"""Links of an Ethernet fabric: the JSON of docs/discovery.md, from a URL or a file."""
 
 from __future__ import annotations
 

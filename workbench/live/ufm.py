@@ -1,4 +1,4 @@
-"""NVIDIA's Unified Fabric Manager: its list of ports over REST."""
+"""Client of NVIDIA's Unified Fabric Manager: reads its list of ports over REST."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PORTS_PATH = "/ufmRest/resources/ports"
 
 @dataclass(frozen=True)
 class UfmServer:
-    """A UFM server.
+    """A UFM server that lists the ports of an InfiniBand fabric.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class UfmServer:
         checked_url(self.endpoint, PORTS_PATH)
 
     def discover(self) -> DiscoveryResult:
-        """Ask once; every failure raises, so that a failed request is not mistaken for an empty fabric.
+        """Ask the server once; every failure raises, so that a failed request is not mistaken for an empty fabric.
 
         Raises
         ------
