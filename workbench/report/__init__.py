@@ -1,1 +1,1 @@
-"""Tables, figures and HTML. Draws what it is given and decides nothing."""
+"""Tables, figures and HTML of given values; nothing here decides anything."""

@@ -1,4 +1,4 @@
-"""Packed blocks: a forest of domains as boxes in boxes, nodes as squares.
+"""Packed blocks: a picture of a forest of domains as nested boxes, with nodes as squares.
 
 Tidy trees draw a data-centre tree as a line one pixel high; blocks stay legible because a child takes the place that
 its nodes need. Owns geometry and folding; colours and text are in `workbench.report.topology_svg`.
@@ -309,7 +309,7 @@ def _measure(tree: _Tree, cell: float) -> _Box:
 
 
 def _put(box: _Box, x: float, y: float, cell: float) -> Block:
-    """The box in the coordinates of the whole picture."""
+    """The box with coordinates in the whole picture."""
     return Block(
         domain=box.domain,
         n_nodes=box.n_nodes,

@@ -1,4 +1,4 @@
-"""Small bar charts of a comparison: how far apart the pods are, how fast their links are, how they share switches.
+"""Small bar charts of a comparison: closeness of the pods, speed of their links, sharing of switches.
 
 Amounts are absolute, and what is pending is hatched: of two policies one that leaves jobs pending must not look better
 because its bar is as long as that of the other.
@@ -32,7 +32,7 @@ _MANY_JOBS = 4
 
 
 class Bar(NamedTuple):
-    """One policy in a chart.
+    """The bar of one policy in a chart.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ def draw_bars(title: str, names: Sequence[str], bars: Sequence[Bar], unit: str) 
 
 
 def _hatching(key: str) -> str:
-    """The pattern of what is pending; the id is derived from the chart, because several share a page."""
+    """Markup of the hatching of pending pods; its id is derived from the chart, because several charts share a page."""
     return (
         f"<defs><pattern id='{key}' width='6' height='6' patternUnits='userSpaceOnUse' "
         "patternTransform='rotate(45)'><rect width='2' height='6' fill='currentColor' fill-opacity='.55'/>"

@@ -1,4 +1,4 @@
-"""Colours of jobs and bandwidths, told apart with the common kinds of colour blindness, on light and dark ground."""
+"""Colours of jobs and bandwidths that people with common colour blindness can distinguish on light and dark ground."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HEAT = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec
 
 @dataclass(frozen=True)
 class JobColour:
-    """How a job is drawn.
+    """Colour and pattern with which a job is drawn.
 
     Attributes
     ----------

@@ -280,7 +280,7 @@ def _class_keys(classes: Sequence[LinkClass]) -> tuple[list[str], float]:
 
 
 def _second_half(x: float, y: float, ends: Sequence[float]) -> str:
-    """The other colour of a key whose class is wide enough to be seen in two."""
+    """Markup of the second colour of a key, for a class wide enough to show two."""
     if ends[1] - ends[0] < 0.2:
         return ""
     return f"<rect x='{x + 7:.1f}' y='{y + 3.5:.1f}' width='5' height='11' fill='{heat(ends[1])}'/>"

@@ -77,7 +77,7 @@ def render(template: str, **values: Any) -> str:
 
 
 def comparison_html(comparison: Comparison) -> str:
-    """Pictures beside each other, the table, the reasons of what is pending."""
+    """The comparison as HTML: pictures side by side, the table, and the reasons of pending jobs."""
     return render("comparison.html.j2", **_comparison_values(comparison))
 
 
@@ -105,7 +105,7 @@ def report_html(comparison: Comparison, title: str = "Placements compared") -> s
 
 
 def placement_html(placement: Placement) -> str:
-    """The picture with the gang's pods, and which pod is where."""
+    """A placement as HTML: the picture with the gang's pods, and the node of each pod."""
     pods: list[PlacedPod] = []
     for pod in placement.pods():
         if len(pods) == _ROWS:
@@ -122,12 +122,12 @@ def placement_html(placement: Placement) -> str:
 
 
 def refusal_html(refusal: Refusal) -> str:
-    """The reasons with their counts, and how near each tier came."""
+    """A refusal as HTML: the reasons with their counts, and how near each tier came."""
     return render("refusal.html.j2", refusal=refusal)
 
 
 def explanation_html(explanation: Explanation) -> str:
-    """The decision and everything that was considered, in the policy's order."""
+    """An explanation as HTML: the decision and everything that was considered, in the policy's order."""
     result = explanation.decision.result
     return render(
         "explanation.html.j2",
@@ -152,7 +152,7 @@ def _part_names(candidates: Sequence[Candidate]) -> list[str]:
 
 
 def best_gpus_html(best: BestGpus) -> str:
-    """The heat map with the chosen set, and the certificate."""
+    """A chosen GPU set as HTML: the heat map with the set marked, and the certificate."""
     facts = best.to_dict()
     return render(
         "best_gpus.html.j2",
@@ -165,7 +165,7 @@ def best_gpus_html(best: BestGpus) -> str:
 
 
 def snapshot_html(snapshot: ClusterSnapshot) -> str:
-    """The cluster with its running jobs, and what is missing."""
+    """A snapshot as HTML: the cluster with its running jobs, and the gaps of the input."""
     running = occupancy_of_running(snapshot)
     return render(
         "snapshot.html.j2",
@@ -187,7 +187,7 @@ def topology_page(snapshot: ClusterSnapshot) -> str:
 
 
 def topology_svg(snapshot: ClusterSnapshot) -> str:
-    """The picture of a cluster as a file of its own."""
+    """The picture of a cluster as the text of an SVG file."""
     return draw_topology(snapshot.topology, occupancy_of_running(snapshot))
 
 
@@ -222,7 +222,7 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
 
 
 def _table(columns: Sequence[Column]) -> dict[str, Any]:
-    """Headings of metrics, those that are read from the left, and what they mean."""
+    """Headings of metric columns, the columns that are aligned left, and the meanings of the metrics."""
     return {
         "heads": [column.page_heading for column in columns],
         "texts": [column.page_heading for column in columns if column.is_text],
@@ -231,7 +231,7 @@ def _table(columns: Sequence[Column]) -> dict[str, Any]:
 
 
 def _run_table(comparison: Comparison, group: str = "") -> dict[str, Any]:
-    """Metrics of the runs, those of a group or of none, with a line per policy; no cells where a policy raised."""
+    """Table of the metrics of runs, of a group or of none, with a line per policy; no cells if the policy raised."""
     columns = run_columns(comparison, View.PAGE, group)
     lines = zip(map(_row_values, comparison.rows), run_cells(comparison, columns), strict=True)
     return {"title": group.capitalize(), "lines": list(lines), **_table(columns)}
@@ -258,7 +258,7 @@ def _job_lines(comparison: Comparison, columns: Sequence[Column], job: str) -> l
 
 
 def parameter_text(parameters: Mapping[str, Any]) -> str:
-    """``a=1, b=x``, in the policy's order."""
+    """Parameters as text, ``a=1, b=x``, in the policy's order."""
     return ", ".join(f"{name}={value}" for name, value in parameters.items())
 
 
@@ -272,7 +272,7 @@ def _warnings(rows: Sequence[ComparisonRow]) -> list[tuple[str, str, str]]:
 
 
 def _heatmaps(comparison: Comparison) -> list[Any]:
-    """Per policy the matrix of the node where its slowest GPU set is: what limits the run.
+    """For each policy the matrix of the node with its slowest GPU set, which limits the run.
 
     Sets that are only a part of their node come first: where a job has all GPUs of a node there was no choice.
     """
@@ -293,7 +293,7 @@ def _heatmaps(comparison: Comparison) -> list[Any]:
 def _worst_node(
     row: ComparisonRow, snapshot: ClusterSnapshot, n_gpus: npt.NDArray[np.int64]
 ) -> tuple[str, PlacementMetrics, int] | None:
-    """(job, its metrics, position of the node), a chosen part before a whole node, then the smallest bottleneck.
+    """Job, metrics and node of the slowest GPU set of a row, a part of a node before a whole node.
 
     Ties: first job, then first node.
     """

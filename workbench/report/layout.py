@@ -1,4 +1,4 @@
-"""Layout of tables of the library rich: fitted to a terminal, or with one line per row for programs.
+"""Layout of tables of the library rich, fitted to a terminal or with one line per row for programs.
 
 Rich alone shrinks the widest column first, through the middle of names, although another column has spaces to wrap at.
 """
@@ -58,7 +58,7 @@ def fitted(table: Table, console: Console) -> Table:
 
 
 def _shrunk(natural: list[int], least: list[int], budget: int) -> list[int]:
-    """Widths that add up to the budget: the widest column gives first, none below its least."""
+    """Column widths that add up to the budget, taken from the widest column first; none goes below its least width."""
     widths = list(natural)
     for _ in range(sum(natural) - budget):
         widest = max((i for i in range(len(widths)) if widths[i] > least[i]), key=lambda i: widths[i])
@@ -86,7 +86,7 @@ def _joined(cell: Text, separator: str, between: str) -> Text:
 
 
 def _width(table: Table, console: Console) -> int:
-    """Columns that the table takes where nothing is wrapped."""
+    """Number of characters that the table needs if no cell is wrapped."""
     return console.measure(table, options=console.options.update(max_width=_UNLIMITED)).maximum
 
 

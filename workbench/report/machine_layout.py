@@ -1,4 +1,4 @@
-"""Places of a machine's GPUs in a picture: on a circle, or in islands of GPUs that fast links join.
+"""Positions of a machine's GPUs in a picture: on a circle, or in islands of GPUs that fast links join.
 
 Owns places only; the picture is in `workbench.report.machine_svg`.
 """
@@ -42,7 +42,7 @@ class Island:
 
 @dataclass(frozen=True)
 class MachineLayout:
-    """Places of the GPUs.
+    """Positions of the GPUs of one machine in a picture.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class MachineLayout:
 
 
 def machine_layout(classes: npt.NDArray[np.int32]) -> MachineLayout:
-    """Places for the GPUs of a machine.
+    """Compute positions for the GPUs of a machine.
 
     Parameters
     ----------
@@ -87,7 +87,10 @@ def machine_layout(classes: npt.NDArray[np.int32]) -> MachineLayout:
 
 
 def _side_by_side(classes: npt.NDArray[np.int32]) -> list[int]:
-    """An order in which fast neighbours follow each other: from GPU 0 on over the fastest link, ties by index."""
+    """An order of the GPUs in which fast neighbours follow each other, from GPU 0 over the fastest link.
+
+    Ties by index.
+    """
     n = len(classes)
     order, left = [0], set(range(1, n))
     while left:
@@ -110,7 +113,7 @@ def _circle(order: Sequence[int]) -> MachineLayout:
 
 
 def _islands(classes: npt.NDArray[np.int32]) -> tuple[int, list[list[int]]]:
-    """The slowest class whose links, with all faster ones, leave several groups, and the groups, by lowest GPU.
+    """The slowest class whose links, with all faster ones, leave several groups, and these groups by lowest GPU.
 
     Groups of which most are single GPUs are no islands; where no class gives any, the machine is one.
     """

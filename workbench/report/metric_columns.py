@@ -45,21 +45,21 @@ class Column(NamedTuple):
 
     @property
     def heading(self) -> str:
-        """Without the unit, such as ``bottleneck`` and ``pairs tier 1``."""
+        """Heading of the column without the unit, such as ``bottleneck`` and ``pairs tier 1``."""
         return f"{self.metric.heading} {self._key_text('same node', 'tier ')}".strip()
 
     @property
     def page_heading(self) -> str:
-        """Such as ``bottleneck GB/s`` and ``pairs tier 1``."""
+        """Heading of the column on a page, such as ``bottleneck GB/s`` and ``pairs tier 1``."""
         return f"{self.heading} {self.metric.unit}".strip()
 
     @property
     def table_heading(self) -> str:
-        """In a terminal, such as ``GB/s`` and ``t1``."""
+        """Heading of the column in a terminal, such as ``GB/s`` and ``t1``."""
         return f"{self.metric.table_heading} {self._key_text(NODE, 't')}".strip()
 
     def value(self, measured: Measured) -> MetricValue:
-        """What was measured; 0 for a key that does not occur."""
+        """The measured value of the column; 0 for a key that does not occur."""
         found = measured.values.get(self.metric.key)
         return found.get(self.key, 0) if isinstance(found, Mapping) else found
 
@@ -70,7 +70,7 @@ class Column(NamedTuple):
 
 
 class MetricCell(NamedTuple):
-    """One value in a table.
+    """One value in a table of metrics.
 
     Attributes
     ----------
@@ -120,12 +120,12 @@ def session_columns(run: RunMetrics, topology: Topology | None) -> list[Column]:
 
 
 def groups(comparison: Comparison, view: View) -> list[str]:
-    """Groups with a metric of runs that is shown there."""
+    """Groups of metrics with a metric of runs that the view shows."""
     return list(dict.fromkeys(m.group for m in comparison.metrics if m.group and view in m.in_runs))
 
 
 def run_cells(comparison: Comparison, columns: Sequence[Column]) -> list[list[MetricCell]]:
-    """The cells of every policy; none where it raised.
+    """The cells of every policy; no cells for a policy that raised.
 
     Only policies that placed as many pods as any other compete for the best value: whoever leaves jobs pending has
     fewer pairs of pods far apart. Amounts of placed jobs and pods are compared between all policies.

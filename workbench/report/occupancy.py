@@ -38,7 +38,7 @@ class Held(NamedTuple):
 
 @dataclass(frozen=True)
 class Occupancy:
-    """The jobs on each node.
+    """The jobs on each node, as shares to be coloured.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ def placements_in(given: object) -> list[Placement]:
 def occupancy(
     placements: Sequence[Placement], snapshot: ClusterSnapshot | None = None, jobs: Sequence[str] = ()
 ) -> Occupancy:
-    """Count placements per node.
+    """Count placed pods and GPUs per node.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ _Gpus = tuple[dict[int, int], dict[int, int], dict[int, tuple[int, ...]], dict[i
 
 
 def _known_by(placements: Sequence[Placement]) -> _Gpus:
-    """What placements say of the nodes' GPUs; nothing where they were made at different moments."""
+    """GPUs of the nodes according to the placements; nothing if the placements were made at different moments."""
     if not placements:
         return {}, {}, {}, {}
     total, free = placements[0].gpu_total, placements[0].gpu_free

@@ -1,4 +1,4 @@
-"""A drawing as a value that Jupyter shows and a file can hold."""
+"""`Picture`: a drawing as a value that Jupyter shows and a file can hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small topology as an interactive pyvis network, for those who want to drag it.
+"""A small topology as an interactive pyvis network, whose parts can be dragged.
 
 Read-only and offline: the script is inside the document, physics are off and every position is given, and the two tags
 with which pyvis asks the outside world for bootstrap are removed. Larger clusters are drawn as SVG.
@@ -96,7 +96,7 @@ def network_html(topology: Topology, who: Occupancy | None = None, height_px: in
 
 
 def _rows(topology: Topology) -> tuple[list[tuple[str, float, int | None]], dict[int, int]]:
-    """Places from left to right: nodes one after another depth-first, a domain above the middle of what it holds."""
+    """Horizontal positions: nodes one after another depth-first, a domain above the middle of its contents."""
     places: list[tuple[str, float, int | None]] = []
     level: dict[int, int] = {}
     home = _parent_of_node(topology)

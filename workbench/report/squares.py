@@ -183,7 +183,7 @@ def _look(states: tuple[_State, ...], jobs: tuple[tuple[int, _JobPaint], ...], s
 
 
 def _part(size: float, share: float, fill: str | None) -> str:
-    """A part of a square, all but its place; without a fill it is free, `running` is what ran before."""
+    """Markup of a part of a square; free without a fill, `running` for pods that ran before."""
     paint = f"fill='{fill}'"
     if fill is None:
         paint = "fill-opacity='.06'"
@@ -209,7 +209,10 @@ def _slot_paints(state: _State, shown: dict[int, _JobPaint]) -> tuple[str, ...]:
 
 
 def _shares(states: Sequence[_State]) -> list[tuple[int, float]]:
-    """(job, part of the square), in the order of the jobs, -1 for what ran before; by GPUs where they are known."""
+    """Pairs (job, part of the square) in the order of the jobs, -1 for pods that ran before.
+
+    By GPUs if they are known.
+    """
     amounts: dict[int, float] = {}
     for held, total, busy, *_ in states:
         held = held or ()

@@ -1,4 +1,4 @@
-"""Switches × steps as one SVG: a column per step, a row per switch, coloured by state, with the jobs there.
+"""States of switches over time as one SVG: a column per step, a row per switch, with the jobs there.
 
 Theme-safe like the topology: text is `currentColor`. Colour never stands alone: each state has its letter too.
 """

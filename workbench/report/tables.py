@@ -46,7 +46,7 @@ _PART_COLUMNS = 40
 
 
 def new_table(*headers: str, title: str = "", right: Sequence[int] = ()) -> Table:
-    """An empty table in the style of all; `right`: columns of numbers."""
+    """An empty table in the common style; `right` are the columns of numbers."""
     table = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold")
     table.pad_edge, table.collapse_padding = False, True
     for i, header in enumerate(headers):
@@ -55,7 +55,7 @@ def new_table(*headers: str, title: str = "", right: Sequence[int] = ()) -> Tabl
 
 
 def _text(value: object) -> Text:
-    """Plain text: names from files must not be read as markup."""
+    """Plain text for rich, so that names from files are not read as markup."""
     return Text(number_text(value))
 
 
@@ -77,7 +77,7 @@ def _brief(count: int) -> str:
 
 
 def _policy(name: str) -> str:
-    """A policy's name that may go on in a second line with its GPU part."""
+    """A policy's name, which may be wrapped before its GPU part."""
     return name.replace("+", f"{SOFT_BREAK}+")
 
 
@@ -148,7 +148,7 @@ def _reasons(decisions: Sequence[Decision]) -> list[Text]:
 
 
 def comparison_tables(comparison: Comparison) -> list[Any]:
-    """One line per policy, then what is pending and why."""
+    """Tables of a comparison: one line per policy, then the pending jobs and their reasons."""
     columns = run_columns(comparison, View.TABLE)
     heads = [column.table_heading for column in columns]
     table = new_table("policy", *heads, "ms", right=range(1, len(heads) + 2))
@@ -182,7 +182,7 @@ def _legend(columns: Sequence[Column]) -> list[Text]:
 
 
 def _cell(column: Column, cell: MetricCell) -> Text:
-    """A value as briefly as a terminal needs it; the best of all policies is bold."""
+    """A metric as short text for a terminal; the best of all policies is bold."""
     if cell.whole is not None and isinstance(cell.value, int):
         text = _of(cell.value, cell.whole)
     elif column.key and isinstance(cell.value, int):
@@ -193,7 +193,7 @@ def _cell(column: Column, cell: MetricCell) -> Text:
 
 
 def explanation_tables(explanation: Explanation) -> list[Any]:
-    """Candidates that the policy considered, in its order."""
+    """Table of the candidates that the policy considered, in its order."""
     parts: list[Any] = [Text(f"{explanation.decision.gang.key}: what was considered", style="bold")]
     parts += [Text(note) for note in explanation.notes]
     considered = (
@@ -225,7 +225,7 @@ def explanation_tables(explanation: Explanation) -> list[Any]:
 
 
 def best_gpus_tables(best: BestGpus) -> list[Any]:
-    """The chosen set with its certificate; without a set only why there is none."""
+    """Tables of a chosen GPU set with its certificate; without a set only the reason."""
     doubts = suspicious_links(best.matrix)
     if not best.gpus:
         return [Text(best.shortage), *(Text(f"suspicious: {doubt.message}") for doubt in doubts)]
@@ -252,7 +252,7 @@ def best_gpus_tables(best: BestGpus) -> list[Any]:
 
 
 def pod_gpus_tables(found: PodGpus) -> list[Any]:
-    """Each pod's GPUs with its own bottleneck, and that of all together."""
+    """Table of each pod's GPUs with its own bottleneck, and the bottleneck of all GPUs together."""
     table = new_table("pod", "GPUs", "GB/s", right=(0, 2), title=f"objective {found.objective}")
     for i, (pod, value) in enumerate(zip(found.pods, found.bottlenecks_gb_s, strict=True)):
         text_row(table, i, ", ".join(map(str, pod)), value)
@@ -263,7 +263,7 @@ def pod_gpus_tables(found: PodGpus) -> list[Any]:
 
 
 def plan_tables(plan: ReconcilePlan) -> list[Any]:
-    """The change to each HyperNode by a discovery plan; unchanged HyperNodes are only counted."""
+    """Table of the changes of a discovery plan, HyperNode by HyperNode; unchanged ones are only counted."""
     table = new_table("HyperNode", "what", "tier", "members", right=(2, 3))
     made = [(h, "create") for h in plan.create] + [(h, "update") for h in plan.update]
     rows: list[tuple[object, ...]] = [(h.name, what, h.tier, len(h.members)) for h, what in made]
@@ -276,7 +276,7 @@ def plan_tables(plan: ReconcilePlan) -> list[Any]:
 
 
 def review_tables(review: Review) -> list[Any]:
-    """Each object that is refused, filled in or warned about; the others are counted."""
+    """Table of the objects that are refused, filled in or warned about; the others are counted."""
     table = new_table("object", "verdict", "what")
     plain = listed = 0
     for one in review.objects:
@@ -297,7 +297,7 @@ def review_tables(review: Review) -> list[Any]:
 
 
 def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """Names with kinds and meanings, then every parameter."""
+    """Tables of policies: names with kinds and meanings, then every parameter."""
     table = new_table("policy", "kind", "meaning", "source")
     parameters = new_table("policy", "parameter", "default", "takes", "meaning")
     # Names that users type are never cut.
@@ -318,7 +318,7 @@ def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
 
 
 def preset_tables(presets: Mapping[str, Preset]) -> list[Any]:
-    """Kinds of `topology generate` with their parameters."""
+    """Table of the kinds of `topology generate` with their parameters."""
     table = new_table("kind", "makes", "parameters")
     for preset in presets.values():
         lines = [f"{name}={_default(p.default)}" for name, p in preset.parameters.items()]
@@ -327,7 +327,7 @@ def preset_tables(presets: Mapping[str, Preset]) -> list[Any]:
 
 
 def format_tables(formats: Iterable[tuple[str, bool, bool, str]]) -> list[Any]:
-    """Formats of `topology convert`: name, whether it is read, whether it is written, title."""
+    """Table of the formats of `topology convert`: name, whether it is read, whether it is written, title."""
     table = new_table("format", "read", "written", "what it is")
     for name, read, written, title in formats:
         text_row(table, name, "yes" if read else "", "yes" if written else "", title)

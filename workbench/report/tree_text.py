@@ -67,7 +67,7 @@ def topology_tree(topology: Topology, depth: int | None = None, unfold: Collecti
 
 
 class _Printer:
-    """Chooses the lines of the tree; used once to count them and once to print them."""
+    """Chooses the lines of a tree, once to count them and once to print them."""
 
     def __init__(self, topology: Topology, whole: Collection[int], folded: bool) -> None:
         self.topology = topology
@@ -85,7 +85,7 @@ class _Printer:
         return sorted(inner, key=lambda j: natural_key(self.topology.domain_names[j]))
 
     def shown(self, domain: int, left: int, whole: bool) -> tuple[list[int], list[int]]:
-        """The children that have a line, and those that have none; `left` levels are open below this one."""
+        """Children of a domain that get a line, and children that get none; `left` levels are open below it."""
         inner = self.children(domain)
         if whole:
             return inner, []
@@ -98,7 +98,7 @@ class _Printer:
         return kept, [j for j in inner if j not in set(kept)]
 
     def lines(self, depth: int) -> int:
-        """Lines that a tree of that depth takes without what is unfolded."""
+        """Number of lines of a tree of this depth, without those that are unfolded on request."""
         waiting, count = [(-1, depth)], 1
         while waiting and count <= MAX_LINES:
             domain, left = waiting.pop()
@@ -140,7 +140,7 @@ class _Printer:
         return label
 
     def _add_nodes(self, branch: Tree, domain: int, whole: bool) -> None:
-        """Nodes that no HyperNode inside holds: one by one where all is shown, in one line above other HyperNodes."""
+        """Add nodes that no inner HyperNode holds: one line each if all is shown, else one line for all."""
         t = self.topology
         inner = t.children[domain]
         direct = t.direct_nodes_of(domain)
@@ -155,7 +155,7 @@ class _Printer:
 
 
 def _listed(topology: Topology, nodes: Any) -> str:
-    """Names in Slurm's short form where they can be written so, cut to fit."""
+    """Names of nodes in Slurm's short form if possible, cut to fit."""
     names = sorted((topology.node_names[i] for i in nodes.tolist()), key=natural_key)
     text = compress_hosts(names) if all(map(holds, names)) else ", ".join(names)
     if len(text) <= _MAX_NODES:
