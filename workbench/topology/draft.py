@@ -151,7 +151,7 @@ class Draft:
         return (name for its, name in self._by_name if its == kind)
 
     def last_number(self, kind: Literal["switch", "node"], prefix: str) -> int:
-        """The largest number that a name of a kind has behind a prefix (`largest_number`); -1: no name has one."""
+        """The largest number after a prefix among the names of a kind (`largest_number`); -1 if no name has one."""
         found = self._last_numbers.get((kind, prefix))
         if found is None:
             found = self._last_numbers[kind, prefix] = largest_number(self.names(kind), prefix)

@@ -21,7 +21,7 @@ _TRIES = 20
 
 @dataclass
 class _Domain:
-    """One (label key, value): the HyperNode that it becomes."""
+    """A pair (label key, value) that becomes a HyperNode."""
 
     tier: int
     key: str
@@ -94,7 +94,7 @@ def discover_label(
 
 
 def _usable(types: Mapping[str, Sequence[str]], notes: list[Notice]) -> dict[str, list[str]]:
-    """The keys of each type that is taken, tier 1 first."""
+    """Keys of each type that is used, tier 1 first."""
     usable = {}
     for name, keys in types.items():
         if len(name.encode()) > _LONGEST_TYPE:

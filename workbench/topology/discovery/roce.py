@@ -132,7 +132,7 @@ def discover_roce(links: Iterable[RoceLink]) -> DiscoveryResult:
 
 
 def _name(role: str, switch: str) -> str:
-    """The name of a HyperNode after a switch; two switches never give the same one, but for equal digests."""
+    """Name of the HyperNode of a switch; two switches get equal names only if their digests are equal."""
     if len(switch) <= _LONGEST_SWITCH and is_subdomain(switch):
         return f"{SOURCE}-{role}-{switch}"
     cleaned = as_subdomain(switch, _LONGEST_SWITCH)

@@ -47,7 +47,7 @@ def _dangling(subject: Subject) -> Iterator[Found]:
 
 
 def _folded(name: str) -> str:
-    """Names in Kubernetes are lower case and hold no space: two that agree here cannot be two objects."""
+    """Name in the spelling by which two names count as one: lower case, without spaces."""
     return name.strip().lower()
 
 
