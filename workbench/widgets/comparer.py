@@ -1,4 +1,4 @@
-"""`PlacementComparer`: the same jobs by several policies, side by side, each decision with its reasons."""
+"""`PlacementComparer`: the same jobs by several policies, side by side, with the reasons of each decision."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class PlacementComparer(Panel):
         return self._text
 
     def choose(self, chosen: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-        """Compare these policies; UnknownNameError or InputError where one cannot be made, and nothing has changed."""
+        """Compare these policies; UnknownNameError or InputError, with nothing changed, if one cannot be made."""
         for name, parameters in chosen:
             make_policy(name, parameters)
         self._chosen = [(name, dict(parameters)) for name, parameters in chosen]
@@ -233,7 +233,7 @@ class PlacementComparer(Panel):
         self.tell("result", {**view, **self._since(drawn)})
 
     def _since(self, drawn: Sequence[Drawing | None]) -> dict[str, Any]:
-        """Pictures as deltas against an earlier result, which is named by its number; 0: complete pictures."""
+        """Pictures as deltas against result number `since`; 0 means complete."""
         before, shown = self._number, [*self._shown, *([None] * len(drawn))]
         self._number, self._shown = before + 1, drawn
         return {
@@ -319,7 +319,7 @@ class PlacementComparer(Panel):
 
 
 def _gangs_of(text: str) -> tuple[tuple[Gang, ...], tuple[Notice, ...]]:
-    """The jobs of a text, and what is to be said of its other objects."""
+    """The jobs of a text, and notes on its other objects."""
     scenario = load("-", stdin=text)
     if scenario.refused:
         refused = scenario.refused[0]

@@ -1,4 +1,4 @@
-"""`MatrixLoader`: bring a printout, see the machine, choose k GPUs."""
+"""`MatrixLoader`: paste a printout, see the machine, choose k GPUs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WorkProgress of work, reported only for work that takes noticeably long."""
+"""Progress of work, reported only for work that takes noticeably long."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNTOLD_S = 0.2
 
 
 class WorkProgress:
-    """Reports the progress of some work, from a while after its beginning on.
+    """Reports the progress of some work, once it has run for a while.
 
     All of it happens in the thread of the work, at its checks and steps: nothing can be told after its result, and
     there is no lock for which another thread would have to wait.

@@ -12,7 +12,7 @@ __all__ = ["ScenarioBar"]
 
 
 class ScenarioBar(Panel):
-    """Two buttons: one saves a file, the other opens one; a page without cells has no other way.
+    """Two buttons in the page: one saves a scenario file, the other opens one.
 
     Parameters
     ----------
