@@ -1,4 +1,4 @@
-"""Best GPU subsets, beside itertools, numpy, networkx and NVIDIA's best-effort, on the sizes and goals of issue A.
+"""Benchmark of choosing the best GPU subset, beside itertools, numpy, networkx and NVIDIA's best-effort policy.
 
 Machines: tiers of 200 GB/s inside a node, 50 inside a rack, 12 across, with 2 % noise and the link class of each tier
 (``classes``), or without noise (``exact tiers``: every weight is its class). Queries: random free masks and sizes.

@@ -1,4 +1,4 @@
-"""One change of a cluster of 5,000 nodes and 20,000 pods, followed by `ClusterState`, beside a rebuild."""
+"""Benchmark of `ClusterState` following one change of a cluster of 5,000 nodes and 20,000 pods, beside a rebuild."""
 
 from __future__ import annotations
 

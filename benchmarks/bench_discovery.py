@@ -1,4 +1,4 @@
-"""Discovery on 20,000 nodes, up to the plan against the HyperNodes of the last round, beside grouping in dicts.
+"""Benchmark of discovery on 20,000 nodes, up to the plan of changes, beside grouping the nodes in dicts.
 
 The dicts put each node to its rack or leaf: no HyperNodes, no names, no groups of leaves, no comparison.
 """

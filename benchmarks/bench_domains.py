@@ -1,4 +1,4 @@
-"""Counting and filling: the ``domains`` kernel beside numpy and heapq.
+"""Benchmark of counting and filling by the ``domains`` kernel, beside numpy and heapq.
 
 Goals: issue A, "plain placement at 5,000 nodes: kernel 5 M pods/s for one pod shape, 0.5 M for 16 shapes".
 """

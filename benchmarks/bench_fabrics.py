@@ -1,4 +1,4 @@
-"""Fabrics of 20,000 nodes: each reader of a printout, table or model up to the Topology, and the comparison of two.
+"""Benchmark of reading fabric files of 20,000 nodes into a Topology, and of comparing two topologies.
 
 Beside the readers stands what taking the text apart costs alone; beside the comparison, comparing leaves in dicts,
 which finds moved nodes and neither renamed HyperNodes nor other tiers.

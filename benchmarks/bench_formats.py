@@ -1,4 +1,4 @@
-"""Every fabric format, 20,000 nodes, from text to a Topology and back, beside the bare parser of the same text."""
+"""Benchmark of every fabric format with 20,000 nodes, from text to a Topology and back, beside the bare parser."""
 
 from __future__ import annotations
 

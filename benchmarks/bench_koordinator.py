@@ -1,4 +1,4 @@
-"""koordinator-gpu: nodes and GPUs of a whole GPU group at once.
+"""Benchmark of `koordinator-gpu`, which chooses nodes and GPUs of a whole GPU group at once.
 
 Small: every set of nodes and every set of GPUs in plain Python, which gives the same nodes, left-over and bottleneck.
 Large: a busy cluster of 1,000 nodes beside first fit, which looks at no bandwidth and spreads over more nodes.

@@ -1,4 +1,4 @@
-"""From a file of 20,000 Nodes to a snapshot, in YAML and JSON, beside what the parsers alone take; writing the YAML."""
+"""Benchmark of loading 20,000 Nodes from YAML and JSON into a snapshot, beside the parsers alone; and writing YAML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`place()`: from a loaded snapshot and a gang to a Placement, GPUs chosen.
+"""Benchmark of `place()`, from a loaded snapshot and a gang to a Placement with chosen GPUs.
 
 Goals: issue A, "`place()` at least 300,000 pods/s for a 5,000-pod job; 5,000 pods of 8 GPUs on 5,000 nodes in a 4-tier
 tree by `volcano-1.13` with GPUs chosen at most 100 ms". Every call gets a topology and matrices without anything cached

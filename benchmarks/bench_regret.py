@@ -1,4 +1,4 @@
-"""Regret tables: the optimum of every state of a machine in bulk, beside asking per state; the policies on their own.
+"""Benchmark of regret tables: the optimum of every state of a machine in bulk, beside asking state by state.
 
 Machines: the Koordinator document's first matrix (8 GPUs, every state, k = 2 to 7) and 16 GPUs with noise. The goal of
 issue D, 5 ms, is for the table of 8 GPUs; what a policy written in Python needs for its answers is its own row.

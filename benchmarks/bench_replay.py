@@ -1,4 +1,4 @@
-"""A stream of small gangs: Kueue's performance test for topology-aware scheduling, replayed by `volcano-1.15`.
+"""Benchmark of a stream of small gangs: Kueue's performance test for topology-aware scheduling, by `volcano-1.15`.
 
 Goal of issue 3: 15,000 workloads on 640 nodes in at most 1 s. Shapes and order of arrival are those of the generator
 (kubernetes-sigs/kueue, performance-scheduler, TAS configuration): five cohorts of six queues, 500 workloads each, one

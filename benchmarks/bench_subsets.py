@@ -1,4 +1,4 @@
-"""Listing, ranking and unranking k-subsets, beside itertools and plain Python."""
+"""Benchmark of listing, ranking and unranking k-subsets, beside itertools and plain Python."""
 
 from __future__ import annotations
 

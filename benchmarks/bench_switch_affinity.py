@@ -1,4 +1,4 @@
-"""Switch affinity: one placement on 10,000 nodes under 400 switches with 500 running jobs.
+"""Benchmark of switch affinity: one placement on 10,000 nodes under 400 switches with 500 running jobs.
 
 Three ways: states derived afresh from the running pods of the snapshot (their annotations as arrays, which a snapshot
 reads once), the same with one object per placed pod, and states kept in the ledger of a session, from which the

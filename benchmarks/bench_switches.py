@@ -1,5 +1,4 @@
-"""What placing pods under switches is made of: the ``switches`` and ``ledger`` kernels beside numpy, the rules beside
-their plain twin.
+"""Benchmark of the ``switches`` and ``ledger`` kernels beside numpy, and of the switch rules beside plain Python.
 
 A busy cluster, 25 nodes under each switch, half of the nodes taken by jobs of neighbouring nodes; a job of a fifth of
 the nodes.

@@ -1,4 +1,4 @@
-"""LCA scores in bulk: the ``tiers`` kernel beside numpy and networkx.
+"""Benchmark of LCA scores in bulk by the ``tiers`` kernel, beside numpy and networkx.
 
 Goals: issue A, "10^6 LCA scores <= 3 ms at 10,000 domains, <= 4 ms at 150,000".
 """

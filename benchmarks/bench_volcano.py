@@ -1,4 +1,4 @@
-"""Volcano's two-level search: over arrays, and as `volcano-1.15` from a loaded snapshot and a gang to a Placement.
+"""Benchmark of Volcano's two-level search: the kernel over arrays, and `volcano-1.15` from a snapshot to a Placement.
 
 Goals of issue 3: at 6,000 nodes / 9,600 HyperNodes at most 3 ms for identical pods, 6 ms for three roles, 15 ms for 100
 sub-groups of 100 shapes, p99 over 200 random gangs; 1,000 nodes / 100 leaves / 100 sub-groups of ten 3 ms; 100,000

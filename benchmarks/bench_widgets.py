@@ -1,4 +1,4 @@
-"""The widgets in JupyterLab and headless Chromium: first picture, unfolding, one edit, one comparison after an edit.
+"""Benchmark of the widgets in JupyterLab and headless Chromium: first picture, unfolding, one edit, one comparison.
 
 Page, browser, server and kernel are processes of their own, as they are for a person: unlike the other benchmarks this
 one runs on all cores.

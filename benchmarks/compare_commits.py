@@ -1,4 +1,4 @@
-"""Compare the searches of two checkouts: ``python benchmarks/compare_commits.py OLD NEW [--rounds N]``.
+"""Compare the speed of the searches in two checkouts: ``compare_commits.py OLD NEW [--rounds N]``.
 
 OLD and NEW are folders, each a checkout with its kernels built (`make build`, or ``setup.py build_ext --inplace``);
 the Python of this call runs both. A cell is a list of gangs on one cluster, equal in both checkouts; its time is the

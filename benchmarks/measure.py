@@ -1,4 +1,4 @@
-"""What the benchmarks share: a clock around a call and the dict that `run.py` prints."""
+"""Helpers of the benchmarks: a clock around a call, and the dict of one measurement that `run.py` prints."""
 
 from __future__ import annotations
 
