@@ -1,4 +1,6 @@
-"""What `tests/test_architecture.py` asks of the sources, as functions that take sources and return violations.
+"""Rules about the sources of the package, as functions from sources to violations.
+
+`tests/test_architecture.py` runs them.
 
 Everything is read by `ast`, never by importing. Which room may import which is import-linter's part
 (`tests/test_arrows.py`); here stands what it has no words for: libraries, files, sockets and clocks by room, and

@@ -1,4 +1,4 @@
-"""Hypothesis draws fewer examples where the slow tests are left out, as plain ``pytest`` leaves them out.
+"""Settings for all tests: fewer Hypothesis examples in the quick set, which leaves out the slow tests.
 
 ``HYPOTHESIS_PROFILE=full pytest ...`` draws all of them, ``explore`` as many new ones; do that after changing a kernel
 or a policy.

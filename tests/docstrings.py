@@ -1,4 +1,4 @@
-"""What `tests/test_docstrings.py` asks of docstrings, as functions that take sources and return violations.
+"""Rules about docstrings, as functions from sources to violations; `tests/test_docstrings.py` runs them.
 
 Everything is read by `ast`, never by importing. The rules are numpydoc's ("Parameters" names every parameter), without
 the package numpydoc: it would bring Sphinx into the development environment for these two checks.

@@ -1,4 +1,4 @@
-"""Clusters for tests: small, by name, every amount given."""
+"""Small clusters for tests, with explicit names and amounts."""
 
 from __future__ import annotations
 

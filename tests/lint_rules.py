@@ -1,4 +1,4 @@
-"""docs/lint-rules.md out of the registry; run as a script it writes the page.
+"""Generator of docs/lint-rules.md from the registry of rules; run as a script it writes the page.
 
 PYTHONPATH=. python -m tests.lint_rules
 """

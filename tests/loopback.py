@@ -1,4 +1,4 @@
-"""A server on loopback that answers as badly as a test wants, with or without TLS."""
+"""A server on loopback that answers slowly, wrongly or not at all, as a test asks, with or without TLS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/notices.md out of the table of codes; run as a script it writes the page.
+"""Generator of docs/notices.md from the table of codes; run as a script it writes the page.
 
 PYTHONPATH=. python -m tests.notice_codes
 """

@@ -1,4 +1,4 @@
-"""Notices as tests look at them: what they are by their codes, how they are worded by their texts."""
+"""Helpers of tests about notices: their codes and their texts."""
 
 from __future__ import annotations
 

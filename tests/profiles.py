@@ -1,4 +1,4 @@
-"""How much is drawn: everything where everything is tested, a share of it in the quick set.
+"""Share of the random examples that a test draws: all in the full run, fewer in the quick set.
 
 Examples are the same on every run, so that a red run can be repeated and a green one is not luck. `conftest.py` loads
 one of the profiles before any test is imported.

@@ -1,4 +1,4 @@
-"""What `tests/test_survival.py` asks of values: examples of every kind, ways to copy one, and when two are alike.
+"""Examples of every exported value, ways to copy one, and equality of two copies, for `tests/test_survival.py`.
 
 Also imported by the processes of its pool, so everything that they run stands at the top of this module.
 """

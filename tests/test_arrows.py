@@ -1,4 +1,4 @@
-"""The arrows between rooms, as import-linter reads them from pyproject.toml; and that a planted import breaks them."""
+"""Tests of the imports between rooms by import-linter, and that a planted import is found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Docstrings: every parameter documented, every cited document there, and a class name that means one thing."""
+"""Tests of docstrings: every parameter documented, cited documents exist, and a class name means one thing."""
 
 from __future__ import annotations
 

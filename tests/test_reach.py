@@ -1,4 +1,4 @@
-"""What `tests.reach` says of small packages, each rule by a name that is reached and one that is not; and of ours."""
+"""Tests of `tests.reach` on small packages, with names that are reached and names that are not; then on our package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names that notebooks use."""
+"""Tests of the names that notebooks use."""
 
 from __future__ import annotations
 

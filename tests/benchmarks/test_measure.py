@@ -1,4 +1,4 @@
-"""How often a call is measured, by a clock that is told what to say."""
+"""Tests of the number of times that a call is measured, with a fake clock."""
 
 from __future__ import annotations
 

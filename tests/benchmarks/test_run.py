@@ -1,4 +1,4 @@
-"""The benchmark runner, on benchmarks that measure nothing."""
+"""Tests of the benchmark runner, on benchmarks that measure nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The browser that the tests, the gallery and the benchmarks share."""
+"""The headless browser used by the tests, the gallery and the benchmarks."""
 
 from __future__ import annotations
 

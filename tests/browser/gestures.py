@@ -1,4 +1,4 @@
-"""What the browser tests do with a drawing: find, click and drag items."""
+"""Gestures of the browser tests on a drawing: find, click and drag items."""
 
 from __future__ import annotations
 

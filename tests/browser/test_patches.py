@@ -1,4 +1,4 @@
-"""What a widget has patched, edit by edit, is what it would have drawn afresh."""
+"""Tests that a picture patched edit by edit equals the picture drawn afresh."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sees when the report is opened without a network."""
+"""Tests of the report page as a browser without a network shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same notebook as a page without cells, by Voila."""
+"""Tests of a notebook shown by Voila as a page without cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The three widgets beside each other: what is done in one is seen in the next."""
+"""Tests of the three widgets side by side: a change in one is seen in the next."""
 
 from __future__ import annotations
 

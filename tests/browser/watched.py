@@ -1,4 +1,4 @@
-"""A page that reaches nothing outside, and what it asks for and complains about."""
+"""A browser page without access to the network, with a record of its requests and console errors."""
 
 from __future__ import annotations
 

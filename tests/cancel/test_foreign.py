@@ -1,4 +1,4 @@
-"""A user's function is stopped where nothing else would stop it, and only inside its own code."""
+"""Tests that a user's function is stopped when nothing else would stop it, and only inside its own code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens: who looks at them, and what becomes of a result."""
+"""Tests of cancellation tokens: which work looks at them, and whether a result still counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Manifests of a small cluster that changes: few names, so that objects meet; and comparing a state with a rebuild."""
+"""Random changes of a small cluster's manifests, and the comparison of a followed state with a rebuild."""
 
 from __future__ import annotations
 

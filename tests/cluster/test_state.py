@@ -1,4 +1,4 @@
-"""A cluster that is followed change by change equals one that is read as a whole, and costs what changed."""
+"""Tests that a cluster followed change by change equals one read as a whole, at a cost that fits the change."""
 
 from __future__ import annotations
 

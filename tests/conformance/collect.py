@@ -1,4 +1,4 @@
-"""From a folder of case files to the items that pytest runs."""
+"""Collection of conformance cases: from a folder of case files to the items that pytest runs."""
 
 from __future__ import annotations
 

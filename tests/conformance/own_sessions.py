@@ -1,4 +1,4 @@
-"""Sessions of our own, in the schema of the shared cases: what the reference says about one small cluster.
+"""Our own session cases, in the schema of the shared cases: expectations of the reference for one small cluster.
 
 ::
 

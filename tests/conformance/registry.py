@@ -1,4 +1,4 @@
-"""How a conformance case finds the code that runs it.
+"""Registry of conformance runners: maps the operations of a case file to the functions that run them.
 
 A runner is one function per operation of one case file; it calls the workbench and asserts. It declares the keys it
 reads, so that a case with a key that nobody looks at fails instead of passing for the wrong reason.

@@ -1,4 +1,4 @@
-"""The option `--cases`, as a person gives it: a pytest inside the test."""
+"""Tests of the option `--cases`, by running pytest inside a test."""
 
 from __future__ import annotations
 

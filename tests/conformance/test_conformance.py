@@ -1,4 +1,4 @@
-"""What the real schedulers answer, case by case; see `cases/*/README.md` and CONTRIBUTING.
+"""Conformance with the real schedulers, case by case; see `cases/*/README.md` and CONTRIBUTING.
 
 ``pytest tests/conformance --cases DIR`` runs another folder of cases through the same runners.
 """

@@ -1,4 +1,4 @@
-"""Cases of our own through the same runners: see `own/README.md`."""
+"""Our own cases through the runners of the shared cases; see `own/README.md`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions whose nodes and HyperNodes have other names: what upstream pins holds for every choice among equals.
+"""Sessions with renamed nodes and HyperNodes: upstream's expectations hold for every choice among equals.
 
 Upstream takes one of equals at random, and its tests hold all the same. Here the smaller name decides, so that an
 answer can be right by the names that a case happens to have.

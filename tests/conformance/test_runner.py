@@ -1,4 +1,4 @@
-"""The runner itself: what it makes of cases that are odd, unknown, listed or not listed."""
+"""Tests of the conformance runner on odd, unknown, listed and unlisted cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the runner of the switch-affinity cases makes of forms that the committed cases do not have."""
+"""Tests of the switch-affinity runner on forms that the committed cases do not have."""
 
 from __future__ import annotations
 

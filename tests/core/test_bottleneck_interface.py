@@ -1,4 +1,4 @@
-"""What the face of ``bottleneck`` refuses, and what the kernel refuses when called past it."""
+"""Arguments that the ``bottleneck`` interface refuses, and those that the kernel refuses when called directly."""
 
 from __future__ import annotations
 

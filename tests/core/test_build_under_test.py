@@ -1,4 +1,4 @@
-"""Which kernels these tests load: the checked builds must not be shadowed by the release build in the tree.
+"""Tests that the checked builds of the kernels are loaded, and not the release build in the source tree.
 
 The expected folder is compared exactly: the checked builds lie below the checkout, so that "somewhere in the checkout"
 would hold for every build.

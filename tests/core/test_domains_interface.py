@@ -1,4 +1,4 @@
-"""What the ``domains`` kernel accepts and refuses."""
+"""Arguments that the ``domains`` interface accepts and refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the ``dry_runs`` kernel accepts and refuses."""
+"""Arguments that the ``dry_runs`` interface accepts and refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods drawn to full domains, by ``domains.Fill``, against every domain looked at again for every pod."""
+"""Pods drawn to full domains by ``domains.Fill``, against recomputing every domain for every pod."""
 
 from __future__ import annotations
 

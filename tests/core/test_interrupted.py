@@ -1,4 +1,4 @@
-"""An exception inside a kernel reaches whoever asked, and the same question asked again is answered rightly."""
+"""Tests that an exception inside a kernel reaches the caller, and that the repeated call answers correctly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes by what is idle, used and allocatable, against a dictionary."""
+"""Grouping of nodes by idle, used and allocatable amounts, against a dictionary."""
 
 from __future__ import annotations
 

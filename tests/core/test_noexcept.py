@@ -1,4 +1,4 @@
-"""No compiled function may swallow an exception: what it was about to compute is then missing, and nobody knows.
+"""Tests that no compiled function swallows an exception.
 
 An exception can come out of every step that touches Python, also as a MemoryError or a KeyboardInterrupt.
 """

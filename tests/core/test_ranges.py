@@ -1,4 +1,4 @@
-"""One pass over an array against the same question asked of a list."""
+"""Range checks of arrays, against plain Python lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Behaviour of a search that is run again and again: each run is a new search on the nodes as they are."""
+"""Behaviour of the repeated search: each run equals a new search on the present nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the face of the repeated search refuses, and that a refusal changes nothing."""
+"""Arguments that the interface of the repeated search refuses; a refusal changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the face of ``subsets`` refuses, and what the kernel refuses when called past it."""
+"""Arguments that the ``subsets`` interface refuses, and those that the kernel refuses when called directly."""
 
 from __future__ import annotations
 

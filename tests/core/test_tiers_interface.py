@@ -1,4 +1,4 @@
-"""What the ``tiers`` kernel accepts and refuses."""
+"""Arguments that the ``tiers`` interface accepts and refuses."""
 
 from __future__ import annotations
 

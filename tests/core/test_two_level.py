@@ -1,4 +1,4 @@
-"""Behaviour of the ``two_level`` kernel against a search that remembers and leaves out nothing."""
+"""Behaviour of the ``two_level`` kernel against an exhaustive search that caches nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the ``two_level`` kernel accepts and refuses."""
+"""Arguments that the ``two_level`` interface accepts and refuses."""
 
 from __future__ import annotations
 

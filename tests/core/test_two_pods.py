@@ -1,4 +1,4 @@
-"""Dealing a set to two pods against every split."""
+"""Division of a set between two pods, against every split."""
 
 from __future__ import annotations
 

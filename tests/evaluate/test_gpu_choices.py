@@ -1,4 +1,4 @@
-"""Every GPU policy is asked, and none can take the others' answers away."""
+"""Tests that every GPU policy is asked, and that the error of one does not affect the others."""
 
 from __future__ import annotations
 

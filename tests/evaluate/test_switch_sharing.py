@@ -1,4 +1,4 @@
-"""Who shares which switch, counted by hand and by looking at every pair of pods."""
+"""Sharing of switches between jobs, against counts by hand and over every pair of pods."""
 
 from __future__ import annotations
 

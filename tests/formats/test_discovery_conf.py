@@ -1,4 +1,4 @@
-"""Reading volcano-controller.conf: the text itself, the ConfigMap, and what is neither."""
+"""Reading volcano-controller.conf: as text, in a ConfigMap, and other files, which are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings in files: where they stand; and mending the files."""
+"""Places of findings in files, and fixing the files."""
 
 from __future__ import annotations
 

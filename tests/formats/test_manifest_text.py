@@ -1,4 +1,4 @@
-"""HyperNodes as a text that two hands write in: a person's and the drawing's."""
+"""HyperNodes as text that a person and the drawing both change."""
 
 from __future__ import annotations
 

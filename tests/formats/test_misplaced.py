@@ -1,4 +1,4 @@
-"""Files that belong to another option: the refusal says which."""
+"""Files that belong to another option: the refusal names the option."""
 
 from __future__ import annotations
 

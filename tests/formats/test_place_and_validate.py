@@ -1,4 +1,4 @@
-"""`place` and `validate` agree on one file: what one refuses the other tells, what one fills in the other applies."""
+"""Tests that `place` and `validate` agree on a file: refusals of one are told by the other, defaults are the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SARIF log holds what the standard asks for, and leads to the lines."""
+"""Tests that a SARIF log follows the standard and points to the lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a scheduler configuration: the text itself, the ConfigMap, and what is no configuration."""
+"""Reading a scheduler configuration: as text, in a ConfigMap, and other files, which are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""YAML that every reader takes for what it was."""
+"""Tests that every YAML reader reads written manifests back unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What labels and PodGroups say about jobs reaches gangs and running pods."""
+"""Tests that labels of jobs and PodGroups reach gangs and running pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Job's PodGroup says it needs."""
+"""minResources of the PodGroup that the controller creates for a Job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes about objects stand on the gangs that they made; the rest is told by name."""
+"""Tests that notes about objects are told at their gangs, and all others by the object's name."""
 
 from __future__ import annotations
 

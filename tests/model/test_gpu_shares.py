@@ -1,4 +1,4 @@
-"""Parts of GPUs: what a ledger and a snapshot hold of each, against sums over the pods."""
+"""Shares of GPUs in a ledger and a snapshot, against sums over the pods."""
 
 from __future__ import annotations
 

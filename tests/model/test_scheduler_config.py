@@ -1,4 +1,4 @@
-"""The value: switches, arguments and the rules of network-topology-aware."""
+"""The scheduler configuration as a value: switches, arguments and the rules of network-topology-aware."""
 
 from __future__ import annotations
 

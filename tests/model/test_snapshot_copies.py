@@ -1,4 +1,4 @@
-"""Copies of a snapshot are snapshots: what a ledger of one takes changes neither it nor the one it came from."""
+"""Tests that copies of a snapshot are independent: a ledger of one changes no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walks and sums over a topology, against what the words say."""
+"""Walks and sums over a topology, against their definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The configuration of discovery as a value, and what a changed one restarts."""
+"""The configuration of discovery as a value, and the sources that a changed configuration restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policies that give whole GPUs: they refuse pods that ask for parts, and leave shared GPUs alone."""
+"""Tests that policies with whole GPUs refuse pods that ask for parts, and leave shared GPUs alone."""
 
 from __future__ import annotations
 

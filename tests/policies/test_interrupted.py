@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment of a question leaves its snapshot and matrices as they were: asked again, they answer alike."""
+"""Tests that Ctrl-C at any moment leaves snapshot and matrices unchanged: asked again, a policy answers the same."""
 
 from __future__ import annotations
 

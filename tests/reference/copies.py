@@ -1,4 +1,4 @@
-"""Copies of an oracle's whole state, to try something on."""
+"""Copies of an oracle's whole state, for trying a step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The slow twin of `workbench.topology.events`: the rules as the reference tells them, with scans and copied sets.
+"""Oracle of `workbench.topology.events`: the rules of the reference, by scans and copied sets.
 
 Nothing is shared with the code under test: objects are plain tuples, exact members only.
 """

@@ -1,4 +1,4 @@
-"""Metrics pair by pair, straight from their definitions; slow and obvious."""
+"""Oracle of the metrics: pair by pair, straight from their definitions."""
 
 from __future__ import annotations
 

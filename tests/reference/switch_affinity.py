@@ -1,4 +1,4 @@
-"""Switch affinity 2.0 for new jobs, written as the document tells it: one switch after another, nothing clever.
+"""Oracle of switch affinity 2.0 for new jobs, as the document describes it: one switch after another.
 
 Shares no code with `workbench.policies.switch_affinity`.
 """

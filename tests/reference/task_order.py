@@ -1,4 +1,4 @@
-"""The order in which Volcano takes the pods of a job from its queue: for the oracles of both releases."""
+"""Oracle of the order in which Volcano takes the pods of a job, for both releases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts of a comparison: what their parts say."""
+"""Charts of a comparison: the values of their parts."""
 
 from __future__ import annotations
 

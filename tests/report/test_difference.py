@@ -1,4 +1,4 @@
-"""The words for what changed, in the terminal and in HTML."""
+"""Texts of the differences between topologies, in the terminal and in HTML."""
 
 from __future__ import annotations
 

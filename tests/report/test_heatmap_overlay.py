@@ -1,4 +1,4 @@
-"""What is laid over a heat map: unequal directions, and the sets of policies."""
+"""Overlays of a heat map: unequal directions, and the sets of policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A topology as text: what has a line, what is folded."""
+"""A topology as a tree of text: the lines shown, and what is folded."""
 
 from __future__ import annotations
 

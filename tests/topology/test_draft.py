@@ -1,4 +1,4 @@
-"""A drawing holds together whatever is done to it, and everything can be taken back."""
+"""Tests that a drawing stays consistent under any operation, and that every operation can be undone."""
 
 from __future__ import annotations
 

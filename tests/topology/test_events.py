@@ -1,4 +1,4 @@
-"""The tree as a stream of events builds it; upstream's own rows are in the conformance cases."""
+"""The tree as built by a stream of events; upstream's own rows are in the conformance cases."""
 
 from __future__ import annotations
 

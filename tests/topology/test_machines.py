@@ -1,4 +1,4 @@
-"""Machine link tables."""
+"""Bandwidth matrices of well-known machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What members select."""
+"""Nodes and HyperNodes that members select."""
 
 from __future__ import annotations
 

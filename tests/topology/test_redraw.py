@@ -1,4 +1,4 @@
-"""A snapshot that is drawn and taken back is the snapshot."""
+"""Tests that a snapshot turned into a drawing and back is unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page asks of a widget and what it hears, without a page."""
+"""A fake page for widget tests: sends requests and records the answers."""
 
 from __future__ import annotations
 

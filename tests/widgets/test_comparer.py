@@ -1,4 +1,4 @@
-"""What the comparer answers and draws, without a page."""
+"""Answers and pictures of the comparer, without a browser."""
 
 from __future__ import annotations
 

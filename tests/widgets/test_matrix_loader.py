@@ -1,4 +1,4 @@
-"""The matrix loader without a page: what is asked, what is answered, and what stays when something is wrong."""
+"""Answers of the matrix loader, without a browser: questions, answers, and the state kept after an error."""
 
 from __future__ import annotations
 

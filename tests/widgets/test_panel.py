@@ -1,4 +1,4 @@
-"""Every request of the page is answered once, whatever it is."""
+"""Tests that every request of the page is answered once."""
 
 from __future__ import annotations
 

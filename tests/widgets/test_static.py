@@ -1,4 +1,4 @@
-"""The committed page modules are those that the committed sources give."""
+"""Tests that the committed page modules are those that the committed sources give."""
 
 from __future__ import annotations
 

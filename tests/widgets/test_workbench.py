@@ -1,4 +1,4 @@
-"""The three panels with one scenario behind them."""
+"""The three panels with one common scenario."""
 
 from __future__ import annotations
 

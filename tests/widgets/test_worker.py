@@ -1,4 +1,4 @@
-"""Work in the background: what is cancelled says nothing, and what follows it never waits for ever."""
+"""Background work: cancelled work publishes nothing, and later work never waits for ever."""
 
 from __future__ import annotations
 

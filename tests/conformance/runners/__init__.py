@@ -1,4 +1,4 @@
-"""One module per area of conformance cases."""
+"""Runners of conformance cases, one module per area."""
 
 from __future__ import annotations
 

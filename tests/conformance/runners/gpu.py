@@ -1,4 +1,4 @@
-"""GPU choice: `cases/gpu`; the best sets through `workbench.best_gpus` and the matrix's solver."""
+"""Runner of the GPU cases (`cases/gpu`): best sets by `workbench.best_gpus` and the matrix's solver."""
 
 from __future__ import annotations
 

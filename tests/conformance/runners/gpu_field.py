@@ -1,4 +1,4 @@
-"""What other allocators answer: NVIDIA's policies, the two rings of Ascend 910."""
+"""Runner of the cases of other GPU allocators: NVIDIA's policies, the two rings of Ascend 910."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Koordinator's choice of devices: `koordinator_deviceshare`, with the tables of `koordinator_devices`."""
+"""Runner of Koordinator's choice of devices: `koordinator_deviceshare`, with the tables of `koordinator_devices`."""
 
 from __future__ import annotations
 

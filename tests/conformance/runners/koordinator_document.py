@@ -1,4 +1,4 @@
-"""The rules of the Koordinator proposal: `document_rules`, through the policy, its plan cache and its readers."""
+"""Runner of the rules of the Koordinator proposal (`document_rules`), by the policy, its plan cache and its readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Koordinator's gang solver: `koordinator_network_topology`, through manifests, `koordinator-network` and its tree."""
+"""Runner of Koordinator's gang solver (`koordinator_network_topology`), by manifests, the policy and its tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the packed objects of a recorded scenario to Kubernetes objects; the area's README describes the packing."""
+"""Unpacking of the objects of a recorded scenario to Kubernetes objects; the area's README describes the packing."""
 
 from __future__ import annotations
 

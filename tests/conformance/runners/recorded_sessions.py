@@ -1,4 +1,4 @@
-"""Sessions on a real API server: each job explained on what the real scheduler had placed before it."""
+"""Runner of recorded sessions on a real API server: each job is explained on the state that the scheduler left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Switch affinity: `cases/switch-affinity`, through the registered policies and the timeline.
+"""Runner of the switch-affinity cases, by the registered policies and the timeline.
 
 Besides what a case expects, every 2.0 case is held to the invariants of the README of the cases.
 """

@@ -1,4 +1,4 @@
-"""What the switch-affinity cases may expect of one placement, and the invariants that hold for every one."""
+"""Checks of the switch-affinity cases on one placement, and the invariants that hold for every placement."""
 
 from __future__ import annotations
 

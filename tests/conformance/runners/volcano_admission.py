@@ -1,4 +1,4 @@
-"""Admission: `cases/volcano-topology/webhook-*.json`."""
+"""Runner of the admission cases: `cases/volcano-topology/webhook-*.json`."""
 
 from __future__ import annotations
 

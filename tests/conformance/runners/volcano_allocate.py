@@ -1,4 +1,4 @@
-"""One session of Volcano's allocate action: `cases/volcano-topology/allocate.json`."""
+"""Runner of single sessions of Volcano's allocate action: `cases/volcano-topology/allocate.json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discovery and the hypernode controller: `cases/volcano-topology/discovery-*.json` and `controller*.json`."""
+"""Runner of the discovery cases: `cases/volcano-topology/discovery-*.json` and `controller*.json`."""
 
 from __future__ import annotations
 

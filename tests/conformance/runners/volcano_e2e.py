@@ -1,4 +1,4 @@
-"""Upstream's end-to-end tests: a job beside filler pods, checked step by step (`e2e-allocate.json`)."""
+"""Runner of upstream's end-to-end tests: a job beside filler pods, checked step by step (`e2e-allocate.json`)."""
 
 from __future__ import annotations
 

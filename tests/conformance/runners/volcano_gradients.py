@@ -1,4 +1,4 @@
-"""Which HyperNodes are tried and what is remembered: `gradient`, `allocated-hypernode` and `score-cache`."""
+"""Runner of the cases on gradients, records and the score cache: `gradient`, `allocated-hypernode`, `score-cache`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of real Volcano schedulers: `cases/volcano-recorded`, whose README says what the files hold."""
+"""Runner of recorded answers of real Volcano schedulers: `cases/volcano-recorded`, whose README describes the files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of nodes and HyperNodes, and their arguments: `score-node`, `score-hypernode`, `plugin-config`, `helper`."""
+"""Runner of scores of nodes and HyperNodes: `score-node`, `score-hypernode`, `plugin-config`, `helper`."""
 
 from __future__ import annotations
 

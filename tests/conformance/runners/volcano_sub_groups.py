@@ -1,4 +1,4 @@
-"""Constraints and sub-groups as values: `topology-spec`, `sub-job`, `job-to-podgroup` and `pod-annotations`."""
+"""Runner of constraints and sub-groups: `topology-spec`, `sub-job`, `job-to-podgroup` and `pod-annotations`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Volcano's network topology: `cases/volcano-topology`."""
+"""Runner of Volcano's network topology: `cases/volcano-topology`."""
 
 from __future__ import annotations
 

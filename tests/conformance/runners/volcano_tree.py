@@ -1,4 +1,4 @@
-"""Building the tree from HyperNodes: `cases/volcano-topology/tree.json`."""
+"""Runner of building the tree from HyperNodes: `cases/volcano-topology/tree.json`."""
 
 from __future__ import annotations
 

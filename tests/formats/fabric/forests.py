@@ -1,4 +1,4 @@
-"""Random fabrics as snapshots, and what is compared of a topology after a round trip."""
+"""Random fabrics as snapshots, and the comparison of a topology with its round trip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happens to a file on its way, a reader answers with records or with one clear error."""
+"""Tests that a reader answers a damaged file with records or with one clear error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every format that is written must do, whatever the topology."""
+"""Requirements on every writable format, for any topology."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Printouts of ibnetdiscover: a small rail-optimised fabric, and what goes wrong in real ones."""
+"""Printouts of ibnetdiscover: a small rail-optimised fabric, and defects of real fabrics."""
 
 from __future__ import annotations
 

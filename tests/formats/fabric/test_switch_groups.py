@@ -1,4 +1,4 @@
-"""Cables to HyperNodes: rails, spines, and what is not above anything."""
+"""Conversion of cables to HyperNodes: rails, spines, and switches above no node."""
 
 from __future__ import annotations
 

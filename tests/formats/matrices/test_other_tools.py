@@ -1,4 +1,4 @@
-"""nvbandwidth, TransferBench, hwloc's XML, and what any text may be."""
+"""Matrices of nvbandwidth, TransferBench and hwloc's XML, and properties of any text."""
 
 from __future__ import annotations
 

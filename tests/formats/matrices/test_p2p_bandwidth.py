@@ -1,4 +1,4 @@
-"""p2pBandwidthLatencyTest: blocks, connectivity, latencies, what is wrong with the links."""
+"""Matrices of p2pBandwidthLatencyTest: blocks, connectivity, latencies, defective links."""
 
 from __future__ import annotations
 

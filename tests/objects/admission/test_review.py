@@ -1,4 +1,4 @@
-"""One object before admission: what is filled in, refused, or accepted and useless."""
+"""Admission of one object: accepted, filled in, refused, or accepted without effect."""
 
 from __future__ import annotations
 

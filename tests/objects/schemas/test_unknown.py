@@ -1,4 +1,4 @@
-"""Fields and keys that a kind does not have, and what is meant instead."""
+"""Unknown fields and keys of a manifest, and the suggested known ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where several answers are legal, ours is the one that the reference recommends."""
+"""Tests that our answer is the recommended one where the reference allows several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small clusters as Kubernetes objects, through the readers that users' files go through; and who got which node."""
+"""Small clusters as Kubernetes objects, read as users' files are, and the node that each job got."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a job and its sub-groups may reach; the tree is the document's, its virtual top is of tier 4."""
+"""Highest tiers allowed for a job and its sub-groups, on the tree of the document, whose virtual top is of tier 4."""
 
 from __future__ import annotations
 

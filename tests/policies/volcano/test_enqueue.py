@@ -1,4 +1,4 @@
-"""Admission to a session."""
+"""Admission of jobs to a session (action enqueue)."""
 
 from __future__ import annotations
 

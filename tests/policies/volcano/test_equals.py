@@ -1,4 +1,4 @@
-"""Among which HyperNodes and nodes the smallest name decided."""
+"""The HyperNodes and nodes of equal score among which the smallest name decided."""
 
 from __future__ import annotations
 

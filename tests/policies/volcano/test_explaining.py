@@ -1,4 +1,4 @@
-"""What the Volcano policies tell a recorder: numbers that add up, and the same answer."""
+"""Explanations of the Volcano policies: their numbers add up, and explaining changes no answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which HyperNodes are tried; the tree is the document's (drawn in tests/fabrics.py)."""
+"""Gradients of HyperNodes, on the tree of the document (drawn in tests/fabrics.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What both releases promise, on random trees, running pods and jobs.
+"""Invariants of both releases, on random trees, running pods and jobs.
 
 Asked of an answer alone, without an oracle: an error that the oracle shares would show here.
 """

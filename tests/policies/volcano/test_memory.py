@@ -1,4 +1,4 @@
-"""What is remembered of a job between sessions: returned with the answer, read from the next snapshot."""
+"""Records remembered between sessions: returned with the answer, and read from the next snapshot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the plugin nodeorder makes of real objects: cases in which a real Volcano was asked, and their neighbours."""
+"""Scores of the plugin nodeorder on real objects, against answers of a real Volcano."""
 
 from __future__ import annotations
 

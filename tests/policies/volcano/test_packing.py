@@ -1,4 +1,4 @@
-"""How HyperNodes of the newest release are packed: cases in which a real Volcano was asked, and their neighbours."""
+"""Packing of HyperNodes by the newest release, against answers of a real Volcano."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs beside pods that are ending: what waits, what starts, and what is kept for those that wait."""
+"""Jobs beside terminating pods: which wait, which start, and the resources reserved for those that wait."""
 
 from __future__ import annotations
 

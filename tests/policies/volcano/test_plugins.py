@@ -1,4 +1,4 @@
-"""What of a configuration is modelled."""
+"""The settings of a scheduler configuration that are modelled."""
 
 from __future__ import annotations
 

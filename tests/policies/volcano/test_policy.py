@@ -1,4 +1,4 @@
-"""What a configuration does to a Volcano policy outside sessions."""
+"""Effects of a scheduler configuration on a Volcano policy outside sessions."""
 
 from __future__ import annotations
 

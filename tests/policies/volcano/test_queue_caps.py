@@ -1,4 +1,4 @@
-"""A queue's limit on a job with sub-groups, in whole sessions: nodes are there for everybody."""
+"""Limits of a queue on a job with sub-groups, in whole sessions on a cluster with room for everybody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queues: what each deserves and may still take, by hand."""
+"""Deserved resources and headroom of queues, against values worked by hand."""
 
 from __future__ import annotations
 

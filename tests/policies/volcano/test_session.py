@@ -1,4 +1,4 @@
-"""Sessions of several jobs: turns, queues, admission, best-effort pods, and what holds for all of them."""
+"""Sessions of several jobs: turns, queues, admission, best-effort pods, and invariants of them all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gang as sub-jobs: what each holds, and the same numbers as columns."""
+"""Split of a gang into sub-jobs: the content of each, and equal numbers as columns."""
 
 from __future__ import annotations
 

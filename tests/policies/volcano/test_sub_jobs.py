@@ -1,4 +1,4 @@
-"""When a sub-group counts as placed; upstream's own rows are in the conformance cases."""
+"""Readiness of a sub-group; upstream's own rows are in the conformance cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster without HyperNodes: 1.13 takes its topology for not ready, the newest release does not."""
+"""A cluster without HyperNodes: its topology is not ready for 1.13, and ready for the newest release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A result against what exists: create, update, delete, leave, and a name that another owns."""
+"""Comparison of a discovery result with existing HyperNodes: create, update, delete, and names of other owners."""
 
 from __future__ import annotations
 

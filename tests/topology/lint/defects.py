@@ -1,4 +1,4 @@
-"""One way or several to plant each defect that the linter knows into a good topology.
+"""Functions that plant each defect that the linter knows into a good topology, in one way or several.
 
 A defect is a function that damages the cluster and names where: a finding must be at one of these HyperNodes or nodes.
 """
