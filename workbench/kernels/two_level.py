@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -208,12 +207,10 @@ class TwoLevel:
         n, d, r = tree.n, len(tree.forest), _columns(nodes.idle)
         self._n, self._d, self._shapes = n, d, tuple(shapes)
         self._n_subs = len(subs.rank)
-        idle = _of_nodes("idle", nodes.idle, (n, r), -MAX_QUANTITY)
-        used = _of_nodes("used", nodes.used, (n, r), 0)
-        allocatable = _of_nodes("allocatable", nodes.allocatable, (n, r), 0)
-        domain_used = _of_nodes("domain_used", nodes.domain_used, (d + 1, r), 0, MAX_SUM)
-        domain_allocatable = _of_nodes("domain_allocatable", nodes.domain_allocatable, (d + 1, r), 0, MAX_SUM)
-        idle_at_open = _of_nodes("idle_at_open", nodes.idle_at_open, (d + 1, r), -MAX_SUM, MAX_SUM)
+        idle, used, allocatable = _of_nodes(nodes, (n, r))
+        domain_used = _amounts("domain_used", nodes.domain_used, (d + 1, r), 0, MAX_SUM)
+        domain_allocatable = _amounts("domain_allocatable", nodes.domain_allocatable, (d + 1, r), 0, MAX_SUM)
+        idle_at_open = _amounts("idle_at_open", nodes.idle_at_open, (d + 1, r), -MAX_SUM, MAX_SUM)
         packing = as_array("packing", packing, np.float64, 1)
         check_length("packing", packing, r)
         check_range("packing", packing, -1, MAX_WEIGHT)
@@ -233,8 +230,6 @@ class TwoLevel:
         if tree.leaves is not None:
             c.set_leaves(*tree.leaves)
         if nodes.states is not None:
-            if not nodes.states.are_of(nodes.idle, nodes.used, nodes.allocatable):
-                raise InputError("of other arrays", source="states", expected="those of idle, used and allocatable")
             c.know_states(nodes.states.state_of, nodes.states.first)
         c.set_topology(*scores.arguments(), True)
         self._add(shapes, n, r)
@@ -540,20 +535,19 @@ def _columns(array: NDArray[np.int64]) -> int:
     return int(as_array("idle", array, np.int64, 2).shape[1])
 
 
-#: Read-only arrays, such as a snapshot's, by what they were checked for: every search hands them over again.
-_CHECKED: WeakValueDictionary[tuple[int, int, int], NDArray[np.int64]] = WeakValueDictionary()
-
-
-def _of_nodes(
-    name: str, value: NDArray[np.int64], shape: tuple[int, ...], low: int, high: int = MAX_QUANTITY
-) -> NDArray[np.int64]:
-    """Check amounts of nodes as `_amounts` does; the array may outlive a search."""
-    if _CHECKED.get((id(value), low, high)) is value and value.shape == shape:
-        return value
-    array = _amounts(name, value, shape, low, high)
-    if not array.flags.writeable and array.flags.owndata:
-        _CHECKED[id(array), low, high] = array
-    return array
+def _of_nodes(nodes: Nodes, shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """What of the nodes is idle, used and allocatable; whoever made their states has checked the amounts."""
+    if nodes.states is not None:
+        if not nodes.states.are_of(nodes.idle, nodes.used, nodes.allocatable):
+            raise InputError("of other arrays", source="states", expected="those of idle, used and allocatable")
+        if nodes.idle.shape == shape:
+            idle, used, allocatable = map(np.ascontiguousarray, (nodes.idle, nodes.used, nodes.allocatable))
+            return idle, used, allocatable
+    return (
+        _amounts("idle", nodes.idle, shape, -MAX_QUANTITY),
+        _amounts("used", nodes.used, shape, 0),
+        _amounts("allocatable", nodes.allocatable, shape, 0),
+    )
 
 
 def _amounts(
