@@ -266,11 +266,8 @@ class TwoLevel:
         self._set_subs(subs, job, len(shapes), d, r, n)
 
     def _add(self, shapes: Sequence[Shape], n: int, r: int) -> None:
-        # Shapes share these arrays as a rule.
-        for shape in {(id(shape.feasible), id(shape.extra)): shape for shape in shapes}.values():
-            _node_arrays(shape, n)
-        for request, feasible, extra in shapes:
-            self._c.add_shape(_amounts("request", request, (r,), 0), feasible, extra)
+        for shape in shapes:
+            self._c.add_shape(_amounts("request", shape.request, (r,), 0), *_node_arrays(shape, n))
 
     def _job_counts(self, job: JobColumns, n_shapes: int) -> NDArray[np.int64]:
         m = as_array("left", job.left, np.int64, 1).shape[0]

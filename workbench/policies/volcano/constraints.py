@@ -54,27 +54,25 @@ def limits_of(gang: Gang, topology: Topology, *, gradients: bool = True) -> Limi
         Whether the plugin network-topology-aware says which HyperNodes are tried. Without it only the virtual top is,
         and no tier restricts anything (docs/reference/volcano-topology.md, section 5.6).
     """
-    # Sub-groups of one policy share their wish, which is looked at once; to hash one takes longer than to look at it.
+    # Sub-groups of one policy share their wish, which is looked at once.
     wishes = [group.constraint for group in gang.sub_groups]
-    keys = list(map(id, wishes))
-    distinct = dict(zip(keys, wishes, strict=True))
-    constraints = list(distinct.values())
+    constraints = list(dict.fromkeys(wishes))
     tiers = tiers_by_name(topology) if _name_a_tier([gang.constraint, *constraints]) else {}
     job, adjusted = adjust_constraints(gang.constraint, constraints, tiers, topology.top_tier)
     highest = [hard_tier(wish) for wish in adjusted]
     warnings = {_no_limit(job, "the job"): None}
     if None in highest:
-        of_key = dict(zip(distinct, adjusted, strict=True))
-        for group, key in zip(gang.sub_groups, keys, strict=True):
-            warnings[_no_limit(of_key[key], f"sub-group policy {group.policy or group.name}")] = None
+        taken_as = dict(zip(constraints, adjusted, strict=True))
+        for group in gang.sub_groups:
+            warnings[_no_limit(taken_as[group.constraint], f"sub-group policy {group.policy or group.name}")] = None
     top_only = not gradients and any(limit is not None for limit in (hard_tier(job), *highest))
     if top_only:
         job, highest = None, [None] * len(highest)
         text = "the plugin network-topology-aware gives no gradients: networkTopology restricts nothing"
         warnings[text] = None
-    limits = dict(zip(distinct, highest, strict=True))
+    limits = dict(zip(constraints, highest, strict=True))
     notices = tuple(Notice("constraint-without-effect", text) for text in warnings if text)
-    return Limits(hard_tier(job), tuple([limits[key] for key in keys]), notices, top_only)
+    return Limits(hard_tier(job), tuple([limits[wish] for wish in wishes]), notices, top_only)
 
 
 def _no_limit(constraint: TopologyConstraint | None, who: str) -> str:
