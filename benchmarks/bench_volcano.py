@@ -34,7 +34,7 @@ from workbench.kernels.two_level import DomainTree, JobColumns, Nodes, Shape, Su
 from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.labels import NodeLabels, NodeTaints
-from workbench.model.placement import Placement
+from workbench.model.placement import Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot, gpu_words
 from workbench.model.topology import Topology
 from workbench.policies import get_policy
@@ -422,7 +422,7 @@ def cell(
     made: Cluster, groups: int, kind: str, goal_us: float | None, gangs: int = GANGS, pods: int = 0
 ) -> Iterator[dict[str, object]]:
     rng = random.Random(f"{made.name} {groups} {kind}")
-    asks, times, answers, whole = [], [], [], []
+    asks, times, answers, whole, told = [], [], [], [], []
     policy, topology = get_policy("volcano-1.15"), topology_of(made)
     labels = NodeLabels.from_rows(topology.node_names, [{}] * made.n)
     taints = NodeTaints.from_rows([()] * made.n)
@@ -445,6 +445,11 @@ def cell(
             placed.append((time.perf_counter() - begin) * 1e6)
             if isinstance(result, Placement) != (answer is not None):
                 raise RuntimeError("benchmark: the policy and the search differ")
+        if isinstance(result, Refusal):
+            # What is told later is found by asking once more: a refusal that tells at once takes as long as this.
+            begin = time.perf_counter()
+            _ = result.reasons
+            told.append((time.perf_counter() - begin) * 1e6)
         answers.append(answer)
         asks.append((ask, made.nodes))
         times.append(searched)
@@ -464,6 +469,16 @@ def cell(
         if cut:
             break
     pending = sum(answer is None for answer in answers)
+    if told:
+        yield row(
+            f"volcano-1.15 refuse {kind}",
+            f"{made.name}, {groups} sub-groups",
+            [min(runs) for runs, answer in zip(whole, answers, strict=True) if answer is None],
+            f"saying why as well, p50 of {pending} gangs",
+            float(np.percentile(told, 50)),
+            None,
+            f"{pending} gangs, least of {RUNS} runs each",
+        )
     for what, measured in ((f"volcano.TwoLevel {kind}", times), (f"volcano-1.15 place {kind}", whole)):
         yield row(
             what,

@@ -383,7 +383,8 @@ class Refusal(Value, Displayed):
         """A refusal whose reasons and nearest misses are computed when one of them is first read.
 
         Finding out how near each tier came takes longer than seeing that no HyperNode will do, and most refusals of a
-        session are never read. Threads that read at the same time may each call `why`.
+        session are never read: "volcano-1.15 refuse" in benchmarks/bench_volcano.py has both times. Threads that read at
+        the same time may each call `why`.
 
         Parameters
         ----------
@@ -396,6 +397,7 @@ class Refusal(Value, Displayed):
             Takes no argument; returns the reasons and the nearest misses.
         warnings : tuple of Notice
         """
+        # No field says "not yet": whoever reads one comes to __getattr__ once, and pays nothing afterwards.
         made = cls(gang, policy, parameters, (), (), warnings)
         del made.__dict__["reasons"], made.__dict__["nearest_misses"]
         made.__dict__["_why"] = why
