@@ -50,7 +50,8 @@ def test_rooms_import_only_the_rooms_that_the_architecture_lets_them() -> None:
 def test_every_room_has_a_contract() -> None:
     protected = {str(module) for contract in contracts() for module in contract.protected_modules}  # type: ignore[attr-defined]
     rooms = graph().find_children("workbench") - {"workbench.errors", "workbench.cancel", "workbench.__main__"}
-    assert protected == rooms | {"workbench"}
+    schedulers = {f"workbench.policies.{name}" for name in ("volcano", "koordinator", "switch_affinity")}
+    assert protected == rooms | schedulers | {"workbench"}
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,9 @@ def test_every_room_has_a_contract() -> None:
         ("workbench.kernels.tiers", "workbench.model.topology"),
         ("workbench.simulate.timeline", "workbench.formats.load"),
         ("workbench.errors", "workbench.model.gang"),
+        ("workbench.policies.baselines", "workbench.policies.volcano.turns"),
+        ("workbench.policies.volcano.turns", "workbench.policies.koordinator.turn"),
+        ("workbench.evaluate.compare", "workbench.policies.volcano.session"),
     ],
 )
 def test_a_planted_import_is_named(importer: str, imported: str) -> None:

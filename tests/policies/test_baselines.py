@@ -41,11 +41,28 @@ def test_choice(policy, names, used, count, want):
     assert nodes(policy, gang, cluster) == [n.replace("-", "") for n in want.split()]
 
 
-def test_roles_are_tried_by_pod_priority():
+@pytest.mark.parametrize("policy", ["gang", "binpack", "spread"])
+def test_roles_are_tried_by_pod_priority(policy):
     low = Role("low", 2, {"cpu": 1000})
     high = Role("high", 1, {"cpu": 1000}, priority=1)
     gang = Gang("d", "j", (low, high), 2)
-    assert nodes("gang", gang, snapshot(["a"], cpu=2000)) == ["a", "", "a"]
+    assert nodes(policy, gang, snapshot(["a"], cpu=2000)) == ["a", "", "a"]
+
+
+@pytest.mark.parametrize("policy", ["gang", "binpack", "spread"])
+def test_a_role_is_placed_whole_before_the_next(policy):
+    gang = Gang("d", "j", tuple(Role(name, 2, {"cpu": 1000}) for name in ("first", "second")), 2)
+    assert nodes(policy, gang, snapshot(["a"], cpu=2000)) == ["a", "a", "", ""]
+
+
+# By spread memory and GPUs, of which nothing is used, count for 100 each.
+@pytest.mark.parametrize(("policy", "want"), [("binpack", {"a": 25.0, "b": 75.0}), ("spread", {"a": 91.0, "b": 75.0})])
+def test_nodes_are_explained_with_the_scores_that_they_were_chosen_by(policy, want):
+    cluster = snapshot(["a", "b", "c"], cpu=4000, used={"b": (2000, 0, 0, 0), "c": (4000, 0, 0, 0)})
+    told = get_policy(policy).explain(job(1), cluster)
+    assert {node.name: node.score for node in told.nodes if node.kept} == want
+    assert [node.name for node in told.nodes if not node.kept] == ["c"]
+    assert told.decision.result.score == max(want.values())
 
 
 def test_random_depends_on_seed_and_gang_only():

@@ -383,8 +383,8 @@ class Refusal(Value, Displayed):
         """A refusal whose reasons and nearest misses are computed when one of them is first read.
 
         Finding out how near each tier came takes longer than seeing that no HyperNode will do, and most refusals of a
-        session are never read: "volcano-1.15 refuse" in benchmarks/bench_volcano.py has both times. Threads that read at
-        the same time may each call `why`.
+        session are never read: "volcano-1.15 refuse" in benchmarks/bench_volcano.py has both times. Threads that read
+        at the same time may each call `why`.
 
         Parameters
         ----------

@@ -12,21 +12,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import ScoreWeights
+from workbench.kernels.domains import Fill, ScoreWeights
 from workbench.model.placement import UNPLACED
 from workbench.model.resources import PODS
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
 from workbench.policies.demand import node_reasons, node_text
 from workbench.policies.parameters import NoParameters, gpu_weight, parameter
 from workbench.policies.reasons import fit_reason, gang_incomplete, gang_text
-from workbench.policies.volcano.allocate import Workplace
-from workbench.policies.volcano.fixed_scores import FixedScores
-from workbench.policies.volcano.turns import FlatTurns
 
 __all__ = ["BinPack", "GangFirstFit", "Random", "RandomParameters", "ScoreParameters", "Spread"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -34,54 +32,6 @@ class ScoreParameters:
     """Parameters of the scored baselines."""
 
     gpu_weight: float = gpu_weight()
-
-
-class _Scored(NodePolicy):
-    """A baseline that puts every pod on the node with the best score of one kind; ties: the smallest name."""
-
-    monotone = True
-
-    def __init__(self, parameters: ScoreParameters) -> None:
-        self._parameters = parameters
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return asdict(self._parameters)
-
-    def weights(self, resources: npt.NDArray[np.int64]) -> ScoreWeights:
-        """Weights of the score over the columns of a snapshot: 1 for a scored resource, 0 for the pod slots."""
-        raise NotImplementedError
-
-    def assign(self, request: Request) -> Assignment | Declined:
-        scored = np.array([name != PODS for name in request.snapshot.resources], dtype=np.int64)
-        workplace = Workplace(
-            request,
-            self.weights(scored),
-            FixedScores(request, gpu_weight=self._parameters.gpu_weight),
-            request.demand.idle,
-            request.ledger.used,
-        )
-        turns = FlatTurns(request, lambda _: workplace)
-        turns.take(request, None, every=True)
-        return turns.answer(request, None)
-
-
-class BinPack(_Scored):
-    """Baseline that fills the fullest node first, over every requested resource."""
-
-    name = "binpack"
-
-    def weights(self, resources: npt.NDArray[np.int64]) -> ScoreWeights:
-        return ScoreWeights(binpack=1, binpack_resources=resources.astype(np.float64))
-
-
-class Spread(_Scored):
-    """Baseline that takes the emptiest node first, by whole percents of each resource (Kubernetes least requested)."""
-
-    name = "spread"
-
-    def weights(self, resources: npt.NDArray[np.int64]) -> ScoreWeights:
-        return ScoreWeights(least_requested=1, request_resources=resources)
 
 
 class _Slots(NodePolicy):
@@ -115,6 +65,14 @@ class _Slots(NodePolicy):
         """The state that `pick` carries from role to role of one gang."""
         return None
 
+    def scores(self, role: int, request: Request, state: Any) -> dict[str, Floats]:
+        """Parts of each node's score for the first pod of a role, by name; empty: nodes have no score."""
+        return {}
+
+    def score(self, state: Any) -> float:
+        """Sum of the scores of the nodes taken."""
+        return 0.0
+
     def assign(self, request: Request) -> Assignment | Declined:
         gang, demand = request.gang, request.demand
         progress, missing = request.progress(), request.progress().missing
@@ -122,6 +80,8 @@ class _Slots(NodePolicy):
         node = np.full(gang.n_pods, UNPLACED, dtype=np.int32)
         failed: list[int] = []
         state = self.start(request)
+        if request.recorder is not None:
+            _record(request, demand.order[0], self.scores(demand.order[0], request, state))
         for role in demand.order:
             count = progress.left[role]
             nodes = self.pick(role, demand.capacity(role, idle, count), count, request, state)
@@ -135,13 +95,12 @@ class _Slots(NodePolicy):
                 if not progress.go_on(failed):
                     break
         everywhere = np.arange(request.snapshot.n_nodes, dtype=np.int32)
-        if request.recorder is not None:
-            _record(request, demand.order[0], everywhere)
         if not progress.ready:
             placed = int((node >= 0).sum())
             held = gang_incomplete(placed, missing)
             return Declined((fit_reason(request, failed[0], idle), held, gang_text(request, missing, failed[0], idle)))
-        return Assignment(node, {role: node_reasons(demand, role, idle, everywhere) for role in failed})
+        reasons = {role: node_reasons(demand, role, idle, everywhere) for role in failed}
+        return Assignment(node, reasons, score=self.score(state))
 
 
 class GangFirstFit(_Slots):
@@ -223,12 +182,99 @@ class Random(_Slots):
         return drawn
 
 
-def _record(request: Request, role: int, nodes: Ints) -> None:
-    """Tell the recorder which nodes the first pod could have had."""
+@dataclass(eq=False)
+class _Filling:
+    """The nodes as the pods of one gang fill them, and the sum of the scores of the nodes taken."""
+
+    fill: Fill
+    score: float = 0.0
+
+
+class _Scored(_Slots):
+    """Every pod on the node with the best score of one kind; ties: the smallest name."""
+
+    def __init__(self, parameters: ScoreParameters) -> None:
+        self._parameters = parameters
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return asdict(self._parameters)
+
+    def weights(self, resources: npt.NDArray[np.int64]) -> ScoreWeights:
+        """The score over the columns of a snapshot, given as 1 for what is scored and 0 for the pod slots."""
+        raise NotImplementedError
+
+    def start(self, request: Request) -> _Filling:
+        snapshot = request.snapshot
+        scored = np.array([name != PODS for name in snapshot.resources], dtype=np.int64)
+        fill = Fill(
+            np.arange(snapshot.n_nodes, dtype=np.int32),
+            request.demand.idle,
+            request.ledger.used,
+            snapshot.allocatable,
+            snapshot.topology.node_rank,
+            weights=self.weights(scored),
+        )
+        return _Filling(fill)
+
+    def pick(self, role: int, room: Longs, count: int, request: Request, state: Any) -> Ints:
+        placed = state.fill.place(self._shape(role, request, state), count)
+        state.score += float(placed.scores.sum())
+        chosen: Ints = placed.positions
+        return chosen
+
+    def scores(self, role: int, request: Request, state: Any) -> dict[str, Floats]:
+        total: Floats = state.fill.node_scores(self._shape(role, request, state))[1]
+        gpu = self._gpu_scores(role, request)
+        return {self.name: total} if gpu is None else {self.name: total - gpu, "gpu": gpu}
+
+    def score(self, state: Any) -> float:
+        found: float = state.score
+        return found
+
+    def _shape(self, role: int, request: Request, state: _Filling) -> int:
+        demand = request.demand
+        return state.fill.add_shape(
+            demand.rows[role], feasible=demand.restriction(role), extra=self._gpu_scores(role, request)
+        )
+
+    def _gpu_scores(self, role: int, request: Request) -> Floats | None:
+        """What the GPU policy says of each node, weighed; None: nothing."""
+        weight = self._parameters.gpu_weight
+        found = request.gpus.scores(request.gang.roles[role].n_gpus) if weight else None
+        return None if found is None else found * weight
+
+
+class BinPack(_Scored):
+    """Fullest node first, over every requested resource."""
+
+    name = "binpack"
+
+    def weights(self, resources: npt.NDArray[np.int64]) -> ScoreWeights:
+        return ScoreWeights(binpack=1, binpack_resources=resources.astype(np.float64))
+
+
+class Spread(_Scored):
+    """Emptiest node first, by whole percents over every resource that nodes have (Kubernetes least requested)."""
+
+    name = "spread"
+
+    def weights(self, resources: npt.NDArray[np.int64]) -> ScoreWeights:
+        return ScoreWeights(least_requested=1, request_resources=resources)
+
+
+def _record(request: Request, role: int, scores: Mapping[str, Floats]) -> None:
+    """Tell the recorder which nodes the first pod could have had, with their scores where they have any."""
     recorder = request.recorder
     if recorder is None:
         return
     demand, topology = request.demand, request.ledger.topology
     for node in np.argsort(topology.node_rank):
-        why = node_text(demand, role, demand.idle, int(nodes[node]))
-        recorder.node(topology.node_names[int(node)], not why, why or f"fits a pod of {request.gang.roles[role].name}")
+        why = node_text(demand, role, demand.idle, int(node))
+        name = topology.node_names[int(node)]
+        if why:
+            recorder.node(name, False, why)
+            continue
+        parts = {part: float(values[node]) for part, values in scores.items()}
+        total = sum(parts.values()) if parts else None
+        recorder.node(name, True, f"fits a pod of {request.gang.roles[role].name}", total, **parts)
