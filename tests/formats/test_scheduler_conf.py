@@ -10,8 +10,8 @@ import pytest
 import workbench
 from tests.notices import said
 from workbench.errors import InputError
-from workbench.formats.scheduler_conf import parse_config
-from workbench.model.scheduler_config import PluginOption
+from workbench.formats.scheduler_conf import parse_config, switch_of
+from workbench.model.scheduler_config import SWITCHES, PluginOption
 
 TEXT = """\
 actions: "enqueue, allocate, backfill"
@@ -113,3 +113,13 @@ def test_load_config_reads_a_file(tmp_path: Path) -> None:
     assert workbench.load_config(path).actions == ("enqueue", "allocate", "backfill")
     with pytest.raises(InputError, match="missing"):
         workbench.load_config(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_both_spellings_name_a_switch(switch: str) -> None:
+    assert switch_of(f"enable{switch}") == switch_of(f"enabled{switch}") == switch == switch_of(SWITCHES[switch])
+
+
+@pytest.mark.parametrize("key", ["enable", "enabledX", "name", "enable_job_order", "disableJobOrder"])
+def test_other_keys_name_none(key: str) -> None:
+    assert switch_of(key) is None

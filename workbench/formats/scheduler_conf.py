@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,22 @@ from workbench.errors import InputError
 from workbench.formats.config_maps import parse_conf
 from workbench.formats.manifests import MAX_SETTINGS, read_bytes
 from workbench.model.notice import Notice
-from workbench.model.scheduler_config import SWITCHES, PluginOption, SchedulerConfig, switch_of
+from workbench.model.scheduler_config import SWITCHES, PluginOption, SchedulerConfig
 from workbench.objects.fields import get_map, get_maps, get_text, wrong
 
-__all__ = ["CONFIG_KEY", "load_config", "parse_config"]
+__all__ = ["CONFIG_KEY", "load_config", "parse_config", "switch_of"]
 
 #: Key of the ConfigMap volcano-scheduler-configmap.
 CONFIG_KEY = "volcano-scheduler.conf"
 
 _FIELDS = frozenset({"actions", "tiers", "configurations", "metrics"})
+_SWITCH = re.compile("enabled?([A-Z][A-Za-z]*)")
+
+
+def switch_of(key: str) -> str | None:
+    """The switch that a key of a plugin means, be it ``enable…`` or ``enabled…``, of which Volcano reads only one."""
+    match = _SWITCH.fullmatch(key)
+    return match[1] if match and match[1] in SWITCHES else None
 
 
 def load_config(path: str | Path) -> SchedulerConfig:

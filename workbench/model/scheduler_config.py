@@ -5,7 +5,6 @@ Reading it from a file is in `workbench.formats.scheduler_conf`; what the plugin
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,10 +12,9 @@ from types import MappingProxyType
 from typing import Any
 
 from workbench.model.notice import Notice
-from workbench.model.release import Release
 from workbench.model.value import Value
 
-__all__ = ["SWITCHES", "PluginOption", "SchedulerConfig", "TopologyArguments", "switch_of"]
+__all__ = ["SWITCHES", "PluginOption", "SchedulerConfig"]
 
 #: Switches of a plugin, by the function that they turn off, with the spelling that Volcano reads.
 SWITCHES: Mapping[str, str] = MappingProxyType(
@@ -52,17 +50,6 @@ SWITCHES: Mapping[str, str] = MappingProxyType(
 # What Go's ParseBool takes.
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
-
-_SWITCH = re.compile("enabled?([A-Z][A-Za-z]*)")
-
-
-def switch_of(key: str) -> str | None:
-    """Name of the switch that a plugin's key (``enable…`` or ``enabled…``) sets.
-
-    Volcano reads only one of the two forms.
-    """
-    match = _SWITCH.fullmatch(key)
-    return match[1] if match and match[1] in SWITCHES else None
 
 
 @dataclass(frozen=True)
@@ -150,59 +137,3 @@ class SchedulerConfig(Value):
     def _first(self) -> dict[str, PluginOption]:
         """The first plugin of each name; kept because every placement asks several times."""
         return {option.name: option for tier in reversed(self.tiers) for option in reversed(tier)}
-
-
-@dataclass(frozen=True)
-class TopologyArguments:
-    """Arguments of the plugin network-topology-aware, defaults and rules for invalid values applied.
-
-    Attributes
-    ----------
-    weight : int
-    cpu, memory : int
-        Weights in the packing of HyperNodes.
-    resources : mapping of str to int
-        Weights of further resources.
-    normal_pod_enable : bool
-        Whether pods without a topology are scored, too.
-    normal_pod_fading : float
-        How much less each wider tier weighs for them; 0: only tier 1 counts.
-    max_hypernodes_for_eviction : int
-
-    Notes
-    -----
-    1.13 knows only the weight and takes a negative one as it is; what it does not know keeps its default here.
-    Source: docs/reference/volcano-topology.md, section 8.
-    """
-
-    weight: int = 1
-    cpu: int = 1
-    memory: int = 1
-    resources: Mapping[str, int] = field(default_factory=dict)
-    normal_pod_enable: bool = True
-    normal_pod_fading: float = 0.8
-    max_hypernodes_for_eviction: int = 8
-
-    @classmethod
-    def of(cls, option: PluginOption, release: Release) -> TopologyArguments:
-        """The effective arguments of a release."""
-        weight = option.integer("weight", 1)
-        if release is Release.V1_13:
-            return cls(weight)
-
-        def positive(key: str) -> int:
-            value = option.integer(key, 1)
-            return 1 if value < 0 else value
-
-        prefix = "hypernode.binpack."
-        fading = option.number(f"{prefix}normal-pod.fading", 0.8)
-        most = option.integer("hypernode.gradient.evict.max-hypernodes", 8)
-        return cls(
-            weight=1 if weight < 0 else weight,
-            cpu=positive(f"{prefix}cpu"),
-            memory=positive(f"{prefix}memory"),
-            resources={name: positive(f"{prefix}resources.{name}") for name in option.names(f"{prefix}resources")},
-            normal_pod_enable=option.flag(f"{prefix}normal-pod.enable", True),
-            normal_pod_fading=0.8 if fading < 0 else fading,
-            max_hypernodes_for_eviction=8 if most <= 0 else most,
-        )

@@ -12,10 +12,11 @@ from tests.conformance.runners.volcano_sessions import domains
 from workbench.kernels.domains import NO_RECORD
 from workbench.model.gang import TopologyConstraint
 from workbench.model.release import Release
-from workbench.model.scheduler_config import PluginOption, TopologyArguments
+from workbench.model.scheduler_config import PluginOption
 from workbench.model.topology import VIRTUAL_TOP, DomainSpec, Topology
 from workbench.policies.volcano.gradients import Gradients, large_enough, reverse_and_cap
 from workbench.policies.volcano.recovery import join, recover
+from workbench.policies.volcano.topology_arguments import TopologyArguments
 from workbench.policies.volcano.topology_spec import hard_tier
 
 Json = Mapping[str, Any]

@@ -17,7 +17,7 @@ from workbench.kernels.domains import NO_RECORD, Fill, ScoreWeights, TopologySco
 from workbench.kernels.two_level import TwoLevel
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.release import Release
-from workbench.model.scheduler_config import PluginOption, SchedulerConfig, TopologyArguments
+from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
 from workbench.model.topology import VIRTUAL_TOP, DomainSpec, Topology
 from workbench.policies.demand import Demand
@@ -37,6 +37,7 @@ from workbench.policies.volcano.record import read_record, to_score
 from workbench.policies.volcano.scores import best, topology_scores_1_13
 from workbench.policies.volcano.search_misses import Asked
 from workbench.policies.volcano.splitting import SubJobs, split
+from workbench.policies.volcano.topology_arguments import TopologyArguments
 from workbench.policies.volcano.v1_15 import Volcano115
 
 RESOURCE = {"milli_cpu": "cpu", "memory_bytes": "memory"}

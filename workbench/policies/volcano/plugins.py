@@ -12,7 +12,8 @@ from workbench.errors import InputError
 from workbench.kernels.fading import MAX_WEIGHT
 from workbench.model.notice import Notice
 from workbench.model.release import Release
-from workbench.model.scheduler_config import SWITCHES, PluginOption, SchedulerConfig, TopologyArguments
+from workbench.model.scheduler_config import SWITCHES, PluginOption, SchedulerConfig
+from workbench.policies.volcano.topology_arguments import TopologyArguments
 
 __all__ = [
     "ACTIONS",
