@@ -9,6 +9,7 @@ from workbench.jobs.gangs import Workload, read_workload
 from workbench.model.extras import Gather, GpuGroup
 from workbench.model.gang import Gang, TopologyConstraint
 from workbench.objects.kinds import ClusterObjects
+from workbench.policies.volcano.task_order import task_rank
 
 
 def workload(*manifests: dict[str, Any]) -> Workload:
@@ -99,7 +100,7 @@ class TestJob:
         tasks = [task("ps", 2), task("w", 3), {**task("late", 1), "template": high}]
         found = gang(job(*tasks), pod("j-w-0", "n0", labels=of_job(0)))
         names = [one.name for one in found.pods()]
-        order = sorted(range(found.n_pods), key=found.task_rank.tolist().__getitem__)
+        order = sorted(range(found.n_pods), key=task_rank(found).tolist().__getitem__)
         assert [names[i] for i in order] == ["j-late-0", "j-ps-0", "j-ps-1", "j-w-1", "j-w-2"]
 
     def test_tasks_become_roles(self) -> None:
@@ -267,7 +268,7 @@ class TestPodGroup:
         )
         assert found.created == "2026-01-01T00:00:00Z"
         assert found.order == ("j-w-9", "j-m-10", "j-w-10", "b", "a", "new")
-        ranked = dict(zip(found.task_rank.tolist(), (one.name for one in found.pods())))
+        ranked = dict(zip(task_rank(found).tolist(), (one.name for one in found.pods())))
         assert [ranked[turn] for turn in range(6)] == list(found.order)
 
     def test_a_number_that_is_too_long_and_one_after_a_single_hyphen_are_no_index(self) -> None:
@@ -277,7 +278,7 @@ class TestPodGroup:
             pods = [pod(name, annotations=GROUP, labels=each) for name, each in zip(names, labels, strict=True)]
             found = gang(pod_group("g"), *pods)
             called = [one.name for one in found.pods()]
-            in_turn = sorted(range(4), key=found.task_rank.tolist().__getitem__)
+            in_turn = sorted(range(4), key=task_rank(found).tolist().__getitem__)
             assert [called[i] for i in in_turn] == [names[2], names[3], names[0], names[1]]
 
     def test_a_role_without_pending_pods_keeps_its_minimum(self) -> None:

@@ -382,24 +382,6 @@ class Gang(Value):
         rows = [[role.assumed.get(name, 0) for name in ASSUMED] for role in self.roles]
         return np.array(rows, dtype=np.int64).reshape(len(self.roles), len(ASSUMED))
 
-    @cached_property
-    def task_rank(self) -> npt.NDArray[np.int64]:
-        """Place of each pod in the order in which they are tried, int64 of shape (n_pods,).
-
-        Higher priority first where that counts, then as `order` says. Source: Volcano, task order (priority; index of
-        the pod in its name, time of creation, uid).
-        """
-        if self.order:
-            turn = {name: i for i, name in enumerate(self.order)}
-            place = np.array([turn[name] for name in self._every_name], dtype=np.int64)
-        else:
-            place = np.concatenate([np.zeros(0, dtype=np.int64), *(_indices(role) for role in self.roles)])
-        counts = self.tasks_by_priority
-        priority = np.array([role.priority * counts for role in self.roles], dtype=np.int64)[self.role_of_pod]
-        rank = np.empty(self.n_pods, dtype=np.int64)
-        rank[np.lexsort((self.role_of_pod, place, -priority))] = np.arange(self.n_pods)
-        return rank
-
     def pod(self, position: int) -> PodRef:
         """The pod at a position, 0 <= position < n_pods."""
         number = int(self.role_of_pod[position])
@@ -444,12 +426,3 @@ def pod_index(name: str) -> int | None:
     """
     parts = name.split("-")
     return whole_number(parts[-1]) if len(parts) > 2 else None
-
-
-def _indices(role: Role) -> npt.NDArray[np.int64]:
-    """Index of each pod of a role: the number at the end of its name, or its position if there are no names."""
-    indices = [pod_index(name) for name in role.pod_names or ()]
-    found = [index for index in indices if index is not None]
-    if found and len(found) == len(indices):
-        return np.array(found, dtype=np.int64)
-    return role.first_index + np.arange(role.count, dtype=np.int64)

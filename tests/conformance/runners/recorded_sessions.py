@@ -14,6 +14,7 @@ from workbench.model.explanation import Explanation, Recorder
 from workbench.model.gang import Gang
 from workbench.model.topology import Topology
 from workbench.policies import get_policy
+from workbench.policies.volcano.task_order import task_rank
 
 __all__ = ["check"]
 
@@ -60,7 +61,7 @@ def among_equals(told: Explanation, topology: Topology, nodes: dict[str, str | N
     """Whether the first pods, those that are needed, are inside one of the HyperNodes among which the name decided."""
     gang, number = told.decision.gang, {name: i for i, name in enumerate(topology.node_names)}
     names = [name.rsplit("/", 1)[-1] for name in gang.pod_names(np.arange(gang.n_pods))]
-    placed = [node for i in np.argsort(gang.task_rank) if (node := nodes.get(names[i])) is not None]
+    placed = [node for i in np.argsort(task_rank(gang)) if (node := nodes.get(names[i])) is not None]
     first = {number[node] for node in placed[: max(gang.min_available, 1)]}
     domains = [-1 if name == topology.domain_name(-1) else topology.domain(name) for name in told.equals]
     return any(first <= set(topology.nodes_of(domain).tolist()) for domain in domains)

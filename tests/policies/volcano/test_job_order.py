@@ -11,6 +11,7 @@ import pytest
 from workbench.model.gang import Gang, Role, SubGroup
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.policies.volcano.job_order import job_key, seen_by
+from workbench.policies.volcano.task_order import task_rank
 
 TOTAL = np.array([100.0, 100.0])
 
@@ -91,6 +92,6 @@ def test_without_gang_no_minimum_of_a_sub_group_holds_it_back(plugins):
 @pytest.mark.parametrize("plugins", [("gang",), (PluginOption("priority", {"TaskOrder": False}), "gang")])
 def test_without_the_order_of_tasks_roles_keep_their_own(plugins):
     seen = seen_by(config(*plugins), GANG)
-    assert GANG.task_rank.tolist() == [1, 2, 0]
-    assert seen.task_rank.tolist() == [0, 2, 1]
+    assert task_rank(GANG).tolist() == [1, 2, 0]
+    assert task_rank(seen).tolist() == [0, 2, 1]
     assert seen.roles == GANG.roles

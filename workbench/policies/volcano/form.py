@@ -14,11 +14,12 @@ from typing import Any
 
 from workbench.model.extras import AscendWish, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup
+from workbench.policies.volcano.task_order import task_rank
 
 __all__ = ["form_of"]
 
 #: Names, times and versions, and what is read another way: roles, sub-groups and extras one by one, the order of the
-#: pods as `Gang.task_rank`.
+#: pods as `task_rank`.
 _UNREAD_OF_GANG = frozenset(
     {
         "namespace",
@@ -54,7 +55,7 @@ def form_of(gang: Gang) -> Hashable:
     """
     return (
         _gang(gang),
-        gang.task_rank.tobytes() if len(gang.roles) > 1 else b"",
+        task_rank(gang).tobytes() if len(gang.roles) > 1 else b"",
         *map(_role, gang.roles),
         *map(_sub_group, gang.sub_groups),
     )

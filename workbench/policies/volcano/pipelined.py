@@ -31,6 +31,7 @@ from workbench.model.ledger import Ledger
 from workbench.model.notice import Notice
 from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.gpu.base import GpuQuestions
+from workbench.policies.volcano.task_order import task_rank
 
 if TYPE_CHECKING:
     from workbench.policies.volcano.policy import VolcanoPolicy
@@ -117,7 +118,7 @@ def _late(ahead: Request, request: Request, node: Ints) -> npt.NDArray[np.bool_]
     """Pods that do not fit what is idle now, taken in their order."""
     idle = request.demand.idle.copy()
     late = np.zeros(len(node), dtype=np.bool_)
-    for pod in np.argsort(ahead.gang.task_rank):
+    for pod in np.argsort(task_rank(ahead.gang)):
         if node[pod] < 0:
             continue
         row = ahead.demand.rows[ahead.gang.role_of_pod[pod]]

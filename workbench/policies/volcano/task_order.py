@@ -12,12 +12,48 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.sub_jobs import Runs, runs_of_queues
-from workbench.model.gang import Gang
+from workbench.model.gang import Gang, Role, pod_index
 
-__all__ = ["runs_of", "runs_of_gang"]
+__all__ = ["runs_of", "runs_of_gang", "task_rank"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+
+
+_RANK_OF_GANG: WeakKeyDictionary[Gang, Longs] = WeakKeyDictionary()
+
+
+def task_rank(gang: Gang) -> Longs:
+    """Place of each pod in the order in which they are tried, of shape (n_pods,): read only.
+
+    Higher priority first where that counts, then as the gang's `order` says, else by the numbers in the names.
+    """
+    known = _RANK_OF_GANG.get(gang)
+    if known is None:
+        known = _RANK_OF_GANG[gang] = _rank(gang)
+    return known
+
+
+def _rank(gang: Gang) -> Longs:
+    if gang.order:
+        turn = {name: i for i, name in enumerate(gang.order)}
+        place = np.array([turn[name] for name in gang.pod_names(np.arange(gang.n_pods))], dtype=np.int64)
+    else:
+        place = np.concatenate([np.zeros(0, dtype=np.int64), *map(_indices, gang.roles)])
+    counts = gang.tasks_by_priority
+    priority = np.array([role.priority * counts for role in gang.roles], dtype=np.int64)[gang.role_of_pod]
+    rank = np.empty(gang.n_pods, dtype=np.int64)
+    rank[np.lexsort((gang.role_of_pod, place, -priority))] = np.arange(gang.n_pods)
+    return rank
+
+
+def _indices(role: Role) -> Longs:
+    """The number that each pod of a role has in it; of pods with names of their own what these end in."""
+    indices = [pod_index(name) for name in role.pod_names or ()]
+    found = [index for index in indices if index is not None]
+    if found and len(found) == len(indices):
+        return np.array(found, dtype=np.int64)
+    return role.first_index + np.arange(role.count, dtype=np.int64)
 
 
 def runs_of(gang: Gang, start: Longs, positions: Longs) -> Runs:
@@ -30,7 +66,7 @@ def runs_of(gang: Gang, start: Longs, positions: Longs) -> Runs:
     positions : ndarray of int64
         Pods of queue i, each once: ``positions[start[i]:start[i + 1]]``, in any order.
     """
-    return runs_of_queues(start, positions, gang.task_rank, gang.role_of_pod, len(gang.roles))
+    return runs_of_queues(start, positions, task_rank(gang), gang.role_of_pod, len(gang.roles))
 
 
 _OF_GANG: WeakKeyDictionary[Gang, tuple[Ints, Longs]] = WeakKeyDictionary()
