@@ -11,14 +11,12 @@ from workbench.jobs.job_labels import JobLabels
 from workbench.jobs.membership import role_of
 from workbench.jobs.roles import JOB_CLASS_LABEL
 from workbench.model.notice import Notice
+from workbench.model.placement import GPU_ANNOTATION
 from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import UNKNOWN_NODE, RunningPod
 from workbench.objects.pod import Pod
 
-__all__ = ["GPU_ANNOTATION", "Doubts", "deal_gpus", "running_pods"]
-
-#: Koordinator's record of the GPUs that a pod was given.
-GPU_ANNOTATION = "topology.scheduling.koordinator.sh/gpu"
+__all__ = ["Doubts", "deal_gpus", "running_pods"]
 
 
 @dataclass(frozen=True)
