@@ -2,6 +2,9 @@
 
 The key holds every field of the gang, its extras, its roles and its sub-groups but those listed here as unread, so a
 field that is added to one of these classes is part of the key until somebody shows that no search reads it.
+
+The key is not the columns that the kernel gets, because those must be made first: for four pods that takes ten times as
+long as the key, half of a placement. Equal keys mean equal columns; the reverse is not promised and costs a search.
 """
 
 from __future__ import annotations
