@@ -54,22 +54,22 @@ function set(element, data) {
 
 export class Canvas {
   /**
-   * @param handlers select(ids, more), move(id, parent), fold(id): called upon what a person does. `more`: with a key
-   *   that adds to what was selected before.
+   * @param handlers select(ids, more), move(id, parent), fold(id): called for actions of the user. `more`: a key was
+   *   held that adds to the selection.
    */
   constructor(element, root, items, handlers) {
     this.items = items;
     this.root = root;
     this.places = new Map();
     this.findings = new Map();
-    // Cytoscape's node of each drawn item, and what its data were made from.
+    // Cytoscape's node of each drawn item, and the values from which its data were made.
     this.nodes = new Map();
-    // Which of them are selected: Cytoscape would look at each.
+    // Ids of the selected drawn items; asking Cytoscape would look at every node.
     this.selected = new Set();
     // All selected items, including those hidden by folded switches.
     this.chosen = [];
     this.madeFrom = new Map();
-    // A notebook is scrolled past the drawing; the wheel is for zooming once the drawing was clicked, or with Ctrl.
+    // The wheel scrolls the notebook; it zooms the drawing only after a click on it, or with Ctrl.
     // Registered before Cytoscape's own listener, which captures, too.
     element.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !element.contains(document.activeElement)) event.stopImmediatePropagation();
@@ -127,9 +127,9 @@ export class Canvas {
       this.selected[type === "select" ? "add" : "delete"](Number(target.id()));
       if (!quiet) tell();
     });
-    // A click that leaves what is drawn as it was may still leave less selected of what is hidden.
+    // A click that does not change the selection of drawn items may still deselect hidden ones.
     cy.on("tap", () => this.chosen.every((id) => this.nodes.has(id)) || tell());
-    // Cytoscape's own double tap does not ask whether both were on the same item.
+    // Cytoscape's own double tap does not check that both taps hit the same item.
     let last = { id: "", at: 0 };
     cy.on("tap", "node[kind = 'switch']", ({ target, timeStamp }) => {
       const twice = last.id === target.id() && timeStamp - last.at < 400;
@@ -146,7 +146,7 @@ export class Canvas {
     });
   }
 
-  /** The switch that a dragged item would hang under; null where it has hardly been moved. */
+  /** The switch under which a dragged item would be placed; null if the item has hardly moved. */
   targetOf(node) {
     const id = Number(node.id());
     const place = this.places.get(id);
@@ -155,7 +155,7 @@ export class Canvas {
     return switchAt(this.items, this.places, now, (other) => !this.items.isWithin(other, id));
   }
 
-  /** Where on the drawing a point of the window is, and the switch under it. */
+  /** Position in the drawing of a point of the window, and the switch at this position. */
   switchUnder(clientX, clientY) {
     const box = this.cy.container().getBoundingClientRect();
     if (clientX < box.left || clientX > box.right || clientY < box.top || clientY > box.bottom) return null;
@@ -174,7 +174,7 @@ export class Canvas {
     return this.nodes.has(id);
   }
 
-  /** Mark the folded switches that hide some of what is selected. */
+  /** Mark the folded switches that hide selected items. */
   markHolding(chosen) {
     this.chosen = chosen;
     const holding = new Set();
@@ -189,7 +189,7 @@ export class Canvas {
     });
   }
 
-  /** Select exactly these of the drawn items, without telling anybody. */
+  /** Select exactly these drawn items, without calling the handlers. */
   choose(ids) {
     const wanted = new Set(ids);
     this.quietly(() => {
@@ -210,7 +210,7 @@ export class Canvas {
     };
   }
 
-  /** Mark items with the worst that the linter says of them: id -> "error" or "warning". */
+  /** Mark items with the worst severity of their linter findings: id -> "error" or "warning". */
   setFindings(worst) {
     this.findings = worst;
     this.quietly(() => this.cy.batch(() => {
@@ -251,7 +251,7 @@ export class Canvas {
     this.markHolding(this.chosen);
   }
 
-  /** Does an item differ from what its node was last made from? Remembers it as it is now. */
+  /** Whether an item changed since its node was last updated; stores the present values for the next call. */
   isNew(id) {
     const item = this.items.get(id);
     const hidden = this.items.folded.has(id) ? this.items.sizeBeneath(id) : -1;
@@ -261,7 +261,7 @@ export class Canvas {
     return true;
   }
 
-  /** The links of the drawn items, by the switch above them. */
+  /** The links to drawn items, grouped by the switch above them. */
   fans(drawn) {
     const fans = new Map();
     for (const id of drawn) {

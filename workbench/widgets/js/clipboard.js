@@ -1,16 +1,16 @@
 // Copy, cut and paste by the system's clipboard, so that the most recent copy wins, wherever it was made.
 
-// Beside the text, for pages of ours: by this mark the kernel knows what was copied.
+// Type of a clipboard entry beside the text: a mark by which the kernel knows what was copied.
 const MARK = "application/x-topology-workbench";
 
 /**
- * Let an element be copied from and pasted into while it has the focus.
+ * Handle copy, cut and paste of an element while it has the focus.
  *
- * `copy(mark, cut)` gives the text that other programs get; null: nothing is selected, and the clipboard stays as it is.
+ * `copy(mark, cut)` returns the text for other programs, or null if nothing is selected; the clipboard then stays.
  * `paste(mark)` is called where such a copy is on the clipboard, `pasteText(text)` where any other text is.
  */
 export function listenToClipboard(element, { copy, paste, pasteText }) {
-  // Safari asks first whether there is anything to copy, or any place to paste.
+  // Safari first asks, by these events, whether copying or pasting is possible.
   for (const kind of ["beforecopy", "beforecut", "beforepaste"]) element.addEventListener(kind, (event) => event.preventDefault());
   for (const kind of ["copy", "cut"]) {
     element.addEventListener(kind, (event) => {

@@ -1,4 +1,4 @@
-// The placement comparer: jobs, policies with parameters, and what became of each job, side by side.
+// The placement comparer: jobs, policies with parameters, and the outcome of each job, side by side.
 import { acceptFiles, download, drawn, h, openPanel } from "./panel.js";
 import { Picture, grown } from "./picture.js";
 import { yamlPane } from "./yaml_pane.js";
@@ -10,7 +10,7 @@ function render(context) {
   let chosen = [];
   let view = null;
   let marked = null;
-  // What is drawn of each policy.
+  // The drawn picture of each policy.
   let frames = [];
 
   const policies = h("div", { class: "wb-policies" });
@@ -118,7 +118,7 @@ function render(context) {
     }
     const field = (name, type, value) => h("input", { name, type, value, class: "wb-small", "aria-label": name, min: 0 });
     const tier = field("tier", "number", 1);
-    // Only a hard job has one; a field that is off is not sent either.
+    // Only a hard job has a highest tier; disabled fields are not sent.
     tier.disabled = true;
     const mode = h("select", { name: "mode", "aria-label": "network topology", onchange: () => (tier.disabled = mode.value !== "hard") },
       ...["none", "hard", "soft"].map((m) => h("option", { value: m }, m)));
@@ -189,7 +189,7 @@ function render(context) {
   panel.on("result", (result) => {
     const jobsBefore = view?.jobs.map((job) => job.key).join();
     view = result;
-    // The colours of jobs are by their places in the list.
+    // The colour of a job depends on its position in the list.
     if (marked !== null && view.jobs.map((job) => job.key).join() !== jobsBefore) link(null);
     say("");
     const differ = view.jobs.filter((job) => job.differs).length;
@@ -221,7 +221,7 @@ function render(context) {
       h("details", {}, h("summary", {}, "traceback"), h("pre", {}, error.traceback)))) };
   }
 
-  /** The place of one policy's picture, with the slider over its decisions; `draw(policy)` shows a result. */
+  /** The panel with one policy's picture and a slider over its decisions; `draw(policy)` shows a result. */
   function framed(i) {
     const title = h("strong", { class: "wb-title" });
     const drawing = h("div", {});
@@ -237,7 +237,7 @@ function render(context) {
       picture.draw(answer.picture);
       link(marked);
     } });
-    // The last result's picture, whatever the slider shows: the next result's is told by what it adds to it.
+    // Picture of the last result, even if the slider shows another: the next result is sent as a delta against it.
     let last = { number: 0, groups: [] };
     async function draw(policy, told) {
       const { number } = view;
@@ -258,7 +258,7 @@ function render(context) {
     return { element: h("div", { class: "wb-picture" }, title, drawing, h("div", { class: "wb-bar" }, slider, said)), draw };
   }
 
-  /** A value of a metric; bold where no policy has a better one. */
+  /** Cell with the value of a metric; bold if no policy has a better value. */
   function number({ text, best }) {
     return best ? h("b", { title: "the best of these policies" }, text) : text;
   }

@@ -8,9 +8,9 @@ import { Items, ROOT } from "./items.js";
 import { acceptFiles, download, h, openPanel } from "./panel.js";
 import { yamlPane } from "./yaml_pane.js";
 
-// Drawn items stay smooth up to about this number; above, switches are folded when a drawing is opened.
+// Up to about this many items a drawing moves smoothly; with more, switches are folded when it is opened.
 const DRAWN_AT_FIRST = 700;
-// Above, one picture takes seconds: unfolding stops before it.
+// With more items one picture takes seconds; unfolding stops before this number.
 const DRAWN_AT_MOST = 6000;
 
 function render(context) {
@@ -90,7 +90,7 @@ function render(context) {
 
   const number = (value) => value.toLocaleString("en");
 
-  /** An edit that adds; this view selects the first new item, in the same picture that shows it first. */
+  /** Send an edit that adds items; this view selects the first new item as soon as it is drawn. */
   const addAndSelect = (op) => edit({ ...op, select_in: view });
 
   function select(ids) {
@@ -103,14 +103,14 @@ function render(context) {
     if (pane !== null) refreshText();
   }
 
-  /** Tell how many of the selected items are not drawn. */
+  /** Show how many of the selected items are not drawn. */
   function countHidden() {
     const count = selected.filter((id) => !canvas.isDrawn(id)).length;
     hidden.hidden = count === 0;
     hidden.textContent = `${number(selected.length)} selected, ${number(count)} of them in folded switches; edits change all of them.`;
   }
 
-  /** Select items, and show them where they are hidden by folding and not too many. */
+  /** Select items; unfold switches that hide them, unless too many items would be drawn. */
   function show(ids, zoom = false) {
     if (items.reveal(ids, DRAWN_AT_MOST)) {
       canvas.draw();
@@ -143,7 +143,7 @@ function render(context) {
     question.ask(state.without_gpus);
   }
 
-  /** Tell tests and benchmarks what the picture shows by now. */
+  /** Publish the version and size of the picture for tests and benchmarks. */
   function drawnTo() {
     root.dataset.revision = String(revision);
     root.dataset.drawn = String(canvas.size);
@@ -152,7 +152,7 @@ function render(context) {
   }
 
   panel.on("patch", async (patch) => {
-    // A patch that was missed (this view was being opened) is made up for by the whole state.
+    // If this view missed a patch while it was being opened, ask for the whole state.
     const selects = patch.view === view;
     if (revision >= 0 && patch.revision > revision + 1) {
       opened(await attempt("state"));
@@ -180,7 +180,7 @@ function render(context) {
 
   panel.on("without_gpus", ({ ids }) => question.ask(ids));
 
-  // ---- what the linter says, where it says it ----
+  // ---- findings of the linter, shown at their items ----
 
   let linting = 0;
   function lintSoon() {
@@ -232,7 +232,7 @@ function render(context) {
       : { op: "add_nodes", parent, ...gpus() });
   }
 
-  /** A first switch is drawn at tier 3, so that two tiers can be hung under it; another root stands as high as the first. */
+  /** Tier of a new root: 3 for the first, which leaves two tiers below it, else the tier of the first root. */
   function newTop() {
     const roots = items.children(ROOT).filter((item) => item.kind === "switch");
     return roots.length > 0 ? Math.max(...roots.map((item) => item.tier ?? 1)) : 3;
@@ -246,7 +246,7 @@ function render(context) {
     if (made?.made.length) canvas.fit();
   }
 
-  /** A button that adds at the selection when clicked, and where it is dropped when dragged onto the drawing. */
+  /** A button that adds an item: a click adds it at the selection, a drag where the button is dropped. */
   function palette(kind, label) {
     let ghost = null;
     const element = h("button", { class: "wb-palette", title: `click: under the selected switch; or drag onto the drawing (${kind === "switch" ? "S" : "N"})`,
@@ -372,7 +372,7 @@ function render(context) {
     // Never overwrite text that the user is editing or has to correct.
     const busy = () => pane === null || pane.view.hasFocus || text.dataset.line > 0;
     if (busy()) return;
-    // The last keys typed belong to the current text.
+    // The keys typed last belong to the text shown now; send them before it is replaced.
     await pane.flush();
     if (busy()) return;
     const answer = await attempt("text", { ids: selected });
@@ -419,7 +419,7 @@ function render(context) {
     return around[around.findIndex((other) => other.id === item.id) + by];
   }
 
-  // JupyterLab takes the focus upon a press; a click gives it to the drawing afterwards.
+  // JupyterLab takes the focus when a button is pressed; the click gives the focus back to the drawing.
   for (const kind of ["pointerdown", "pointerup", "click"]) {
     drawing.addEventListener(kind, () => drawing.focus({ preventScroll: true }));
   }

@@ -3,7 +3,8 @@
 // Cytoscape looks up some twenty styles of every node in every frame, its invisible label's too. From afar a node
 // without a mark is a square of one colour; drawing just that makes a frame with 3,000 nodes several times as fast.
 
-// Symbols are at most 5.5 pixels wide then. A power of two, as Cytoscape keeps what it has drawn by powers of the zoom.
+// Zoom below which symbols are at most 5.5 pixels wide: a power of two, because Cytoscape caches drawings by powers of
+// the zoom.
 const FAR = 0.25;
 // Width of a node's symbol in the drawing's own units, as in the style sheet.
 export const SYMBOL = 22;
@@ -14,13 +15,13 @@ export const WITH_GPUS = "#82a881";
 const data = (element) => element._private.data;
 export const position = (element) => element._private.position;
 
-/** Nothing but its colour tells it from its neighbours. */
+/** Whether a node is plain: nothing but its colour distinguishes it from its neighbours. */
 function plain(element) {
   const { kind, cordoned, failed, finding } = data(element);
   return kind === "node" && !cordoned && !failed && !finding && !element.selected() && !element.active() && !element.hasClass("target");
 }
 
-/** Draw plain nodes as squares while they are far away, in the colours that `colours()` gives; all else as before. */
+/** Draw plain nodes as squares in the colours of `colours()` while they are small; all other nodes as usual. */
 export function drawFarNodesPlainly(cy, colours) {
   const renderer = cy.renderer();
   const asBefore = renderer.drawCachedElement;

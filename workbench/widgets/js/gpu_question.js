@@ -1,7 +1,7 @@
-// The question about nodes without GPUs, over the drawing: where jobs ask for GPUs, no node would take one.
+// The question about nodes without GPUs, shown over the drawing if jobs request GPUs and no node has any.
 import { h } from "./panel.js";
 
-/** `set(ids, gpus)` is called with the answer. */
+/** Make the question; `set(ids, gpus)` is called with the answer. */
 export function gpuQuestion(set) {
   let ids = [];
   const what = h("span", {});
@@ -10,7 +10,7 @@ export function gpuQuestion(set) {
     what, h("button", { onclick: () => set(ids, Number(gpus.value)) }, "Set"), gpus, "GPUs each",
     h("button", { onclick: () => ask([]) }, "Leave them"));
 
-  /** Ask about these nodes; about none: take the question away. */
+  /** Ask about these nodes; an empty list removes the question. */
   function ask(about) {
     ids = about;
     element.hidden = ids.length === 0;
@@ -20,7 +20,7 @@ export function gpuQuestion(set) {
   return {
     element,
     ask,
-    /** Ask no longer about nodes that have changed. */
+    /** Remove changed nodes from the question. */
     keep: (still) => ask(ids.filter(still)),
   };
 }

@@ -1,4 +1,4 @@
-// What the editor's keys and gestures do, shown on `?`.
+// Help page of the editor: its keys and gestures, shown on `?`.
 import { h } from "./panel.js";
 
 const ROWS = [
@@ -29,7 +29,7 @@ const ROWS = [
   ]],
 ];
 
-/** An overlay with all of it; a click, Escape or `?` closes it. */
+/** The help page as an overlay; a click, Escape or `?` closes it. */
 export function helpOverlay(root) {
   const close = h("button", { title: "Escape", onclick: hide }, "Close");
   const overlay = h("div", { class: "wb-help", role: "dialog", "aria-label": "help", hidden: true },

@@ -1,4 +1,4 @@
-// The form beside the drawing: what is selected, and its fields.
+// The form beside the drawing, with the fields of the selected items.
 import { compareNames } from "./items.js";
 import { h } from "./panel.js";
 
@@ -14,13 +14,13 @@ export function labelsText(labels = {}) {
   return Object.entries(labels).map(([key, value]) => `${key}=${value}`).join("\n");
 }
 
-/** The labels of such a text; an empty line says nothing. */
+/** Parse labels written one per line; empty lines are ignored. */
 export function readLabels(text) {
   const lines = text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
   return Object.fromEntries(lines.map((line) => [line.split("=")[0].trim(), line.includes("=") ? line.slice(line.indexOf("=") + 1).trim() : ""]));
 }
 
-/** Show the fields of some items; `edit(op)` is called with what is changed, and resolves with undefined where it is refused. */
+/** Show the fields of some items; `edit(op)` is called with each change, and resolves with undefined if it is refused. */
 export function inspect(element, selected, edit) {
   const ids = selected.map((item) => item.id);
   if (selected.length === 0) {
@@ -33,7 +33,7 @@ export function inspect(element, selected, edit) {
   const name = h("input", { "aria-label": "name", placeholder: one ? "" : "gpu- → gpu-0, gpu-1 …" });
   onEdit(name, one ? selected[0].name : "", async () => {
     if (!one && name.value === "") return undefined;
-    // Several get the text with numbers behind it, in the order of their names.
+    // Several items get the text followed by numbers, in the order of their names.
     const inOrder = one ? ids : [...selected].sort((a, b) => compareNames(a.name, b.name)).map((item) => item.id);
     return edit({ op: "rename", ids: inOrder, name: name.value });
   });
@@ -58,7 +58,7 @@ export function inspect(element, selected, edit) {
   element.replaceChildren(h("h4", {}, what), ...rows);
 }
 
-/** Show a value in a field, undefined where several differ, and show it again where what was entered is refused. */
+/** Show a value in a field (undefined if the items differ), and restore it if an entered value is refused. */
 function onEdit(input, value, send) {
   const show = () => {
     if (input.type === "checkbox") {

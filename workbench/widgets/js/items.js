@@ -1,4 +1,4 @@
-// The page's copy of a drawing: records by id as Python sends them, children by parent, and what is folded.
+// The page's copy of a drawing: records by id as Python sends them, children by parent, and the folded switches.
 
 export const ROOT = 0;
 
@@ -9,7 +9,7 @@ export class Items {
     this.folded = new Set();
     this.sorted = new Map();
     this.sizes = new Map();
-    // Of layout.js: the block of each item, and where it stands.
+    // Results of layout.js: the block of each item, and its position.
     this.blocks = new Map();
     this.places = new Map();
     this.switches = 0;
@@ -28,7 +28,7 @@ export class Items {
     for (const id of this.folded) if (!this.byId.has(id)) this.folded.delete(id);
   }
 
-  /** Apply a patch: records that changed, and ids that went. */
+  /** Apply a patch: changed records, and ids of removed items. */
   apply({ set, gone }) {
     for (const id of gone) this.remove(id);
     for (const record of set) this.set(record);
@@ -54,7 +54,7 @@ export class Items {
     this.forget(old.parent);
   }
 
-  /** Values derived from the children of an item, which its ancestors include. */
+  /** Forget values derived from the children of an item, for the item and its ancestors. */
   forget(parent) {
     this.sorted.delete(parent);
     for (let up = parent, steps = 0; up !== undefined && up !== ROOT && steps < 100; steps++) {
@@ -70,7 +70,7 @@ export class Items {
     this.forget(id);
   }
 
-  /** True where it was folded. */
+  /** Unfold an item; returns whether it was folded. */
   unfold(id) {
     this.forget(id);
     return this.folded.delete(id);
@@ -92,8 +92,8 @@ export class Items {
   }
 
   /**
-   * Where a new switch or node is hung when an item is selected: under it, or else under the nearest switch above that
-   * can hold it. No switch is hung under one of tier 1, but beside it.
+   * The parent of a new switch or node when an item is selected: the item, or else the nearest switch above that can
+   * hold it. A new switch is not placed under a switch of tier 1, but beside it.
    */
   parentForNew(id, kind) {
     const holds = (item) => item.kind === "switch" && (kind === "node" || item.tier > 1);
@@ -106,13 +106,13 @@ export class Items {
     return (this.childIds.get(id)?.size ?? 0) > 0;
   }
 
-  /** What stands under an item's symbol: its name, and how many items it hides. */
+  /** The label under an item's symbol: its name, and the number of items that it hides. */
   label(item) {
     const hidden = this.folded.has(item.id) ? this.sizeBeneath(item.id) : 0;
     return hidden > 0 ? `${item.name} (+${hidden})` : item.name;
   }
 
-  /** How many items hang under one, at any depth. */
+  /** Number of items under an item, at any depth. */
   sizeBeneath(id) {
     let size = this.sizes.get(id);
     if (size === undefined) {
@@ -123,7 +123,7 @@ export class Items {
     return size;
   }
 
-  /** The folded switches of the uppermost level that has any, at or under some items. */
+  /** Folded switches at or under some items, those of the uppermost level that has any. */
   nextFolded(ids) {
     let level = ids;
     while (level.length > 0) {
@@ -149,7 +149,7 @@ export class Items {
     return found;
   }
 
-  /** Is `id` under `above`, or the same? */
+  /** Whether `id` is `above` or under it. */
   isWithin(id, above) {
     for (let steps = 0; id !== ROOT && id !== undefined && steps < 100; steps++) {
       if (id === above) return true;
@@ -161,7 +161,7 @@ export class Items {
   /**
    * Fold level by level from the nodes upwards until at most `most` items are drawn.
    *
-   * A drawing of many thousand items shows its upper levels first; whatever was unfolded by hand stays so.
+   * A drawing of many thousand items shows its upper levels first; switches unfolded by hand stay unfolded.
    */
   foldToFit(most) {
     if (this.byId.size <= most) return;
@@ -183,7 +183,7 @@ export class Items {
     }
   }
 
-  /** Unfold whatever hides these items, unless more than `most` items would be drawn then; true where something was. */
+  /** Unfold the switches that hide these items, unless more than `most` items would be drawn; returns whether any was. */
   reveal(ids, most = Infinity) {
     const unfolded = new Set();
     for (const id of ids) {
@@ -197,7 +197,7 @@ export class Items {
   }
 }
 
-/** Names with their numbers compared as numbers: leaf-2 before leaf-10. */
+/** Compare names, their numbers as numbers: leaf-2 before leaf-10. */
 export function compareNames(a, b) {
   return collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);
 }

@@ -1,6 +1,6 @@
-// Requests of a slider or a pointer: one at a time; of requests made meanwhile only the last is sent.
+// Requests of a slider or a pointer, one at a time: of those made while one is answered, only the last is sent.
 
-/** `send(value)` resolves when it is answered; the returned function may be called as often as the page likes. */
+/** Wrap `send(value)`, which resolves when it is answered, so that it may be called at any rate. */
 export function latest(send) {
   let busy = false;
   let waiting = null;
@@ -23,7 +23,7 @@ export function latest(send) {
   };
 }
 
-/** Which entry of n x n lies under a point of a square box; null outside of it. */
+/** Row and column of an n x n matrix drawn in a square box, at a point; null outside the box. */
 export function entryAt(box, x, y, n) {
   const column = Math.floor(((x - box.left) / box.width) * n);
   const row = Math.floor(((y - box.top) / box.height) * n);
@@ -31,7 +31,7 @@ export function entryAt(box, x, y, n) {
   return inside ? { row, column } : null;
 }
 
-/** Where an arrow, Home or End leads from item `at` of `count`, `across` of them in a row; -1 for other keys. */
+/** Index that an arrow key, Home or End leads to from `at`, with `count` items, `across` in a row; -1 for other keys. */
 export function moved(key, at, count, across) {
   const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: across, ArrowUp: -across };
   if (key === "Home") return 0;

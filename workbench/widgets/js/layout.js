@@ -9,15 +9,15 @@ const LETTER = 6.6;
 const WIDEST = 130;
 const HEAD = 58;
 const PAD = 12;
-// How far under the upper edge of a row links run along it: above its symbols, below the labels of the row before.
+// Distance below a row's upper edge at which links run along it: above its symbols, below the labels of the row before.
 const ALONG = 5;
-// Width over height that a block aims at: that of the usual panel.
+// Desired width over height of a block, that of the usual panel.
 const ASPECT = 1.7;
-// Row widths that are tried, over that of an ideal filling: whole items seldom fill it.
+// Row widths to try, relative to the ideal one, which whole items seldom fill.
 const WIDER = [1, 1.1, 1.25, 1.5];
 
 /**
- * Places of all drawn items; only what an edit has touched is measured and placed anew.
+ * Compute the positions of all drawn items; only items that an edit affected are measured and placed again.
  *
  * @returns Map from id to {x, y, block}: the middle of the item's own symbol, and its block {x, y, w, h} from the upper
  *   left corner, for finding the switch under the pointer. `ROOT` has the block of the whole drawing.
@@ -29,10 +29,10 @@ export function layout(items) {
 }
 
 /**
- * How the link of an item gets to it without crossing its neighbours: down to its row and along that. To the first row
- * it goes down from the switch itself, to a lower one along the left edge of the switch's block.
+ * Route of the link to an item that crosses no neighbour: down to the item's row, then along the row. The way down
+ * starts at the switch for the first row, and follows the left edge of the switch's block for lower rows.
  *
- * @returns {down, along}: where it runs down, and where to the side.
+ * @returns {down, along}: x at which the link runs down, y at which it runs sideways.
  */
 export function wayTo(place, above) {
   const { x, y } = above.block;
@@ -52,7 +52,7 @@ function measure(items, id) {
     return;
   }
   for (const child of children) measure(items, child.id);
-  // Siblings without anything drawn under them stand in columns as wide as their longest label.
+  // Siblings without drawn children are placed in columns as wide as their longest label.
   const single = children.map((child) => blocks.get(child.id)).map((block, i) => (block.offsets.length === 0 ? i : -1));
   const column = single.reduce((most, i) => (i < 0 ? most : Math.max(most, labelWidth(items, children[i]))), 0);
   for (const i of single) if (i >= 0) blocks.get(children[i].id).w = column;
@@ -62,7 +62,7 @@ function measure(items, id) {
   blocks.set(id, { w: Math.max(rows.w, CELL) + 2 * PAD, h: head + rows.h + PAD, offsets: rows.offsets });
 }
 
-/** How much room an item's label takes beneath its symbol. */
+/** Width of the space for an item's label beneath its symbol. */
 export function labelWidth(items, item) {
   return Math.min(Math.max(items.label(item).length * LETTER + 8, CELL), WIDEST);
 }
@@ -111,7 +111,7 @@ function place(items, id, left, top) {
   });
 }
 
-/** The innermost drawn switch whose block holds a point and that `allowed` lets through; ROOT where there is none. */
+/** The innermost drawn switch whose block contains a point and that `allowed` accepts; ROOT if there is none. */
 export function switchAt(items, places, point, allowed = () => true) {
   let found = ROOT;
   for (;;) {

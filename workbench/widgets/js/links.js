@@ -1,27 +1,27 @@
-// The lines between items and the switches above them, on a canvas of their own under Cytoscape's.
+// The lines between items and the switches above them, drawn on a separate canvas under Cytoscape's.
 //
 // A drawing is a forest of lines that nobody can select: as elements of Cytoscape they would double what is
 // styled, measured and drawn with every frame.
 
 import { SYMBOL, position } from "./far.js";
 
-// Letters of a bandwidth are drawn from this height on, in pixels.
+// Smallest height of the letters of a bandwidth, in pixels.
 const READABLE = 9;
 const FONT = 8;
 // Half the width of the cross over a broken link.
 const CROSS = 4;
 
-/** Is a node of Cytoscape where the layout put it, and not being dragged? */
+/** Whether a node of Cytoscape is where the layout put it and is not being dragged. */
 const settled = (at, place) => at.x === place.x && at.y === place.y;
 
-/** Where a line to the middle of a symbol meets its edge: a cordoned node is faded, and would show a line beneath it. */
+/** Point where a line to a symbol's middle meets its edge: a faded (cordoned) symbol would show a line beneath it. */
 function edgeOf(to, from) {
   const [dx, dy] = [from.x - to.x, from.y - to.y];
   const part = Math.min(1, SYMBOL / 2 / Math.max(Math.abs(dx), Math.abs(dy), 1));
   return { x: to.x + part * dx, y: to.y + part * dy };
 }
 
-/** Add lines to the path, from each first point to the second after it, and draw it. */
+/** Draw lines between pairs of consecutive points. */
 function strokeLines(pen, points) {
   for (let i = 0; i < points.length; i += 2) {
     pen.moveTo(points[i].x, points[i].y);
@@ -30,7 +30,7 @@ function strokeLines(pen, points) {
   pen.stroke();
 }
 
-/** A cross over a broken link, short of the item's symbol. */
+/** Draw a cross over a broken link, just before the item's symbol. */
 function cross(pen, from, to) {
   const [x, y] = from.x === to.x ? [from.x, from.y + CROSS] : [(from.x + to.x) / 2, (from.y + to.y) / 2];
   pen.moveTo(x - CROSS, y - CROSS);
@@ -50,14 +50,14 @@ export class Links {
   }
 
   /**
-   * Lines from each switch to what hangs under it: a list of {from, place, to: [{node, place, way, cut, gbits}]},
+   * Set the lines from each switch to its children: a list of {from, place, to: [{node, place, way, cut, gbits}]},
    * nodes of Cytoscape, with their places and ways as layout.js gives them.
    */
   set(fans) {
     this.fans = fans;
   }
 
-  /** Colours of lines, of broken ones and of text. */
+  /** Set the colours of lines, of broken lines and of text. */
   dress({ edge, bad, ink }) {
     this.colours = { edge, bad, ink };
   }
@@ -94,7 +94,7 @@ export class Links {
       pen.beginPath();
       for (const { node, place: of, way, cut, gbits } of to) {
         const end = position(node);
-        // What is dragged is followed straight.
+        // A dragged item gets a straight line.
         const straight = !still || !settled(end, of);
         const last = straight ? start : { x: end.x, y: way.along };
         const lines = cut ? broken : whole;
@@ -122,7 +122,7 @@ export class Links {
     pen.fillStyle = this.colours.ink;
     pen.font = `${FONT}px Helvetica Neue, Helvetica, sans-serif`;
     pen.textBaseline = "top";
-    // As it stands on the cable, beside its end: brothers are too close for "400 Gbit/s" on each link.
+    // Beside the end of the link, without the unit: siblings are too close for "400 Gbit/s" on each link.
     for (const [right, down, gbits] of named) pen.fillText(`${gbits}G`, right + 2, down + 1);
   }
 }

@@ -1,4 +1,4 @@
-// The matrix loader: bring a printout, mark GPUs as free, taken, required or avoided, and see which k are best.
+// The matrix loader: paste a printout, mark GPUs as free, taken, required or avoided, and see which k are best.
 import { acceptFiles, drawn, h, openPanel } from "./panel.js";
 import { entryAt, latest, moved } from "./latest.js";
 
@@ -39,7 +39,7 @@ function render(context) {
   const suspicious = h("ul", { class: "wb-suspicious" });
   const names = h("input", { "aria-label": "nodes", placeholder: "selected in the drawing, or node-.*", size: 34,
     title: "empty: what is selected in the drawing; else names of nodes or switches separated by commas, or patterns (RE2) of whole names" });
-  // Beside the button: the panel's own line is far above, out of sight.
+  // A message beside the button, because the panel's own message line is far above.
   const assigned = h("div", { role: "status" });
   const sayAssigned = (text, kind) => assigned.replaceChildren(h("div", { class: "wb-message", "data-kind": kind }, text));
   const assigning = h("div", { class: "wb-bar", hidden: true },
@@ -57,7 +57,7 @@ function render(context) {
     result,
     h("div", { class: "wb-columns" }, h("div", {}, picture, pointed), h("div", { class: "wb-side" }, machine, table)),
     suspicious, assigning);
-  // What was pasted is in the text area after the event, where it can be mended.
+  // Pasted text is in the text area after the event, where the user can correct it.
   paste.addEventListener("paste", () => setTimeout(() => load({ text: paste.value, name: "pasted text" })));
   const searchedFor = h("span", {});
   const searching = h("div", { class: "wb-bar wb-searching", role: "status", hidden: true },
@@ -77,11 +77,11 @@ function render(context) {
   classes.addEventListener("change", () => change({ link_classes: classes.checked }));
   asymmetry.addEventListener("change", () => change({ asymmetry: asymmetry.checked }));
 
-  // ---- bringing a printout ----
+  // ---- loading a printout ----
 
   async function take(text, name, file) {
     const bytes = new Uint8Array(await file.arrayBuffer());
-    // The text area is for reading and mending: not for bytes, and not for megabytes.
+    // The text area is for reading and correcting text, not for binary data or megabytes.
     paste.value = bytes.includes(0) || text.length > MOST_TEXT ? "" : text;
     paste.scrollTop = 0;
     await load(bytes.includes(0) ? { data: base64(bytes), name } : { text, name });
@@ -110,7 +110,7 @@ function render(context) {
     gpus.children[focused].focus();
   }
   const meaning = (event) => (event.ctrlKey || event.metaKey ? "require" : event.shiftKey ? "avoid" : "free");
-  // In the picture of the machine, too: one GPU, or all of an island by its box.
+  // Clicks in the picture of the machine: one GPU, or all GPUs of an island by its box.
   machine.addEventListener("click", (event) => {
     const one = event.target.closest("[data-gpu]");
     const many = event.target.closest("[data-gpus]");
@@ -197,7 +197,7 @@ function render(context) {
     drawn(machine, view.machine);
     const row = table.contains(root.ownerDocument.activeElement) && root.ownerDocument.activeElement.closest("tr").dataset.policy;
     table.replaceChildren(choicesTable());
-    // Whoever steps through the rows by keyboard stays where they were.
+    // Keep the keyboard focus on the row where it was.
     if (row) [...table.querySelectorAll("tr")].find((r) => r.dataset.policy === row)?.querySelector("button").focus();
     suspicious.replaceChildren(...view.suspicious.map((text) => h("li", {}, `⚠ ${text}`)));
   }

@@ -1,4 +1,4 @@
-// What the three widgets share on the page: the root element, requests with ids, small DOM helpers.
+// Page code shared by the three widgets: the root element, requests with ids, small DOM helpers.
 
 /** Make an element: `h("button", {class: "x", onclick: f}, "text", child)`. Text is never read as HTML. */
 export function h(tag, attributes = {}, ...children) {
@@ -17,7 +17,7 @@ export function h(tag, attributes = {}, ...children) {
  *
  * `root` keeps keys and the wheel from JupyterLab, whose shortcuts would otherwise insert or delete notebook cells
  * while somebody types in the widget. `ask(type, body)` resolves with the answer's body or rejects with an Error whose
- * `traceback` may say more; `on(event, f)` hears what the kernel sends unasked. A request that waits for longer than
+ * `traceback` may say more; `on(event, f)` calls f for messages without a request. A request that waits for longer than
  * half a second says so, because callbacks wait while a cell runs. Several views of one model each see only their own
  * answers: a view's ids start at a random place.
  */
@@ -94,7 +94,7 @@ export function openPanel({ model, el }, name) {
     if (what.traceback) message.append(h("details", {}, h("summary", {}, "traceback"), h("pre", {}, what.traceback)));
   }
 
-  /** `ask`, and whatever goes wrong is said. Resolves with undefined then. */
+  /** Call `ask` and show an error if it fails; resolves with undefined then. */
   async function attempt(type, body) {
     try {
       const result = await ask(type, body);

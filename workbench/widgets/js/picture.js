@@ -1,4 +1,4 @@
-// A picture of a topology: drawn once, then brought up to each next one by touching only what differs.
+// A picture of a topology: drawn once, then updated by changing only the elements that differ.
 //
 // Thousands of squares are read, styled and laid out anew when their markup is replaced; after an edit of the cluster
 // most of them are what they were, or stand elsewhere. What a picture holds after a patch equals what it would hold had
@@ -16,7 +16,7 @@ function read(markup) {
 
 const kinds = (element) => [...element.children].map((child) => child.nodeName).join();
 
-/** The groups of a drawing of which some runs, as [first position, number], stand in the groups before. */
+/** Expand the groups of a drawing, where runs [first position, number] refer to elements of the previous groups. */
 export function grown(before, groups) {
   return groups.map((group, i) => group.flatMap((part) => (typeof part[0] === "number" ? before[i].slice(part[0], part[0] + part[1]) : [part])));
 }
@@ -49,7 +49,7 @@ export class Picture {
   }
 }
 
-/** Bring the elements of one group, each known by name and markup, up to a list of [name, markup]. */
+/** Update the elements of one group, each known by name and markup, to a list of [name, markup]. */
 function regroup(container, before, wanted) {
   const byName = new Map();
   for (const one of before) {
@@ -78,7 +78,7 @@ function regroup(container, before, wanted) {
   return after;
 }
 
-/** Make an element equal to another of the same tag; of those that `closed` names the children stay as they are. */
+/** Make an element equal to another of the same tag; children of the elements named in `closed` are left alone. */
 function become(element, wanted, closed = () => false) {
   for (const { name, value } of wanted.attributes) if (element.getAttribute(name) !== value) element.setAttribute(name, value);
   if (element.attributes.length > wanted.attributes.length) {

@@ -27,9 +27,10 @@ const colours = HighlightStyle.define([
 /**
  * An editor for YAML.
  *
- * `changed(text)` is called 400 ms after the last key; `set(text)` replaces the text unless it is the same;
- * `mark(line, message)` shows an error, line 0 takes it away. The text itself is never touched by an error.
- * `flush()` calls `changed` at once where it is due. `explain(why)` says in place of the text why there is none to edit; with an empty text the editor is back.
+ * `changed(text)` is called 400 ms after the last key; `set(text)` replaces the text unless it is equal;
+ * `mark(line, message)` shows an error, line 0 removes it. An error never changes the text.
+ * `flush()` calls a pending `changed` at once. `explain(why)` shows a reason instead of the editor; an empty reason
+ * brings the editor back.
  */
 export function yamlPane(element, changed) {
   let timer = 0;
