@@ -1,4 +1,4 @@
-"""What an explanation hears of an attempt: the contract of ``attempt_trace.pyx``.
+"""Recording of one attempt of the two-level search, for an explanation: the contract of ``attempt_trace.pyx``.
 
 While `telling`, an attempt calls `tell_sub` where it would call `SubJobSearch.place_sub`; `told` answers with the rows.
 """

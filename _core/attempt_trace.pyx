@@ -1,4 +1,7 @@
-"""One attempt again, step by step, for an explanation; the search itself never comes here."""
+"""Repeats one attempt of the two-level search and records each step, for an explanation.
+
+The search itself never uses this module.
+"""
 
 cimport cython
 from libc.math cimport INFINITY
@@ -25,7 +28,7 @@ cdef enum:
 @cython.final
 @cython.auto_pickle(False)
 cdef class AttemptTrace:
-    """What an attempt does, kept in the order in which it happens."""
+    """The steps of one attempt, and the HyperNodes considered in each, in the order in which they happen."""
 
     def __cinit__(self, SubJobSearch search not None):
         self.search = search
@@ -56,7 +59,7 @@ cdef class AttemptTrace:
         self.n_looked += 1
 
     cdef void note_step(self, int32_t number, bint placed, int64_t needs) noexcept nogil:
-        """After `place_sub`, whose run is still known."""
+        """Record a step after `place_sub`, while its run is still known."""
         cdef const Sub* sub = &self.job.subs[number]
         cdef int64_t room = 2 * self.room_steps + 64, at, i, k
         cdef const int64_t* allocatable
@@ -108,7 +111,7 @@ cdef class AttemptTrace:
                 parts[k] = self.counts.packing[k] * parts[k] / <double>max(allocatable[k], 1) / sub.weights
 
     cdef void look_at_all(self, int32_t number, int32_t given) noexcept nogil:
-        """What `place_sub` weighs up for a sub-job: every HyperNode up to the tier that decides, without short cuts."""
+        """Record the HyperNodes that `place_sub` compares for a sub-job: all of them up to the tier that decides."""
         cdef Sub* sub = &self.job.subs[number]
         cdef int64_t t, first, end
         cdef int32_t start, domain
@@ -130,7 +133,7 @@ cdef class AttemptTrace:
             self.look_at_tier(number, &domain, 1, domain)
 
     cdef bint look_at_tier(self, int32_t number, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
-        """Whether one of some domains of a tier, all inside ``outer``, has a solution."""
+        """Record some domains of a tier, all inside ``outer``; True if one has a solution."""
         cdef Sub* sub = &self.job.subs[number]
         cdef int64_t i, held, here, x, before = self.n_looked
         cdef int32_t e, verdict
@@ -157,7 +160,7 @@ cdef class AttemptTrace:
         return self.add_shares(number, before)
 
     cdef bint add_shares(self, int32_t number, int64_t first) noexcept nogil:
-        """Those that share the greatest score count the pods inside; False: none has a solution."""
+        """Add the share of tasks inside to the domains with the greatest score; False if no domain has a solution."""
         cdef const Sub* sub = &self.job.subs[number]
         cdef double greatest = -INFINITY
         cdef int64_t i, n_best = 0
@@ -174,7 +177,7 @@ cdef class AttemptTrace:
         return n_best > 0
 
     cdef scores_of(self, int32_t number, const int32_t[::1] domains):
-        """Score and share of tasks of some domains for a sub-job as it is now, were each a solution."""
+        """Score and share of tasks of a sub-job in some domains, if each had a solution."""
         cdef int64_t i, m = domains.shape[0]
         out_array = np.empty((m, 2), dtype=np.float64)
         cdef double[:, ::1] out = out_array
@@ -192,7 +195,7 @@ cdef class AttemptTrace:
         return out_array
 
     cdef bint tell_sub(self, int32_t number, int32_t given) noexcept nogil:
-        """`place_sub`, told."""
+        """Place a sub-job as `place_sub` does, and record the step."""
         cdef int64_t needs = missing_of(&self.job.subs[number].progress)
         cdef bint placed
         cdef int32_t e
@@ -205,7 +208,7 @@ cdef class AttemptTrace:
         return placed
 
     cdef tuple told(self):
-        """Steps and what they looked at, as columns."""
+        """The recorded steps and the HyperNodes considered in them, as columns."""
         cdef int64_t i, k
         steps_array = np.empty((self.n_steps, 4), dtype=np.int64)
         scores_array = np.empty(self.n_steps, dtype=np.float64)

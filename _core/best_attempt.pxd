@@ -1,4 +1,4 @@
-"""The best attempt of a turn: the contract of ``best_attempt.pyx``.
+"""Storage of the best attempt of a search turn: the contract of ``best_attempt.pyx``.
 
 `keep_attempt` notes the attempt whose pods are on the nodes; after it was taken back, `repeat_attempt` places its pods
 again where they were.

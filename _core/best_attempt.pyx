@@ -1,4 +1,4 @@
-"""The best attempt of a turn, kept while others are tried, so that it need not be made again."""
+"""Stores the pods of a turn's best attempt, so that the attempt can be repeated without searching again."""
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t
@@ -13,7 +13,7 @@ from workbench._core.progress cimport Entry
 @cython.final
 @cython.auto_pickle(False)
 cdef class BestAttempt:
-    """What the best attempt so far placed and how far it brought the job."""
+    """The pods that the best attempt so far placed, and the job's state after it."""
 
     def __cinit__(self, JobState job not None, DomainCounts counts not None):
         self.job = job
@@ -34,7 +34,7 @@ cdef class BestAttempt:
         return 0
 
     cdef void keep_attempt(self) noexcept nogil:
-        """Note the attempt at hand, whose pods stay for now."""
+        """Store the current attempt as the best one; its pods stay on the nodes for now."""
         cdef int64_t i
         cdef int32_t* row = self.best_log
         memcpy(self.best_subs, self.job.subs, self.job.n_subs * sizeof(Sub))
@@ -49,7 +49,7 @@ cdef class BestAttempt:
             row += 4
 
     cdef void repeat_attempt(self) noexcept nogil:
-        """Place its pods again where they were; everything must be as before it."""
+        """Place the pods of the stored attempt on their nodes again; nodes and counts must be as before the attempt."""
         cdef int64_t i, node
         cdef const int32_t* row = self.best_log
         memcpy(self.job.subs, self.best_subs, self.job.n_subs * sizeof(Sub))

@@ -214,7 +214,7 @@ cdef class Solver:
                     self.answers[free, k] = <uint8_t>self._choose_in_tables(<uint16_t>free, k, 0)
 
     cdef _sort_size(self, int k):
-        """Put the masks of one size in order, at the first query for it: n = 16 needs 2 ms for all of k = 8."""
+        """Sort the masks of one size at the first query for that size; for n = 16, k = 8 takes 2 ms."""
         cdef int begin = self.offset[k], size = self.offset[k + 1] - begin, i
         cdef Machine machine
         cdef Entry* entries = <Entry*>malloc(2 * <size_t>size * sizeof(Entry))
@@ -256,7 +256,7 @@ cdef class Solver:
         self.has_left = True
 
     cdef int _choose_in_tables(self, uint16_t free, int k, uint16_t require) except -2:
-        """Best mask, 0 when there is none. Ties in the order of (b, c): the first that leaves the most wins."""
+        """Best mask, 0 if there is none; of equal masks, in the order of (b, c), the first that leaves the most."""
         cdef int count = popcount(free), begin, end, i, best
         cdef uint16_t look, value, left, best_left, top
         cdef const uint16_t* order
@@ -301,7 +301,7 @@ cdef class Solver:
         return out
 
     def choose_many(self, const uint64_t[::1] free, const int32_t[::1] k):
-        """`choose` for each row; n <= 64."""
+        """Choose devices as `choose` does for each row; n <= 64."""
         cdef Py_ssize_t i, m = free.shape[0]
         cdef uint64_t word, bad = 0
         if k.shape[0] != m or self.n > 64:
@@ -328,7 +328,7 @@ cdef class Solver:
         return result
 
     def choose_words(self, const uint64_t[::1] free, int k):
-        """`choose` with masks of ``words`` words, for any n."""
+        """Choose devices as `choose` does, with masks of ``words`` words, for any n."""
         self._check_words(free)
         result = np.zeros(self.words, dtype=np.uint64)
         cdef uint64_t[::1] out = result
@@ -422,7 +422,7 @@ cdef class Solver:
         return mask, self._shorten(ties, mask, max_ties), max(total, 1), complete, upper, True, answer == YES
 
     cdef _shorten(self, ties, mask, max_ties):
-        """The first ``max_ties``; the chosen set takes the last place when it is not among them."""
+        """The first ``max_ties`` ties; the chosen set takes the last place if it is not among them."""
         kept = ties[:max_ties]
         if not (kept == mask).all(axis=1).any():
             if len(kept) == max_ties:
@@ -431,7 +431,7 @@ cdef class Solver:
         return np.ascontiguousarray(kept)
 
     cdef _ties_in_tables(self, uint16_t free, int k, uint16_t require, uint16_t best, int64_t most, int64_t* total):
-        """The first ``most`` ties in lexicographic order, one word each; ``total`` becomes the number of all."""
+        """The first ``most`` ties in lexicographic order, one word each; ``total`` is set to the number of all ties."""
         cdef int i, end = self.offset[k + 1], n_ties = 0, word, key
         cdef uint16_t look = <uint16_t>(~free | require), value = self.value_of[best]
         # Lexicographic order of ascending lists of one size is falling order of the reversed masks: a bit for each.
@@ -559,7 +559,7 @@ cdef class Solver:
         )
 
     cdef bint _union_before(self, uint16_t free, int k, uint16_t a, uint16_t b) except -1:
-        """Is tie ``a`` better than tie ``b`` by (a), (b), (c)?"""
+        """Whether tie ``a`` is better than tie ``b`` by (a), (b), (c)."""
         cdef Machine machine
         cdef int order
         cdef uint16_t left_a, left_b
@@ -583,7 +583,7 @@ include "bottleneck_deal.pxi"
 
 
 cdef class _Work:
-    """Scratch of one query: a query has its own, because searches run without the GIL."""
+    """Scratch memory of one query; each query has its own, because searches run without the GIL."""
 
     cdef Search s
     cdef Ties q
@@ -640,7 +640,7 @@ cdef class _Work:
         self.q.total_lack = 0
 
     cdef list(self, Solver solver, const uint64_t[::1] free, const uint64_t[::1] require, int k, int64_t max_ties, int64_t budget):
-        """The first ties in lexicographic order, how many were counted, and is that all."""
+        """The first ties in lexicographic order, the number of ties counted, and whether that is all."""
         cdef Ties* q = &self.q
         cdef int answer, w = solver.words
         cdef int64_t room = 128
@@ -688,7 +688,7 @@ cdef class _Work:
 
 
 cdef adjacency(rank, int n_thresholds):
-    """Words (n_thresholds, n, w) of the pairs of at least each rank; the diagonal is left out."""
+    """Bit matrices (n_thresholds, n, w) of the pairs that reach each rank; the diagonal is left out."""
     cdef int n = rank.shape[0], w = (n + 63) >> 6
     out = np.zeros((n_thresholds, n, w * 64), dtype=np.uint8)
     for threshold in range(n_thresholds):

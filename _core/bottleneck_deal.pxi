@@ -73,7 +73,7 @@ cdef class _Dealer:
         return bytes(self.list_of[union, :])
 
     cdef list listed(self, uint16_t union, Py_ssize_t limit):
-        """Every optimal deal of ``union``, at most ``limit``; equal pods in lexicographic order."""
+        """List at most ``limit`` optimal divisions of ``union`` among the pods; equal pods in lexicographic order."""
         rows = []
         self._list(union, 0, [], rows, limit)
         return rows
@@ -106,7 +106,7 @@ cdef class _Dealer:
 
 
 cdef inline uint16_t first_subset(uint16_t choice, int k) noexcept nogil:
-    """The ``k`` lowest members."""
+    """Mask of the ``k`` lowest members."""
     cdef uint16_t out = 0, low
     while k:
         low = choice & -choice
@@ -117,7 +117,7 @@ cdef inline uint16_t first_subset(uint16_t choice, int k) noexcept nogil:
 
 
 cdef inline uint16_t next_subset(uint16_t choice, uint16_t subset) noexcept nogil:
-    """The next subset of that size inside ``choice`` by value, 0 after the last (also after the empty one)."""
+    """The next larger mask with as many bits inside ``choice``; 0 after the last, and after the empty mask."""
     cdef int member = 0, moved = 0, i
     cdef uint16_t rest = choice, bit
     cdef uint16_t seen = 0

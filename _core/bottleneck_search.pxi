@@ -39,7 +39,7 @@ cdef inline void drop(uint64_t* a, int v) noexcept nogil:
 
 
 cdef inline int lowest(const uint64_t* a, int w) noexcept nogil:
-    """Lowest member, or -1."""
+    """Lowest member of a set, or -1."""
     cdef int i
     for i in range(w):
         if a[i]:
@@ -48,7 +48,7 @@ cdef inline int lowest(const uint64_t* a, int w) noexcept nogil:
 
 
 cdef inline bint lexicographically_before(const uint64_t* a, const uint64_t* b, int w) noexcept nogil:
-    """Of two different sets of one size: does ``a`` hold the lowest device in which they differ?"""
+    """Whether ``a`` precedes ``b``: of two sets of one size, ``a`` holds the lowest device in which they differ."""
     cdef int i
     cdef uint64_t x
     for i in range(w):
@@ -187,7 +187,7 @@ cdef int core(Search* s, uint64_t* p, int need, bint* clique) except -2 nogil:
 
 
 cdef int clique_search(Search* s, int depth, int need) except -2 nogil:
-    """Is there a clique of ``need`` devices inside ``pool[depth]``? Adds it to ``found``."""
+    """Whether there is a clique of ``need`` devices inside ``pool[depth]``; its devices are added to ``found``."""
     cdef int w = s.w, n = s.n, i, v, size, n_order = 0, colour = 0, answer
     cdef uint64_t* p = s.pool + <size_t>depth * 3 * w
     cdef uint64_t* uncoloured = p + w
@@ -252,7 +252,7 @@ cdef inline void intersect(uint64_t* out, const uint64_t* a, const uint64_t* b, 
 
 
 cdef int candidates(Search* s, const uint64_t* free, const uint64_t* require, uint64_t* out) noexcept nogil:
-    """The free devices joined to every required one, those left out; -1 when two required ones are not joined."""
+    """Free devices that are joined to every required one, those left out; -1 if two required devices are not joined."""
     cdef int w = s.w, i, v, n_required = 0
     cdef uint64_t word
     memcpy(out, free, w * sizeof(uint64_t))
@@ -278,7 +278,7 @@ cdef int candidates(Search* s, const uint64_t* free, const uint64_t* require, ui
 
 
 cdef int decide(Search* s, const uint64_t* free, const uint64_t* require, int k) except -2 nogil:
-    """Is there a k-clique of ``graph`` inside ``free`` that holds ``require``? On YES it is in ``found``."""
+    """Whether ``graph`` has a k-clique inside ``free`` that holds ``require``; on YES the clique is in ``found``."""
     cdef int answer, n_required
     memset(s.found, 0, s.w * sizeof(uint64_t))
     n_required = candidates(s, free, require, s.pool)

@@ -47,7 +47,7 @@ cdef inline uint64_t vector_key(const Machine* m, int mask, bint* whole) noexcep
 
 
 cdef int compare_vectors(const Machine* m, int a, int b) noexcept nogil:
-    """1 when the ascending vector of ``a`` is larger, -1 when that of ``b`` is, 0 when they are the same."""
+    """Compare two ascending vectors: 1 if that of ``a`` is larger, -1 if that of ``b`` is, 0 if they are equal."""
     cdef int counts[128]
     cdef int v, u, rest, sign, i
     memset(counts, 0, sizeof(counts))
@@ -83,7 +83,7 @@ cdef bint entry_before(const Machine* m, const Entry* a, const Entry* b) noexcep
 
 
 cdef void sort_entries(const Machine* m, Entry* entries, Entry* scratch, int size) noexcept nogil:
-    """Merge sort: the C library's qsort has no place for the machine that the comparison needs."""
+    """Merge sort of entries; the C library's qsort cannot pass the machine that the comparison needs."""
     cdef int width = 1, low, middle, high, i, j, out
     cdef Entry* source = entries
     cdef Entry* target = scratch
@@ -112,7 +112,7 @@ cdef void sort_entries(const Machine* m, Entry* entries, Entry* scratch, int siz
 
 
 cdef inline int scan(const uint16_t* masks, int begin, int end, uint16_t look, uint16_t want) noexcept nogil:
-    """First position whose mask shows exactly ``want`` under ``look``; ``end`` when none does."""
+    """First position whose mask equals ``want`` under ``look``; ``end`` if there is none."""
     cdef int i = begin, j
     cdef uint16_t hit
     # Among many ties the next one stands right here as a rule.
@@ -131,7 +131,7 @@ cdef inline int scan(const uint16_t* masks, int begin, int end, uint16_t look, u
 
 
 cdef inline uint16_t reversed_mask(uint16_t mask) noexcept nogil:
-    """The mask with its first bit last: of two sets of one size the lexicographically smaller one has the larger."""
+    """The mask with its bits reversed: of two sets of one size, the lexicographically smaller has the larger mask."""
     cdef uint16_t x = mask
     x = <uint16_t>((x & 0x5555) << 1 | (x >> 1) & 0x5555)
     x = <uint16_t>((x & 0x3333) << 2 | (x >> 2) & 0x3333)

@@ -48,7 +48,7 @@ cdef int compare_counts(const Ties* q) noexcept nogil:
 
 
 cdef void count_pair_ranks(Ties* q, int v, int sign) noexcept nogil:
-    """Add the pairs of ``v`` and the members to the counts, or take them away; no pair is below the objective."""
+    """Add the pairs of ``v`` with the members to the counts, or subtract them; no pair is below the objective."""
     cdef Search* s = q.s
     cdef int i, w = s.w, faster, reaching = q.n_members
     cdef uint32_t r, top = s.n_levels - 1
@@ -84,7 +84,7 @@ cdef void pop(Ties* q) noexcept nogil:
 
 
 cdef int consider(Ties* q) except -2 nogil:
-    """Is ``chosen`` better than the winner by (a), (b), (c)? CUT when the budget ends before (a) is known."""
+    """Whether ``chosen`` is better than the winner by (a), (b), (c); CUT if the budget ends before (a) is known."""
     cdef Search* s = q.s
     cdef int w = s.w, order = 1, i, answer, left_class = -1
     cdef uint32_t left_level = 0, r
@@ -138,7 +138,7 @@ cdef int consider(Ties* q) except -2 nogil:
 
 
 cdef bint hopeless(Ties* q, const uint64_t* open_, int need) noexcept nogil:
-    """Can no completion of ``chosen`` inside ``open_`` beat a winner that leaves the best?"""
+    """Whether no completion of ``chosen`` inside ``open_`` can beat a winner that leaves the best."""
     cdef Search* s = q.s
     cdef int64_t cumulated = 0
     cdef uint32_t r
@@ -157,7 +157,7 @@ cdef bint hopeless(Ties* q, const uint64_t* open_, int need) noexcept nogil:
 
 
 cdef bint objective_pair_possible(Ties* q, const uint64_t* open_) noexcept nogil:
-    """Does ``chosen`` with ``open_`` still hold a pair of exactly the objective's weight, as every tie must?"""
+    """Whether ``chosen`` with ``open_`` still holds a pair of exactly the objective's weight, as every tie must."""
     cdef Search* s = q.s
     cdef int w = s.w, i, j, v
     cdef uint64_t word
@@ -180,7 +180,7 @@ cdef bint objective_pair_possible(Ties* q, const uint64_t* open_) noexcept nogil
 
 
 cdef inline int count_missing(const Ties* q) noexcept nogil:
-    """Required devices that are not chosen yet."""
+    """Number of required devices that are not chosen yet."""
     cdef int i, total = 0
     for i in range(q.s.w):
         total += popcount(q.require[i] & ~q.chosen[i])
@@ -372,7 +372,7 @@ cdef int seeds(Ties* q, const uint64_t* start, int64_t until) except -2 nogil:
 
 
 cdef int64_t most_inside_groups(Ties* q, const uint64_t* start, uint32_t r) noexcept nogil:
-    """At most how many pairs of k devices can have weight rank ``r`` or more: sum of C(x, 2) over connected groups."""
+    """Upper bound on the pairs of k devices with weight rank ``r`` or more: sum of C(x, 2) over connected groups."""
     cdef Search* s = q.s
     cdef int w = s.w, n = s.n, i, v, size, missing = q.k
     cdef int64_t pairs = 0
@@ -506,7 +506,7 @@ cdef int prepare(Ties* q, uint64_t* start, int c) except -2 nogil:
 
 
 cdef int choose_among(Ties* q, const uint64_t* witness, int c) except -2 nogil:
-    """The winner among the ties into ``winner``; YES when (a), (b) and (c) are proven, else CUT."""
+    """Write the winner among the ties into ``winner``; YES if (a), (b) and (c) are proven, else CUT."""
     cdef Search* s = q.s
     cdef int w = s.w, i, v, answer
     cdef int64_t until
@@ -561,7 +561,10 @@ cdef int choose_among(Ties* q, const uint64_t* witness, int c) except -2 nogil:
 
 
 cdef int search(Ties* q, bint* proven) except -2 nogil:
-    """Value, then choice. YES when the choice among ties is proven; ``proven``: is the weight inside the class?"""
+    """Find the best value, then choose among its ties; YES if the choice is proven.
+
+    ``proven`` says whether the weight inside the class is proven.
+    """
     cdef Search* s = q.s
     cdef int c, answer, w = s.w
     cdef int64_t budget = s.limit, weight_limit

@@ -1,4 +1,4 @@
-"""Trees of nodes inside the groups of one leaf domain, and over the groups: what every fill of a domain shares.
+"""Tournament trees over the nodes of each group of a leaf domain, and over the groups, which every fill uses.
 
     outer   [ group 0 | group 1 | ... ]      key: total = node part + group's offset, node part, rank
     inner   [ nodes of group 0 ] [ ... ]     key: node part, rank
@@ -69,7 +69,7 @@ cdef inline void play_inner(Inner* tree, int64_t n) noexcept nogil:
 
 
 cdef inline void lift_inner(Inner* tree, int64_t i) noexcept nogil:
-    """After leaf i has changed."""
+    """Update the inner tree after leaf i changed."""
     cdef const Inner* better
     while i > 1:
         i >>= 1
@@ -109,7 +109,7 @@ cdef inline void play_outer(const Groups* groups, const Closeness* closeness, Co
 
 
 cdef inline void lift(const Groups* groups, const Closeness* closeness, Contest* c, int64_t g) noexcept nogil:
-    """After the best node of a group, or the group's offset, has changed."""
+    """Update the outer tree after the best node of a group, or the group's offset, changed."""
     cdef Outer* tree = c.outer
     cdef int64_t i = groups.g + g
     set_outer(groups, closeness, c, g)
@@ -121,7 +121,7 @@ cdef inline void lift(const Groups* groups, const Closeness* closeness, Contest*
 cdef inline void lift_range(
     const Groups* groups, const Closeness* closeness, Contest* c, int64_t low, int64_t high
 ) noexcept nogil:
-    """After the offsets of groups from ``low`` to ``high`` have changed."""
+    """Update the outer tree after the offsets of groups from ``low`` to ``high`` changed."""
     cdef int64_t g
     # A lift costs a path; when many groups changed, all of them together cost less.
     if 4 * (high - low) > groups.g:
@@ -146,7 +146,7 @@ cdef inline void find_best(const Groups* groups, Contest* c) noexcept nogil:
 
 
 cdef inline int32_t lca(const Closeness* closeness, int32_t a, int32_t b) noexcept nogil:
-    """Lowest common ancestor; -1: the virtual top."""
+    """Lowest common ancestor of two domains; -1 is the virtual top."""
     while a != b and a >= 0 and b >= 0:
         if closeness.depth[a] >= closeness.depth[b]:
             a = closeness.parent[a]
@@ -156,7 +156,7 @@ cdef inline int32_t lca(const Closeness* closeness, int32_t a, int32_t b) noexce
 
 
 cdef inline double base_of(const Closeness* closeness, int32_t domain, int32_t record) noexcept nogil:
-    """What a leaf is worth beside a record; a node without a leaf nothing."""
+    """Score of a leaf's closeness to a record; 0 for a node without a leaf."""
     cdef int32_t common
     if domain < 0:
         return 0.0

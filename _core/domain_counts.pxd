@@ -1,4 +1,4 @@
-"""Counts and totals of domains: the contract of ``domain_counts.pyx``.
+"""Numbers of pods that domains hold, and totals of domains: the contract of ``domain_counts.pyx``.
 
 `count_shape` makes ``of_shape[s].held``, indexed by `HyperNodeTree.where`, right for the domains asked for. For pods
 that stay, call `change_state` once for each node; `undo` takes changes back, down to a number of changes that is given.

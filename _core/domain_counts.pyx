@@ -1,4 +1,4 @@
-"""The pods of each shape that every domain holds, the totals of domains, and what follows when nodes change.
+"""Counts, for each domain, the pods of each shape that it holds, and updates counts and totals when nodes change.
 
 Pods that a HyperNode holds are counted once, when they are first asked for, and corrected along the path of every node
 that changed, so that a HyperNode without room costs one comparison. Thanks to a log of changed nodes, counts look only
@@ -23,7 +23,7 @@ cdef enum:
 @cython.final
 @cython.auto_pickle(False)
 cdef class DomainCounts:
-    """Totals of domains, and counts of pods that are made when they are first asked for."""
+    """Totals of domains, and numbers of pods that domains hold, which are counted when first asked for."""
 
     def __cinit__(self, StateTable states not None, HyperNodeTree hypernodes not None):
         self.states = states
@@ -54,7 +54,10 @@ cdef class DomainCounts:
         double scale,
         const int64_t[::1] caps,
     ) except -1:
-        """Sums over the nodes of each domain; ``caps``: pods of each shape that are looked for at most."""
+        """Set the sums over the nodes of each domain.
+
+        ``caps`` are the most pods of each shape that are ever counted.
+        """
         cdef int64_t k, s
         cdef size_t cells = (self.d + 1) * self.r * sizeof(int64_t)
         self.keep = [allocatable, idle_at_open]
@@ -88,12 +91,12 @@ cdef class DomainCounts:
         return 0
 
     cdef int open_changes(self, int64_t pods) except -1:
-        """Room for the changes of so many pods."""
+        """Make room in the log for the changes of this many pods."""
         self.changed = <Change*>claim(pods * sizeof(Change))
         return 0
 
     cdef void find_most(self) noexcept nogil:
-        """Pods of each shape that one node holds at most."""
+        """Compute, for each shape, the most pods that any one node holds."""
         cdef int64_t i, k
         for i in range(self.states.n_shapes):
             # Where nearly every node is in a state of its own, looking at all would cost as much as counting.
@@ -105,7 +108,7 @@ cdef class DomainCounts:
 
     @cython.final
     cdef int32_t fit_in_state(self, int64_t s, int32_t state) noexcept nogil:
-        """Pods of a shape that a node in a state holds, were it feasible."""
+        """Pods of a shape that a node in a state holds, if the shape may run on the node."""
         cdef int32_t* known = &self.states.shapes[s].fit[state]
         cdef const int64_t* request
         cdef const int64_t* idle
@@ -136,7 +139,7 @@ cdef class DomainCounts:
         return self.fit_in_state(s, self.states.state_of[node])
 
     cdef void count_shape(self, int64_t s, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil:
-        """Count the pods of a shape in consecutive domains of a tier, all inside ``outer``, unless they are counted."""
+        """Count the pods of a shape in consecutive domains of a tier, all inside ``outer``, if not counted yet."""
         cdef int64_t t = self.hypernodes.tier_of[domains[0]] if domains[0] >= 0 else self.hypernodes.n_tiers
         cdef Count* count = &self.of_shape[s]
         if count.followed:
@@ -174,7 +177,7 @@ cdef class DomainCounts:
             held[i] = prefix[spans[2 * domains[i] + 1]] - prefix[spans[2 * domains[i]]]
 
     cdef void sum_nodes(self, int64_t s, int64_t first, int64_t end) noexcept nogil:
-        """Pods on the nodes before each of an interval, counted from its first."""
+        """Running sums of the pods on the nodes of an interval: for each node, the pods on the nodes before it."""
         cdef int64_t i, total = 0
         cdef int64_t* prefix = self.prefix
         cdef const uint8_t* feasible = self.states.shapes[s].feasible
@@ -197,7 +200,7 @@ cdef class DomainCounts:
             prefix[i + 1] = total
 
     cdef int64_t holds_together(self, int32_t domain, const int64_t* left) noexcept nogil:
-        """Pods that a domain holds of the shapes whose counts are not followed, of each at most so many.
+        """Pods that a domain holds of the shapes whose counts are not followed, each up to a limit.
 
         Many nodes share few states, so that the nodes are looked at once for all shapes that may run on all of them.
         """
@@ -234,7 +237,7 @@ cdef class DomainCounts:
         return held
 
     cdef void correct(self, int64_t s, const Change* change, bint back) noexcept nogil:
-        """Follow one change of a node in the counts of a shape."""
+        """Apply one change of a node to the counts of a shape."""
         cdef const uint8_t* feasible = self.states.shapes[s].feasible
         cdef int64_t more
         if feasible != NULL and not feasible[change.node]:
@@ -247,7 +250,7 @@ cdef class DomainCounts:
         self.add(s, change.node, -more if back else more)
 
     cdef void add(self, int64_t s, int32_t node, int64_t more) noexcept nogil:
-        """So many pods more on a node in the counts that there are."""
+        """Add a number of pods on a node to the counts that exist."""
         cdef Count* count = &self.of_shape[s]
         cdef int64_t k
         cdef int32_t domain
@@ -269,12 +272,12 @@ cdef class DomainCounts:
         self.of_shape[s].seen = self.n_changed
 
     cdef void take_row(self, int32_t node, const int64_t* row) noexcept nogil:
-        """Take amounts from a node for good, or give them back where they are negative; `follow` must come next."""
+        """Take amounts from a node for good, or give them back if they are negative; `follow` must come next."""
         self.states.take(node, row)
         use_path(&self.totals, node, row, 1)
 
     cdef void follow(self, int32_t node) noexcept nogil:
-        """Bring state and counts up to date after rows were taken from a node; nothing may be logged."""
+        """Update state and counts after rows were taken from a node; the log must be empty."""
         cdef int32_t before = self.states.state_of[node], after = self.states.find_state(node)
         cdef int64_t s
         if after == before:
@@ -287,7 +290,7 @@ cdef class DomainCounts:
         self.commits += 1
 
     cdef int64_t holds_of_job(self, int32_t domain, const int64_t* left) noexcept nogil:
-        """Pods that a HyperNode holds at most of those left."""
+        """Upper bound on the job's remaining pods that a HyperNode holds."""
         cdef int32_t counted = domain if self.hypernodes.nested else -1
         cdef int64_t s, here, held = self.holds_together(counted, left), x = self.hypernodes.where(counted)
         for s in range(self.states.n_shapes):
@@ -299,7 +302,7 @@ cdef class DomainCounts:
         return held
 
     cdef void change_state(self, int32_t node, int32_t state) noexcept nogil:
-        """Log the state of a node with pods that stay, once for all of them."""
+        """Log the state of a node with pods that stay, once for all these pods."""
         if state == self.states.state_of[node]:
             return
         self.changed[self.n_changed] = Change(node, self.states.state_of[node], state)
@@ -308,7 +311,7 @@ cdef class DomainCounts:
         self.states.state_of[node] = state
 
     cdef void use_change(self, const Change* change, int64_t times) noexcept nogil:
-        """Add to the domains of a node what its pods use more."""
+        """Add the resources that a node's new pods use to the totals of its domains."""
         cdef const int64_t* before = self.states.table + (3 * <int64_t>change.before + 1) * self.r
         cdef const int64_t* after = self.states.table + (3 * <int64_t>change.after + 1) * self.r
         cdef int64_t k
@@ -317,7 +320,7 @@ cdef class DomainCounts:
         use_path(&self.totals, change.node, self.more_used, times)
 
     cdef void undo(self, int64_t changed_mark) noexcept nogil:
-        """Bring nodes, totals and counts back to where so many changes were logged."""
+        """Undo logged changes of nodes, totals and counts, until ``mark`` changes are left."""
         cdef int64_t i, k, s
         cdef const int64_t* before
         cdef const Change* change
@@ -342,7 +345,7 @@ cdef class DomainCounts:
         return memcmp(self.states.idle + at, idle, row) != 0 or memcmp(self.states.used + at, used, row) != 0
 
     cdef int update_nodes(self, const int64_t[:, ::1] idle, const int64_t[:, ::1] used, int64_t per_attempt) except -1:
-        """Take over what is idle and used now; what the turns placed is part of it."""
+        """Take over the present idle and used amounts, which include the pods placed by earlier turns."""
         cdef int64_t node, k, s, found = 0
         cdef size_t row = self.r * sizeof(int64_t)
         cdef int64_t[::1] more = np.zeros(self.r + 1, dtype=np.int64)
@@ -370,7 +373,7 @@ cdef class DomainCounts:
         return 0
 
     cdef void forget(self, int64_t s) noexcept nogil:
-        """Count a shape anew when it is next asked for."""
+        """Drop the counts of a shape, which are made again when next asked for."""
         cdef int64_t t
         for t in range(self.hypernodes.n_tiers + 1):
             self.of_shape[s].counted[t] = False

@@ -1,4 +1,4 @@
-"""Filling domain after domain as a trial and one for good: questions to one ``TrialFill``, and their answers."""
+"""Trial placements in many domains, and a final one in one domain, all by one ``TrialFill``."""
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -42,7 +42,10 @@ cdef class DryRuns(SearchParts):
         const int32_t[::1] run_entry,
         const int64_t[::1] run_upto,
     ):
-        """What the next trials place: ``counts`` has left, present, minimum of each entry, the runs their order."""
+        """Set the pods of the next trials: ``counts`` has left, present, minimum of each entry.
+
+        The runs give the order.
+        """
         cdef int32_t n = <int32_t>shapes.shape[0], e
         cdef Progress* fresh = &self.question
         fresh.entries = <Entry*>regrow(fresh.entries, (2 * n + 1) * sizeof(Entry))
@@ -75,7 +78,7 @@ cdef class DryRuns(SearchParts):
             self.fill.tasks_on_leaf[e] = tasks_on_leaf[e]
 
     cdef int make_states(self) except -1:
-        """Room for the states of the nodes that one more pass may change."""
+        """Make room for the states of the nodes that one more pass may change."""
         cdef int64_t rest = self.question.rest
         if self.states.n_remembered != self.states.n_shapes or not self.states.has_room(rest):
             self.states.open_states(rest + max(rest, 256))
@@ -96,7 +99,7 @@ cdef class DryRuns(SearchParts):
         int64_t[::1] missing not None,
         uint8_t[::1] ready not None,
     ):
-        """Dry-run each domain; the sum of scores goes on from what ``sums`` holds."""
+        """Fill each domain as a trial; scores are added to ``sums``."""
         cdef int64_t i, k
         cdef Progress now
         cdef double total

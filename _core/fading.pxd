@@ -1,4 +1,4 @@
-"""How full the domains around a node become with one more pod: what draws pods without a topology to full HyperNodes.
+"""Score of how full the domains around a node become with one more pod, which draws pods to full HyperNodes.
 
 The rule stands in ``workbench.kernels.fading.Fading``. Nodes that share their domain of every tier form a ring and gain
 alike, so that a fill groups its nodes by ring. Every pod changes the virtual top, hence the gain of every ring; the
@@ -48,7 +48,7 @@ cdef inline int fade(
     const double[::1] packing,
     double scale,
 ) except -1:
-    """Fill in all but the totals; no array may be empty, and whoever calls keeps them."""
+    """Set all fields but the totals; no array may be empty, and the caller keeps the arrays alive."""
     cdef int64_t t
     f.n_columns = around.shape[1]
     f.ring_of = &ring_of[0]
@@ -72,9 +72,9 @@ cdef inline double packing_score(
     const int64_t* allocatable,
     int64_t r,
 ) noexcept nogil:
-    """Weighted mean of what is used with the request added; ``weights``: `packing_sum`.
+    """Weighted mean of the used fractions with the request added; ``weights``: the `packing_sum`.
 
-    0 where a resource overflows, also one of weight 0; those of negative weight are not looked at.
+    0 if a resource overflows, even one of weight 0; resources of negative weight are ignored.
     """
     cdef double score = 0.0
     cdef int64_t k, after
@@ -90,7 +90,7 @@ cdef inline double packing_score(
 
 
 cdef inline void use_path(const Totals* sums, int32_t node, const int64_t* request, int64_t times) noexcept nogil:
-    """So many pods more in the domains of a node."""
+    """Add pods to the totals of a node's domains."""
     cdef int64_t j, k
     cdef int64_t* used
     for j in range(sums.node_start[node], sums.node_start[node + 1]):
@@ -103,7 +103,7 @@ cdef inline void use_path(const Totals* sums, int32_t node, const int64_t* reque
 
 
 cdef inline void forget_path(const Totals* sums, int32_t node, Fullness* full) noexcept nogil:
-    """After the domains of a node have changed."""
+    """Mark the gains of a node's domains as outdated after the domains changed."""
     cdef int64_t j
     for j in range(sums.node_start[node], sums.node_start[node + 1]):
         full.known[sums.node_domains[j]] = 0
@@ -113,7 +113,7 @@ cdef inline void forget_path(const Totals* sums, int32_t node, Fullness* full) n
 cdef inline void find_gains(
     const Fading* f, const Groups* groups, const int64_t* request, Fullness* full, double* gain
 ) noexcept nogil:
-    """What each group, whose number is its ring's, gains with one more pod."""
+    """Compute the gain of each group for one more pod; groups are numbered like their rings."""
     cdef const Totals* sums = &f.totals
     cdef int64_t r = sums.r, g, t, domain
     cdef double weights = packing_sum(f.packing, request, r), score

@@ -1,4 +1,4 @@
-"""The HyperNodes as dense numbers: the contract of ``hypernode_tree.pyx``; nothing in it ever changes.
+"""The HyperNodes as dense numbers, read-only: the contract of ``hypernode_tree.pyx``.
 
 Domain -1 is the virtual top, which holds every node. All arrays are borrowed from numpy and kept alive by `keep`.
 """
@@ -42,7 +42,7 @@ cdef class HyperNodeTree:
         return domain if domain >= 0 else self.d
 
     cdef inline int64_t where(self, int32_t domain) noexcept nogil:
-        """Where its counts are."""
+        """Index of a domain's counts."""
         return self.place_in_tier[domain] if domain >= 0 else self.d
 
     cdef inline int64_t first_below(self, int64_t t, int32_t start) noexcept nogil:
@@ -50,7 +50,7 @@ cdef class HyperNodeTree:
         return self.tier_start[t] if start < 0 else self.first_of(t, self.place_of[start])
 
     cdef inline int64_t end_below(self, int64_t t, int32_t start) noexcept nogil:
-        """One past the last of them."""
+        """Index one past the last domain of a tier below ``start``, in `tier_domains`."""
         return self.tier_start[t + 1] if start < 0 else self.first_of(t, self.end_of[start])
 
     cdef int64_t domain_tier(self, int32_t domain) noexcept nogil

@@ -1,4 +1,4 @@
-"""The HyperNodes as a forest: where a search may look, in which order, and which nodes each HyperNode holds."""
+"""The HyperNodes as a forest: the nodes in each, and the order in which a search walks down."""
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t
@@ -22,7 +22,7 @@ cdef class HyperNodeTree:
         return 0
 
     cdef int set_leaves(self, const int64_t[::1] start, const int32_t[::1] leaves) except -1:
-        """Every leaf that holds a node, where some have several; both are kept, not copied."""
+        """Set every leaf that holds a node, where some have several; both arrays are kept, not copied."""
         if leaves.shape[0]:
             self.keep += [start, leaves]
             self.leaf_start = &start[0]
@@ -48,7 +48,7 @@ cdef class HyperNodeTree:
         bint proper,
         bint contained,
     ) except -1:
-        """The HyperNodes; the memoryviews are kept, not copied."""
+        """Set the HyperNodes; the memoryviews are kept, not copied."""
         self.keep += [parent, tiers, tier_start, tier_domains, tier_of, place_of, end_of, place_in_tier, largest]
         self.keep += [node_start, node_domains, spans]
         self.n_tiers = tiers.shape[0]
@@ -82,7 +82,7 @@ cdef class HyperNodeTree:
         return self.place_of[outer] <= self.place_of[inner] < self.end_of[outer]
 
     cdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil:
-        """Where the walk begins: the lower one of the given HyperNode and the highest that the record allows."""
+        """HyperNode where the walk begins: the lower of the given one and the highest one that the record allows."""
         cdef int32_t allowed = record
         if record == NO_RECORD:
             return given

@@ -1,4 +1,4 @@
-"""A job and its sub-jobs: the contract of ``job_state.pyx``.
+"""Progress of a job and its sub-jobs: the contract of ``job_state.pyx``.
 
 `reset` begins an attempt from what is settled; `note_sub` tells of pods placed; `settle` makes the attempt the state
 that later turns go on from. Pods placed are appended to the log (`log_sub` and the arrays beside it, `n_log` of them).

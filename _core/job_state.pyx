@@ -1,4 +1,4 @@
-"""How far a job and its sub-jobs are, whose turn is next, and the pods placed so far.
+"""Progress of a job and its sub-jobs: counts of pods, the sub-job whose turn is next, and the log of placed pods.
 
 Knows no node but as a number: what is settled, what the attempt at hand made of it, and the order of the sub-jobs.
 """
@@ -21,7 +21,7 @@ cdef int compare_keys(const void* a, const void* b) noexcept nogil:
 @cython.final
 @cython.auto_pickle(False)
 cdef class JobState:
-    """A job and its sub-jobs; settled, and as they are in the attempt at hand."""
+    """A job and its sub-jobs, in the settled state and in the state of the current attempt."""
 
     def __cinit__(self, int64_t r):
         self.r = r
@@ -65,7 +65,10 @@ cdef class JobState:
         int32_t record,
         const int64_t[::1] wanted,
     ) except -1:
-        """``counts`` has left, present, minimum of each role; the first ``n_shapes`` are the shapes."""
+        """Set the job.
+
+        ``counts`` has left, present, minimum of each role, and the first ``n_shapes`` roles are the shapes.
+        """
         cdef int64_t i, n = names.shape[0]
         self.grouped = grouped
         self.limited = limited
@@ -117,7 +120,7 @@ cdef class JobState:
         const int32_t[::1] run_shape,
         const int64_t[::1] run_upto,
     ) except -1:
-        """The columns of the sub-jobs. Not grouped: one sub-job, whose progress is the job's."""
+        """Set the columns of the sub-jobs; a job that is not grouped has one sub-job, whose progress is the job's."""
         cdef int64_t s = rank.shape[0], i, k, e, kinds
         cdef Sub* sub
         self.n_entries = entry_start[s] if self.grouped else self.progress_settled.n
@@ -192,7 +195,7 @@ cdef class JobState:
         return 0
 
     cdef bint give_up(self, int32_t number) noexcept nogil:
-        """A sub-job found no place: whether the job may become ready without it."""
+        """Give up a sub-job that found no place; True if the job may become ready without it."""
         cdef Sub* sub = &self.subs[number]
         cdef int32_t p = sub.policy
         if self.stuck < 0:
@@ -206,7 +209,7 @@ cdef class JobState:
         return self.progress.counted + self.pods_alive >= self.progress.min_available
 
     cdef void choose_first(self) noexcept nogil:
-        """The sub-jobs that each policy needs before it has as many ready ones as it wants; they stay the first."""
+        """Choose the sub-jobs that each policy needs to have as many ready ones as it wants; they stay first."""
         cdef int64_t i, p
         cdef int32_t number
         for p in range(self.n_policies):
@@ -248,7 +251,7 @@ cdef class JobState:
         return True
 
     cdef uint64_t hash_sub(self, const Sub* sub) noexcept nogil:
-        """Equal for sub-jobs that are alike."""
+        """Hash of a sub-job, equal for sub-jobs that are alike."""
         cdef uint64_t h = <uint64_t>sub.limit * 31 + <uint64_t>sub.progress.min_available
         cdef int64_t k
         for k in range(2 * self.r):
@@ -261,7 +264,7 @@ cdef class JobState:
         return h
 
     cdef int64_t find_kinds(self) except -1:
-        """Number the kinds of the sub-jobs; answers how many there are."""
+        """Number the kinds of sub-jobs; return the number of kinds."""
         cdef int64_t i, kinds = 0, n_slots = 4
         cdef uint64_t slot
         cdef int32_t* slots
@@ -283,7 +286,7 @@ cdef class JobState:
         return kinds
 
     cdef void reset(self) noexcept nogil:
-        """Everything but the nodes as after the last turn."""
+        """Reset everything but the nodes to the state after the last turn."""
         cdef int64_t i
         memcpy(self.entries, self.entries_settled, self.n_entries * sizeof(Entry))
         memcpy(self.subs, self.settled, self.n_subs * sizeof(Sub))
@@ -361,7 +364,7 @@ cdef class JobState:
         return self.by_rank[<int32_t>key]  # the low half
 
     cdef void line_up(self) noexcept nogil:
-        """The order of the sub-jobs at the beginning of an attempt; the same for all attempts of a turn."""
+        """Sort the sub-jobs for the beginning of an attempt; the order is the same for all attempts of a turn."""
         cdef int64_t i
         self.n_queue = 0
         for i in range(self.n_subs):
@@ -377,7 +380,7 @@ cdef class JobState:
         sub.progress.rest = 0
 
     cdef void note_sub(self, int32_t number, const Progress* now, int64_t placed) noexcept nogil:
-        """Pods of a sub-job that were placed."""
+        """Count pods of a sub-job as placed."""
         cdef Sub* sub = &self.subs[number]
         cdef bint was_ready = is_ready(&sub.progress)
         self.pods_alive += now.rest - sub.progress.rest
@@ -392,7 +395,7 @@ cdef class JobState:
             self.alive_of[sub.policy] -= 1
 
     cdef void settle(self, int32_t record) noexcept nogil:
-        """The attempt at hand stays, with a new record; later turns go on from here."""
+        """Make the current attempt the settled state, with a new record."""
         memcpy(self.settled, self.subs, self.n_subs * sizeof(Sub))
         memcpy(self.entries_settled, self.entries, self.n_entries * sizeof(Entry))
         if self.grouped:
@@ -420,7 +423,7 @@ cdef class JobState:
         return sub_array, shape_array, left_array
 
     cdef int cap(self, const int64_t[::1] left) except -1:
-        """Skip what an entry has beyond ``left``, for good."""
+        """Drop, for good, the pods of each entry beyond ``left``."""
         cdef int64_t i, e, fewer
         for i in range(self.n_subs):
             for e in range(self.settled[i].first_entry, self.settled[i].first_entry + self.settled[i].progress.n):

@@ -1,4 +1,4 @@
-"""Giving many pods their nodes at once, and taking them back; and the lowest GPUs of these nodes.
+"""Adds the resources and GPUs of many pods to their nodes, or removes them; finds the lowest free GPUs of nodes.
 
 Validation and errors in words are ``workbench.kernels.ledger``' part; that a node has room is the callers'.
 """
@@ -32,9 +32,10 @@ def add_pods(
     int64_t[:, ::1] idle not None,
     uint64_t[:, ::1] gpu_free not None,
 ):
-    """Changes ``used``, ``idle`` and ``gpu_free``; one row of ``rows`` serves every pod.
+    """Change ``used``, ``idle`` and ``gpu_free`` by the rows of pods; one row of ``rows`` can serve every pod.
 
-    Answers how many pods it looked at: fewer than there are where one has no such node, and then nothing is changed.
+    Returns the number of pods looked at; if that is less than all, the next pod has no valid node, and nothing is
+    changed.
     """
     cdef int64_t n = used.shape[0], r = used.shape[1], w = gpu_free.shape[1], p = nodes.shape[0]
     cdef int64_t i, k, step = r if rows.shape[0] > 1 else 0
@@ -61,7 +62,10 @@ def whole_nodes(
     const uint64_t[:, ::1] gpu_free not None,
     uint64_t[:, ::1] words not None,
 ):
-    """Fills ``words``; answers how many pods take all that is free on a node of their own, up to one that does not."""
+    """Write into ``words`` the GPUs of pods that each take all free GPUs of a node of their own.
+
+    Returns the number of such pods, up to the first one that does not.
+    """
     cdef int64_t n = gpu_free.shape[0], w = gpu_free.shape[1], p = nodes.shape[0], i, k, found
     seen_array = np.zeros(n, dtype=np.uint8)
     cdef uint8_t[::1] seen = seen_array
@@ -87,9 +91,9 @@ def lowest_gpus(
     const int64_t[::1] n_gpus not None,
     const uint64_t[:, ::1] gpu_free not None,
 ):
-    """Each pod in turn takes the lowest free GPUs of its node.
+    """Give each pod in turn the lowest free GPUs of its node.
 
-    Answers the words of each pod and the number of nodes with such pods, -1 where one has too few free GPUs.
+    Returns the words of each pod and the number of nodes with such pods, -1 if a node has too few free GPUs.
     """
     cdef int64_t p = node.shape[0], w = gpu_free.shape[1], i, k, missing, found, n_nodes = 0
     cdef uint64_t lowest

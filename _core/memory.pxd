@@ -1,4 +1,4 @@
-"""Memory that kernel objects claim and leave to the next one.
+"""Memory blocks that kernel objects claim and pass on to the next object.
 
 A search needs megabytes for a millisecond. Were they returned to the system each time, every page would be a fault of
 the next search: half its time. Blocks of `SMALL` bytes and more are kept when they are freed, up to `KEPT` bytes for
@@ -78,7 +78,7 @@ cdef extern from *:
 
 
 cdef inline void* claim(size_t size) except NULL:
-    """Memory that is written before it is read."""
+    """Allocate memory that the caller writes before reading."""
     cdef void* memory = wb_claim(size)
     if memory == NULL:
         raise MemoryError
@@ -86,14 +86,14 @@ cdef inline void* claim(size_t size) except NULL:
 
 
 cdef inline void* grab(size_t size) except NULL:
-    """The same, zeroed."""
+    """Allocate zeroed memory."""
     cdef void* memory = claim(size)
     memset(memory, 0, size)
     return memory
 
 
 cdef inline void* regrow(void* memory, size_t size) except NULL:
-    """As much memory that begins with what was claimed; NULL: nothing was. The old memory is given back."""
+    """Reallocate memory, keeping its content; NULL allocates new memory. The old block is freed."""
     cdef void* grown = claim(size)
     if memory != NULL:
         memcpy(grown, memory, min(size, wb_capacity(memory)))
@@ -102,5 +102,5 @@ cdef inline void* regrow(void* memory, size_t size) except NULL:
 
 
 cdef inline void free(void* memory) noexcept nogil:
-    """Give back what was claimed; NULL: nothing."""
+    """Free claimed memory; NULL is ignored."""
     wb_leave(memory)

@@ -24,7 +24,10 @@ cdef inline bint fits(const int64_t* request, const int64_t* idle, int64_t r) no
 
 
 cdef inline double packing_sum(const double* packing, const int64_t* request, int64_t r) noexcept nogil:
-    """Sum of the weights over the requested resources, of binpack and of the packing of domains; negative ones are none."""
+    """Sum of the weights over the requested resources, of binpack or of the packing of domains.
+
+    Negative weights are ignored.
+    """
     cdef double total = 0.0
     cdef int64_t k
     for k in range(r):
@@ -40,7 +43,10 @@ cdef inline double node_score(
     const int64_t* used,
     const int64_t* allocatable,
 ) noexcept nogil:
-    """All parts but the shape's extra number; ``binpack_weights`` is the `packing_sum` of the request."""
+    """Score of a node for a pod, without the shape's extra number.
+
+    ``binpack_weights``: the `packing_sum` of the request.
+    """
     cdef int64_t r = w.r, k, after, whole, weights
     cdef double score = 0.0, part, spread
     if w.binpack != 0.0:

@@ -1,4 +1,4 @@
-"""How far a gang is: its pods placed, left, and needed, and whether a pass over its pods goes on.
+"""Progress of a gang in a pass over its pods: pods placed, left and needed, and whether the pass continues.
 
 The only place that tracks what is ready, what is missing and whether to continue after a pod that fits nowhere. Plain
 structs and inline functions, so that every kernel that places pods counts them alike; the rules are those of
@@ -96,7 +96,7 @@ cdef inline bint may_go_on(const Progress* now, int32_t failed) noexcept nogil:
 
 
 cdef inline void skip_name(Progress* now, int32_t failed) noexcept nogil:
-    """The role cache: pods of the name that failed are taken from the queue and skipped."""
+    """Skip all remaining pods with the name of a pod that failed (the role cache)."""
     cdef int32_t other
     for other in range(now.n):
         if now.entries[other].name == now.entries[failed].name:
@@ -106,7 +106,7 @@ cdef inline void skip_name(Progress* now, int32_t failed) noexcept nogil:
 
 
 cdef inline void leave_rest(Progress* now, int32_t last) noexcept nogil:
-    """Of names that failed, skip what stands up to the run that ended the pass; later pods stay in the queue."""
+    """Skip pods with names that failed, up to the run that ended the pass; later pods stay in the queue."""
     cdef Entry* entry
     cdef int32_t i, k
     cdef int64_t passed

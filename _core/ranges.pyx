@@ -1,4 +1,4 @@
-"""The questions of a face about an array, each one pass without an array in between.
+"""Checks of arrays for the functions in front of the kernels, each in one pass without a temporary array.
 
 Owns no message: which argument is wrong, and what was expected, is said by ``workbench.kernels.checks``.
 """
@@ -55,7 +55,7 @@ cdef int64_t outside_real(const double* x, int64_t n, double low, double high) n
 
 
 cdef int64_t outside(const Py_buffer* view, low, high) except -2:
-    """Position in an array of one of the four types; of others the format is told."""
+    """Position of the first number outside a range, in an array of one of the four types; other formats raise."""
     cdef int64_t n = view.len // view.itemsize
     if view.format[0] == c"d":
         return outside_real(<const double*>view.buf, n, low, high)

@@ -1,4 +1,4 @@
-"""One job placed again and again, on nodes that others change in between."""
+"""One job that is placed repeatedly, on nodes that other jobs change in between."""
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t
@@ -58,7 +58,7 @@ cdef class Repeated:
         free(self.job_entries)
 
     def pods(self):
-        """Pods to place of sub-job i and shape s, at i * n_shapes + s."""
+        """Number of pods to place of sub-job i and shape s, at i * n_shapes + s."""
         cdef TwoLevel s = self.search
         out_array = np.zeros(s.job.n_subs * s.states.n_shapes, dtype=np.int64)
         cdef int64_t[::1] out = out_array
@@ -82,9 +82,10 @@ cdef class Repeated:
         return -1
 
     def change(self, const int32_t[::1] nodes not None, const int64_t[:, ::1] rows not None, int64_t largest):
-        """Take rows from nodes. Checked here, pod by pod in the loop: numpy's minima take longer than all the rest.
+        """Take rows of amounts from nodes, checked pod by pod in the loop, which is faster than numpy's minima.
 
-        The first pod with a node out of range or an amount beyond ``largest``, then nothing changes; -1: done.
+        Returns -1 when done; else the first pod with a node out of range or an amount beyond ``largest``, and nothing
+        changes.
         """
         cdef TwoLevel s = self.search
         cdef int64_t i, m = nodes.shape[0], wrong
@@ -103,13 +104,13 @@ cdef class Repeated:
 
     @property
     def record(self):
-        """Of the job after the last run."""
+        """Record of the job after the last run."""
         return self.search.job.record
 
     def run(self, int32_t[::1] node not None):
-        """All turns of the job; writes the node of each pod, -1 for none, and takes the pods back.
+        """Run all turns of the job, write the node of each pod (-1 for none), and take the pods back.
 
-        Whether the job may start.
+        Returns whether the job may start.
         """
         cdef TwoLevel s = self.search
         cdef int64_t i, x, n

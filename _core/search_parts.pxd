@@ -1,4 +1,4 @@
-"""What ``DryRuns`` and ``TwoLevel`` have in common: their parts, and how Python sets them up. No rule stands here."""
+"""Base of the searches ``DryRuns`` and ``TwoLevel``: states of nodes, HyperNodes and the fill, as attributes."""
 
 from libc.stdint cimport int64_t
 

@@ -1,4 +1,4 @@
-"""The parts that every search by trials begins with: states of nodes, HyperNodes, and the fill that joins them."""
+"""Base of the searches ``DryRuns`` and ``TwoLevel``: builds the states of nodes, the HyperNodes and the trial fill."""
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -10,7 +10,7 @@ from workbench._core.trial_fill cimport TrialFill
 
 @cython.auto_pickle(False)
 cdef class SearchParts:
-    """What Python hands to a search before it asks; arguments are trusted."""
+    """Parts that both searches use, with the methods by which Python sets them up; arguments are trusted."""
 
     def __cinit__(
         self,
@@ -46,11 +46,11 @@ cdef class SearchParts:
         return self.states.n_shapes
 
     def add_shape(self, const int64_t[::1] request not None, const uint8_t[::1] feasible, const double[::1] extra):
-        """Number of the new shape; ``feasible`` and ``extra`` are by node and kept, not copied."""
+        """Add a shape and return its number; ``feasible`` and ``extra`` are by node and kept, not copied."""
         return self.states.add_shape(request, feasible, extra)
 
     def know_states(self, const int32_t[::1] state_of not None, const int32_t[::1] first not None):
-        """The state of every node as it is now, and the first node in each; before anything is asked."""
+        """Set the present state of every node and the first node in each state; must precede every question."""
         self.states.know_states(state_of, first)
 
     def set_topology(
@@ -64,10 +64,10 @@ cdef class SearchParts:
         bint roots_meet,
         bint update_record,
     ):
-        """How leaves score beside a record; the memoryviews are kept, not copied."""
+        """Set how leaves score beside a record; the memoryviews are kept, not copied."""
         self.fill.set_topology(parent, depth, value, top_value, own_value, weight, roots_meet, update_record)
 
     def set_leaves(self, const int64_t[::1] start not None, const int32_t[::1] leaves not None):
-        """Every leaf that holds a node, where some have several; both are kept, not copied."""
+        """Set every leaf that holds a node, where some have several; both arrays are kept, not copied."""
         self.hypernodes.set_leaves(start, leaves)
         self.fill.open_leaves()

@@ -55,15 +55,15 @@ cdef class StateTable:
     cdef int32_t* met_states
 
     cdef inline int32_t state_now(self, int32_t node) noexcept nogil:
-        """State of a node with the pods of the run at hand; -1: there was no room for it."""
+        """State of a node with the pods of the current run; -1 if there was no room for the state."""
         return self.run_state[node] if self.touched[node] == self.stamp else self.state_of[node]
 
     cdef inline bint has_room(self, int64_t more) noexcept nogil:
-        """Whether the states of nodes are known and so many more can be added."""
+        """Whether the states of nodes are known and this many more can be added."""
         return self.table != NULL and self.n_states + more <= self.state_capacity
 
     cdef inline void take(self, int64_t node, const int64_t* row) noexcept nogil:
-        """Take amounts from what a node has idle; its state is then another one."""
+        """Take amounts from a node's idle resources, which changes its state."""
         cdef int64_t at = node * self.r, k
         for k in range(self.r):
             self.idle[at + k] -= row[k]

@@ -1,4 +1,4 @@
-"""The states that nodes are in, and what a pod of each shape scores there.
+"""States of nodes, and the score of a pod of each shape in each state.
 
 Nodes with equal resources idle, used and allocatable share one state. A shape's score in a state, the pods that such a
 node holds and the state that one more pod leads to are computed once.
@@ -85,7 +85,7 @@ cdef class StateTable:
     cdef int32_t add_shape(
         self, const int64_t[::1] request, const uint8_t[::1] feasible, const double[::1] extra
     ) except -1:
-        """Number of the new shape; ``feasible`` and ``extra`` are by node and kept, not copied."""
+        """Add a shape and return its number; ``feasible`` and ``extra`` are by node and kept, not copied."""
         cdef int64_t k
         self.shapes = <Shape*>regrow(self.shapes, (self.n_shapes + 1) * sizeof(Shape))
         # Zeroed and counted first: if the allocation below fails, __dealloc__ frees what is there.
@@ -105,7 +105,7 @@ cdef class StateTable:
         return self.n_shapes - 1
 
     cdef int change_shape(self, int64_t s, const uint8_t[::1] feasible, const double[::1] extra) except -1:
-        """Other nodes that a shape may run on, another number of its own for each; both are kept, not copied."""
+        """Set other feasible nodes and extra scores of a shape; both arrays are kept, not copied."""
         self.shapes[s].feasible = NULL
         self.shapes[s].extra = NULL
         self.keep += [feasible, extra]
@@ -116,7 +116,7 @@ cdef class StateTable:
         return 0
 
     cdef int know_states(self, const int32_t[::1] state_of, const int32_t[::1] first) except -1:
-        """The state of every node as it is now, and the first node in each; before anything is asked."""
+        """Set the present state of every node and the first node in each state; must precede every question."""
         if self.n == 0:
             return 0
         self.keep += [state_of, first]
@@ -126,9 +126,9 @@ cdef class StateTable:
         return 0
 
     cdef int open_states(self, int64_t more) except -1:
-        """Find the state of every node anew, with room for so many further ones, and forget all scores.
+        """Find the state of every node anew, with room for ``more`` further states, and forget all scores.
 
-        Where memory runs out the states count as not open, so that the next question opens them again.
+        If memory runs out, the states count as not open, so that the next question opens them again.
         """
         try:
             self.claim_states(more)
@@ -188,7 +188,7 @@ cdef class StateTable:
         return 0
 
     cdef void keep_states(self, int32_t count) noexcept nogil:
-        """Forget all states but the first so many; no node may be in another."""
+        """Forget all states but the first ones; no node may be in a forgotten state."""
         cdef int32_t k, i, last = self.n_states
         cdef uint64_t slot
         cdef const int64_t* state
@@ -215,7 +215,7 @@ cdef class StateTable:
         return 0
 
     cdef void leave_states(self, int64_t more) noexcept nogil:
-        """Forget states of earlier attempts where ``more`` might not find room; no node may be in one of them."""
+        """Forget states of earlier attempts if ``more`` states might not find room; no node may be in one of them."""
         if self.n_states + more > self.state_capacity:
             self.keep_states(self.n_settled)
 

@@ -1,8 +1,7 @@
-"""Every availability state of one machine at once: the best bottleneck of each, and the bottleneck of given sets.
+"""Best bottlenecks in every availability state of a machine, bottlenecks of given sets, and groups of equal nodes.
 
-Besides, which nodes of a cluster are alike in state and question. Owns the values only, for tables over many states;
-which set is chosen, ties and certificates are ``bottleneck``'s part.
-Validation and errors in words are ``workbench.kernels.states``' part.
+Owns the values only, for tables over many states; choosing a set, ties and certificates are in ``bottleneck``.
+Validation and error messages are in ``workbench.kernels.states``.
 """
 
 from libc.math cimport INFINITY, NAN
@@ -211,7 +210,7 @@ cdef inline bint same_amounts(
 def states_of_nodes(
     const int64_t[:, ::1] idle not None, const int64_t[:, ::1] used not None, const int64_t[:, ::1] allocatable not None
 ):
-    """Which nodes agree in all three amounts, by hashing; a node like the one before it is not hashed.
+    """Groups of nodes that agree in all three amounts, by hashing; a node equal to the one before it is not hashed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a HyperNode is worth to a sub-job by counts and totals alone; nothing is placed here.
+"""Scores of HyperNodes for a sub-job, computed from counts and totals alone, without placing a pod.
 
 Pods of one role need no trial at all, because the count is exact; of several roles a count of too few pods rules a
 HyperNode out. Bounds tell beforehand what a HyperNode for the job can score at most.
@@ -35,7 +35,7 @@ cdef class SubJobScores:
 
     @cython.final
     cdef double packed(self, const Sub* sub, int32_t domain) noexcept nogil:
-        """How full a HyperNode is with the sub-job's pods."""
+        """Packing score of a HyperNode with the sub-job's pods added."""
         cdef int64_t at = self.hypernodes.at(domain) * self.r
         if self.counts.scale == 0.0:
             return 0.0
@@ -50,7 +50,7 @@ cdef class SubJobScores:
 
     @cython.final
     cdef double key_of(self, const Sub* sub, int32_t domain) noexcept nogil:
-        """The score of a HyperNode; -inf where the counts tell that it has no solution."""
+        """Score of a HyperNode; -inf if the counts show that it has no solution."""
         cdef const Progress* now = &sub.progress
         cdef const Entry* entry
         cdef int64_t missing = missing_of(now), here, held = 0, x = self.hypernodes.where(domain)
@@ -74,13 +74,13 @@ cdef class SubJobScores:
 
     @cython.final
     cdef inline double worth(self, const Sub* sub, int32_t domain) noexcept nogil:
-        """The score of a HyperNode, whatever the counts tell."""
+        """Score of a HyperNode, whatever the counts say."""
         if sub.limited and sub.record == NO_RECORD and not self.counts.large(domain, sub.request + self.r):
             return -INFINITY
         return self.packed(sub, domain)
 
     cdef int64_t least(self, const Sub* sub, const Entry** entry) noexcept nogil:
-        """A number of pods of one entry that every HyperNode with a solution holds."""
+        """Lower bound on the pods of one entry that a HyperNode must hold to have a solution."""
         cdef const Progress* now = &sub.progress
         cdef int64_t missing = missing_of(now), wanted = 0
         cdef int32_t e
@@ -98,7 +98,7 @@ cdef class SubJobScores:
         return wanted
 
     cdef void grow(self, Tournament* tree, const Sub* sub, const int32_t* domains) noexcept nogil:
-        """Key of each domain, whose pods are counted, and the winner."""
+        """Compute the key of each domain, whose pods are counted, and the winner."""
         cdef int64_t i, m = tree.m, found = 0
         cdef const Entry* entry
         cdef int64_t least = self.least(sub, &entry)
@@ -194,7 +194,7 @@ cdef class SubJobScores:
         return most
 
     cdef double most_here(self, const Sub* sub, int64_t times, int32_t domain) noexcept nogil:
-        """The sum of scores if all are placed in the HyperNode itself: when the k-th comes, k - 1 are in it."""
+        """Sum of scores if all sub-jobs are placed in the HyperNode itself: when the k-th comes, k - 1 are in it."""
         cdef int64_t at = self.hypernodes.at(domain) * self.r, i, k
         cdef const int64_t* request
         cdef int32_t e

@@ -1,4 +1,4 @@
-"""Where one sub-job goes, by trials or planned by the counts alone.
+"""Search for the HyperNode of one sub-job, by trial placements or by counts alone.
 
 HyperNodes are tried in the order of their scores, so that for several roles the trials end with the first that has a
 solution. Sub-jobs that ask for the same share one tournament per tier of a job's HyperNode; a placement changes its
@@ -52,7 +52,7 @@ cdef class SubJobSearch:
         free(self.plan_pods)
 
     cdef int open(self) except -1:
-        """After the sub-jobs are set: what their search needs by kind, tier and pod."""
+        """Allocate the search's arrays by kind, tier and pod, after the sub-jobs are set."""
         cdef int64_t i, k, t, e, size, s = self.job.n_subs, kinds = self.job.n_kinds
         cdef Sub* sub
         cdef Tournament* tree
@@ -92,7 +92,7 @@ cdef class SubJobSearch:
         return 0
 
     cdef void grow(self, Tournament* tree, const Sub* sub, const int32_t* domains) noexcept nogil:
-        """A tournament among domains whose pods are counted."""
+        """Build a tournament among domains whose pods are counted."""
         self.scores.grow(tree, sub, domains)
         tree.attempt = self.attempt_number
         if not tree.empty:
@@ -122,7 +122,7 @@ cdef class SubJobSearch:
         tree.seen = self.counts.n_changed
 
     cdef void weigh(self, int32_t number, int64_t change) noexcept nogil:
-        """Count the sub-job's pods on their leaves, or forget them again."""
+        """Count the sub-job's pods on their leaves, or remove the counts."""
         cdef const Sub* sub = &self.job.subs[number]
         cdef int64_t i
         for i in range(sub.n_running):
@@ -134,7 +134,7 @@ cdef class SubJobSearch:
                     self.fill.weigh_node(self.job.log_node[i], change)
 
     cdef int64_t inside(self, int32_t number, int32_t domain) noexcept nogil:
-        """Pods of the sub-job in a HyperNode."""
+        """Number of the sub-job's pods in a HyperNode."""
         cdef const Sub* sub = &self.job.subs[number]
         cdef int64_t i, found = 0
         for i in range(sub.n_running):
@@ -146,7 +146,7 @@ cdef class SubJobSearch:
         return found
 
     cdef Progress try_in(self, int32_t number, int32_t domain) noexcept nogil:
-        """The pass over the sub-job's pods in a HyperNode; its entries are the attempt's own and change."""
+        """Run a pass over the sub-job's pods in a HyperNode; its entries are the attempt's own and change."""
         cdef Sub* sub = &self.job.subs[number]
         cdef Progress now = sub.progress
         cdef bint weighty = sub.scored and (sub.n_running > 0 or sub.placed > 0)
@@ -159,7 +159,7 @@ cdef class SubJobSearch:
         return now
 
     cdef bint solves(self, int32_t number, int32_t domain) noexcept nogil:
-        """A trial for sub-jobs of several roles; everything is as before."""
+        """Whether a trial finds a solution for a sub-job of several roles; nodes and counts are left unchanged."""
         cdef Sub* sub = &self.job.subs[number]
         cdef Progress now
         cdef bint answer
@@ -171,7 +171,7 @@ cdef class SubJobSearch:
         return answer
 
     cdef bint enter_in(self, int32_t number, int32_t domain, double score) noexcept nogil:
-        """Place the sub-job in a HyperNode; False: it does not become ready there, and everything is as before."""
+        """Place the sub-job in a HyperNode; False, with nothing changed, if it does not become ready there."""
         cdef Sub* sub = &self.job.subs[number]
         cdef Progress now
         cdef int64_t i
@@ -193,7 +193,7 @@ cdef class SubJobSearch:
         return True
 
     cdef bint plan_in(self, int32_t number, int32_t domain, double score) noexcept nogil:
-        """Place a sub-job whose pods are all alike in the counts and totals alone; answers as `enter_in`."""
+        """Place a sub-job whose pods are all alike in counts and totals only; returns as `enter_in`."""
         cdef Sub* sub = &self.job.subs[number]
         cdef Progress now = sub.progress
         cdef int64_t wanted
@@ -237,13 +237,13 @@ cdef class SubJobSearch:
         self.n_plan = 0
 
     cdef inline int32_t widened(self, int32_t record, int32_t domain) noexcept nogil:
-        """The record of what has pods in one more domain."""
+        """The record widened by one more domain that has pods."""
         return domain if record == NO_RECORD else lca(&self.fill.closeness, record, domain)
 
     cdef void note_sub(
         self, int32_t number, const Progress* now, int64_t placed, int32_t domain, double score
     ) noexcept nogil:
-        """Pods of a sub-job that were placed."""
+        """Count pods of a sub-job as placed."""
         cdef Sub* sub = &self.job.subs[number]
         self.job.note_sub(number, now, placed)
         sub.record = self.widened(sub.record, domain)
@@ -253,8 +253,8 @@ cdef class SubJobSearch:
     cdef bint may_plan(self) noexcept nogil:
         """Whether counts alone tell where every sub-job goes: all are alike, fresh and of one role, in a proper tree.
 
-        Then pods that go to a HyperNode of the closest tier leave no solution below it that there was not before, so
-        that only the counts of that HyperNode and of those above it matter.
+        Pods that go to a HyperNode of the closest tier then add no solution below it, so that only the counts of that
+        HyperNode and of those above it matter.
         """
         cdef int64_t i, t
         cdef int32_t e
@@ -323,7 +323,7 @@ cdef class SubJobSearch:
             play_all(tree, domains)
 
     cdef int pick_one(self, int32_t number, int32_t domain) noexcept nogil:
-        """Place the sub-job in one HyperNode; answers as `pick`."""
+        """Place the sub-job in one given HyperNode; returns as `pick`."""
         self.scores.count_for(&self.job.subs[number], &domain, 1, domain)
         self.scratch.m = 1
         self.grow(&self.scratch, &self.job.subs[number], &domain)
@@ -390,7 +390,7 @@ cdef class SubJobSearch:
         return False
 
     cdef void stay(self, int32_t number) noexcept nogil:
-        """The pods of the last run stay, for this attempt at least."""
+        """Keep the pods of the last run for this attempt."""
         cdef Sub* sub = &self.job.subs[number]
         cdef int64_t i
         cdef int32_t node, state

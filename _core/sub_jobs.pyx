@@ -1,4 +1,4 @@
-"""The pods of a gang as sub-jobs and as queues: one pass over pods instead of one over each column.
+"""Distribution of a gang's pods to sub-jobs and queues, in one pass over the pods.
 
 Owns the numbers only; what a sub-job is, is told in ``workbench.policies.volcano.splitting``.
 Validation and errors in words are ``workbench.kernels.sub_jobs``' part.
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def lined_up(groups):
-    """Numbers of several sequences, one sequence after another, and how many each has."""
+    """The numbers of several sequences one after another, and the length of each sequence."""
     cdef int64_t i, named = 0
     cdef tuple pods
     # Tuples stay as long as they are found to be.
@@ -41,7 +41,10 @@ def pods_of_sub_jobs(
     int64_t most,
     bint default,
 ):
-    """See the face; ``place``: of each role its number in the order of roles, ``n_tried`` and more: best effort."""
+    """Distribute pods to sub-jobs; see ``workbench.kernels.sub_jobs.deal_pods``.
+
+    ``place`` is the position of each role in the order of roles; ``n_tried`` and above: best effort.
+    """
     cdef int64_t n = role_of_pod.shape[0], r = rows.shape[1], groups = sizes.shape[0], named = positions.shape[0]
     cdef int64_t i, j, k, t, c, s, count, begin, end, entries = 0, out = 0, rest = 0
     cdef int32_t role, number, last
@@ -154,7 +157,7 @@ def runs_of_queues(
     const int32_t[::1] role_of_pod not None,
     int64_t n_roles,
 ):
-    """See the face; None where a pod is named twice."""
+    """Runs of consecutive pods of one role; see ``workbench.kernels.sub_jobs``. None if a pod is named twice."""
     cdef int64_t n = rank.shape[0], queues = start.shape[0] - 1, named = positions.shape[0]
     cdef int64_t q, i, pod, runs = 0
     cdef int32_t role, last

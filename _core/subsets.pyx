@@ -29,7 +29,7 @@ cdef uint64_t TOO_MANY = <uint64_t>1 << 62
 
 
 cdef uint64_t binomial(int n, int k) noexcept nogil:
-    """C(n, k), or TOO_MANY when it is at least that."""
+    """C(n, k), or TOO_MANY if it is at least that."""
     cdef uint64_t value = 1, factor, common, divisor
     cdef int i
     if k < 0 or k > n:
@@ -60,7 +60,7 @@ cdef uint64_t greatest_common_divisor(uint64_t a, uint64_t b) noexcept nogil:
 
 
 cdef pascal(int n):
-    """C(m, j) for m <= n and j <= HALF, flat; TOO_MANY where it is at least that."""
+    """Table of C(m, j) for m <= n and j <= HALF, flat; TOO_MANY where a value is at least that."""
     result = np.zeros((n + 1) * (HALF + 1), dtype=np.uint64)
     cdef uint64_t[::1] table = result
     cdef uint64_t value
@@ -83,7 +83,7 @@ cdef inline uint64_t choose(const uint64_t* table, int m, int j) noexcept nogil:
 
 
 cdef int positions(const uint64_t[::1] mask, int32_t* out) noexcept nogil:
-    """Ascending devices of a mask into ``out``; how many."""
+    """Write the ascending devices of a mask into ``out``; return their number."""
     cdef Py_ssize_t i
     cdef int count = 0
     cdef uint64_t word

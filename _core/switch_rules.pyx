@@ -1,7 +1,7 @@
-"""Which switches a job takes: the rules of a new job, and the shared-switch rule alone, which rescheduling asks too.
+"""Rules that choose the switches of a job: those of a new job, and the shared-switch rule, which rescheduling uses too.
 
-The rules' sources and words are ``workbench.policies.switch_affinity``' part. Every choice among equals ends in the
-switches' own order, which is that of the configuration.
+Sources and messages of the rules are in ``workbench.policies.switch_affinity``. Ties are broken by the order of the
+switches, which is that of the configuration.
 """
 
 from libc.stdint cimport int8_t, int64_t
@@ -36,7 +36,7 @@ cdef enum:
 
 
 cdef int64_t most_of(int64_t s, const int64_t* free) noexcept nogil:
-    """The most free nodes of a switch; -1: a number is negative."""
+    """Largest number of free nodes of a switch; -1 if a number is negative."""
     cdef int64_t i, most = 0
     for i in range(s):
         if free[i] < 0:
@@ -62,7 +62,10 @@ cdef int64_t sort_by_free(
     int64_t s, const int8_t* kind, int8_t wanted, const int64_t* free, int64_t most, bint falling, int64_t* bucket,
     int64_t* order
 ) noexcept nogil:
-    """Fills ``order`` with the switches of a class by free nodes, which are at most ``most``; their number."""
+    """Write the switches of a class into ``order``, sorted by free nodes, which are at most ``most``.
+
+    Return their number.
+    """
     cdef int64_t i, key
     memset(bucket, 0, (most + 2) * sizeof(int64_t))
     for i in range(s):
@@ -81,7 +84,7 @@ cdef int64_t sort_by_free(
 cdef int64_t smallest_one(
     int64_t s, const int8_t* kind, const int64_t* free, int64_t n_pods, bint sick_too
 ) noexcept nogil:
-    """The switch of the first class that has one with room, there the one with the fewest free nodes; -1: none."""
+    """The switch with the fewest free nodes that has room, in the first class that has one; -1: none."""
     cdef int64_t i, best = -1
     for i in range(s):
         if kind[i] == FULL or free[i] < n_pods or (kind[i] == SICK and not sick_too):
@@ -95,7 +98,7 @@ cdef int64_t closest(
     int64_t n, const int64_t* order, const int64_t* free, int64_t n_pods, int64_t max_shared, int64_t* switch,
     int64_t* taken
 ) noexcept nogil:
-    """Fills one or two places by the shared-switch rule on switches in the order of their free nodes; how many."""
+    """Choose one or two switches by the shared-switch rule among switches sorted by free nodes; return how many."""
     cdef int64_t i, other, enough = n, single = 0, total = -1, first = -1, second = -1
     if max_shared == 0:
         return 0
@@ -126,8 +129,7 @@ cdef int64_t closest(
 
 
 cdef int64_t smallest_opened(int64_t n, const int64_t* order, const int64_t* free, int64_t n_pods) noexcept nogil:
-    """Of switches with many free nodes first the one with the fewest that are enough, the first of several; -1: none.
-    """
+    """The switch with the fewest free nodes that are enough, in a list sorted by falling free nodes; -1: none."""
     cdef int64_t i, best = -1
     for i in range(n):
         if free[order[i]] < n_pods:
@@ -154,7 +156,10 @@ cdef int64_t place(
     int8_t* rule,
     int64_t* missing,
 ) noexcept nogil:
-    """Fills a place of ``switch``, ``taken`` and ``rule`` for each switch that is used, and ``missing``; how many."""
+    """Write ``switch``, ``taken`` and ``rule`` of each switch that is used, and ``missing``.
+
+    Return the number of switches.
+    """
     cdef int64_t i, k, n, found = 0, left = n_pods, chosen
     missing[0] = 0
     if job == PADDING or n_pods < per_switch:
@@ -213,9 +218,9 @@ def place_new(
     int64_t per_switch,
     int64_t max_shared,
 ):
-    """Answers the switches that are used, pods and rule of each, and how many pods found no node.
+    """Choose the switches of a new job: the switches, pods and rule of each, and the number of pods without a node.
 
-    Of a negative number of free nodes it answers a negative number of such pods.
+    If a number of free nodes is negative, the number of such pods is negative.
     """
     cdef int64_t s = free.shape[0], most = most_of(s, &free[0]) if s else 0, found = 0, missing = n_pods
     if most < 0:
@@ -243,9 +248,9 @@ def place_closest(
     int64_t[::1] switch not None,
     int64_t[::1] taken not None,
 ):
-    """Fills up to two places of ``switch`` and ``taken`` by the shared-switch rule.
+    """Choose up to two switches by the shared-switch rule, written into ``switch`` and ``taken``.
 
-    Answers how many, -1 where a number of free nodes is negative; ``allowed`` is 0 or 1.
+    Returns their number, -1 if a number of free nodes is negative; ``allowed`` is 0 or 1.
     """
     cdef int64_t s = free.shape[0], most, n, found
     if s == 0:

@@ -1,4 +1,4 @@
-"""The state of a switch by how many pods say each; what the codes and rows of the sums mean (``kernels.switches``)."""
+"""The state of a switch, given the votes for each state; codes and rows are described in ``kernels.switches``."""
 
 from libc.stdint cimport int8_t, int64_t
 
@@ -12,7 +12,7 @@ cdef enum:
 
 
 cdef inline int8_t state_of(int64_t say_shared, int64_t say_exclusive) noexcept nogil:
-    """Shared over exclusive over idle."""
+    """State of a switch: shared over exclusive over idle."""
     if say_shared > 0:
         return SHARED
     return EXCLUSIVE if say_exclusive > 0 else IDLE

@@ -1,8 +1,7 @@
-"""Nodes under leaf switches: which are free and how many under each switch, which of them a job takes, and the sums
-that running pods leave on their switches.
+"""Nodes under leaf switches: free nodes of each switch, nodes that a job takes, and votes of running pods.
 
-Errors in words are ``workbench.kernels.switches``' part; numbers are looked at here, in the loops that need them anyway:
-a function that meets one out of range answers with less than it was asked for. The rules of choice are ``policies``'.
+Error messages are in ``workbench.kernels.switches``. Numbers are checked here, in the loops that read them anyway: a
+function that meets a number out of range returns less than it was asked for. The rules of choice are in ``policies``.
 """
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
@@ -31,7 +30,10 @@ def free_under_switches(
     uint8_t[::1] free not None,
     int64_t[::1] counts not None,
 ):
-    """Fills ``free`` and ``counts``; answers how many nodes it looked at: fewer where one is under no such switch."""
+    """Write ``free`` and ``counts``.
+
+    Return the number of nodes looked at, fewer than all if one is under no such switch.
+    """
     cdef int64_t n = idle.shape[0], words = gpu_free.shape[1], s = counts.shape[0], r = idle.shape[1]
     cdef int64_t i = 0, k, found, asked = 0, end = 0
     cdef uint64_t any_free
@@ -74,7 +76,7 @@ def free_under_switches(
 
 
 def join_votes(const int64_t[:, ::1] votes not None, int8_t[::1] state not None, uint8_t[::1] unhealthy not None):
-    """Fills ``state`` and ``unhealthy`` from four rows of ``votes``: idle, shared, exclusive, unhealthy."""
+    """Write ``state`` and ``unhealthy`` from four rows of ``votes``: idle, shared, exclusive, unhealthy."""
     cdef int64_t i
     with nogil:
         for i in range(state.shape[0]):
@@ -91,7 +93,7 @@ def first_free(
     const int32_t[::1] nodes not None,
     const int64_t[::1] by_position not None,
 ):
-    """Answers how many switches gave what was wanted of them, then node and group of each pod, and the groups' heads."""
+    """Choose nodes under switches; return the number of switches that gave enough, then each pod's node and group."""
     cdef int64_t n = free.shape[0], m = nodes.shape[0]
     cdef int64_t i, k, entry, left, last, places = 0, found = 0, groups = 0
     cdef int32_t number
@@ -169,7 +171,7 @@ def add_jobs(
     int32_t[::1] holders not None,
     int64_t[:, ::1] sums not None,
 ):
-    """Changes ``holders`` and ``sums``, unless there is a number out of range; answers what ``first_wrong`` does."""
+    """Change ``holders`` and ``sums`` unless a number is out of range; returns as ``first_wrong``."""
     cdef int64_t s = sums.shape[1], i, j, k, under, n_under, wrong
     # The switches of one job, and the last job seen under each; a place beyond the switches stands for none.
     switches_array, seen_array = np.empty(s + 1, dtype=np.int64), np.empty(s + 1, dtype=np.int64)

@@ -111,7 +111,7 @@ cdef void fill_scores_by_level(
 
 
 cdef bint level_values(const View* view, const double* table, int levels, double* by_level) noexcept nogil:
-    """Value of the LCA by the level below it; False where two domains of one level differ."""
+    """Value of the LCA by the level below it; False if two domains of one level differ."""
     cdef bint seen[MAX_PATH]
     cdef int64_t i
     cdef int level
@@ -199,7 +199,7 @@ cdef class Forest:
             self.tour(children, start)
 
     cdef const int32_t* pin(self, array) except? NULL:
-        """Where the entries of an array stand; the array then lives as long as the forest."""
+        """Address of an array's entries; the array then lives as long as the forest."""
         self.keep.append(array)
         return <const int32_t*><uintptr_t>array.ctypes.data
 

@@ -1,4 +1,4 @@
-"""The tournament over the HyperNodes of one tier: the largest key wins, of equals the smallest number.
+"""A tournament over the HyperNodes of one tier: the largest key wins; ties go to the smallest number.
 
 A leaf is a HyperNode, numbered by its place among ``domains``; ``best[i]`` with 0 < i < m is the leaf that wins below
 inner node i.

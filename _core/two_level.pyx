@@ -88,7 +88,7 @@ cdef class TwoLevel(SearchParts):
         bint proper,
         bint contained,
     ):
-        """The HyperNodes; the memoryviews are kept, not copied."""
+        """Set the HyperNodes; the memoryviews are kept, not copied."""
         self.hypernodes.set_tree(
             parent, tiers, tier_start, tier_domains, tier_of, place_of, end_of, place_in_tier,
             largest, node_start, node_domains, spans, top_tier, nested, proper, contained
@@ -103,7 +103,10 @@ cdef class TwoLevel(SearchParts):
         double scale,
         const int64_t[::1] caps not None,
     ):
-        """Sums over the nodes of each domain; ``caps``: pods of each shape that are looked for at most."""
+        """Set the sums over the nodes of each domain.
+
+        ``caps`` are the most pods of each shape that are ever counted.
+        """
         self.counts.set_totals(used, allocatable, idle_at_open, packing, scale, caps)
         self.fill.fading.totals = self.counts.totals
 
@@ -134,7 +137,10 @@ cdef class TwoLevel(SearchParts):
         int32_t record,
         const int64_t[::1] wanted not None,
     ):
-        """``counts`` has left, present, minimum of each role; the first ``n_shapes`` are the shapes."""
+        """Set the job.
+
+        ``counts`` has left, present, minimum of each role, and the first ``n_shapes`` roles are the shapes.
+        """
         self.job.set_job(
             grouped, limited, limit, minimum, names, counts, rule, min_available, counted, minimums_count, record,
             wanted,
@@ -164,7 +170,7 @@ cdef class TwoLevel(SearchParts):
         const int32_t[::1] run_shape,
         const int64_t[::1] run_upto,
     ):
-        """The columns of the sub-jobs. Not grouped: one sub-job, whose progress is the job's."""
+        """Set the columns of the sub-jobs; a job that is not grouped has one sub-job, whose progress is the job's."""
         self.job.set_subs(
             entry_start, shapes, left, min_available, counted, total, stop, limit, limited, scored, policy,
             rank, grade, record, request, pending, running_start, running, run_start, run_shape, run_upto
@@ -172,11 +178,11 @@ cdef class TwoLevel(SearchParts):
         self.search.open()
 
     def see(self, const int64_t[:, ::1] idle not None, const int64_t[:, ::1] used not None):
-        """Take over what is idle and used now; what the turns placed is part of it."""
+        """Take over the present idle and used amounts, which include the pods placed by earlier turns."""
         self.counts.update_nodes(idle, used, self.job.n_pods)
 
     def see_shape(self, int32_t s, const uint8_t[::1] feasible, const double[::1] extra):
-        """Other nodes that a shape may run on, another number of its own for each; both are kept, not copied."""
+        """Set other feasible nodes and extra scores of a shape; both arrays are kept, not copied."""
         self.states.change_shape(s, feasible, extra)
         self.counts.forget(s)
 
@@ -185,17 +191,17 @@ cdef class TwoLevel(SearchParts):
         return self.job.left()
 
     def cap(self, const int64_t[::1] left not None):
-        """Skip what an entry has beyond ``left``, for good."""
+        """Drop, for good, the pods of each entry beyond ``left``."""
         self.job.cap(left)
         self.counts.commits += 1
 
     def scores_of(self, int32_t number, const int32_t[::1] domains not None):
-        """Score and share of tasks of some domains for a sub-job as it is now, were each a solution."""
+        """Score and share of tasks of a sub-job in some domains, if each had a solution."""
         return self.trace.scores_of(number, domains)
 
     @property
     def last_score(self):
-        """Of the last turn."""
+        """Sum of the sub-jobs' scores in the last turn."""
         return self.job.last_score
 
     # ---- one HyperNode for the job ----
@@ -241,9 +247,9 @@ cdef class TwoLevel(SearchParts):
         self.states.n_settled = self.states.n_states
 
     cdef bint all_alike(self, Sub* first) noexcept nogil:
-        """Whether all sub-jobs with pods ask for the same, are placed at one stroke and scored by the HyperNode alone.
+        """Whether all sub-jobs with pods are alike, are placed at one stroke and are scored by the HyperNode alone.
 
-        A copy of the first.
+        ``first`` receives a copy of the first of these sub-jobs.
         """
         cdef int64_t i
         cdef const Sub* sub
@@ -264,7 +270,7 @@ cdef class TwoLevel(SearchParts):
     cdef void open_tier(
         self, int64_t first, int64_t end, const int64_t* left, int64_t needs, const Sub* alike
     ) noexcept nogil:
-        """Rows for the HyperNodes of a tier that may hold the job; ``alike``: any of its sub-jobs if all are alike."""
+        """Make rows for the HyperNodes of a tier that may hold the job; ``alike``: any sub-job if all are alike."""
         cdef int64_t i
         cdef int32_t domain
         cdef Row* row
@@ -283,9 +289,9 @@ cdef class TwoLevel(SearchParts):
             self.n_rows += 1
 
     def turn(self, bint every):
-        """One turn; whether a HyperNode had a solution. Without one everything is as before.
+        """Take one turn; return whether a HyperNode had a solution, without which everything stays as before.
 
-        ``every``: HyperNodes that cannot win are tried, too.
+        With ``every``, HyperNodes that cannot win are tried too.
         """
         cdef int64_t i, t, needs, first, end, before, tried
         cdef int32_t start, best = NOWHERE, last = NOWHERE, kept = NOWHERE
@@ -377,7 +383,7 @@ cdef class TwoLevel(SearchParts):
     # ---- answers ----
 
     def explain_in(self, int32_t domain, bint inner):
-        """An attempt in one HyperNode, told; nothing stays. ``inner``: with every HyperNode that a step looked at."""
+        """Trace an attempt in one HyperNode and undo it; ``inner``: with every HyperNode that a step compared."""
         cdef bint kept
         self.open_rows()
         self.trace.n_steps = self.trace.n_looked = 0
@@ -395,13 +401,13 @@ cdef class TwoLevel(SearchParts):
 
     @property
     def ready(self):
-        """May the job start?"""
+        """Whether the job may start."""
         self.job.reset()
         return bool(self.job.job_ready())
 
     @property
     def pods_left(self):
-        """Pods that a further turn would try."""
+        """Number of pods that a further turn would try."""
         cdef int64_t i, left = 0
         for i in range(self.job.n_subs):
             left += self.job.settled[i].progress.rest
@@ -416,7 +422,7 @@ cdef class TwoLevel(SearchParts):
         return self.job.log_settled
 
     def fit_in(self, int32_t domain):
-        """Try the first sub-job with pods left: shape that failed first, -1 for none; shapes and nodes placed."""
+        """Try the first sub-job with pods left: the shape that failed first, -1 for none, and the pods placed."""
         cdef int64_t i
         cdef int32_t number = 0, failed = -1
         cdef Progress now
@@ -447,7 +453,7 @@ cdef class TwoLevel(SearchParts):
         return failed, shapes_array, nodes_array
 
     def room(self, const int32_t[::1] domains not None):
-        """Pods of the job that each of some domains holds, shape by shape at most those that are left."""
+        """Number of the job's pods that each of some domains holds, of each shape at most those that are left."""
         cdef int64_t m = domains.shape[0], i, s, here, left
         out_array = np.zeros(m, dtype=np.int64)
         cdef int64_t[::1] out = out_array
@@ -464,7 +470,7 @@ cdef class TwoLevel(SearchParts):
         return out_array
 
     def takes_one(self):
-        """Whether some node takes a pod, by shape."""
+        """For each shape, whether some node takes a pod of it."""
         out_array = np.zeros(self.states.n_shapes, dtype=np.bool_)
         cdef uint8_t[::1] out = out_array.view(np.uint8)
         cdef int64_t i, node
@@ -513,7 +519,7 @@ cdef class TwoLevel(SearchParts):
         const int64_t[::1] positions not None,
         int32_t[::1] node not None,
     ):
-        """Write the node of each pod placed at its position: entry e of a sub-job has those from ``first[e]`` on.
+        """Write the node of each placed pod at the pod's position: those of entry e begin at ``first[e]``.
 
         Pods beyond the positions of their entry are left out.
         """
@@ -527,7 +533,7 @@ cdef class TwoLevel(SearchParts):
                     break
 
     def rows(self):
-        """Of the last turn: domain, pods held at most, whether kept, score, sub-job that found no place."""
+        """HyperNodes tried in the last turn: domain, most pods held, whether kept, score, sub-job without a place."""
         cdef int64_t i, n = self.n_rows
         domain_array = np.empty(n, dtype=np.int32)
         holds_array = np.empty(n, dtype=np.int64)
