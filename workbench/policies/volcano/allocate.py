@@ -1,4 +1,4 @@
-"""Placing a gang's pods on a list of nodes: Volcano's inner routine.
+"""Volcano's inner allocation routine: places a gang's pods on a list of nodes.
 
 Each pod in turn goes to the node with the highest sum of node scores among those that fit; a sole candidate is taken
 unscored; ties: the smallest name (upstream: at random). Source: docs/reference/volcano-topology.md, section 5.1.
@@ -30,7 +30,20 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(eq=False)
 class Workplace:
-    """What filling needs besides the nodes: the state of the cluster and the weights, for one call of `place`."""
+    """State of the cluster and score weights that a fill of nodes needs, for one call of `place`.
+
+    Attributes
+    ----------
+    request : Request
+    weights : ScoreWeights
+    fixed : FixedScores, optional
+        Score parts that no pod of the session changes; None: there are none.
+    idle, used : ndarray of shape (n, r), int64
+    assumed : ndarray of shape (n, 2), int64, optional
+        CPU and memory that scores assume beyond requests; None: there are none.
+    leaf : ndarray of shape (n,), int32, optional
+        Group of each node in a fill; None: one group.
+    """
 
     request: Request
     weights: ScoreWeights
@@ -42,12 +55,15 @@ class Workplace:
 
     @property
     def scored(self) -> ScoredNodes:
-        """The nodes as the kernels see them; the weights are over its columns."""
+        """The nodes in the columns of the kernels, over which the weights are defined."""
         return ScoredNodes.of(self.request, self.idle, self.used, self.assumed)
 
     @property
     def states(self) -> NodeStates | None:
-        """Which nodes are alike, where nothing was taken since the snapshot, which knows; None elsewhere."""
+        """Groups of nodes with equal amounts, as the snapshot knows them.
+
+        None if something was taken since the snapshot.
+        """
         snapshot = self.request.snapshot
         untouched = self.idle is snapshot.idle and self.used is snapshot.used and self.assumed is None
         return snapshot.node_states if untouched else None
@@ -62,7 +78,7 @@ class Workplace:
         return held if accepting is None else np.where(accepting, held, 0)
 
     def put(self, role: int, nodes: Ints) -> None:
-        """Pods of a role more on some nodes; the arrays are copies from then on."""
+        """Add pods of a role to some nodes; the arrays are copies from then on."""
         demand = self.request.demand
         if self.idle is demand.idle:
             self.idle, self.used = self.idle.copy(), self.used.copy()
@@ -73,7 +89,10 @@ class Workplace:
             np.add.at(self.assumed, nodes, demand.gang.assumed[role])
 
     def fill(self, nodes: Ints, roles: Sequence[int] | None = None) -> tuple[Fill, dict[int, int]]:
-        """A fill of some nodes and, per role (None: each with a request), the number of its shape."""
+        """Make a fill of some nodes, and the number of each role's shape.
+
+        None for `roles` means each with a request.
+        """
         demand, snapshot, scored = self.request.demand, self.request.snapshot, self.scored
         fill = Fill(
             nodes,
@@ -91,7 +110,10 @@ class Workplace:
         return fill, shapes
 
     def dry_runs(self, roles: Sequence[int], scores: TopologyScores) -> DryRuns:
-        """Trials on every HyperNode, whose scores are added up; the shape of a role is its place in `roles`."""
+        """Make trial placements on every HyperNode, with added scores.
+
+        The shape of a role is its position in `roles`.
+        """
         demand, topology, scored = self.request.demand, self.request.snapshot.topology, self.scored
         runs = DryRuns(
             scored.idle,
@@ -113,24 +135,24 @@ class Workplace:
         return runs
 
     def extra(self, role: int, *, even: bool = False) -> Floats | None:
-        """What the fixed parts add to the score of each node of the cluster, as `FixedScores.extra`."""
+        """Sum of the fixed score parts for each node of the cluster, as `FixedScores.extra`."""
         return None if self.fixed is None else self.fixed.extra(role, even=even)
 
 
 @dataclass(eq=False)
 class Pass:
-    """What one pass over the pods did.
+    """The result of one pass over the pods of a job.
 
     Attributes
     ----------
-    progress : Progress
+    progress : JobProgress
         Counts after the pass.
     placed : list of (role, first, nodes)
-        In the order of placement: from the first-th pod of the role on; nodes by index of the cluster.
+        Placed pods in order of placement: those of a role from the first-th on; nodes by index of the cluster.
     scores : list of ndarray
         Score of each placed pod, in the same order.
     failed : list of int
-        Roles of which a pod fitted nowhere.
+        Roles of which a pod fitted on no node.
     """
 
     progress: JobProgress
@@ -152,14 +174,22 @@ class Pass:
     def run(
         cls, fill: Fill, shapes: Mapping[int, int], nodes: Ints, progress: JobProgress, *, stop_when_ready: bool
     ) -> Pass:
-        """Place the pods in their order.
+        """Place the pods of a job in their order.
 
         Parameters
         ----------
+        fill : Fill
+            The nodes; holds the placed pods afterwards.
+        shapes : mapping of int to int
+            Number of each role's shape in the fill.
+        nodes : ndarray of shape (c,), int32
+            Node of each position of the fill.
+        progress : JobProgress
+            Counts before the pass; not changed.
         stop_when_ready : bool
-            End with the pod that makes the gang ready (1.13: the rest comes one per turn). False: go on, which is the
-            same as taking all turns at once where each turn looks at the same nodes; only a turn in which a pod fitted
-            nowhere ends the pass, since the next one begins with an empty role cache.
+            End with the pod that makes the gang ready (1.13: the others come one per turn). False: take all turns at
+            once, which gives the same result if each turn looks at the same nodes; only a turn in which a pod fitted
+            nowhere ends the pass, since the next turn begins with an empty role cache.
         """
         done = cls(progress.copy())
         now = done.progress
@@ -186,7 +216,25 @@ class Pass:
 
 
 def passes(fill: Fill, shapes: Mapping[int, int], nodes: Ints, progress: JobProgress, *, every: bool) -> Iterator[Pass]:
-    """The next turn of a job on the same nodes, or all that follow one another, in as few passes as will do."""
+    """Take the next turn of a job on the same nodes, or all its turns in as few passes as possible.
+
+    Parameters
+    ----------
+    fill : Fill
+        The nodes; holds the placed pods afterwards.
+    shapes : mapping of int to int
+        Number of each role's shape in the fill.
+    nodes : ndarray of shape (c,), int32
+        Node of each position of the fill.
+    progress : JobProgress
+        Counts before the first turn; not changed.
+    every : bool
+        Whether to take all turns.
+
+    Yields
+    ------
+    Pass
+    """
     while True:
         done = Pass.run(fill, shapes, nodes, progress, stop_when_ready=not every)
         yield done
