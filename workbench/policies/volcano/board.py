@@ -1,4 +1,4 @@
-"""Filling the nodes of a HyperNode for a sub-job of the newest Volcano, and telling how they look to its first pod."""
+"""Filling the nodes of a HyperNode for a sub-job of the newest Volcano, and explaining their scores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Longs = npt.NDArray[np.int64]
 
 
 class Board:
-    """The nodes as a request shows them, and what fills some of them pod by pod.
+    """The nodes of a request with the scores of the newest Volcano, and fills of them.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Board:
         return self._nodes.pad(self.topology.domain_sums(self._workplace.used))
 
     def filler(self, domain: int, sub: SubJob, record: int, on_nodes: Ints) -> tuple[Fill, dict[int, int], Ints]:
-        """What places a sub-job's pods in a HyperNode.
+        """A fill of the nodes of a HyperNode that places a sub-job's pods.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ class Board:
     def turns(
         self, sub: SubJob, record: int, after: int, on_nodes: Ints, progress: JobProgress, *, every: bool
     ) -> Iterator[tuple[Fill, Pass]]:
-        """The next turn, or all that follow one another, of a job that may use every node.
+        """Take the next turn, or all further turns, of a job that may use every node.
 
         Parameters
         ----------
@@ -122,9 +122,15 @@ class Board:
         )
 
     def fill(self, nodes: Ints, roles: Sequence[int], *, topology: bool) -> tuple[Fill, dict[int, int]]:
-        """A fill of some nodes for pods of some roles, without a record, and the number of each role's shape.
+        """Make a fill of some nodes for pods of some roles, without a record, and the number of each role's shape.
 
-        `topology`: the pods have one; those that have none are drawn to full HyperNodes.
+        Parameters
+        ----------
+        nodes : ndarray of shape (c,), int32
+        roles : sequence of int
+            Indices of the roles in the gang.
+        topology : bool
+            Whether the pods have a topology; pods without one are drawn to full HyperNodes.
         """
         demand, seen = self.request.demand, self._nodes
         fading = None if topology else self._fading
@@ -148,7 +154,16 @@ class Board:
         return fill, shapes
 
     def record_nodes(self, domain: int, sub: SubJob, record: int) -> None:
-        """Tell the recorder how the nodes of a HyperNode look to the first pod of a sub-job."""
+        """Record how the nodes of a HyperNode score for the first pod of a sub-job.
+
+        Parameters
+        ----------
+        domain : int
+            The HyperNode; -1 for the virtual top.
+        sub : SubJob
+        record : int
+            Record of the sub-job.
+        """
         if self.request.recorder is not None:
             leaf = self.topology.leaf_of_node if sub.topology else None
             workplace = replace(self._workplace, leaf=leaf)
@@ -158,7 +173,20 @@ class Board:
 
 
 def on_groups(topology: Topology, groups: Ints, on_nodes: Ints) -> Longs:
-    """Pods on some nodes by the leaves that a fill groups its nodes by; -1, no leaf, holds none."""
+    """Number of pods on the leaf of each group of a fill.
+
+    Parameters
+    ----------
+    topology : Topology
+    groups : ndarray of shape (g,), int32
+        Leaf of each group; -1, no leaf, holds no pods.
+    on_nodes : ndarray of shape (p,), int32
+        Node of each pod.
+
+    Returns
+    -------
+    ndarray of shape (g,), int64
+    """
     if len(on_nodes) == 0:
         return np.zeros(len(groups), dtype=np.int64)
     return np.append(topology.count_on_leaves(on_nodes), 0)[groups]
