@@ -1,4 +1,4 @@
-"""The two-level search of one job by the kernel: a gang and its sub-jobs as columns of numbers, and the way back."""
+"""The two-level search of one job by the kernel: conversion of a gang to arrays, and of the results back."""
 
 from __future__ import annotations
 
@@ -42,8 +42,31 @@ def compiled_search(
 ) -> TwoLevel:
     """The search before its first turn; role i of the kernel is the i-th of the demand's order.
 
-    `seen`: the nodes and requests; weights and packing are over its columns. `order`: the plugins that order sub-jobs
-    (`workbench.policies.volcano.plugins.sub_job_order`).
+    Parameters
+    ----------
+    request : Request
+    subs : SubJobs
+    records : sequence of int
+        Record of each sub-job.
+    record : int
+        Record of the job.
+    limit : int, optional
+        Highest tier of the job's HyperNode; None: the virtual top is tried alone.
+    seen : ScoredNodes
+        The nodes and requests; weights and packing are over its columns.
+    weights : ScoreWeights
+    scores : TopologyScores
+        Closeness of leaves to a record.
+    packing : ndarray of shape (c,), float64
+        Weight of each column in the packing of HyperNodes; negative: not counted.
+    scale : float
+        Weight of the scores of HyperNodes.
+    order : sequence of str
+        Plugins that order sub-jobs (`workbench.policies.volcano.plugins.sub_job_order`).
+    fading : Fading, optional
+        How pods without a topology are drawn to full HyperNodes; None: they are not.
+    fixed : FixedScores
+        Score parts that no pod of the session changes.
     """
     gang, snapshot, demand = request.gang, request.snapshot, request.demand
     topology = snapshot.topology
@@ -116,13 +139,22 @@ def compiled_search(
 
 
 def shapes_of(request: Request, rows: Longs, fixed: FixedScores) -> list[Shape]:
-    """One for each role with a request, in the order in which roles are tried; `rows`: what a pod of each asks for."""
+    """The shape of each role with a request, in the order in which roles are tried.
+
+    Parameters
+    ----------
+    request : Request
+    rows : ndarray of shape (roles, c), int64
+        Request of one pod of each role.
+    fixed : FixedScores
+        Score parts that no pod of the session changes.
+    """
     demand = request.demand
     return [Shape(rows[role], demand.restriction(role), fixed.extra(role)) for role in demand.order]
 
 
 def _domain_used(request: Request) -> Longs:
-    """Sums over the nodes of each HyperNode: those of the snapshot with what the session changed."""
+    """Used resources summed over each HyperNode: those of the snapshot with the changes of the session."""
     snapshot, used = request.snapshot, request.ledger.used
     changed = request.ledger.changed
     if len(changed) == 0:
@@ -139,16 +171,23 @@ def _domain_used(request: Request) -> Longs:
 
 
 def last_fit(request: Request, search: TwoLevel, last_tried: int | None) -> tuple[int, Longs, Ints]:
-    """What Volcano's fit error is about: its text describes the HyperNode tried last.
+    """The role, idle resources and nodes that Volcano's fit error describes: those of the HyperNode tried last.
+
+    Parameters
+    ----------
+    request : Request
+    search : TwoLevel
+    last_tried : int, optional
+        The HyperNode tried last; None: the virtual top.
 
     Returns
     -------
     role : int
-        Whose pod fitted nowhere.
+        The role whose pod fitted on no node.
     idle : ndarray of shape (n, r), int64
-        At that moment.
-    nodes : ndarray of int32
-        Of that HyperNode.
+        Idle resources at that moment.
+    nodes : ndarray of shape (m,), int32
+        Nodes of the HyperNode.
     """
     demand = request.demand
     domain = -1 if last_tried is None else last_tried
@@ -159,14 +198,36 @@ def last_fit(request: Request, search: TwoLevel, last_tried: int | None) -> tupl
 
 
 def nodes_of_pods(request: Request, subs: SubJobs, search: TwoLevel) -> Ints:
-    """Node of each pod of the gang, -1 for none; the pods of a role in a sub-job are taken in their order."""
+    """Node of each pod of the gang, -1 for none; the pods of a role in a sub-job are taken in their order.
+
+    Parameters
+    ----------
+    request : Request
+    subs : SubJobs
+    search : TwoLevel
+        After its last turn.
+    """
     node = np.full(request.gang.n_pods, -1, dtype=np.int32)
     search.enter_nodes(subs.start, subs.shapes, subs.first, subs.positions, node)
     return node
 
 
 def before_ready(subs: SubJobs, rank: Ints, order: Sequence[str]) -> Ints | None:
-    """What of the order of sub-jobs comes before whether they are ready, which the plugin gang asks for."""
+    """Sort key of sub-jobs that precedes whether they are ready, which the plugin gang compares.
+
+    Parameters
+    ----------
+    subs : SubJobs
+    rank : ndarray of shape (s,), int32
+        Rank of each sub-job by the plugins but gang.
+    order : sequence of str
+        Plugins that order sub-jobs.
+
+    Returns
+    -------
+    ndarray of shape (s,), int32, or None
+        None if no key precedes it.
+    """
     if "gang" not in order:
         return rank
     if order[0] == "gang" or len(subs) == 1 or not subs.priority.any():
@@ -175,7 +236,7 @@ def before_ready(subs: SubJobs, rank: Ints, order: Sequence[str]) -> Ints | None
 
 
 def _limits(highest: Sequence[int | None]) -> tuple[Longs, npt.NDArray[np.bool_]]:
-    """The highest tier of each sub-job, -1 where there is none, and whether there is one."""
+    """The highest tier of each sub-job, -1 for none, and whether the sub-job has a limit."""
     if None not in highest:
         return np.array(highest, dtype=np.int64), np.ones(len(highest), dtype=np.bool_)
     tiers = [-1 if tier is None else tier for tier in highest]
@@ -183,7 +244,19 @@ def _limits(highest: Sequence[int | None]) -> tuple[Longs, npt.NDArray[np.bool_]
 
 
 def ranks(key: str, subs: SubJobs, by_priority: bool) -> Ints:
-    """Place of each sub-job by higher priority if that is asked for, then MatchIndex, then id."""
+    """Rank of each sub-job: by higher priority if asked for, then MatchIndex, then id.
+
+    Parameters
+    ----------
+    key : str
+        ``namespace/name`` of the gang, with which ids begin.
+    subs : SubJobs
+    by_priority : bool
+
+    Returns
+    -------
+    ndarray of shape (s,), int32
+    """
     rank = np.arange(len(subs), dtype=np.int32)
     index, priority = subs.match_index, subs.priority
     if (index[1:] > index[:-1]).all() and not (by_priority and (priority[1:] != priority[:-1]).any()):
