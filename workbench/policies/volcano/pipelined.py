@@ -1,6 +1,6 @@
-"""Jobs that would start when pods that are ending are gone: Volcano's future idle and pipelined pods.
+"""Jobs that can start once terminating pods are gone: Volcano's future idle resources and pipelined pods.
 
-Where no pod is ending nothing here is asked. A job is tried twice: on what is idle, and on what will be idle then.
+Used only while pods are terminating. A job is tried twice: on the idle resources of now, and on those of then.
 
 ::
 
@@ -43,16 +43,16 @@ Ints = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Waiting:
-    """A job that must wait for pods that are ending.
+    """A job that must wait for resources of terminating pods.
 
     Attributes
     ----------
     declined : Declined
-        What it is told.
+        The answer that the job gets now.
     node : ndarray of shape (n_pods,), int32
-        Where each pod would go, -1: nowhere.
+        Node that each pod would get, -1 for none.
     later : ndarray of shape (n_pods,), bool
-        Pods for which there is no room yet.
+        Pods that do not fit before the terminating pods are gone.
     """
 
     declined: Declined
@@ -61,14 +61,14 @@ class Waiting:
 
 
 def assign_beside_endings(policy: VolcanoPolicy, request: Request) -> Assignment | Declined:
-    """The answer to one job where pods are ending."""
+    """The answer to one job while pods are terminating."""
     now = policy.assign_idle(_on(policy, request, request.ledger.ahead(gone=False)))
     found = _waiting(policy, request, now)
     return now if found is None else found.declined
 
 
 def waiting(policy: VolcanoPolicy, request: Request) -> Waiting | None:
-    """Whether one job must wait; None: it can start now, or never by waiting alone.
+    """The wait of one job for terminating pods; None if the job can start now, or if waiting alone does not help.
 
     The recorder is told what was considered only if the job waits: otherwise its turns tell it.
     """
@@ -115,7 +115,7 @@ def _on(policy: VolcanoPolicy, request: Request, ledger: Ledger) -> Request:
 
 
 def _late(ahead: Request, request: Request, node: Ints) -> npt.NDArray[np.bool_]:
-    """Pods that do not fit what is idle now, taken in their order."""
+    """Mask of the pods that do not fit the present idle resources, taken in their order."""
     idle = request.demand.idle.copy()
     late = np.zeros(len(node), dtype=np.bool_)
     for pod in np.argsort(task_rank(ahead.gang)):
