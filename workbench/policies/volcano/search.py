@@ -1,4 +1,4 @@
-"""1.13's search for hard jobs: tier by tier, every HyperNode of a tier tried, the best of the first tier that works.
+"""Search of 1.13 for hard jobs: every HyperNode of a tier, tier by tier; the best of the first tier that works wins.
 
 Source: docs/reference/volcano-topology.md, section 5.2. Only HyperNodes count: nodes outside them cannot be reached.
 """
@@ -39,7 +39,7 @@ class Turn:
 
 
 class HardSearch:
-    """The turns of one hard job.
+    """The search of one hard job of 1.13, turn by turn.
 
     Parameters
     ----------
@@ -47,15 +47,18 @@ class HardSearch:
         Its idle array is read in every turn; the caller updates it with the pods of the turn before.
     scores : TopologyScores
     highest_tier : int
+        Highest tier allowed.
     tasks_on_leaf : ndarray of shape (d,), int64
         Pods of the job that run already, by leaf; updated by the caller between turns.
+    total_tasks : int
+        All tasks of the job, for the share of tasks on a leaf.
 
     Attributes
     ----------
     misses : dict of int to NearestMiss
-        Of the last turn: per tier that was tried the domain that holds most pods, ties the smallest name.
+        For each tier tried in the last turn, the domain that holds most pods; ties: the smallest name.
     last_tried : int, optional
-        Of the last turn: the domain tried last; None: none was.
+        Domain tried last in the last turn; None: none was tried.
     """
 
     def __init__(
@@ -94,13 +97,28 @@ class HardSearch:
         self._run_place: Ints = demand.place[self._run_role]
 
     def look_again(self, workplace: Workplace) -> None:
-        """Go on with another state of the cluster: other jobs took their turns meanwhile."""
+        """Continue with another state of the cluster, because other jobs took turns meanwhile."""
         self.workplace = workplace
         self._question = None
         self._runs = workplace.dry_runs(self._roles, self._scores)
 
     def turn(self, progress: JobProgress, record: int, recorder: Recorder | None = None) -> Turn | None:
-        """One turn: the domain chosen from the lowest tier that has a solution, or None; tells the recorder of each."""
+        """Take one turn: place pods in the best domain of the lowest tier that has a solution.
+
+        Parameters
+        ----------
+        progress : JobProgress
+            Counts before the turn.
+        record : int
+            The job's record, or `NO_RECORD`.
+        recorder : Recorder, optional
+            Hears of every HyperNode.
+
+        Returns
+        -------
+        Turn or None
+            None if no domain has a solution.
+        """
         topology = self.workplace.request.snapshot.topology
         self.misses, self.last_tried = {}, None
         needs = max(progress.missing, 1)
@@ -147,14 +165,14 @@ class HardSearch:
 
     @property
     def nearest(self) -> int | None:
-        """Of the last turn: the domain that came closest, the lowest tier first; None: no domain was tried."""
+        """Domain that came closest in the last turn, the lowest tier first; None: no domain was tried."""
         if not self.misses:
             return None
         best = max(self.misses.values(), key=lambda miss: (miss.holds, -miss.tier))
         return self.workplace.request.snapshot.topology.domain(best.domain)
 
     def _same_question(self, progress: JobProgress, record: int, left_in_runs: Longs) -> None:
-        """Forget every answer unless this turn asks what the last one asked: one pod of the same roles, same record.
+        """Forget every answer unless this turn repeats the last question: one pod of the same roles, the same record.
 
         `left_in_runs`: pods of each run's role from the next one to the run's end; none left where that is below 1.
         """
@@ -169,7 +187,7 @@ class HardSearch:
         self._question = question
 
     def _forget_around(self, done: Pass) -> None:
-        """A pod came: domains that hold its node are fuller, those that share its leaf weigh one more task there."""
+        """Forget the answers of the domains that a new pod affects: those that hold its node or share its leaf."""
         if self._question is None:
             return
         topology = self.workplace.request.snapshot.topology
@@ -201,7 +219,9 @@ class HardSearch:
         self._runs.ask(counts, record=known, tasks_on_leaf=on_leaf, total_tasks=self._total_tasks)
 
     def _dry_run(self, domains: Ints, needs: int, *, leaves: bool) -> tuple[npt.NDArray[np.bool_], Longs]:
-        """Which domains have a solution, and how many of the pods needed each holds; their scores join the sums.
+        """Try some domains: which have a solution, and how many of the needed pods each holds.
+
+        Scores are added to the sums.
 
         `leaves`: the domains are of the lowest tier, and the job has no record that would tell them apart.
         """
@@ -214,7 +234,7 @@ class HardSearch:
         return solved, np.where(trials.placed > 0, needs - trials.missing, 0)
 
     def _try_leaves(self, domains: Ints) -> Trials:
-        """A dry run of each leaf; of those whose nodes, by name, are in the same states only the first is tried."""
+        """Try each leaf; of leaves whose nodes, by name, are in equal states only the first is tried."""
         topology, states, sums = self.workplace.request.snapshot.topology, self.workplace.states, self._sums[domains]
         if states is None or not self._nodes_differ_by_state or len(domains) < _MANY or not topology.leaves_by_name:
             return self._runs.try_each(domains, sums)
@@ -225,7 +245,7 @@ class HardSearch:
         return Trials(tried.placed[kind], tried.ready[kind], tried.missing[kind], tried.sums[kind], tried.first[kind])
 
     def _settle(self, domain: int, progress: JobProgress) -> Pass:
-        """Place the pods in the domain chosen."""
+        """Place the pods in the chosen domain."""
         settled = self._runs.settle(domain)
         done = Pass(progress.copy())
         for entry in np.unique(settled.entries).tolist():
@@ -241,7 +261,7 @@ class HardSearch:
         return done
 
     def _holds(self, progress: JobProgress) -> Longs:
-        """Pods that each domain holds at most: exact for identical pods, an upper bound for several roles."""
+        """Upper bound on the pods that each domain holds; exact for identical pods."""
         request = self.workplace.request
         topology = request.snapshot.topology
         total = np.zeros(topology.n_domains, dtype=np.int64)
@@ -258,7 +278,7 @@ class HardSearch:
         return total
 
     def near_record(self, record: int) -> npt.NDArray[np.bool_]:
-        """Domains whose LCA with the record is known and of an allowed tier; all without a record."""
+        """Mask of the domains whose LCA with the record is of an allowed tier; all domains without a record."""
         topology = self.workplace.request.snapshot.topology
         if record == NO_RECORD:
             return np.ones(topology.n_domains, dtype=np.bool_)
@@ -279,7 +299,7 @@ class HardSearch:
         return f"meets the recorded {name} only at tier {topology.tier[common]}, {self.highest_tier} is allowed"
 
     def _near(self, domain: int, record: int) -> str:
-        """Where a HyperNode that may be used meets the record; empty without one."""
+        """Text that names the LCA of an allowed HyperNode and the record; empty without a record."""
         if record == NO_RECORD:
             return ""
         topology = self.workplace.request.snapshot.topology
