@@ -1,4 +1,4 @@
-"""A job's turns: its minimum in the first one, then one pod more in each.
+"""Turns of one job: the first places its minimum, each further turn one pod more.
 
 A session lets the turns of several jobs alternate; `place` takes all turns of one job at once.
 """
@@ -43,7 +43,7 @@ WorkplaceOf = Callable[[Request], Workplace]
 
 
 class Turns(ABC):
-    """One job while its turns go on.
+    """The turns of one job in a session.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Turns(ABC):
 
     @abstractmethod
     def take(self, request: Request, room: Room | None, *, every: bool) -> None:
-        """Take the next turn, or every turn that is left.
+        """Take the next turn, or every remaining turn.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class Turns(ABC):
 
     @abstractmethod
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
-        """What became of the job.
+        """The answer to the job after its last turn.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class Turns(ABC):
         """
 
     def cap(self, request: Request, room: Room | None) -> None:
-        """Skip the pods that the queue does not take, in the order in which pods are tried.
+        """Skip the pods for which the queue has no headroom, in the order in which pods are tried.
 
         Volcano asks for each pod when its turn comes; here every pod that may come is taken to find a node. Where pods
         of an earlier role find none, later roles get less than they could.
@@ -111,25 +111,39 @@ class Turns(ABC):
             self.progress.left[role] = given - self.progress.given[role]
 
     def enter(self, request: Request, done: Pass) -> None:
-        """Note the pods of one pass."""
+        """Add the pods of one pass to the job."""
         done.enter(request.gang, self.node)
         self.progress = done.progress
         self.score += float(sum(float(scores.sum()) for scores in done.scores))
         self.over = not done.placed or not sum(self.progress.left)
 
     def forget(self, positions: npt.NDArray[np.intp]) -> None:
-        """Give up pods that were placed by the last turn."""
+        """Remove pods that the last turn placed, and end the turns."""
         self.node[positions] = -1
         self.over = True
 
 
 def idle_of(fill: Fill, request: Request) -> Longs:
-    """What a fill leaves idle, by position and resource of the snapshot: the fill may see further columns."""
+    """Idle amounts after a fill, in the columns of the snapshot; int64 (c, r). The fill may have further columns."""
     return np.ascontiguousarray(fill.idle[:, : len(request.snapshot.resources)])
 
 
 def idle_after(request: Request, node: Ints, idle: Longs | None) -> Longs:
-    """What is idle with a job's pods placed; `idle` itself where it is known."""
+    """Idle resources with a job's pods placed.
+
+    Parameters
+    ----------
+    request : Request
+        On a ledger without the pods.
+    node : ndarray of shape (n_pods,), int32
+        Node of each pod, -1 for none.
+    idle : ndarray of shape (n, r), int64, optional
+        The answer if it is known already.
+
+    Returns
+    -------
+    ndarray of shape (n, r), int64
+    """
     if idle is not None:
         return idle
     placed = np.flatnonzero(node >= 0)
@@ -139,7 +153,17 @@ def idle_after(request: Request, node: Ints, idle: Longs | None) -> Longs:
 
 
 def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Notice, ...]]:
-    """Per role with a pod that has no node, why no node takes one more; `idle` as for `idle_after`."""
+    """For each role with a pod that has no node, why no node takes one more pod.
+
+    Parameters
+    ----------
+    request : Request
+        On a ledger without the job's pods.
+    node : ndarray of shape (n_pods,), int32
+        Node of each pod, -1 for none.
+    idle : ndarray of shape (n, r), int64, optional
+        Idle resources with the pods placed; None: computed here.
+    """
     if len(node) == 0 or node.min() >= 0:
         return {}
     demand, role_of = request.demand, request.gang.role_of_pod
@@ -155,16 +179,18 @@ def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int
 def declined_flat(
     request: Request, done: Pass, idle: Longs, start: Progress, warnings: tuple[Notice, ...] = ()
 ) -> Declined:
-    """Why a job that may use the whole cluster gets nothing: the nodes, and how near each tier's HyperNodes came.
+    """Reasons why a job that may use the whole cluster gets nothing, with the nearest miss of each tier.
 
     Parameters
     ----------
+    request : Request
     done : Pass
-        Over all nodes.
+        The pass over all nodes that failed.
     idle : ndarray of shape (n, r), int64
-        After that pass.
+        Idle resources after that pass.
     start : Progress
-        Before it.
+        Counts before that pass.
+    warnings : tuple of Notice
     """
     # No role failed where the queue took too few pods.
     role = done.failed[0] if done.failed else request.demand.order[0]
@@ -181,7 +207,16 @@ def declined_flat(
 
 
 def tell_whole_cluster(request: Request, done: Pass, start: Progress) -> None:
-    """Tell the recorder how a first pass over all nodes went, which began at `start`."""
+    """Record the result of a first pass over all nodes.
+
+    Parameters
+    ----------
+    request : Request
+        Its recorder is told, if it has one.
+    done : Pass
+    start : Progress
+        Counts before the pass.
+    """
     if request.recorder is None:
         return
     topology = request.snapshot.topology
@@ -194,7 +229,7 @@ def tell_whole_cluster(request: Request, done: Pass, start: Progress) -> None:
 
 
 class FlatTurns(Turns):
-    """Turns on the nodes of the whole cluster, without topology or with it as a score only."""
+    """Turns of a job on the whole cluster, where a topology is at most a score."""
 
     def __init__(self, request: Request, workplace_of: WorkplaceOf) -> None:
         super().__init__(request)
@@ -203,17 +238,36 @@ class FlatTurns(Turns):
         self._told = False
 
     def tell(self, workplace: Workplace, fill: Fill, shapes: dict[int, int]) -> None:
-        """Tell the recorder how the nodes look before the first turn."""
+        """Record the scores of the nodes before the first turn.
+
+        Parameters
+        ----------
+        workplace : Workplace
+        fill : Fill
+        shapes : dict of int to int
+            Number of each role's shape in the fill.
+        """
         record_nodes(workplace, fill, shapes)
 
     def fill(self, workplace: Workplace) -> tuple[Fill, dict[int, int]]:
-        """The fill of all nodes, ready for one pass."""
+        """Make a fill of all nodes, ready for one pass."""
         return workplace.fill(np.arange(workplace.request.snapshot.n_nodes, dtype=np.int32))
 
     def noted(self, fill: Fill) -> None:
-        """Called after a pass whose pods are placed."""
+        """Hook for subclasses, called after a pass whose pods are placed."""
 
     def take(self, request: Request, room: Room | None, *, every: bool) -> None:
+        """Take the next turn on the whole cluster, or every remaining turn.
+
+        Parameters
+        ----------
+        request : Request
+            On a ledger that holds the pods of earlier turns.
+        room : Room, optional
+            Headroom of the job's queue; None: no limit.
+        every : bool
+            Whether to take all turns at once.
+        """
         self.cap(request, room)
         workplace = self._workplace_of(request)
         fill, shapes = self.fill(workplace)
