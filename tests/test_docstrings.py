@@ -20,29 +20,13 @@ KERNELS = {
     path.name: path.read_text("utf-8") for path in sorted((ROOT / "_core").glob("*.p[yx]*")) if path.suffix != ".pyc"
 }
 
-#: Rooms whose functions need not document every parameter yet: they are being rewritten. Take a room off the list when
-#: it is done; a room without a violation must not stay.
-BEING_REWRITTEN = ("workbench.policies.volcano.",)
-
 
 class TestTheSources:
     def test_functions_with_many_parameters_document_each_and_arrays_state_shape_and_dtype(self) -> None:
         found = [
-            violation
-            for module, source in SOURCES.items()
-            if not module.startswith(BEING_REWRITTEN)
-            for violation in undocumented_parameters(source, module)
+            violation for module, source in SOURCES.items() for violation in undocumented_parameters(source, module)
         ]
         assert found == []
-
-    def test_a_room_that_is_done_is_off_the_list(self) -> None:
-        open_rooms = {
-            room
-            for room in BEING_REWRITTEN
-            for module, source in SOURCES.items()
-            if module.startswith(room) and undocumented_parameters(source, module)
-        }
-        assert open_rooms == set(BEING_REWRITTEN)
 
     def test_a_class_name_means_one_thing(self) -> None:
         assert class_names(SOURCES) == {}
