@@ -1,4 +1,4 @@
-"""Counting how many pods fit where, and filling a set of nodes pod by pod in score order.
+"""Counts how many pods fit on nodes and domains, and fills a set of nodes pod by pod in score order.
 
 ``Fill`` keeps, for each pod shape, a tournament tree per group of nodes (a group is a leaf domain) and one over the
 groups (``contest.pxd``).
@@ -80,7 +80,10 @@ def domain_counts_spans(
     int64_t[::1] prefix not None,
     int64_t[::1] out not None,
 ):
-    """``prefix`` is scratch for n + 1 numbers."""
+    """Write into ``out`` the sum of ``per_node`` over every domain, each an interval of nodes.
+
+    ``prefix`` is scratch.
+    """
     cdef int64_t n = per_node.shape[0], d = spans.shape[0], i
     with nogil:
         prefix[0] = 0
@@ -93,7 +96,7 @@ def domain_counts_spans(
 def lowest_tier_with_fit(
     const int64_t[::1] counts not None, const int32_t[::1] tier not None, int64_t need, bint limited, int64_t highest
 ):
-    """The lowest tier with a fitting domain and its fitting domains, ascending; None if there is none."""
+    """Lowest tier with a fitting domain, and its fitting domains, ascending; None if there is none."""
     cdef int64_t d = counts.shape[0], i, best = INT64_MAX, found = 0
     with nogil:
         for i in range(d):
@@ -129,7 +132,7 @@ cdef struct Shape:
 @cython.final
 @cython.auto_pickle(False)
 cdef class Fill:
-    """See ``workbench.kernels.domains.Fill`` for the contract; arguments are trusted but for the range of quantities."""
+    """Nodes that are filled pod by pod; see ``workbench.kernels.domains.Fill``. Only quantities are range-checked."""
 
     # c candidates, r resources, g groups; a slot is a candidate's place when sorted by group
     cdef readonly int64_t c, r, g
@@ -287,7 +290,7 @@ cdef class Fill:
         free(self.fading.totals.used)
 
     def add_shape(self, const int64_t[::1] request not None, const uint8_t[::1] feasible, const double[::1] extra):
-        """Number of the new shape; ``feasible`` and ``extra`` are by node of the cluster."""
+        """Add a shape and return its number; ``feasible`` and ``extra`` are by node of the cluster."""
         cdef int64_t s, k
         self.shapes = <Shape*>regrow(self.shapes, (self.n_shapes + 1) * sizeof(Shape))
         # Zeroed and counted first: if an allocation below fails, __dealloc__ frees what is there.
@@ -453,14 +456,14 @@ cdef class Fill:
         self.widen(record)
 
     def set_leaves(self, const int64_t[::1] start not None, const int32_t[::1] leaves not None):
-        """Every leaf that holds a node of the cluster, where some have several; both are kept, not copied."""
+        """Set every leaf that holds a node, where some have several; both arrays are kept, not copied."""
         self.keep_of_leaves = start, leaves
         if leaves.shape[0]:
             self.leaf_start = &start[0]
             self.leaves = &leaves[0]
 
     cdef bint count_task(self, int64_t slot, int64_t change) noexcept nogil:
-        """Count a pod on the leaf of its node and on others that hold the node; True: some group's offset changed."""
+        """Count a pod on every leaf that holds its node; True if some group's offset changed."""
         cdef int64_t g = self.group_of[slot], k, low, high, middle
         cdef bint others = False
         self.by_leaf.tasks[g] += change
@@ -497,7 +500,7 @@ cdef class Fill:
         const int64_t[::1] node_start not None,
         const int32_t[::1] node_domains not None,
     ):
-        """Draw pods to full domains, before the first shape; the groups are rings. ``used`` is copied, the rest kept."""
+        """Draw pods to full domains; call it before the first shape, with groups that are rings; ``used`` is copied."""
         cdef size_t cells = used.shape[0] * self.r * sizeof(int64_t)
         cdef const int32_t* holders = NULL
         if column.shape[0] == 0 or self.c == 0 or self.r == 0:
@@ -512,7 +515,7 @@ cdef class Fill:
         fade(&self.fading, ring_of, around, column, by_tier, packing, scale)
 
     def place(self, int32_t shape_number, int64_t count, bint sole_unscored):
-        """Positions, scores, sum of scores of up to ``count`` pods placed one after another."""
+        """Place up to ``count`` pods one after another; return positions, scores and the sum of scores."""
         cdef Shape* shape = &self.shapes[shape_number]
         cdef int64_t done = 0
         cdef double total = 0.0
@@ -534,7 +537,7 @@ cdef class Fill:
         return positions_array, scores_array, total
 
     def place_each(self, const int32_t[::1] shape_numbers not None, bint sole_unscored):
-        """The same for one pod of each shape named, in that order; position -1 and score 0 where no node fits."""
+        """Place one pod of each shape named, in that order; position -1 and score 0 if no node fits."""
         cdef int64_t count = shape_numbers.shape[0], i
         cdef Shape* shape
         cdef double total = 0.0
@@ -556,7 +559,7 @@ cdef class Fill:
         return positions_array, scores_array, total
 
     cdef int32_t put(self, Shape* shape, int32_t shape_number) noexcept nogil:
-        """Place one pod on the winner; answers its position."""
+        """Place one pod on the winner; return its position."""
         cdef int32_t position = <int32_t>shape.nodes.outer[1].key  # the low half of the key
         cdef int64_t slot = self.slot_of[position], g = self.group_of[slot], k
         cdef int64_t* idle = self.rows + slot * 3 * self.r
@@ -603,7 +606,7 @@ cdef class Fill:
         return 0
 
     def rollback(self, int64_t mark):
-        """Take back every placement after the first ``mark``."""
+        """Undo every placement after the first ``mark``."""
         cdef int64_t i, slot, k
         cdef int64_t* idle
         cdef const int64_t* request
@@ -628,13 +631,13 @@ cdef class Fill:
                 self.widen(record)
 
     def n_fitting(self, int32_t shape_number):
-        """How many candidates take one more pod of the shape."""
+        """Number of candidates that take one more pod of the shape."""
         with nogil:
             self.catch_up(&self.shapes[shape_number])
         return self.shapes[shape_number].nodes.n_fitting
 
     def node_scores(self, int32_t shape_number):
-        """By position: node part and total, -inf where the pod does not fit."""
+        """Node part and total of each candidate's score by position; -inf where the pod does not fit."""
         cdef Shape* shape = &self.shapes[shape_number]
         cdef int64_t s, g, n
         cdef const Inner* leaf
@@ -653,7 +656,7 @@ cdef class Fill:
         return node_array, total_array
 
     def idle(self):
-        """Copy of what is idle now, by position."""
+        """Copy of the present idle amounts by position."""
         cdef int64_t s, k
         out_array = np.empty((self.c, self.r), dtype=np.int64)
         cdef int64_t[:, ::1] out = out_array
@@ -663,7 +666,7 @@ cdef class Fill:
         return out_array
 
     def tasks_in_group(self):
-        """Copy of the job's tasks per group, the pods placed here included."""
+        """Copy of the job's tasks per group, including the pods placed here."""
         out_array = np.empty(self.g, dtype=np.int64)
         cdef int64_t g
         for g in range(self.g):
