@@ -1,4 +1,4 @@
-"""Trials of filling a domain: the contract of ``trial_fill.pyx``.
+"""Trial placements in a domain: the contract of ``trial_fill.pyx``.
 
 `run` places pods and leaves them on the nodes (`StateTable.idle`, `used`); what it placed stands in `run_node` and the
 arrays beside it until the next run. `take_back_run` takes the pods from the nodes again.

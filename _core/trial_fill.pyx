@@ -1,4 +1,4 @@
-"""Filling one domain as a trial, pod by pod in score order.
+"""Fills one domain as a trial, pod by pod in score order.
 
 The order of choice is that of ``domains.Fill``. Hundreds of trials are cheap because a node's score is that of its
 state (``state_table.pxd``), and no trial makes an object. Of the shapes that take turns in one trial a few keep their
@@ -30,7 +30,7 @@ cdef int compare_keys(const void* a, const void* b) noexcept nogil:
 @cython.final
 @cython.auto_pickle(False)
 cdef class TrialFill:
-    """The nodes of a domain in the groups and trees that the shapes of one run share, and the pods that it placed."""
+    """Trial placements in one domain: the trees of its nodes for the shapes of a run, and the pods placed."""
 
     cdef int open(self, StateTable states, HyperNodeTree hypernodes, const int32_t[::1] rank) except -1:
         cdef int64_t n = states.n, d = hypernodes.d
@@ -100,7 +100,7 @@ cdef class TrialFill:
         bint roots_meet,
         bint update_record,
     ) except -1:
-        """How leaves score beside a record; the memoryviews are kept, not copied."""
+        """Set how leaves score beside a record; the memoryviews are kept, not copied."""
         self.keep += [parent, depth, value]
         self.closeness.parent = &parent[0] if parent.shape[0] else NULL
         self.closeness.depth = &depth[0] if depth.shape[0] else NULL
@@ -113,7 +113,7 @@ cdef class TrialFill:
         return 0
 
     cdef int open_leaves(self) except -1:
-        """After the leaves of nodes that have several were set."""
+        """Allocate memory after the leaves of nodes with several leaves were set."""
         if self.hypernodes.leaf_start != NULL:
             self.leaf_group = <int32_t*>grab(self.d * sizeof(int32_t))
         return 0
@@ -153,7 +153,7 @@ cdef class TrialFill:
         return 0
 
     cdef void find_floor(self, const Progress* now) noexcept nogil:
-        """What a node must have idle to hold a pod of any shape that is left."""
+        """Find the amounts that a node must have idle to hold a pod of any remaining shape."""
         cdef const int64_t* request
         cdef int64_t k
         cdef int32_t e
@@ -167,7 +167,7 @@ cdef class TrialFill:
                     self.floor[k] = min(self.floor[k], request[k] if request[k] > 0 else INT64_MIN)
 
     cdef void enter(self, int32_t domain, bint scored) noexcept nogil:
-        """Take the nodes of a domain that may hold a pod, grouped by leaf or by ring where pods are scored by it."""
+        """Take the nodes of a domain that may hold a pod, grouped by leaf, or by ring if pods are scored by rings."""
         cdef int64_t i, g = -1, c, m
         cdef const int32_t* nodes = NULL
         cdef const int32_t* by = self.fading.ring_of if self.fades else self.hypernodes.leaf
@@ -237,7 +237,10 @@ cdef class TrialFill:
         self.by_leaf.first[self.by_leaf.g] = c
 
     cdef int keep_contests(self, int32_t count) except -1:
-        """Memory for the contests of so many shapes that take turns; of more some begin anew each time."""
+        """Allocate the contests of the shapes that take turns.
+
+        If there are more shapes than fit, some begin anew each time.
+        """
         cdef int32_t k
         cdef Contest* nodes
         for k in range(self.n_kept, min(count, <int32_t>N_KEPT)):
@@ -250,7 +253,7 @@ cdef class TrialFill:
         return 0
 
     cdef bint widen(self, int32_t record, int64_t* low, int64_t* high) noexcept nogil:
-        """Set the record and the base of every group; only those from ``low`` to ``high`` changed, all where True."""
+        """Set the record and the base of every group; bases outside ``low`` to ``high`` are unchanged."""
         cdef int64_t g, from_group, to_group
         cdef int32_t outer, inner
         cdef bint every = not (self.by_leaf.scored and self.nested_groups(record, low, high))
@@ -288,7 +291,7 @@ cdef class TrialFill:
         return every
 
     cdef bint nested_groups(self, int32_t domain, int64_t* low, int64_t* high) noexcept nogil:
-        """The groups inside a domain where they are those whose leaves are below it; False: that cannot be told."""
+        """Find the groups inside a domain, if they are those whose leaves are below it; False if that is unknown."""
         cdef const int32_t* nodes
         cdef int64_t first, last
         if not self.hypernodes.contained or self.first_node < 0:
@@ -313,7 +316,7 @@ cdef class TrialFill:
         return True
 
     cdef void spread(self, int32_t common, int64_t low, int64_t high) noexcept nogil:
-        """Set the bases of groups that meet the record in a domain."""
+        """Set the bases of the groups whose LCA with the record is a domain."""
         cdef double value = self.closeness.value[common] if common >= 0 else self.closeness.top_value
         cdef int32_t level = self.level(value), domain
         cdef int64_t g
@@ -326,7 +329,7 @@ cdef class TrialFill:
                 self.level_of[g] = self.level(self.by_leaf.base[g])
 
     cdef int32_t level(self, double base) noexcept nogil:
-        """Number of a base among the distinct ones; there are hardly more than tiers."""
+        """Number of a base among the distinct bases; there are hardly more of them than tiers."""
         cdef int32_t i
         for i in range(self.n_levels):
             if self.level_base[i] == base:
@@ -347,7 +350,7 @@ cdef class TrialFill:
                     self.nodes.n_best = self.level_fitting[i]
 
     cdef void turn_to(self, int32_t number) noexcept nogil:
-        """Make the contest that of a shape: the one that this run kept, or a new one."""
+        """Select the contest of a shape: the one that this run kept, or a new one."""
         cdef Kept* one = &self.kept[self.at_hand]
         cdef int32_t k, free_one = -1
         cdef bint known
@@ -374,7 +377,7 @@ cdef class TrialFill:
             self.build(&self.states.shapes[number])
 
     cdef void catch_up_run(self, Shape* shape, int64_t seen, bint stale) noexcept nogil:
-        """Look again at the nodes that the pods of other shapes changed."""
+        """Update the nodes that pods of other shapes changed."""
         cdef int64_t i, g, n, slot
         cdef double best_base = self.nodes.best_base
         cdef bint shared = self.nodes.n_best >= 2, fitted, fits
@@ -450,7 +453,7 @@ cdef class TrialFill:
         self.by_leaf.tasks[g] += 1
 
     cdef bint count_task(self, int32_t node, int64_t g) noexcept nogil:
-        """Count a pod on the leaf of its node and on others that hold the node; True: others are among the groups."""
+        """Count a pod on every leaf that holds its node; True if leaves other than its own are among the groups."""
         cdef int64_t k
         cdef int32_t leaf
         cdef bint others = False
@@ -520,7 +523,7 @@ cdef class TrialFill:
         lift_range(&self.by_leaf, &self.closeness, &self.nodes, low, high)
 
     cdef int64_t place(self, Progress* now, int32_t entry, int64_t count) noexcept nogil:
-        """Place up to ``count`` pods of an entry; answers how many."""
+        """Place up to ``count`` pods of an entry; return how many were placed."""
         cdef Shape* shape = &self.states.shapes[now.entries[entry].shape]
         cdef int64_t done = 0
         self.turn_to(now.entries[entry].shape)
@@ -533,7 +536,7 @@ cdef class TrialFill:
         return done
 
     cdef bint try_entry(self, Progress* now, int32_t i, int64_t upto) noexcept nogil:
-        """Place pods of an entry up to one of them; False: the pass is over."""
+        """Place pods of an entry until ``upto`` have come; False if the pass is over."""
         cdef Entry* entry = &now.entries[i]
         cdef int64_t wanted = min(until_ready(now, entry), upto - entry.given), found
         if wanted <= 0:
@@ -548,7 +551,10 @@ cdef class TrialFill:
         return may_go_on(now, i)
 
     cdef void run(self, int32_t domain, bint scored, int32_t record, Progress* now) noexcept nogil:
-        """One pass over the pods in a domain, ending with the pod that makes the gang ready; pods stay."""
+        """Run one pass over the pods in a domain, ending with the pod that makes the gang ready.
+
+        The pods stay on the nodes.
+        """
         cdef int32_t i
         cdef int64_t low, high
         cdef const int64_t* request
