@@ -31,9 +31,9 @@ class Board:
     workplace : Workplace
         Without leaves.
     scores : TopologyScores
-        Of pods whose sub-job has a topology.
+        Scores of pods whose sub-job has a topology.
     fading : Fading, optional
-        Of the others; None: they gain nothing.
+        Scores of pods without a topology; None: they gain nothing.
     """
 
     def __init__(self, workplace: Workplace, scores: TopologyScores, fading: Fading | None) -> None:
@@ -56,7 +56,7 @@ class Board:
         domain : int
         sub : SubJob
         record : int
-            Of the sub-job so far; pods are scored by it, and it widens with every pod.
+            The sub-job's record so far; it scores the pods, and widens with every pod.
         on_nodes : ndarray of int32
             Nodes of its pods that are placed or running.
 
@@ -82,11 +82,11 @@ class Board:
         Parameters
         ----------
         sub : SubJob
-            Its only one.
+            The only sub-job of the job.
         record : int
-            With which the first turn begins; it widens with every pod, but only until the turn is over.
+            Record with which the first turn begins; the record widens with every pod, but only until the turn is over.
         after : int
-            With which every later turn begins.
+            Record with which every later turn begins.
         on_nodes : ndarray of int32
         progress : JobProgress
         every : bool
