@@ -76,9 +76,9 @@ class Turns(ABC):
         request : Request
             On a ledger that holds what earlier turns placed.
         room : Room, optional
-            What the job's queue still takes; None: no limit.
+            Headroom of the job's queue; None: no limit.
         every : bool
-            Nobody else waits for a turn.
+            Whether to take all turns, because no other job waits for one.
         """
 
     @abstractmethod
@@ -88,7 +88,7 @@ class Turns(ABC):
         Parameters
         ----------
         idle : ndarray of shape (n, r), int64, optional
-            What is idle with the job's pods placed; None: to be found from the request, whose ledger lacks them.
+            Idle resources with the job's pods placed; None: computed from the request, whose ledger lacks them.
         """
 
     def cap(self, request: Request, room: Room | None) -> None:
