@@ -98,11 +98,11 @@ def join(
     running, queues, source, taken_at
         As in `ClusterSnapshot`.
     used : ndarray of shape (n, r), int64
-        What pods hold of each resource on each node, base units.
+        Resources of the pods on each node, in base units.
     gpu_free : ndarray of shape (n, w), uint64
         Free GPUs of each node, as bits.
     running_gaps, last_gaps : sequence of Notice
-        What is missing of the running pods, and what `other_gaps` says.
+        Gaps about the running pods, and those of `other_gaps`.
     """
     gated = []
     if workload.gated:
@@ -148,7 +148,7 @@ def other_gaps(cluster: ClusterObjects, nodes: Mapping[str, Node], gangs: Sequen
     nodes : mapping of str to Node
         By name.
     gangs : sequence of Gang
-        Whose queues and topology constraints are looked for.
+        Gangs whose queues and tiers are checked.
     """
     gaps: list[Notice] = []
     homeless = sum(name not in nodes for name in cluster.devices)

@@ -60,9 +60,9 @@ class NodeTable(Value):
     node_matrix : ndarray of shape (n,), int32
     addresses : tuple of str
     uids, resource_versions : tuple of str
-        Of each Node; "" where the object has none.
+        Fields of each Node's metadata; "" where the object has none.
     gaps, matrix_gaps : tuple of Notice
-        What is missing: of the nodes, and of their matrices.
+        Gaps of the input about the nodes, and about their matrices.
     """
 
     nodes: dict[str, Node]
@@ -164,7 +164,7 @@ def with_nodes(
     Parameters
     ----------
     table : NodeTable
-        Of the cluster before.
+        The table before the change.
     cluster : ClusterObjects
         The cluster now: the same but for these Nodes.
     changed : collection of str

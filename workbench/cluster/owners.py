@@ -37,7 +37,7 @@ class Owners:
     Parameters
     ----------
     cluster : ClusterObjects
-        Its owner changes it, then calls `update`.
+        The objects; their owner changes them and then calls `update`.
     """
 
     def __init__(self, cluster: ClusterObjects) -> None:

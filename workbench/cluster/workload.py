@@ -45,7 +45,7 @@ class LiveWorkload:
     Parameters
     ----------
     cluster : ClusterObjects
-        Its owner changes it, then calls `update`.
+        The objects; their owner changes them and then calls `update`.
     any_scheduler : bool
         As in `read_workload`.
 
@@ -79,7 +79,7 @@ class LiveWorkload:
         pods, groups, others : iterable of str
             As for `Owners.update`.
         everything : bool
-            What all gangs depend on has changed: read every unit again.
+            Whether something that all gangs depend on changed, so that every unit is read again.
 
         Returns
         -------
