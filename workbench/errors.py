@@ -45,13 +45,13 @@ class InputError(WorkbenchError, ValueError):
     Parameters
     ----------
     message : str
-        What is wrong, in one sentence without the place.
+        The mistake in one sentence, without its place.
     source : str, optional
         File name or argument name.
     where : str, optional
         Place inside the source: ``line 7``, ``document 3, spec.tier``, ``row 'gpu_4'``.
     got, expected : str, optional
-        What stood there and what may stand there.
+        The value found and the values allowed.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class UnknownNameError(WorkbenchError, KeyError):
     Parameters
     ----------
     kind : str
-        What was looked up: ``policy``, ``parameter of volcano-1.13``, ``preset``.
+        Kind of name that was looked up: ``policy``, ``parameter of volcano-1.13``, ``preset``.
     name : str
         The name given.
     known : iterable of str
