@@ -30,7 +30,7 @@ class PolicyChoice:
     gpus : tuple of int
         Ascending; empty where it refuses.
     bottleneck_gb_s : float
-        Of these GPUs; infinity for one GPU, 0 where it refuses.
+        Bottleneck of the chosen GPUs; infinity for one GPU, 0 if the policy refuses.
     notices : tuple of Notice
         Why there is no answer, or what the policy warns of.
     """

@@ -33,7 +33,7 @@ class PlacementMetrics(Value):
     Attributes
     ----------
     metrics : tuple of Metric
-        What was measured, in the order of every output.
+        The measured metrics, in the order of every output.
     values : mapping of str to MetricValue
         By key of the metric.
     nodes : tuple of str
@@ -73,13 +73,13 @@ class RunMetrics(Value):
     Attributes
     ----------
     metrics, job_metrics : tuple of Metric
-        What was measured of the session, and of each of its jobs, in the order of every output.
+        Metrics measured for the session and for each job, in the order of every output.
     values : mapping of str to MetricValue
         By key of the metric.
     placed, pending : tuple of str
         Gangs by ``namespace/name``, in the order of the gangs.
     jobs : mapping of str to PlacementMetrics
-        Of the placed gangs.
+        Metrics of the placed gangs, by ``namespace/name``.
     switches : SwitchSharing, optional
         How the jobs share the leaf switches; None where nobody asks about switches.
     """

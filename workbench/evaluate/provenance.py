@@ -37,7 +37,7 @@ class Provenance:
     matrices : tuple of (str, str)
         Source and SHA-256 of each bandwidth matrix.
     source, taken_at : str
-        Of the snapshot.
+        Source and time of the snapshot.
     """
 
     version: str = ""

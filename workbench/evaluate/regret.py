@@ -58,7 +58,7 @@ class PolicyRegret(Value):
     chosen : ndarray of shape (m, s, w), uint64
         Mask of the answer for each state and size; 0 where it refuses and where too few GPUs are free.
     bottleneck_gb_s : ndarray of shape (m, s), float64
-        Of the answer; NaN where there is none.
+        Bottleneck of each answer; NaN where there is none.
     warnings : tuple of Notice
     """
 
@@ -80,7 +80,7 @@ class RegretLine:
     states : int
         With at least k free GPUs.
     refused : int
-        Where the policy does not serve the request although k GPUs are free; the numbers below leave these out.
+        Number of states where the policy refuses although k GPUs are free; the numbers below leave them out.
     optimal : int
         With exactly the best bottleneck.
     near : int
