@@ -49,7 +49,7 @@ def load(
     matrices : mapping of str to path, optional
         Bandwidth matrix files by a pattern (RE2, unanchored) on node names; they win over the matrices of Devices.
     stdin : bytes or str, optional
-        What ``-`` stands for.
+        Content that the name ``-`` stands for.
     format : str, optional
         The format of what holds no Kubernetes objects, or of what HyperNodes are derived from, whatever the content
         seems to be.

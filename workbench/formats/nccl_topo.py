@@ -57,7 +57,7 @@ class PciDevice:
     switches : tuple of str
         Bus ids of the PCI switches above it, the closest first.
     bandwidth_gb_s : float
-        Of its own PCI link, per direction.
+        Bandwidth of the device's own PCI link, per direction.
     """
 
     bus_id: str

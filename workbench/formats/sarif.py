@@ -24,7 +24,7 @@ def to_sarif(report: LintReport, version: str) -> dict[str, Any]:
     ----------
     report : LintReport
     version : str
-        Of this package.
+        Version of this package.
 
     Returns
     -------

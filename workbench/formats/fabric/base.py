@@ -40,7 +40,7 @@ class Sample:
     text : str
         The whole text, without a byte order mark.
     path : str
-        Its name, for the formats that only a file name tells apart.
+        Name of the file, for formats that only the name distinguishes.
     """
 
     text: str
@@ -121,7 +121,7 @@ class FabricFormat:
     Attributes
     ----------
     name : str
-        What users type after ``--from`` and ``--to``.
+        The name that users type after ``--from`` and ``--to``.
     title : str
         Description in one line.
     detect : callable, optional

@@ -31,7 +31,7 @@ class Joined:
     tors : TorNodeTable, optional
         The switch table: of a file, or else of the ConfigMap.
     snapshot : ClusterSnapshot, optional
-        Of a snapshot file, which is the whole cluster.
+        The snapshot of a snapshot file, which is the whole cluster.
     """
 
     notes: list[Notice] = field(default_factory=list)
@@ -66,7 +66,7 @@ class FabricIntake:
         Of ``--from``: every file without Kubernetes objects is in this format, and if it is one that is derived from
         objects, HyperNodes are. None: the content tells.
     found, sources : list
-        What the files said, and their names.
+        Contents of the files, and their names.
     """
 
     wanted: FabricFormat | None = None

@@ -59,7 +59,7 @@ def group_switches(
     attached, links
         As for `switch_ranks`; switches by the names that HyperNodes get.
     ranks : mapping of str to int
-        Of the switches that count.
+        Rank of each switch to be grouped; others are left out.
 
     Returns
     -------

@@ -86,7 +86,7 @@ def losses_beside(snapshot: ClusterSnapshot, shape: TopologyShape, keeps: frozen
     ----------
     snapshot : ClusterSnapshot
     shape : TopologyShape
-        Of its topology.
+        The topology of the snapshot as lists.
     keeps : frozenset of str
         What the format holds of ``tiers``, ``tier-names``, ``free``, ``empty``, ``resources``, ``labels``, ``taints``,
         ``switches``.

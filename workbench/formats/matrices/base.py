@@ -46,17 +46,17 @@ class MatrixReading:
     format : str
         Name of the format.
     kind : str
-        What its numbers are: ``unidirectional`` or ``bidirectional`` (both directions together) measurements,
+        Meaning of the numbers: ``unidirectional`` or ``bidirectional`` (both directions together) measurements,
         ``bandwidth`` (measured or nominal, the file does not say), ``link types`` or ``link counts`` (through the
         table of link speeds), ``nominal`` (computed from the machine's parts).
     block : str
-        Which of the file's tables it is; empty where there is one kind of table only.
+        Name of the table in the file; empty if the file has one kind of table only.
     blocks : tuple of str
         All that could be asked for.
     unread : tuple of (int, str)
         Lines that the format does not know, by number from 1.
     notes : tuple of Notice
-        What was left aside or taken instead.
+        Notices about parts that were ignored or replaced.
     """
 
     matrix: BandwidthMatrix
