@@ -47,7 +47,7 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
     """
     template = deployment.template
     notes = notes_about([(ROLE, template.spec)])
-    # A ReplicaSet replaces finished pods and those that are ending, so only those that hold a node count.
+    # A ReplicaSet replaces finished and terminating pods, so only running ones count.
     ready = sum(pod.runs for pod in pods)
     notes += gates(pods)
     waiting = [pod.metadata for pod in pods if pod.pending]

@@ -42,7 +42,7 @@ class SubGroups:
     succeeded : list of mapping of str to int
         Requests of the pods that succeeded and that no policy takes.
     failed, gated : list of mapping of str to int
-        The same of pods that failed, and of those that wait behind a scheduling gate.
+        Requests of pods that failed, and of those that wait behind a scheduling gate.
     """
 
     def __init__(self, policies: Sequence[SubGroupPolicy]) -> None:

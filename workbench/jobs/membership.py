@@ -34,7 +34,7 @@ class Mentions:
     jobs : tuple of str
         The first that exists owns the pod.
     group : str
-        Its PodGroup; empty: none.
+        The pod's PodGroup; empty: none.
     deployment : str
         Empty: none.
     """

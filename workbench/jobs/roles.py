@@ -79,7 +79,7 @@ def make_role(
     notes : list of Notice
         Receives a notice about an unknown PriorityClass.
     labels, annotations : mapping of str to str
-        Of the pod template.
+        Labels and annotations of the pod template.
     min_available : int, optional
         Pods of the role that have to run; None: the role has no minimum of its own.
     first_index : int

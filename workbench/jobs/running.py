@@ -26,13 +26,13 @@ class Doubts:
     Attributes
     ----------
     assumed : int
-        They do not say which GPUs they hold.
+        Pods that do not state which GPUs they hold.
     short : int
-        They ask for more GPUs than their node has left.
+        Pods that request more GPUs than their node has left.
     contradictions : int
-        They hold GPUs that their node does not have or that another pod holds.
+        Pods with GPUs that their node does not have or that another pod holds.
     lost : int
-        Their node is not known.
+        Pods whose node is unknown.
     """
 
     assumed: int = 0
@@ -90,7 +90,7 @@ def running_pods(
     queues : mapping of str to str
         Queue of each gang; none for a gang that is not there.
     labels : mapping of str to JobLabels
-        What is said about each gang; a pod of another one speaks for itself.
+        Labels of each gang; a pod of any other gang is described by its own labels.
 
     Returns
     -------

@@ -38,8 +38,8 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
     job : Job
         Accepted by admission.
     pods : sequence of Pod
-        Its existing pods: those with a node and those that succeeded count towards the minimum, failed ones neither
-        count nor are placed again, like those that are ending; pending ones are placed, but for gated ones.
+        The Job's existing pods. Those with a node and those that succeeded count towards the minimum; failed and
+        terminating ones neither count nor are placed again; pending ones are placed, except gated ones.
     group : PodGroup, optional
         Carries the record of where the Job was allocated before.
     priorities : Priorities
