@@ -256,7 +256,7 @@ class Gang(Value):
     volcano : VolcanoMemory
     koordinator : KoordinatorWish
     ascend : AscendWish
-        What one scheduler alone reads (`workbench.model.extras`); empty where nothing was said, never None.
+        Requests that only one scheduler reads (`workbench.model.extras`); empty if there are none, never None.
 
     Raises
     ------

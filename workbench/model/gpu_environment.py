@@ -20,7 +20,7 @@ def container_environment(annotation: str, container: int, device_ids: DeviceIds
     annotation : str
         Value of ``topology.scheduling.koordinator.sh/gpu``.
     container : int
-        Its place among the pod's containers, from 0.
+        Position of the container in the pod, from 0.
     device_ids : {"position", "host"}
         What CUDA_VISIBLE_DEVICES counts: positions among the GPUs that the container sees (a container that sees four
         GPUs numbers them 0 to 3), or the host's numbers as the document prints them.

@@ -29,7 +29,7 @@ class GpuPlan:
     namespace : str
     group : GpuGroup
     pods : tuple of PlannedPod
-        Those that are not bound yet.
+        Pods of the plan that are not bound yet.
     made_at : str
         ISO 8601 time; empty: unknown, and the plan then never expires.
 

@@ -60,11 +60,11 @@ class Ledger(Working):
         Read all three, change them only through `take` and `give_back`. They are the snapshot's own, read-only, until
         something is taken, and then others: do not keep `ledger.idle` across `take`.
     releasing : ndarray of shape (n, r), int64, optional
-        What pods that are ending hold and nobody was promised; None where none was ending.
+        Resources of terminating pods not yet promised to another pod; None if no pod is terminating.
     gpus_releasing : ndarray of shape (n, w), uint64, optional
-        The GPUs that those pods hold.
+        GPUs of terminating pods, as bits; None if no pod is terminating.
     assumed : ndarray of shape (n, 2), int64, optional
-        What scores assume of pods beyond what is used; None: of none anything.
+        CPU and memory that scores assume of each node's pods beyond their requests; None: nothing.
     gpu_shares : ndarray of shape (n, g), int16, optional
         Thousandths that pods hold of each GPU that they share (`ClusterSnapshot.gpu_shares`); None: no GPU is shared.
         Change them only through `take_shares` and `give_back_shares`.

@@ -170,11 +170,11 @@ class Placement(Value, Displayed):
     rank : ndarray of shape (n_pods,), int32, optional
         Rank of each pod; None: the order of the pods.
     score : float
-        What the policy maximised; only comparable within one policy.
+        Score that the policy maximised; comparable only within one policy.
     annotations : tuple of mapping of str to str
         Annotations that the scheduler writes on several pods alike.
     annotation_group : ndarray of shape (n_pods,), int32, optional
-        Which of `annotations` each pod gets, -1: none; None: no pod gets any.
+        Entry of `annotations` that each pod gets, -1: none; None: no pod gets any.
     job_class : str
         Label tor-affinity that the job was placed under; empty: its own.
     gpu_total, gpu_free : ndarray of shape (n_nodes, w), uint64, optional
@@ -430,7 +430,7 @@ class Decision(Value):
     gang : Gang
     result : Placement or Refusal
     extra : mapping of str to Any
-        What else the policy decided, such as the GPU plan of `koordinator-gpu`.
+        Further results of the policy, such as the GPU plan of `koordinator-gpu`.
     turn : int
         Place of this decision among those of its session, in the order in which they were taken; the first is 0.
     """

@@ -60,9 +60,9 @@ class PluginOption:
     ----------
     name : str
     switches : mapping of str to bool
-        Those that were written, by the names of `SWITCHES`.
+        Switches written in the configuration, by the names of `SWITCHES`.
     arguments : mapping of str to object
-        As written: numbers, texts, truth values.
+        Arguments as written: numbers, texts, truth values.
     """
 
     name: str
@@ -113,9 +113,9 @@ class SchedulerConfig(Value):
     action_arguments : mapping of str to mapping
         The section ``configurations``, by action.
     notes : tuple of Notice
-        What the reader saw and Volcano ignores; part of every decision's warnings.
+        Settings that Volcano ignores; part of every decision's warnings.
     source : str
-        Where it was read; empty: made by hand.
+        Name of the file; empty: made by hand.
     """
 
     actions: tuple[str, ...]

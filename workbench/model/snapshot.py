@@ -57,13 +57,13 @@ class Queue:
     ----------
     name : str
     weight : int
-        Its part of the cluster, for the plugin proportion.
+        Weight of the queue's share of the cluster, for the plugin proportion.
     capability : mapping of str to int, optional
-        What it may hold at most; None, or a resource that is not there: no limit given.
+        Most that the queue may hold; None, or a resource that is missing: no limit.
     deserved : mapping of str to int, optional
-        What it deserves, for the plugin capacity.
+        Resources that the queue deserves, for the plugin capacity.
     guarantee : mapping of str to int, optional
-        What is kept for it.
+        Resources reserved for the queue.
     priority : int
         Higher first.
     created : str
@@ -95,13 +95,13 @@ class RunningPod:
     queue : str
         Queue of its gang; empty: none.
     ending : bool
-        It holds what it holds until it is gone, and counts for no gang and no queue any more.
+        The pod is terminating: it holds its resources until it is gone, and counts for no gang and no queue.
     job_class : str
         Label tor-affinity of its gang; empty: none.
     group_phase : str
         Phase of its PodGroup; empty: it has none, or the input does not say.
     assumed : mapping of str to int
-        What scores assume of it beyond `requests` (`workbench.model.gang.Role.assumed`).
+        Resources that scores assume of the pod beyond `requests` (`workbench.model.gang.Role.assumed`).
     uid, resource_version : str
         metadata.uid and metadata.resourceVersion, so that an action on the pod can be conditional; empty: unknown.
     gpu_milli : int
@@ -192,24 +192,24 @@ class ClusterSnapshot(Value, Displayed):
     gpu_total : ndarray of shape (n, w), uint64
         Healthy GPUs of each node, a bit each.
     gpu_free : ndarray of shape (n, w), uint64
-        Those of which no running pod holds anything: only these are there for pods that ask for whole GPUs.
+        GPUs of which no running pod holds a share; only these serve pods that ask for whole GPUs.
     matrices : tuple of BandwidthMatrix
         Distinct matrices.
     node_matrix : ndarray of shape (n,), int32
-        Which matrix each node has, `NO_MATRIX` (-1) for none.
+        Number of each node's matrix, `NO_MATRIX` (-1) for none.
     queues : mapping of str to Queue
     running : tuple of RunningPod
     records : mapping of str to str
-        What the scheduler remembers of gangs that it placed (`Placement.records`); empty after its restart.
+        Records of gangs that the scheduler placed (`Placement.records`); empty after its restart.
     gaps : tuple of Notice
-        What is missing and was not guessed, one sentence each.
+        Gaps of the input that were not filled by guessing.
     source : str
     taken_at : str
         ISO 8601 time of the observation; empty for files without one.
     addresses : tuple of str
         InternalIP of each node, empty where unknown; an empty tuple: none is known.
     switches : SwitchTable, optional
-        As a switch file gives it; None: the tier-1 HyperNodes are the switches (`switch_table`).
+        Switches of a switch file; None: the tier-1 HyperNodes are the switches (`switch_table`).
     gpu_plans : tuple of GpuPlan
         GPUs that are planned for pods that are not bound yet (`koordinator-gpu`).
     node_uids, node_resource_versions : tuple of str, optional

@@ -52,14 +52,14 @@ class JobPods(Value):
     Attributes
     ----------
     label : str
-        Its tor-affinity label.
+        The job's label tor-affinity.
     node : ndarray of shape (p,), int32
         -1: a node that is not in the snapshot.
     says : ndarray of shape (p,), int8
         isSharedTor of each pod, 0 where missing or garbled; `SAYS_UNHEALTHY` is added for isHealthy "1", and `HOLDS`
         where the pod asks for something and its job for switch affinity: nobody else of such a job may have its node.
     phase : str
-        Of its PodGroup; empty: none.
+        Phase of the job's PodGroup; empty: none.
     """
 
     label: str
@@ -90,7 +90,7 @@ class RunningPods(Value):
     start : ndarray of shape (jobs + 1,), int64
         Job i has the pods ``start[i]`` to ``start[i + 1]``, in the order of `snapshot.running`.
     counts : ndarray of shape (jobs, 4), bool
-        What each job counts for, as in `add_jobs`.
+        Vote of each job, with the columns of `add_jobs`.
     node, says
         As in `JobPods`.
     """
@@ -211,7 +211,7 @@ class SwitchBook(Working):
         Returns
         -------
         JobPods or None
-            What was known before; setting it again undoes the change.
+            The pods recorded before; setting them again undoes the change.
         """
         before = self.job(key)
         for sign, some in ((-1, before), (1, pods)):

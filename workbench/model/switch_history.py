@@ -27,7 +27,7 @@ class Moment:
     pending : tuple of str
         Jobs that wait for nodes, in byte order.
     decisions : tuple of Decision
-        What the policy answered in this step.
+        Answers of the policy in this step.
     """
 
     step: str

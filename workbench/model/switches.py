@@ -149,7 +149,7 @@ class SwitchStates(Value):
         Parameters
         ----------
         votes : ndarray of shape (4, s), int64
-            How many say idle, shared, exclusive and unhealthy of each switch.
+            Number of votes for idle, shared, exclusive and unhealthy, for each switch.
         """
         return cls(*join_votes(votes))
 
@@ -198,7 +198,7 @@ class SwitchTable(Value):
     addresses : tuple of str
         tor_ip of each; empty where unknown.
     start : ndarray of shape (s + 1,), int64
-        Where the nodes of each switch begin in `nodes`.
+        Index in `nodes` where the nodes of each switch begin.
     nodes : ndarray of shape (m,), int32
         Node indices switch by switch, in configuration order; each node at most once.
     position : ndarray of shape (m,), int32
@@ -206,7 +206,7 @@ class SwitchTable(Value):
     nodes_per_switch : int
         M (tor_count).
     preset : SwitchStates
-        What the switch file says; a preset state never goes away.
+        States of the switch file; a preset state counts as one permanent vote.
     level : str
         tor_level: ``single_layer``, ``double_layer`` or empty (two layers).
     n_nodes : int

@@ -151,7 +151,7 @@ class Topology(Value, Displayed):
             Distinct names; parents must exist and form no cycle (the caller has dropped such links and says so in
             `problems`).
         problems : iterable of Problem
-            What was found wrong with the HyperNodes before.
+            Problems that the builder found in the HyperNodes.
         ready : bool
             False if Volcano would not schedule on this tree.
 
