@@ -72,7 +72,7 @@ class Pod:
     spec : PodSpec
     phase : str
     deleted : bool
-        Its deletion was requested (metadata.deletionTimestamp).
+        Whether the pod's deletion was requested (metadata.deletionTimestamp).
     nominated : str
         Node on which other pods are evicted in its favour (status.nominatedNodeName); empty: none.
     gated : bool

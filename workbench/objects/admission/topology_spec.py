@@ -103,7 +103,7 @@ def constraint_warnings(data: Mapping[str, Any], where: str, release: Release) -
     data : mapping
         The object that holds ``networkTopology``.
     where : str
-        Its path within the manifest.
+        Path of the field within the manifest.
     release : Release
         The release whose rules apply.
     """
