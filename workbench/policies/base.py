@@ -73,7 +73,7 @@ class Policy(ABC):
     Attributes
     ----------
     name : str
-        As users type it, aliases resolved: ``volcano-1.13+gpu-bottleneck``.
+        The name that users type, aliases resolved: ``volcano-1.13+gpu-bottleneck``.
     """
 
     name: str
@@ -188,7 +188,7 @@ class Assignment:
     record, has_record, records, score, warnings, rank, annotations, annotation_group, job_class
         As in `Placement`.
     running : JobPods, optional
-        Where the whole job runs afterwards, for the switches of the ledger; None: nothing to say about switches.
+        Nodes of the whole job afterwards, for the switches of the ledger; None: switches do not matter.
     """
 
     node: Ints
@@ -231,7 +231,7 @@ class NodePolicy(ABC):
     reads_topology : bool
         Then a topology that is not ready is a refusal (docs/decisions.md, decision 14), given before `assign` is asked.
     sub_groups : bool
-        It places sub-groups by themselves; otherwise the gang is placed as one and the answer warns.
+        Whether the policy places sub-groups by themselves; otherwise the gang is placed as one, with a warning.
     warnings : tuple of Notice
         Part of every answer, such as what of a configuration is not modelled.
     monotone : bool
@@ -418,7 +418,7 @@ class Composed(Policy):
         Parameters
         ----------
         gang : Gang
-            As the user gave it.
+            The gang as the user gave it.
         request : Request
             The gang as the node policy sees it.
         answer : Declined

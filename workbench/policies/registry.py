@@ -242,7 +242,7 @@ def policy(name: str, *, reads_topology: bool = False, meaning: str = "") -> Cal
     Parameters
     ----------
     name : str
-        What users type.
+        The name that users type.
     reads_topology : bool
         Refuse before it is called where the HyperNodes are no tree.
     meaning : str

@@ -44,7 +44,7 @@ def choose_devices(
     request : DeviceRequest
     use : DeviceUse
     table : PartitionTable, optional
-        Of the Device, else of the model; None: there is none.
+        Table of the Device object, else of the GPU model; None: there is none.
     honor : bool
         The node gives out nothing but partitions of whole GPUs; otherwise they are tried first.
     score : DeviceScore, optional

@@ -38,7 +38,7 @@ class TreeNode:
     domain : int
         Index of a domain; -1 for nodes and the whole cluster.
     offer : int
-        Pods that it holds.
+        Number of the gang's pods that it can hold.
     existing : int
         Pods of the same selector that run under it.
     score : int

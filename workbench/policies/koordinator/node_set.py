@@ -31,7 +31,7 @@ class NodeClass:
     free : int
         Free GPUs of each.
     room : tuple of tuple of int
-        How many pods of each shape one node can hold together: every such vector.
+        Every vector of pods of each shape that one node can hold together.
     values : tuple of float
         Bottleneck of the best set of 0, 1, ... ``free`` GPUs, never rising.
     """

@@ -40,18 +40,18 @@ class GangTurn:
     members : mapping of int to int
         Per node the GPUs that bound pods of the group hold; changed.
     bound : int
-        Bound pods of the group.
+        Number of the group's pods that are bound.
 
     Attributes
     ----------
     node : ndarray of shape (n_pods,), int32
-        -1 where a pod has none.
+        Node of each pod, -1 for none.
     masks : dict of int to int
         GPUs of each placed pod that asks for some.
     members : dict of int to int
         Per node the GPUs of the whole group.
     planned : set of int
-        Pods that a plan for the group was made for, or that had one.
+        Pods that a plan of the group covers.
     warnings : list of Notice
     """
 

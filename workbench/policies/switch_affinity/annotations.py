@@ -48,7 +48,7 @@ def states_by_definition(before: SwitchStates, switches: Sequence[int], max_shar
     before : SwitchStates
         Without the job.
     switches : sequence of int
-        Where its pods are.
+        Switches under which the job has pods.
     max_shared : int
     """
     under = sorted(set(switches))

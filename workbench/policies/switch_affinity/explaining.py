@@ -20,7 +20,7 @@ def tell(recorder: Recorder, switches: Switches, node: npt.NDArray[np.int32] | N
     ----------
     recorder : Recorder
     switches : Switches
-        As the rules found them.
+        The switches as the rules found them.
     node : ndarray of shape (p,), int32, optional
         Nodes of the job's pods; None: the job stays pending.
     """

@@ -28,7 +28,7 @@ def nodes_by_rank(switches: Switches, plan: Plan, marks: Bytes) -> tuple[Ints, I
     switches : Switches
     plan : Plan
     marks : ndarray of shape (c,), int8
-        What the pods under each switch of the plan say (`marks_of`).
+        State that the pods under each switch of the plan vote for (`marks_of`).
 
     Returns
     -------

@@ -39,9 +39,9 @@ class Damage:
     survivors : ndarray of shape (s,), int64
         Pods that stay, per switch.
     used : ndarray of shape (s,), bool
-        The job had a pod there before the fault.
+        Whether the job had a pod under the switch before the fault.
     crossing : bool
-        Its pods are marked as those of a cross-switch job, or as alone on their switch.
+        Whether the pods are marked as those of a cross-switch job, or as alone on their switch.
     """
 
     kind: JobKind
@@ -59,7 +59,7 @@ def reschedule(switches: Switches, damage: Damage, max_shared: int) -> Plan | No
     switches : Switches
         Free nodes under each switch.
     damage : Damage
-        What the job lost: pods without a node, surviving pods, switches used before.
+        Losses of the job: pods without a node, surviving pods, switches used before.
     max_shared : int
         Shared switches that a job may use at most.
 

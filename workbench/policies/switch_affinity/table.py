@@ -74,7 +74,7 @@ class Switches:
     free_node : ndarray of shape (n,), bool
         Nodes that every pod of the job could have.
     sums : ndarray of shape (7, s), int64
-        What running pods and jobs say of each (`SwitchBook.sums`).
+        Votes of running pods and jobs for each switch (`SwitchBook.sums`).
     free : ndarray of shape (s,), int64
         Free nodes of each switch.
     steps : list of str, optional

@@ -27,9 +27,9 @@ class OpenSwitches:
     Attributes
     ----------
     crossed : ndarray of shape (s,), bool
-        A running job other than this one has pods both under the switch and elsewhere.
+        Whether a running job other than this one has pods both under the switch and elsewhere.
     common_only : ndarray of shape (s,), bool
-        Every running job there is a common one.
+        Whether every running job under the switch is a common job.
     """
 
     crossed: Mask
@@ -42,7 +42,7 @@ def place_1_0(switches: Switches, kind: JobKind, n_pods: int, others: OpenSwitch
     Parameters
     ----------
     switches : Switches
-        Of which only free nodes and positions are looked at.
+        The switches; only free nodes and positions are read.
     kind : {"foundation", "padding", "common"}
     n_pods : int
     others : OpenSwitches

@@ -23,9 +23,9 @@ class Limits:
     sub_groups : tuple of (int or None)
         In the order of `Gang.sub_groups`.
     warnings : tuple of Notice
-        Wishes that restrict nothing (docs/decisions.md, decision 10).
+        Warnings about constraints that restrict nothing (docs/decisions.md, decision 10).
     top_only : bool
-        The gang has a limit, but nobody says which HyperNodes are tried, so that the virtual top alone is.
+        Whether the gang has a limit but no plugin chooses HyperNodes, so that only the virtual top is tried.
     """
 
     job: int | None

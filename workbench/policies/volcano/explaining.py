@@ -110,9 +110,9 @@ def record_nodes(
     Parameters
     ----------
     workplace : Workplace
-        As it is before the first pod.
+        The state of the cluster before the first pod.
     fill : Fill
-        Over the nodes to speak of.
+        A fill of the nodes to record.
     shapes : mapping of int to int
         Shape of each role in the fill.
     without_tasks : Fill, optional

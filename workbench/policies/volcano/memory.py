@@ -24,16 +24,16 @@ def records_at_open(key: str, subs: SubJobs, snapshot: ClusterSnapshot) -> tuple
     Parameters
     ----------
     key : str
-        Of the gang.
+        ``namespace/name`` of the gang.
     subs : SubJobs
     snapshot : ClusterSnapshot
 
     Returns
     -------
     records : list of int
-        What is remembered while pods of the sub-job run, else what they show; only sub-jobs with a topology have one.
+        Record of each sub-job with a topology: remembered while its pods run, else recovered from them.
     job : int
-        What is remembered, unless nothing is or some sub-job's record had to be recovered: then where they meet.
+        Record of the job: the remembered one, or the LCA of the sub-jobs' records if one of them was recovered.
     """
     topology = snapshot.topology
     if not any(map(len, subs.running_nodes)):

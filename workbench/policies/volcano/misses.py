@@ -26,9 +26,9 @@ def nearest_misses(
     Parameters
     ----------
     request : Request
-        Before anything of the job is placed.
+        The request before a pod of the job is placed.
     known : mapping of int to NearestMiss
-        What a search found out, per tier; taken as it is.
+        Misses that a search found, by tier; used unchanged.
     allowed : ndarray of shape (d + 1,), bool, optional
         HyperNodes that its highest tier and its record leave to it, the virtual top last; None: all.
     room : callable, optional

@@ -53,13 +53,13 @@ class VolcanoPolicy(NodePolicy):
     Attributes
     ----------
     release : Release
-        Whose defaults and arguments apply.
+        Release whose defaults and arguments apply.
     config : SchedulerConfig
         The one given, else `DEFAULT_CONFIG`.
     gradients : bool
-        Its plugin network-topology-aware says which HyperNodes are tried (newest releases).
+        Whether the plugin network-topology-aware chooses the HyperNodes to try (newest releases).
     waits_for_closer : bool
-        A job waits for pods that are ending rather than start in a wider HyperNode now.
+        Whether a job waits for terminating pods rather than start in a wider HyperNode now.
     """
 
     release: Release = Release.V1_13

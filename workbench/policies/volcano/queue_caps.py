@@ -33,11 +33,11 @@ class QueueCaps:
     gang : Gang
     demand : Demand
     subs : SubJobs
-        As the session finds them.
+        The job's sub-jobs when the session opens.
     rank : ndarray of shape (s,), int32
         Place of each sub-job where nothing else orders them.
     grade : ndarray of shape (s,), int32, optional
-        What comes before whether a sub-job is ready; None: nothing.
+        Sort key that precedes whether a sub-job is ready; None: no such key.
     """
 
     def __init__(self, gang: Gang, demand: Demand, subs: SubJobs, rank: Ints, grade: Ints | None) -> None:

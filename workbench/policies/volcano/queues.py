@@ -90,17 +90,17 @@ class QueueState:
     ----------
     queue : Queue
     allocated : ndarray of shape (r,), float64
-        What its pods hold, those of this session included.
+        Resources of the queue's pods, including those placed in this session.
     request : ndarray of shape (r,), float64
-        The same with everything that its jobs ask for at the start.
+        `allocated` plus everything that the queue's jobs request when the session opens.
     deserved : dict of str to ndarray
-        By plugin.
+        Deserved resources by plugin, each of shape (r,), float64.
     real_capability : ndarray of shape (r,), float64
-        Its capability, no more than what the cluster has beyond the guarantees of other queues.
+        The queue's capability, at most what the cluster has beyond the guarantees of other queues.
     inqueue : ndarray of shape (r,), float64
-        What admitted jobs ask for and do not hold yet.
+        Resources that admitted jobs request and do not hold yet.
     elastic : ndarray of shape (r,), float64
-        What its jobs hold beyond their minResources.
+        Resources of the queue's jobs beyond their minResources.
     """
 
     queue: Queue
@@ -131,7 +131,7 @@ class Queues:
     config : SchedulerConfig
     snapshot : ClusterSnapshot
     requested : mapping of str to ndarray of shape (r,), int64
-        What the pending pods of each queue with a job in the session ask for.
+        Requests of the pending pods, by queue, for each queue with a job in the session.
     """
 
     def __init__(self, config: SchedulerConfig, snapshot: ClusterSnapshot, requested: Mapping[str, Longs]) -> None:

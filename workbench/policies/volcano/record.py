@@ -32,7 +32,7 @@ def widen(record: int, domain: int, topology: Topology) -> int:
         The old record: a domain, or `NO_RECORD` (then the answer is `domain`) if the job had none. With
         `UNKNOWN_RECORD` no hard job gets a domain.
     domain : int
-        Where the job was placed.
+        HyperNode where the job was placed.
     topology : Topology
 
     Returns

@@ -46,10 +46,10 @@ def recover(running_nodes: Ints, topology: Topology, before: int = NO_RECORD) ->
     Parameters
     ----------
     running_nodes : ndarray of int32
-        Node of each of its running pods; -1: a node that the snapshot lacks.
+        Node of each running pod of the sub-job; -1: a node that the snapshot lacks.
     topology : Topology
     before : int
-        Its record after the session before; kept while the sub-job has running pods.
+        The sub-job's record after the last session; kept while the sub-job has running pods.
 
     Returns
     -------

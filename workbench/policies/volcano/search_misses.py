@@ -37,9 +37,9 @@ class Asked:
     subs : SubJobs
     limits : Limits
     records : sequence of int
-        Of each sub-job.
+        Record of each sub-job.
     record : int
-        Of the job.
+        Record of the job.
     """
 
     request: Request

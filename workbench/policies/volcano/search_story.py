@@ -31,11 +31,11 @@ class SearchStory:
     recorder : Recorder
     asked : Asked
     board : Board
-        Of the nodes before the turn.
+        The nodes before the turn.
     before : TwoLevel, optional
         A search of the same job that has not taken its first turn; None: that turn was told already.
     scale : float
-        Of a HyperNode's score.
+        Weight of a HyperNode's score.
     """
 
     def __init__(self, recorder: Recorder, asked: Asked, board: Board, before: TwoLevel | None, scale: float) -> None:

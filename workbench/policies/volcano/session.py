@@ -7,7 +7,7 @@
     backfill   pods without a request, by the scores of nodes; no topology restricts them
 
 Where upstream leaves an order open (map order, time of creation, random) the smaller name comes first. Nothing is
-evicted. A job that waits for pods that are ending keeps what it would get until the session ends (`pipelined`).
+evicted. A job that waits for terminating pods has its resources reserved until the session ends (`pipelined`).
 
 Source: Volcano, actions enqueue, allocate, backfill (docs/reference/volcano-topology.md, section 5).
 """
@@ -57,23 +57,23 @@ class _Job:
     rows : ndarray of shape (roles, r), int64
         Request of one pod of each role.
     allocated : ndarray of shape (r,), float64
-        What its pods hold, those of this session included.
+        Resources of the job's pods, including those placed in this session.
     recorder : Recorder, optional
-        Told what its turns consider; None: no explanation is wanted.
+        Hears what the job's turns consider; None: no explanation is wanted.
     turns : Turns, optional
-        None before its first turn.
+        The job's turns; None before the first.
     declined : Declined, optional
-        Why it gets nothing.
+        The reasons why the job gets nothing.
     answer : Assignment, optional
-        Set when its turns are over.
+        The job's answer, set when its turns are over.
     words : ndarray of shape (n_pods, w), uint64, optional
-        GPUs of its pods; None: no pod has any.
+        GPUs of the job's pods, as bits; None: no pod has any.
     deals : int
-        Turns in which it was given GPUs.
+        Number of turns in which the job was given GPUs.
     left_out : tuple of Notice
-        Why its queue gets no further turn.
+        Why the job's queue gets no further turn.
     decided : int
-        Place of its verdict, may start or may not, among all verdicts of the session; -1: none yet.
+        Position of the job's verdict (it may start or not) among all verdicts of the session; -1: none yet.
     """
 
     def __init__(self, gang: Gang, resources: tuple[str, ...], recorder: Recorder | None) -> None:
@@ -124,7 +124,7 @@ class Session:
     ) -> None:
         self._whole, self._policy, self._snapshot = whole, policy, snapshot
         self._config = policy.config
-        # The pre-filter of the newest release counts what pods that are ending hold as idle.
+        # The pre-filter of the newest release counts resources of terminating pods as idle.
         self._ledger = snapshot.ledger() if snapshot.releasing is None else snapshot.ledger().ahead(gone=False)
         if any(gang.assumes for gang in gangs):
             # From the first turn on, so that the kernels see the same columns in each.

@@ -39,20 +39,20 @@ class SubJob:
     policy : str
         Empty for the default sub-job.
     topology : bool
-        It has a constraint, be it one that restricts nothing: its pods are scored by the record.
+        It has a constraint, even an empty one; its pods are then scored by closeness to the record.
     limit : int, optional
         Highest tier allowed; None: none.
     min_available : int
     total : int
-        All its tasks, whatever has become of them.
+        Number of all tasks, in any state.
     counted : int
         Tasks that count before anything is placed: running ones and best-effort ones.
     pods : mapping of int to ndarray of int64
         Per role with a request the positions of its pending pods, in the order in which roles are tried.
     pending : ndarray of shape (r,), int64
-        What its pending pods ask for together, those behind a scheduling gate included.
+        Summed requests of the pending pods, including those behind a scheduling gate.
     request : ndarray of shape (r,), int64
-        The same of all its pods: what counts in the packing of HyperNodes.
+        Summed requests of all pods, which the packing of HyperNodes counts.
     running_nodes : ndarray of int32
         Node of each running pod; -1: not in the snapshot.
     priority, match_index : int

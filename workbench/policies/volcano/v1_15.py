@@ -199,7 +199,7 @@ class Volcano115(VolcanoPolicy):
         ----------
         request : Request
         asked : Asked
-            What the search was asked before its first turn.
+            The question of the search before its first turn.
         before : TwoLevel or None
             A search of the same job that has not taken its first turn; None: that turn was explained already.
         """
