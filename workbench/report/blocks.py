@@ -67,7 +67,7 @@ class Block:
     n_nodes : int
         Nodes drawn inside.
     labels : tuple of str
-        Of its squares.
+        Labels of the block's squares.
     nodes : tuple of tuple of int
         The nodes of each square.
     blocks : tuple of Block

@@ -40,7 +40,7 @@ class Bar(NamedTuple):
     amounts : sequence of float
         One per part.
     pending : float
-        In the same unit; hatched behind the parts.
+        Pending amount in the unit of the parts; drawn hatched behind them.
     said : str
         Text behind the bar.
     """
@@ -143,10 +143,10 @@ def draw_bars(title: str, names: Sequence[str], bars: Sequence[Bar], unit: str) 
     ----------
     title : str
     names : sequence of str
-        Of the parts, in order.
+        Names of the parts, in order.
     bars : sequence of Bar
     unit : str
-        What the amounts count.
+        Unit of the amounts.
     """
     colours = [look.colour for look in job_colours(len(names))]
     key = "tb" + hashlib.sha256(repr((title, names, bars)).encode()).hexdigest()[:10]

@@ -47,7 +47,7 @@ def draw_machine(
     chosen : sequence of int
         A set to fill.
     pair : tuple of int, optional
-        Its slowest pair.
+        Slowest pair of the chosen set.
     others : mapping of str to collection of int, optional
         What policies would choose, by name: a small mark per GPU and policy, for the first `_MARKED_SETS` of them.
     symmetric : {"min", "max", "mean"}

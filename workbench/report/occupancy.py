@@ -27,7 +27,7 @@ class Held(NamedTuple):
         Position in `Occupancy.jobs`.
     pods, n_gpus : int
     gpus : tuple of int
-        Which GPUs; empty where unknown, or where the cluster is too large to show them.
+        GPU numbers; empty if unknown, or if the cluster is too large to show them.
     """
 
     job: int
@@ -49,7 +49,7 @@ class Occupancy:
     n_gpus, n_busy : mapping of int to int
         GPUs of a node, and those that pods hold which ran before; empty where no snapshot is known.
     gpus, busy : mapping of int to tuple of int
-        The same GPUs by number, for clusters small enough.
+        Numbers of these GPUs, for clusters small enough.
     """
 
     jobs: tuple[str, ...] = ()

@@ -21,7 +21,7 @@ def svg_image(pixels: npt.NDArray[np.uint8], css_class: str, x: float, y: float,
         Red, green, blue, opacity.
     css_class : str
     x, y, width, height : float
-        Where it is drawn.
+        Position and size of the image.
     """
     data = base64.b64encode(_png(pixels)).decode()
     return (

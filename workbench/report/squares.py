@@ -41,7 +41,7 @@ class Look:
     Attributes
     ----------
     facts : str
-        After its name, escaped.
+        Text after the node's name, escaped.
     jobs : str
         Numbers of the jobs there.
     parts : tuple of (float, str)
@@ -51,7 +51,7 @@ class Look:
     ground : str, optional
         The colour behind its name; None where that is the page's own.
     folded : bool
-        It stands for several nodes.
+        Whether the square stands for several nodes.
     """
 
     facts: str

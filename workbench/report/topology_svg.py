@@ -43,7 +43,7 @@ class Drawing:
     Attributes
     ----------
     frame : tuple of str
-        What stands before, between and after the groups: one text more than there are groups.
+        Markup before, between and after the groups: one text more than there are groups.
     groups : tuple of tuple of (str, str)
         Elements of each group, in order: what it is of, and its markup. Names are those of HyperNodes, or of the nodes
         of a square; two elements of a group may share one.
@@ -164,7 +164,7 @@ def draw_parts(
     title : str
         Heading; also the accessible name.
     plan : DrawingPlan, optional
-        Of this topology, where several pictures share it.
+        Layout of this topology, if several pictures share it.
 
     Returns
     -------
