@@ -36,7 +36,7 @@ class Timeline(Working):
     Attributes
     ----------
     snapshot : ClusterSnapshot
-        After the last step.
+        The cluster after the last step.
     moments : list of Moment
         The beginning, then one per step.
     pending : dict of str to Gang
