@@ -39,7 +39,7 @@ class ResolvedTree:
     names : tuple of str
         Nodes by position: the nodes of the cluster, then names that members mention and the cluster lacks.
     known : int
-        How many of them are nodes of the cluster.
+        Number of these names that are nodes of the cluster.
     nodes : mapping of str to ndarray of shape (m,), int32
         Positions of the nodes under each HyperNode, in any order, possibly repeated.
     parent : mapping of str to str
@@ -48,7 +48,7 @@ class ResolvedTree:
     problems : tuple of Problem
         In byte order of HyperNode, then as found.
     nesting : Nesting
-        Of the HyperNodes.
+        Containment of the HyperNodes.
     """
 
     names: tuple[str, ...]

@@ -29,7 +29,7 @@ class DiscoveryResult:
         By tier, then in the order that the source documents. Empty: there is nothing, which deletes what the source
         owned. None: the round found nothing out and changes nothing.
     notes : tuple of Notice
-        What of the input was left out or is doubtful.
+        Notices about input that was left out or is doubtful.
     """
 
     source: str
