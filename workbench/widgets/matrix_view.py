@@ -66,7 +66,7 @@ class Question:
     asymmetry : bool
         Whether unequal directions are marked; changes no answer.
     shown : str
-        Which set is drawn: ``best``, ``tie N`` (from 0) or the name of a GPU policy.
+        Set to draw: ``best``, ``tie N`` (from 0) or the name of a GPU policy.
     """
 
     k: int
