@@ -157,9 +157,9 @@ def with_nodes(
 ) -> NodeTable:
     """The node table after Nodes changed, equal to the one that `read_nodes` would make.
 
-    Costs copies of a few arrays and the rows of the nodes that changed. All nodes are read again where a node offers
-    other resources by name or another number of GPUs than before; the topology, too, where a label changed by which a
-    HyperNode selects.
+    Copies a few arrays and recomputes the rows of the changed nodes. All nodes are read again if a node now offers
+    other resources by name or another number of GPUs; the topology is read again too if a label changed by which a
+    HyperNode selects nodes.
 
     Parameters
     ----------
