@@ -58,8 +58,8 @@ class Workload:
 def read_workload(cluster: ClusterObjects, *, any_scheduler: bool = False) -> Workload:
     """Make gangs of the Jobs, PodGroups, Deployments and lone pods of a cluster.
 
-    Jobs, Deployments and waiting pods of a scheduler that is none of `OWN_SCHEDULERS` make no gang, unless
-    `any_scheduler` is true; what their pods hold counts all the same.
+    Jobs, Deployments and waiting pods of a scheduler that is not in `OWN_SCHEDULERS` make no gang, unless
+    `any_scheduler` is true; the resources of their running pods count in any case.
     """
     others = OtherSchedulers(any_scheduler)
     members = sort_pods(cluster)

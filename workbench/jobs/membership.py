@@ -135,7 +135,8 @@ def mentions_of(pod: Pod) -> Mentions:
 def jobs_named_by(group: PodGroup) -> tuple[str, ...]:
     """Keys of the Jobs, existing or not, for one of which a PodGroup may have been made; the first that exists counts.
 
-    The last is the Job whose controller named the group ``<job>-<uid>``; it counts only with that uid.
+    The last key is that of the Job whose controller named the group ``<job>-<uid>``; it counts only if the Job has that
+    uid.
     """
     metadata, owner = group.metadata, group.metadata.controller
     names = [owner.name] if owner and owner.kind == "Job" else []

@@ -17,9 +17,9 @@ __all__ = ["min_resources_of_job", "min_resources_of_pods"]
 def min_resources_of_job(job: Job, priorities: Priorities) -> dict[str, int]:
     """Requests of the first minAvailable pods of a Job, pending or running, in sum.
 
-    Tasks come by the priority of their pods, higher first, then in the order of the Job. Where minAvailable is less
-    than the tasks' own minimums together, each task gives all its pods in this order; else each gives its own minimum
-    first, and then the others in the same order.
+    Tasks are taken by the priority of their pods, higher first, then in the order of the Job. If minAvailable is less
+    than the sum of the tasks' minimums, each task gives all its pods in this order; otherwise each task first gives its
+    minimum, then the rest in the same order.
 
     Parameters
     ----------

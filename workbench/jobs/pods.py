@@ -99,7 +99,8 @@ def gang_of_pod_group(key: str, group: PodGroup | None, pods: Sequence[Pod], pri
 def gangs_of_lone_pods(pods: Iterable[Pod], priorities: Priorities) -> list[Gang]:
     """Gangs of pending pods without an owner: one per GPU group, one per Koordinator gang, and one per other pod.
 
-    A GPU group without gang annotations has the minimum 1 (docs/koordinator.md), a gang without min-available too.
+    The minimum is 1 for a GPU group without gang annotations (docs/koordinator.md), and for a gang without
+    min-available.
     """
     gangs = []
     groups: dict[tuple[str, GpuGroup | str], list[Pod]] = {}
@@ -214,9 +215,9 @@ def _roles(
 ) -> tuple[Role, ...]:
     """Pods of one role and one shape together; a second shape of the same role is called ``role#2``.
 
-    Shapes of pods that name no role are roles of their own, ``pod``, ``pod-2``: nothing holds for them together.
-    `started` are pods that count already. Minimums that together exceed `min_available` are not looked at, but that
-    they exceed it must stay visible.
+    Pods that name no role become roles by shape, ``pod``, ``pod-2``, with no minimum in common. `started` are pods that
+    count already. Minimums whose sum exceeds `min_available` are ignored, but the sum is kept, so that it is seen to
+    exceed it.
     """
     counted = Counter(map(role_of, started))
     succeeded = Counter(role_of(pod) for pod in started if pod.phase == "Succeeded")
@@ -266,8 +267,8 @@ def _roles(
 def _task_key(pod: Pod) -> tuple[bool, int, str, bytes]:
     """Sort key of a pod among those of equal priority: index in its name, time of creation, name (upstream: uid).
 
-    Upstream compares the indices of two pods that both have one; pods without come last here. One that was not created
-    yet is younger than all others.
+    Upstream compares indices only between two pods that both have one; here pods without an index come last. A pod that
+    was not created yet counts as younger than all others.
     """
     index = pod_index(pod.metadata.name)
     return index is None, index or 0, pod.metadata.created or "~", pod.metadata.name.encode()

@@ -45,7 +45,7 @@ class OtherSchedulers:
     def has_job(self, job: Job) -> bool:
         """Whether another scheduler places a Job: one task is enough, since the gang cannot be placed as a whole.
 
-        A task's template names its scheduler; without a name the Job's holds.
+        The template of a task names its scheduler; a task without a name has the Job's scheduler.
         """
         return self._take("Job", (task.template.spec.scheduler or job.scheduler for task in job.tasks))
 

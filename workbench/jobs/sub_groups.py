@@ -46,8 +46,8 @@ def sub_group_policy(task: Task) -> SubGroupPolicy | None:
 def match_values(policy: SubGroupPolicy, labels: Mapping[str, str]) -> tuple[str, ...] | None:
     """The label values that name a pod's sub-group under a policy; None where the policy does not capture the pod.
 
-    It captures a pod whose labels it selects and that has every key of `match_label_keys` with a value. Without keys
-    the answer is empty, and the policy captures no pod either.
+    A policy captures a pod that its label selector matches and that has a value for every key of `match_label_keys`.
+    Without keys the answer is empty, and the policy captures no pod.
     """
     if policy.labels is not None and not all(requirement.holds(labels) for requirement in policy.labels):
         return None
