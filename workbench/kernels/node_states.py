@@ -16,7 +16,7 @@ __all__ = ["NodeStates"]
 class NodeStates:
     """Groups of nodes that agree in their idle, used and allocatable amounts.
 
-    Whoever is handed these very arrays beside their states need not check them again.
+    A caller that passes these very arrays together with their states need not have them checked again.
 
     Parameters
     ----------

@@ -446,7 +446,7 @@ class TwoLevel:
     def room(self, domains: NDArray[np.int32]) -> NDArray[np.int64]:
         """Upper bound on the pods of the job that each of some domains (-1: the virtual top) now holds.
 
-        Of each shape at most as many as are left.
+        At most the remaining pods of each shape are counted.
         """
         domains = as_array("domains", domains, np.int32, 1)
         check_range("domains", domains, VIRTUAL_TOP, self._d - 1)
