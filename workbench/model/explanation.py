@@ -157,8 +157,8 @@ class Explanation(Value, Displayed):
     def equals(self) -> tuple[str, ...]:
         """Names of the HyperNodes with the best score of the first turn, among which the smallest name decided.
 
-        The one chosen is among them. A scheduler that breaks ties at random could have taken any of them. Empty where
-        the policy gives HyperNodes no scores, or found none.
+        The chosen HyperNode is among them. A scheduler that breaks ties at random could have taken any. Empty if the
+        policy gives HyperNodes no scores, or found no HyperNode.
         """
         return _best_of(self.domains)
 

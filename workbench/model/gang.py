@@ -307,7 +307,7 @@ class Gang(Value):
     def stored(self) -> bool:
         """Whether the gang's Job or PodGroup was read from a cluster.
 
-        No release fills defaults into its constraint then.
+        No release fills defaults into the constraint of a stored object.
         """
         return self.kind in _STORES_CONSTRAINT and bool(self.uid or self.resource_version)
 

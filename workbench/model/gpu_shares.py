@@ -102,7 +102,7 @@ def add_shares(
 ) -> None:
     """Add thousandths that pods hold to the shares of GPUs, or take them away.
 
-    A GPU is wholly free when nobody holds a thousandth of it any more, and stops being so with the first one.
+    A GPU becomes wholly free when its last thousandth is given back, and stops being so when the first one is taken.
 
     Parameters
     ----------

@@ -280,7 +280,7 @@ class Ledger(Working):
     def set_job(self, key: str, pods: JobPods | None) -> None:
         """Set the pods that vote for a job on its switches.
 
-        Nothing happens without a switch table, and a rollback undoes it.
+        Does nothing without a switch table. A rollback undoes the change.
         """
         book = self.switches
         if book is not None:

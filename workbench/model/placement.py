@@ -245,8 +245,8 @@ class Placement(Value, Displayed):
     def pods(self) -> Iterator[PlacedPod]:
         """Every placed pod, in order of position.
 
-        A table of them is ``pandas.DataFrame(pod._asdict() for pod in placement.pods())``; made of the pods themselves,
-        which are tuples, it would show what pods share instead of their GPUs and annotations.
+        For a table use ``pandas.DataFrame(pod._asdict() for pod in placement.pods())``: the pods are tuples whose raw
+        fields are shared objects instead of GPUs and annotations.
         """
         return iter(self._made((self.node >= 0).nonzero()[0]))
 

@@ -381,7 +381,7 @@ class Topology(Value, Displayed):
     def domain_of_node(self, tier: int) -> Ints:
         """Per node the domain of a tier that holds it, int32 (n,): `NO_DOMAIN` (-1) for none.
 
-        Of several the one with the smallest name.
+        If several domains of the tier hold a node, the one with the smallest name is taken.
         """
         found = np.full(self.n_nodes, NO_DOMAIN, dtype=np.int32)
         domains = self.domains_at(tier)[::-1]
@@ -433,7 +433,8 @@ class Topology(Value, Displayed):
     def count_on_leaves(self, nodes: Ints) -> Longs:
         """How many of some nodes each HyperNode of the lowest tier holds, int64 (d,); 0 for all others.
 
-        A node counts as often as it comes, and for every leaf that holds it; -1, an unknown one, for none.
+        A node counts each time that it is given, and for every leaf that holds it; -1, an unknown node, counts for
+        none.
         """
         known = nodes[nodes >= 0]
         if self.leaves_of_node is None:

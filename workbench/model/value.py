@@ -1,8 +1,8 @@
 """Mixins that keep values intact under pickle, `copy`, `deepcopy` and the way into another process.
 
-An object's state is what it was made of. Everything that can be derived from that (cached properties, compiled
-searches, look-up tables) stays behind and is built again on demand: it may not be picklable, and it may point at the
-very arrays that a copy replaces.
+The state of an object is what it was made of. Values derived from that (cached properties, compiled searches, look-up
+tables) are not copied but built again on demand, because they may not be picklable and may refer to arrays that a copy
+replaces.
 """
 
 from __future__ import annotations
