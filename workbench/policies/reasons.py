@@ -1,6 +1,6 @@
 """The reasons of refusals, in one place: codes are stable, texts are for people.
 
-Where Volcano or the Kubernetes scheduler has a text for it, theirs is used.
+If Volcano or the Kubernetes scheduler has a text for a reason, that text is used.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The one registry of policies: lists them by name, and makes one from the text that a user typed.
 
-Filled here (ours), by the entry-point group ``workbench.policies`` (other packages; an `Entry`, or a function) and by
-the decorator `policy` (a notebook cell).
+The registry holds our own policies, those of the entry-point group ``workbench.policies`` (an `Entry` or a function of
+another package), and those that the decorator `policy` adds in a notebook cell.
 """
 
 from __future__ import annotations

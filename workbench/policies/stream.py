@@ -27,7 +27,7 @@ class Stream(Working):
     """One policy that places gangs on one ledger as they come; made by `Policy.stream`.
 
     `place` answers exactly as ``policy.place(gang, ledger)`` would, one call after another; a policy may have a faster
-    way of its own. No queue, no priority, no clock: who asks decides the order.
+    way of its own. There is no queue, priority or clock: the caller chooses the order.
 
     Parameters
     ----------

@@ -22,9 +22,9 @@ Bytes = npt.NDArray[np.int8]
 def marks_of(plan: Plan, marked: bool = False) -> Bytes:
     """Values of isSharedTor and isHealthy for the pods under each switch, coded as `Plan.says`.
 
-    A job under one switch is no cross-switch job: its pods say idle, and the switch stays as it was. The exception is
-    a job that took an idle switch whole by the exclusive rule (document: the attribute of a fully occupied idle switch
-    is changed to exclusive).
+    A job under one switch is no cross-switch job: its pods vote for idle, and the state of the switch stays. The
+    exception is a job that took a whole idle switch by the exclusive rule (document: the attribute of a fully occupied
+    idle switch is changed to exclusive).
 
     Parameters
     ----------

@@ -157,8 +157,8 @@ def _under(table: SwitchTable, nodes: Ints) -> npt.NDArray[np.int64]:
 def _free_ranks(running: list[RunningPod], n_pending: int) -> Ints:
     """Ranks for the pending pods: those that no running pod has.
 
-    A running pod has the rank of its annotation, else the number at the end of its name where nobody has that yet,
-    else any (docs/reference/switch-affinity.md, section 3).
+    A running pod has the rank of its annotation, else the number at the end of its name if no other pod has that rank,
+    else any rank (docs/reference/switch-affinity.md, section 3).
     """
     if not running:
         return np.arange(n_pending, dtype=np.int32)

@@ -21,7 +21,8 @@ Bytes = npt.NDArray[np.int8]
 def nodes_by_rank(switches: Switches, plan: Plan, marks: Bytes) -> tuple[Ints, Ints, Longs]:
     """Nodes of a plan in the order of the ranks.
 
-    Of each switch the first free nodes in configuration order; switches in selection order, their nodes by position.
+    Switches come in selection order. Of each switch the first free nodes in configuration order are taken, sorted by
+    position.
 
     Parameters
     ----------

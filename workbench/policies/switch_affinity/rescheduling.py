@@ -1,7 +1,7 @@
 """Rescheduling after faults: the switches to which the pods of faulty nodes move.
 
-Pods of healthy nodes keep node and rank. For the others, in this order: switches that the job used before, exclusive
-ones first, then shared ones; then switches that it did not use.
+Pods of healthy nodes keep node and rank. The other pods go first to switches that the job used before, exclusive ones
+before shared ones, then to switches that it did not use.
 
 Source: document, "Rescheduling Upon Faults"; docs/reference/switch-affinity.md, section 6, ambiguities B11 to B16.
 """
@@ -120,8 +120,9 @@ def _used_before(switches: Switches, used: Mask, damage: Damage, max_shared: int
 def _extend(switches: Switches, used: Mask, damage: Damage, max_shared: int) -> Plan | NoPlan:
     """Pods on every free node of the used switches, then on switches that the job did not use.
 
-    Idle ones from few to many free nodes, each taken whole, as long as the pods fill them; the rest by the
-    shared-switch rule within what the job may still share, else on a piece of the next idle switch.
+    Idle switches are taken whole, from few to many free nodes, as long as the pods fill them. The other pods go by the
+    shared-switch rule, within the number of shared switches that the job may still use, else to a part of the next idle
+    switch.
     """
     unused = ~damage.used
     allowance = _allowance(switches, (damage.survivors > 0) | used, max_shared)

@@ -1,7 +1,7 @@
 """Gradients: HyperNodes that the newest Volcano tries, in order (docs/reference/volcano-topology.md, section 5.6).
 
-Not tried: HyperNodes above the highest tier, outside the subtree that the record allows, or whose nodes together were
-too small when the session began.
+HyperNodes are not tried if they are above the highest tier, outside the subtree that the record allows, or if their
+nodes together were too small when the session began.
 """
 
 from __future__ import annotations

@@ -114,8 +114,9 @@ def fading_of(parameters: HyperNodeParameters, topology: Topology, resources: tu
 def fading_weights(topology: Topology, fading: float) -> list[tuple[int, float]]:
     """Weight of every tier number from the lowest tier to the virtual top, including tiers without a HyperNode.
 
-    ``fading ** (tier - 1)``. With fading 0 tier 1 alone counts, or the lowest tier where that is below 1 (upstream
-    divides by zero there). From where a wider tier weighs exactly 0, and changes no sum, tiers are left out; one stays.
+    The weight is ``fading ** (tier - 1)``. With fading 0 only tier 1 counts, or the lowest tier if that is below 1
+    (upstream divides by zero there). Wider tiers whose weight is exactly 0 are left out, except one, because they
+    change no sum.
 
     Raises
     ------

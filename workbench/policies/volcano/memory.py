@@ -1,8 +1,9 @@
 """Records of a job and its sub-jobs, which the newest Volcano remembers from one session to the next.
 
-Upstream keeps it in the scheduler's cache; here the answer carries it (`Placement.records`) and the next snapshot shows
-it (`ClusterSnapshot.records`). Without it, as after a restart of the scheduler, records are recovered from the running
-pods, which can give a closer HyperNode than the one remembered. Source: docs/reference/volcano-topology.md, section 4.
+Upstream keeps the records in the scheduler's cache. Here the answer returns them (`Placement.records`) and the next
+snapshot contains them (`ClusterSnapshot.records`). Without them, as after a restart of the scheduler, records are
+recovered from the running pods, which can give a closer HyperNode than the remembered one. Source:
+docs/reference/volcano-topology.md, section 4.
 """
 
 from __future__ import annotations

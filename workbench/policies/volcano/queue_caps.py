@@ -1,9 +1,9 @@
 """Pods of a job with sub-jobs that its queue has headroom for.
 
-Source: docs/reference/volcano-topology.md, section 5.1, step 1; the order is that of section 5.5.
+Volcano checks the queue for each pod when the pod's turn comes. Here the queue is checked before nodes are searched,
+sub-job after sub-job, as if every pod that fits the queue found a node.
 
-Volcano asks for each pod when its turn comes; here it is asked before nodes are looked for, sub-job after sub-job, as
-if every pod that the queue takes found a node.
+Source: docs/reference/volcano-topology.md, section 5.1, step 1; the order is that of section 5.5.
 """
 
 from __future__ import annotations

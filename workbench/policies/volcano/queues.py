@@ -200,7 +200,7 @@ class Queues:
     def enqueueable(self, name: str, minimum: Floats) -> bool:
         """Whether a job with these minResources fits into the resources that its queue may hold.
 
-        Jobs admitted before count, what jobs hold beyond their minimum does not.
+        The minResources of jobs admitted before count; resources that jobs hold beyond their minimum do not.
         """
         state = self._by_name[name]
         after = minimum + np.maximum(state.allocated - state.elastic, 0.0) + state.inqueue

@@ -54,7 +54,7 @@ def recover(running_nodes: Ints, topology: Topology, before: int = NO_RECORD) ->
     Returns
     -------
     int
-        Of the HyperNodes that hold all these nodes one of the lowest tier, ties: the smallest name; the virtual top
+        A HyperNode of the lowest tier that holds all these nodes; ties: the smallest name. The virtual top
         holds every node of the snapshot. `NO_RECORD` without a running pod, or where a pod's node is not in the
         snapshot (-1): no HyperNode holds it.
     """

@@ -1,9 +1,9 @@
 """Nodes and requests as Volcano's scores see them if some container states no cpu or memory request.
 
-Least and most requested go by what Kubernetes assumes of such containers (`workbench.model.gang.Role.assumed`), of
-running pods as of pending ones; everything else goes by requests. The kernels then see cpu and memory once more, in two
-columns of their own with what is assumed added: these limit nothing, and least and most look at no others. Where nobody
-leaves anything open there are no such columns, and nothing is copied.
+The scores least and most requested use what Kubernetes assumes for such containers
+(`workbench.model.gang.Role.assumed`), both of running and pending pods; all other scores use requests. The kernels
+therefore get two further columns with cpu and memory including the assumed amounts. These columns limit nothing, and
+only least and most read them. If every container states its requests, the columns are left out and nothing is copied.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class ScoredNodes:
 def assumed_of(request: Request) -> Longs | None:
     """Cpu and memory that scores assume of the pods on each node beyond their requests: int64 of shape (n, 2).
 
-    None where neither a pod of the cluster nor one of the gang leaves cpu or memory open.
+    None if all pods of the cluster and of the gang state cpu and memory requests.
     """
     if request.ledger.assumed is None and request.gang.assumes:
         return np.zeros((request.snapshot.n_nodes, len(ASSUMED)), dtype=np.int64)

@@ -1,7 +1,7 @@
 """Explanation of the newest Volcano's search: every HyperNode for the job, and those inside the chosen one.
 
-The numbers are the kernel's, which makes the attempts of the first turn once more and tells them; the texts are made
-here. Later turns ask the same HyperNodes for one pod more, so that a note says enough.
+The numbers come from the kernel, which repeats and traces the attempts of the first turn; the texts are made here.
+Later turns ask the same HyperNodes for one pod more, so that a single note describes each of them.
 """
 
 from __future__ import annotations

@@ -369,7 +369,7 @@ class Session:
     def _deal_again(self, job: _Job, node: Ints) -> None:
         """Choose the GPUs of all pods of a job together after its last turn, since turns split the best sets.
 
-        The GPUs of other jobs stay as they are; where the pods cannot be served together, so do its own.
+        The GPUs of other jobs stay as they are. If the pods cannot be served together, the GPUs of this job stay too.
         """
         assert job.words is not None
         held = np.flatnonzero(node >= 0)

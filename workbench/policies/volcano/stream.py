@@ -1,9 +1,8 @@
 """A stream of gangs through the two-level search, where each search is kept and rerun on the nodes that changed.
 
-Gangs of a trace ask for the same few things again and again. What of a gang the search reads is its *form*; the first
-gang of a form prepares the search as `place` does, the others run it. Whatever the compiled search alone does not
-answer goes through `place`: refusals with their texts, pods left over, gangs with running pods, without a topology,
-with best-effort pods, with GPUs that counting does not settle.
+The fields of a gang that the search reads are its *form*. The first gang of a form prepares the search as `place` does,
+and later gangs of that form rerun it. All other gangs go through `place`: refusals with their texts, pods left over,
+gangs with running pods, without a topology, with best-effort pods, or with GPUs that counting does not settle.
 """
 
 from __future__ import annotations

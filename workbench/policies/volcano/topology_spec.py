@@ -17,7 +17,7 @@ __all__ = ["adjust_constraints", "hard_tier", "is_soft", "soft_to_hard", "transl
 def hard_tier(constraint: TopologyConstraint | None) -> int | None:
     """The highest tier of a hard constraint; None if it restricts nothing.
 
-    Hard without a tier number is not hard, in both releases: also where a tier name was not found.
+    A hard constraint without a tier number restricts nothing in either release, also if its tier name was not found.
     """
     return constraint.highest_tier if constraint is not None and constraint.mode == "hard" else None
 

@@ -463,7 +463,7 @@ def _is_recorded(gang: Gang) -> bool:
 def _reasons(request: Request, node: Ints, idle: Longs | None) -> dict[int, tuple[Notice, ...]]:
     """For each role, why its unplaced pods have no node.
 
-    `idle` remains after the placed pods, None: not computed yet.
+    `idle` are the idle resources after the placed pods; None: not computed yet.
     """
     nowhere = (Notice("no-domain", "no HyperNode near the record holds one more pod"),)
     return {role: causes or nowhere for role, causes in causes_by_role(request, node, idle).items()}
