@@ -107,16 +107,38 @@ def test_statuses_reach_the_shell(files: Path) -> None:
     assert status("place", "-f", files / "none.yaml") == 2
 
 
-def test_a_closed_pipe_is_quiet(files: Path) -> None:
-    # More than a pipe holds, so that the writer meets the closed end.
-    (files / "large.yaml").write_text(job_yaml("large", 2000, gpus=0), encoding="utf-8")
+def _without_reader(*arguments: object, both: bool = False, unbuffered: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command whose output (with `both`: and messages) nobody reads any more."""
     read, write = os.pipe()
     os.close(read)
-    arguments = ["place", "-f", str(files / "cluster.yaml"), "-f", str(files / "large.yaml"), "-o", "json"]
-    done = subprocess.run([*COMMAND, *arguments], stdout=write, stderr=subprocess.PIPE, text=True)
+    err = write if both else subprocess.PIPE
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run([*COMMAND, *map(str, arguments)], stdout=write, stderr=err, text=True, env=environment)
     os.close(write)
-    assert "Traceback" not in done.stderr and "Broken" not in done.stderr
-    assert done.returncode == 1
+    return done
+
+
+def test_a_reader_that_leaves_early_changes_no_status_and_causes_no_message(files: Path) -> None:
+    # More than a buffer holds, so that the closed end is met in the middle, and less, so that it is met at the end.
+    (files / "large.yaml").write_text(job_yaml("large", 2000, gpus=0), encoding="utf-8")
+    cluster = files / "cluster.yaml"
+    for arguments, status in (
+        (["place", "-f", cluster, "-f", files / "large.yaml", "-o", "json"], 1),
+        (["place", "-f", cluster, "-f", files / "large.yaml"], 1),
+        (["place", "-f", cluster, "-f", files / "fits.yaml", "-o", "json"], 0),
+        (["topology", "show", "-f", cluster], 0),
+        (["--help"], 0),
+        (["--version"], 0),
+    ):
+        done = _without_reader(*arguments)
+        assert done.returncode == status, arguments
+        assert "Broken" not in done.stderr and "Traceback" not in done.stderr, arguments
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_messages_that_nobody_reads_change_no_status(files: Path, unbuffered: str) -> None:
+    for arguments in (["place", "-f", files / "missing.yaml"], ["place", "--nonsense"], []):
+        assert _without_reader(*arguments, both=True, unbuffered=unbuffered).returncode == 2
 
 
 def test_an_interrupt_ends_cleanly_and_writes_nothing(tmp_path: Path) -> None:
@@ -169,11 +191,16 @@ def test_a_stream_that_is_closed_is_bad_input(
     assert (result.status, result.err) == (2, want)
 
 
-def test_a_full_disk_behind_standard_output_is_said(files: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_behind_standard_output_is_said(unbuffered: str) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full")
     with Path("/dev/full").open("w") as full:
         process = subprocess.run(
-            [sys.executable, "-m", "workbench", "policies"], stdout=full, stderr=subprocess.PIPE, text=True
+            [*COMMAND, "policies"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         )
     assert (process.returncode, process.stderr) == (2, "workbench: standard output: No space left on device\n")

@@ -1,7 +1,8 @@
 """The command line: arguments in, exit status out.
 
 Statuses: 0 all placed or valid; 1 something pending, refused, or a finding; 2 bad input or usage; 3 cluster
-unreachable; 130 interrupted. An error is one line on stderr, never a traceback.
+unreachable; 130 interrupted. An error is one line on stderr, never a traceback. A reader that leaves early, as in
+``workbench … | head -1``, changes no status (`workbench.cli.output.readers_may_leave`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from workbench.cli.output import tell, tell_lines
+from workbench.cli.output import readers_may_leave, tell, tell_lines
 from workbench.errors import ClusterError, InternalError, WorkbenchError
 
 __all__ = ["main"]
@@ -21,7 +22,7 @@ __all__ = ["main"]
 #: expected at its end.
 _LONGEST_LINE = 1000
 
-PIPE_CLOSED, BAD_INPUT, NO_CLUSTER, INTERRUPTED = 1, 2, 3, 130
+BAD_INPUT, NO_CLUSTER, INTERRUPTED = 2, 3, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,17 +42,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for the rest of the process
     if sys.stdout is None:
         return _fail("standard output is closed", BAD_INPUT)
+    with readers_may_leave():
+        return _status(sys.argv[1:] if argv is None else argv)
+
+
+def _status(argv: Sequence[str]) -> int:
+    """Run a command, and turn every error into its line and its status."""
     try:
-        status = _run(sys.argv[1:] if argv is None else argv)
+        status = _run(argv)
         sys.stdout.flush()
         return status
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        # The reader (head, less) has gone: quiet, with the status that typer and rich give where they notice it first.
-        # What is still buffered must not raise again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PIPE_CLOSED
     except InternalError as error:
         return _fail(f"internal error, please report it: {error}", BAD_INPUT)
     except ClusterError as error:

@@ -9,10 +9,11 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from workbench.cli.pipes import forgiving
 from workbench.cli.safe_text import without_controls
 from workbench.errors import InputError
 
@@ -22,6 +23,7 @@ __all__ = [
     "emit",
     "print_tables",
     "progress_bar",
+    "readers_may_leave",
     "tell",
     "tell_lines",
     "to_json",
@@ -33,6 +35,25 @@ _LONGEST_LINE = 1_000
 
 #: Columns where nothing is wrapped.
 _UNWRAPPED = 1_000_000
+
+
+@contextmanager
+def readers_may_leave() -> Iterator[None]:
+    """Inside the block, output to a pipe without a reader is dropped quietly, and the command goes on.
+
+    The exit status is then the command's own. A status for the closed pipe would be random: whether the reader is gone
+    before the last write is a race that short output wins and long output loses. Python, click and rich each end the
+    process in their own way when a write fails, therefore no write is allowed to fail.
+    """
+    given = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = used = forgiving(given[0]), forgiving(given[1])
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = given
+        for stream in used:
+            with suppress(OSError):  # of a full disk, which has been told
+                stream.flush()
 
 
 def check_out(out: Path | None, output: str = "") -> None:

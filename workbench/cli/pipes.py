@@ -1,0 +1,42 @@
+"""Streams whose reader may leave early, as `head` and `less` do."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import Any, TextIO
+
+__all__ = ["forgiving"]
+
+
+def forgiving(stream: TextIO) -> TextIO:
+    """Make a stream over the descriptor of `stream` whose writes do not fail when the reader has left.
+
+    Terminals, and streams that are not those of the process, such as a notebook's, are returned as they are.
+    """
+    buffer = getattr(stream, "buffer", None)
+    raw = getattr(buffer, "raw", buffer)  # with PYTHONUNBUFFERED the text goes to the file directly
+    if not isinstance(stream, io.TextIOWrapper) or not isinstance(raw, io.FileIO) or raw.isatty():
+        return stream
+    stream.flush()
+    pipe = _Pipe(raw.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(
+        pipe if raw is buffer else io.BufferedWriter(pipe),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
+
+
+class _Pipe(io.FileIO):
+    """The file under a stream; the first write after the reader has left turns the descriptor to the null device."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self.fileno())
+            os.close(null)
+            return memoryview(data).nbytes
