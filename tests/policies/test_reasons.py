@@ -38,7 +38,7 @@ def test_it_may_look_at_some_nodes_only():
 
 def test_a_cluster_without_nodes_has_a_reason_too():
     asked = request(snapshot([]))
-    assert fit_reason(asked, 0, asked.demand.idle).message == "0/0 nodes are unavailable."
+    assert fit_reason(asked, 0, asked.demand.idle).message == "0/0 nodes are unavailable: the cluster has no nodes."
 
 
 def test_the_gang_text_counts_what_is_missing_of_all_tasks():

@@ -51,6 +51,8 @@ def fit_reason(request: Request, role: int, idle: Longs, nodes: npt.NDArray[np.i
     parts = node_causes(request.demand, role, idle, among)
     # The Kubernetes scheduler sorts its reasons as texts.
     causes = ", ".join(sorted(f"{part.n_nodes} {part.text}" for part in parts))
+    if not request.snapshot.n_nodes:
+        causes = "the cluster has no nodes"
     code = max(parts, key=lambda part: part.n_nodes).code if parts else "insufficient"
     count = sum(part.n_nodes for part in parts)
     text = f"0/{len(among)} nodes are unavailable{': ' if causes else ''}{causes}."
