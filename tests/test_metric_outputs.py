@@ -230,6 +230,20 @@ def test_names_that_outputs_use_already_are_refused(key: str) -> None:
         ({"key": "hops", "total": "median"}, "unknown value of total"),
         ({"key": "hops", "colour": "red"}, "no such attribute of a metric"),
         ({"key": "hops", "per": "pod"}, "unknown value of per"),
+        ({"key": "hops", "uint": "GB/s"}, "no such attribute of a metric .found uint, expected unit"),
+        ({"key": "hops", "group": "placed"}, "metric hops: group: the name of the group is taken by a value"),
+        ({"key": "hops", "group": "hops"}, "metric hops: group: the name of the group is taken by a value"),
+        ({"key": "hops", "group": 3}, "wrong value of group .found 3, expected a text"),
+        (
+            {"key": "hops", "whole": ("paris",)},
+            "metric hops: whole: no metric of that key .found 'paris', expected pod_pairs",
+        ),
+        ({"key": "hops", "whole": "nodes"}, "wrong value of whole .found 'nodes', expected a tuple"),
+        ({"key": "hops", "in_jobs": "x"}, "wrong value of in_jobs .found 'x', expected View.TABLE"),
+        ({"key": "hops", "in_runs": None}, "wrong value of in_runs"),
+        ({"key": "hops", "job": len}, "job is the function under the decorator"),
+        ({"key": "hops", "per": "run", "job": len}, "job is the function under the decorator"),
+        ({"key": 3}, "not a key of a metric"),
     ],
 )
 def test_a_wrong_declaration_is_refused_and_adds_nothing(declaration: dict[str, Any], message: str) -> None:

@@ -18,6 +18,7 @@ __all__ = [
     "InternalError",
     "UnknownNameError",
     "WorkbenchError",
+    "close_names",
 ]
 
 
@@ -113,9 +114,19 @@ class UnknownNameError(WorkbenchError, KeyError):
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        close = difflib.get_close_matches(self.name, self.known, n=3, cutoff=0.5)
+        close = _close(self.name, self.known)
         hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(self.known) or 'none'}"
         return f"unknown {self.kind} '{self.name}'; {hint}"
+
+
+def close_names(name: str, known: Iterable[str]) -> str:
+    """Up to three known names that are close to a wrong one, else all, for `InputError`'s `expected`."""
+    known = list(known)
+    return " or ".join(_close(name, known)) or ", ".join(known)
+
+
+def _close(name: str, known: Iterable[str]) -> list[str]:
+    return difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
 
 
 class CapacityError(WorkbenchError, ValueError):

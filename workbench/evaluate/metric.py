@@ -49,6 +49,24 @@ _AGGREGATIONS: Mapping[str, Callable[[Sequence[int | float]], int | float]] = {
 }
 
 
+#: For each attribute whose values are not listed: whether it takes a value, and which values it takes.
+_ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(
+        ("heading", "meaning", "unit", "by", "column", "group"), (lambda value: isinstance(value, str), "a text")
+    ),
+    "brief": (lambda value: value is None or isinstance(value, str), "a text or None"),
+    "whole": (
+        lambda value: isinstance(value, tuple) and all(isinstance(key, str) for key in value),
+        "a tuple of keys of metrics, such as ('pods', 'missing')",
+    ),
+    **dict.fromkeys(
+        ("in_jobs", "in_runs"),
+        (lambda value: isinstance(value, View), "View.TABLE, View.PAGE, View.COMPARER, EVERYWHERE or NOWHERE"),
+    ),
+    **dict.fromkeys(("job", "run"), (lambda value: value is None or callable(value), "a function or None")),
+}
+
+
 @dataclass(frozen=True)
 class Metric(Value):
     """Declaration of a metric; every output is generated from it.
@@ -103,7 +121,7 @@ class Metric(Value):
     run: Callable[[RunFacts], Any] | None = None
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"[a-z][a-z0-9_]*", self.key):
+        if not isinstance(self.key, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", self.key):
             expected = "lower-case letters, digits and _"
             raise InputError("not a key of a metric", source="metric", got=repr(self.key), expected=expected)
         for name, known in (("better", ("", "lower", "higher")), ("total", ("", *_AGGREGATIONS))):
@@ -111,6 +129,12 @@ class Metric(Value):
                 expected = ", ".join(repr(value) for value in known)
                 got = repr(getattr(self, name))
                 raise InputError(f"unknown value of {name}", source=f"metric {self.key}", got=got, expected=expected)
+        for name, (fits, expected) in _ATTRIBUTES.items():
+            value = getattr(self, name)
+            if not fits(value):
+                raise InputError(
+                    f"wrong value of {name}", source=f"metric {self.key}", got=repr(value), expected=expected
+                )
 
     @cached_property
     def declared(self) -> Metric:

@@ -6,11 +6,12 @@ Functions take `JobFacts` or `RunFacts`. A function of a group answers None wher
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from workbench.errors import InputError
+from workbench.errors import InputError, close_names
 from workbench.evaluate.facts import JobFacts, RunFacts
 from workbench.evaluate.metric import NOWHERE, Metric, View
 from workbench.evaluate.switch_sharing import JobSwitches, SwitchSharing
@@ -280,25 +281,56 @@ def metric(
     ... def pods_per_node(job):
     ...     return len(job.placed) / len(job.nodes)
     """
-    taken = sorted({key, declaration.get("column", key)} & _TAKEN)
-    if taken:
-        raise InputError("this name is taken", source="metric", got=taken[0])
-    unknown = sorted(set(declaration) - set(Metric.__dataclass_fields__))
+    known = [name for name in Metric.__dataclass_fields__ if name not in ("key", "heading", "job", "run")]
+    for name in ("job", "run"):
+        if name in declaration:
+            raise InputError(
+                f"{name} is the function under the decorator",
+                source=f"metric {key}",
+                got=f"{name}={declaration[name]!r}",
+                expected=f"per={name!r} and nothing else",
+            )
+    unknown = sorted(set(declaration) - set(known))
     if unknown:
-        expected = ", ".join(
-            name for name in Metric.__dataclass_fields__ if name not in ("key", "heading", "job", "run")
-        )
+        expected = close_names(unknown[0], known)
         raise InputError("no such attribute of a metric", source=f"metric {key}", got=unknown[0], expected=expected)
-
     if per not in ("job", "run"):
         raise InputError("unknown value of per", source=f"metric {key}", got=repr(per), expected="'job', 'run'")
+    declared = Metric(key, heading or str(key).replace("_", " "), meaning=meaning, **declaration)
+    taken = sorted({key, declared.column or key} & _TAKEN)
+    if taken:
+        raise InputError("this name is taken", source="metric", got=taken[0])
+    _check_group(declared)
+    keys = [other.key for other in all_metrics()]
+    for part in declared.whole:
+        if part != key and part not in keys:
+            expected = close_names(part, keys)
+            raise InputError("no metric of that key", source=f"metric {key}: whole", got=repr(part), expected=expected)
 
     def register(function: F) -> F:
         first_line = (function.__doc__ or "").strip().partition("\n")[0]
         computed: dict[str, Any] = {per: function}
-        _registered[key] = Metric(
-            key, heading or key.replace("_", " "), meaning=meaning or first_line, **declaration, **computed
-        )
+        _registered[key] = replace(declared, meaning=meaning or first_line, **computed)
         return function
 
     return register
+
+
+def _check_group(declared: Metric) -> None:
+    """Refuse a group whose name is that of a value: both would stand under one key of the JSON.
+
+    Raises
+    ------
+    InputError
+    """
+    groups = {metric.group for metric in all_metrics() if metric.group}
+    values = {name for metric in all_metrics() for name in (metric.key, metric.column) if name} | (_TAKEN - groups)
+    if declared.group and (declared.group == declared.key or declared.group in values - groups):
+        raise InputError(
+            "the name of the group is taken by a value",
+            source=f"metric {declared.key}: group",
+            got=repr(declared.group),
+            expected=f"another name, or a group that exists: {', '.join(sorted(groups))}",
+        )
+    if declared.key in groups:
+        raise InputError("this name is taken", source="metric", got=declared.key, expected="no name of a group")
