@@ -45,6 +45,22 @@ def test_typed_lists_of_the_api_lend_their_kind_to_the_items(tmp_path: Path) -> 
     assert document.data == NODE
 
 
+@pytest.mark.parametrize("kind", ["List", "NodeList"])
+def test_items_that_are_no_list_are_refused_and_null_is_an_empty_list(kind: str) -> None:
+    for items, found in (
+        ("{}", "a mapping of 0"),
+        ("{a: 1}", "a mapping of 1"),
+        ("x", "text 'x'"),
+        ("0", "a number 0"),
+    ):
+        with pytest.raises(InputError) as error:
+            names("-", stdin=f"apiVersion: v1\nkind: {kind}\nitems: {items}\n")
+        assert str(error.value) == (
+            f"stdin: document 1 (line 1), items: wrong type or value (found {found}, expected a list of objects)"
+        )
+    assert names("-", stdin=f"apiVersion: v1\nkind: {kind}\nitems: null\n") == []
+
+
 def test_the_text_handed_in_stands_for_the_dash() -> None:
     assert names("-", stdin="kind: Node\nmetadata: {name: x}") == ["x"]
     with pytest.raises(InputError, match="no text was handed in"):

@@ -46,6 +46,14 @@ def test_the_same_object_twice_is_bad_input() -> None:
         cluster.add(node)
 
 
+def test_an_object_given_twice_names_the_place_of_the_first() -> None:
+    cluster = ClusterObjects()
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+    cluster.add(node, "a.yaml: document 2 (line 7)")
+    with pytest.raises(InputError, match=r"found n, as in a\.yaml: document 2 \(line 7\), expected each object once"):
+        cluster.add(node, "b.yaml: document 1")
+
+
 def test_more_objects_of_a_kind_than_any_cluster_has_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kinds, "MOST_OBJECTS", 2)
     cluster = ClusterObjects()

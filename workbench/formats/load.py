@@ -115,7 +115,7 @@ def read_objects(manifests: Manifests, *, keep_patterns: bool = False) -> Cluste
 
 def _add(cluster: ClusterObjects, document: Document) -> None:
     try:
-        cluster.add(document.data)
+        cluster.add(document.data, f"{document.source}: {document.where}")
     except InputError as error:
         raise document.error(error) from None
     except CapacityError as error:

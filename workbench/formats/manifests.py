@@ -256,13 +256,24 @@ def _add(result: Manifests, content: bytes, source: str, claim: Claim | None, ta
 
 
 def _objects(data: dict[str, Any], source: str, where: str) -> Iterator[Document]:
-    """The object, or the items of a List; items of a typed list (NodeList) get their kind from the list."""
+    """The object, or the items of a List; items of a typed list (NodeList) get their kind from the list.
+
+    Null items are none, as in the API; items of another type than a list are refused.
+    """
     kind, items = data.get("kind"), data.get("items")
-    if kind == "List" and items is None:
-        return
-    if type(kind) is not str or not kind.endswith("List") or type(items) is not list:
+    if type(kind) is not str or not kind.endswith("List") or (kind != "List" and "items" not in data):
         yield Document(data, source, where)
         return
+    if items is None:
+        return
+    if type(items) is not list:
+        raise InputError(
+            "wrong type or value",
+            source=source,
+            where=f"{where}, items",
+            got=shown(items),
+            expected="a list of objects",
+        )
     inherited = {"apiVersion": data.get("apiVersion"), "kind": kind.removesuffix("List")} if kind != "List" else {}
     for i, item in enumerate(items):
         # Whoever takes the object keeps what it needs.

@@ -83,7 +83,7 @@ def review_manifests(manifests: Manifests, release: Release = Release.NEWEST) ->
             if group_and_kind in REVIEWED_KINDS:
                 waiting.append(document)
             else:
-                others.add(data)
+                others.add(data, f"{document.source}: {document.where}")
                 not_reviewed[str(data["kind"])] += 1
             if group_and_kind == ("scheduling.volcano.sh", "Queue"):
                 state = get_text(get_map(data, "status", ""), "state", "status")

@@ -63,6 +63,7 @@ class ClusterObjects:
     refused: dict[str, str] = field(default_factory=dict)
     notes: dict[str, tuple[Notice, ...]] = field(default_factory=dict)
     keep_patterns: bool = False
+    _places: dict[tuple[str, str], str] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, hypernodes: Iterable[HyperNode], nodes: Iterable[Node]) -> ClusterObjects:
@@ -72,8 +73,14 @@ class ClusterObjects:
         cluster.nodes.update((node.name, node) for node in nodes)
         return cluster
 
-    def add(self, data: Mapping[str, Any]) -> None:
+    def add(self, data: Mapping[str, Any], place: str = "") -> None:
         """Read one parsed manifest.
+
+        Parameters
+        ----------
+        data : mapping
+        place : str
+            File and document of the manifest, for the error about a second object of that name; empty: unknown.
 
         Raises
         ------
@@ -103,8 +110,12 @@ class ClusterObjects:
         if len(objects) >= MOST_OBJECTS:
             raise CapacityError(f"more than {MOST_OBJECTS:,} objects of the kind {kind}")
         if key in objects:
-            raise InputError(f"the same {kind} twice", where="metadata.name", got=key, expected="each object once")
+            first = self._places.get((room, key))
+            got = f"{key}, as in {first}" if first else key
+            raise InputError(f"the same {kind} twice", where="metadata.name", got=got, expected="each object once")
         objects[key] = value
+        if place:
+            self._places[room, key] = place
         if message := refusal_of(data):
             self.refused[f"{kind} {key}"] = message
         if notes := notes_of(data):
