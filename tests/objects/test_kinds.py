@@ -50,7 +50,7 @@ def test_an_object_given_twice_names_the_place_of_the_first() -> None:
     cluster = ClusterObjects()
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
     cluster.add(node, "a.yaml: document 2 (line 7)")
-    with pytest.raises(InputError, match=r"found n, as in a\.yaml: document 2 \(line 7\), expected each object once"):
+    with pytest.raises(InputError, match=r"the same Node twice, first in a\.yaml: document 2 \(line 7\) \(found n,"):
         cluster.add(node, "b.yaml: document 1")
 
 

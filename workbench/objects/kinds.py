@@ -111,8 +111,8 @@ class ClusterObjects:
             raise CapacityError(f"more than {MOST_OBJECTS:,} objects of the kind {kind}")
         if key in objects:
             first = self._places.get((room, key))
-            got = f"{key}, as in {first}" if first else key
-            raise InputError(f"the same {kind} twice", where="metadata.name", got=got, expected="each object once")
+            message = f"the same {kind} twice" + (f", first in {first}" if first else "")
+            raise InputError(message, where="metadata.name", got=key, expected="each object once")
         objects[key] = value
         if place:
             self._places[room, key] = place
