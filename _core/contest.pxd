@@ -131,20 +131,6 @@ cdef inline void lift_range(
         lift(groups, closeness, c, g)
 
 
-cdef inline void find_best(const Groups* groups, Contest* c) noexcept nogil:
-    cdef int64_t g
-    c.best_base = -INFINITY
-    c.n_best = 0
-    if groups.scored:
-        for g in range(groups.g):
-            if c.fitting[g]:
-                if groups.base[g] > c.best_base:
-                    c.best_base = groups.base[g]
-                    c.n_best = c.fitting[g]
-                elif groups.base[g] == c.best_base:
-                    c.n_best += c.fitting[g]
-
-
 cdef inline int32_t lca(const Closeness* closeness, int32_t a, int32_t b) noexcept nogil:
     """Lowest common ancestor of two domains; -1 is the virtual top."""
     while a != b and a >= 0 and b >= 0:

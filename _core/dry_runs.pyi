@@ -16,8 +16,10 @@ class DryRuns(SearchParts):
         min_available: int,
         counted: int,
         minimums_count: bool,
+        every: bool,
         scored: bool,
         record: int,
+        update_record: bool,
         tasks_on_leaf: NDArray[np.int64],
         total_tasks: int,
         run_entry: NDArray[np.int32] | None,
@@ -34,4 +36,26 @@ class DryRuns(SearchParts):
     ) -> None: ...
     def settle(
         self, domain: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]: ...
+    ) -> tuple[
+        NDArray[np.int32],
+        NDArray[np.int32],
+        NDArray[np.float64],
+        NDArray[np.int64],
+        NDArray[np.int64],
+        int,
+        int,
+    ]: ...
+    def node_scores(self, domain: int, shape: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    def set_fading(
+        self,
+        ring_of: NDArray[np.int32],
+        around: NDArray[np.int32],
+        column: NDArray[np.int32],
+        by_tier: NDArray[np.float64],
+        packing: NDArray[np.float64],
+        scale: float,
+        used: NDArray[np.int64],
+        allocatable: NDArray[np.int64],
+        node_start: NDArray[np.int64],
+        node_domains: NDArray[np.int32],
+    ) -> None: ...

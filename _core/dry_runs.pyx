@@ -1,12 +1,16 @@
 """Trial placements in many domains, and a final one in one domain, all by one ``TrialFill``."""
 
 cimport cython
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
-from workbench._core.memory cimport free, regrow
+from workbench._core.contest cimport Inner, offset
+from workbench._core.fading cimport Totals, use_path
+from workbench._core.memory cimport free, grab, regrow
 from workbench._core.progress cimport Entry, Progress, Run, below_minimum, is_ready, missing_of
 from workbench._core.search_parts cimport SearchParts
+from workbench._core.trial_fill cimport N_KEPT
 
 import numpy as np
 
@@ -21,10 +25,41 @@ cdef class DryRuns(SearchParts):
     cdef Run* question_runs
     cdef bint asked_scored
     cdef int32_t asked_record
+    cdef int64_t* domain_used     # of each domain, the virtual top last, where pods are drawn to full domains
+    cdef object keep_of_totals
 
     def __dealloc__(self):
         free(self.question.entries)
         free(self.question_runs)
+        free(self.domain_used)
+
+    def set_fading(
+        self,
+        const int32_t[::1] ring_of not None,
+        const int32_t[:, ::1] around not None,
+        const int32_t[::1] column not None,
+        const double[::1] by_tier not None,
+        const double[::1] packing not None,
+        double scale,
+        const int64_t[:, ::1] used not None,
+        const int64_t[:, ::1] allocatable not None,
+        const int64_t[::1] node_start not None,
+        const int32_t[::1] node_domains not None,
+    ):
+        """Draw pods without a topology to full domains; ``used`` is copied, the other arrays are kept."""
+        cdef size_t cells = used.shape[0] * self.r * sizeof(int64_t)
+        cdef const int32_t* holders = NULL
+        if self.n == 0 or self.r == 0:
+            return
+        self.keep_of_totals = allocatable, node_start, node_domains
+        self.domain_used = <int64_t*>grab(cells)
+        memcpy(self.domain_used, &used[0, 0], cells)
+        if node_domains.shape[0]:
+            holders = &node_domains[0]
+        self.fill.fading.totals = Totals(
+            self.r, self.d, self.domain_used, &allocatable[0, 0], &node_start[0], holders
+        )
+        self.fill.set_fading(ring_of, around, column, by_tier, packing, scale)
 
     def ask(
         self,
@@ -35,8 +70,10 @@ cdef class DryRuns(SearchParts):
         int64_t min_available,
         int64_t counted,
         bint minimums_count,
+        bint every,
         bint scored,
         int32_t record,
+        bint update_record,
         const int64_t[::1] tasks_on_leaf not None,
         int64_t total_tasks,
         const int32_t[::1] run_entry,
@@ -52,6 +89,7 @@ cdef class DryRuns(SearchParts):
         fresh.n = n
         fresh.rule = rule
         fresh.minimums_count = minimums_count
+        fresh.every = every
         fresh.min_available = min_available
         fresh.counted = counted
         fresh.short_of = fresh.rest = 0
@@ -70,9 +108,10 @@ cdef class DryRuns(SearchParts):
             self.fill.keep_contests(n)
         self.states.reserved = fresh.rest
         self.fill.make_room(fresh.rest)
-        self.make_states()
+        self.find_states(False)
         self.asked_scored = scored
         self.asked_record = record
+        self.fill.update_record = update_record
         self.fill.closeness.total_tasks = <double>total_tasks
         for e in range(self.d):
             self.fill.tasks_on_leaf[e] = tasks_on_leaf[e]
@@ -82,6 +121,14 @@ cdef class DryRuns(SearchParts):
         cdef int64_t rest = self.question.rest
         if self.states.n_remembered != self.states.n_shapes or not self.states.has_room(rest):
             self.states.open_states(rest + max(rest, 256))
+        return 0
+
+    cdef int find_states(self, bint trials) except -1:
+        """States pay where they are known, where nodes are looked at again and again, or for more shapes than keep trees."""
+        if trials or self.states.table != NULL or self.states.known_states != NULL or self.states.n_shapes > N_KEPT:
+            self.make_states()
+        else:
+            memset(self.states.state_of, 0xFF, self.n * sizeof(int32_t))
         return 0
 
     cdef Progress attempt(self) noexcept nogil:
@@ -103,6 +150,7 @@ cdef class DryRuns(SearchParts):
         cdef int64_t i, k
         cdef Progress now
         cdef double total
+        self.find_states(True)
         with nogil:
             for i in range(domains.shape[0]):
                 now = self.attempt()
@@ -118,26 +166,71 @@ cdef class DryRuns(SearchParts):
                 self.fill.take_back_run(&now)
 
     def settle(self, int32_t domain):
-        """Fill one domain for good: entry, node and score of each pod placed, and pods left of each entry."""
+        """Fill one domain for good.
+
+        Answers the entry, node and score of each pod placed and its number among the pods of the entry; the pods left of
+        each entry; the entry of which first a pod fitted nowhere in the last turn, -1: none; the record.
+        """
         cdef int64_t i
         cdef Progress now = self.attempt()
-        self.make_states()
+        self.find_states(False)
         with nogil:
             self.fill.run(domain, self.asked_scored, self.asked_record, &now)
             for i in range(self.fill.n_run):
-                self.states.state_of[self.fill.run_node[i]] = self.states.find_state(self.fill.run_node[i])
+                if self.states.table != NULL:
+                    self.states.state_of[self.fill.run_node[i]] = self.states.find_state(self.fill.run_node[i])
+                if self.fill.fades:
+                    use_path(
+                        &self.fill.fading.totals,
+                        self.fill.run_node[i],
+                        self.states.shapes[now.entries[self.fill.run_entry[i]].shape].request,
+                        1,
+                    )
         entries_array = np.empty(self.fill.n_run, dtype=np.int32)
         nodes_array = np.empty(self.fill.n_run, dtype=np.int32)
         scores_array = np.empty(self.fill.n_run, dtype=np.float64)
+        pods_array = np.empty(self.fill.n_run, dtype=np.int64)
         left_array = np.empty(now.n, dtype=np.int64)
         cdef int32_t[::1] entries = entries_array
         cdef int32_t[::1] nodes = nodes_array
         cdef double[::1] scores = scores_array
+        cdef int64_t[::1] pods = pods_array
         cdef int64_t[::1] left = left_array
         for i in range(self.fill.n_run):
             entries[i] = self.fill.run_entry[i]
             nodes[i] = self.fill.run_node[i]
             scores[i] = self.fill.run_score[i]
+            pods[i] = self.fill.run_pod[i]
         for i in range(now.n):
             left[i] = now.entries[i].left
-        return entries_array, nodes_array, scores_array, left_array
+        return (
+            entries_array,
+            nodes_array,
+            scores_array,
+            pods_array,
+            left_array,
+            self.fill.first_failed,
+            self.fill.record,
+        )
+
+    def node_scores(self, int32_t domain, int32_t shape):
+        """By node: its part and the total for the next pod of a shape; -inf: outside the domain, or it does not fit."""
+        cdef int64_t s, g, n
+        cdef const Inner* leaf
+        self.find_states(False)
+        node_array = np.full(self.n, -np.inf)
+        total_array = np.full(self.n, -np.inf)
+        cdef double[::1] node = node_array
+        cdef double[::1] total = total_array
+        with nogil:
+            self.fill.look(domain, self.asked_scored, self.asked_record, shape)
+            for s in range(self.fill.c):
+                g = self.fill.group_of[s]
+                n = self.fill.by_leaf.first[g + 1] - self.fill.by_leaf.first[g]
+                leaf = self.fill.nodes.inner + 2 * self.fill.by_leaf.first[g] + n + s - self.fill.by_leaf.first[g]
+                if leaf.node != -INFINITY:
+                    node[self.fill.node_of[s]] = leaf.node
+                    total[self.fill.node_of[s]] = leaf.node + offset(
+                        &self.fill.by_leaf, &self.fill.closeness, &self.fill.nodes, g
+                    )
+        return node_array, total_array

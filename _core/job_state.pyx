@@ -80,7 +80,7 @@ cdef class JobState:
                 self.minimum[i] = minimum[i]
         self.job_entries = <Entry*>grab(2 * n * sizeof(Entry))
         self.progress_settled = Progress(
-            self.job_entries, NULL, <int32_t>n, 0, rule, minimums_count, min_available, counted, 0, 0
+            self.job_entries, NULL, <int32_t>n, 0, rule, minimums_count, False, min_available, counted, 0, 0
         )
         for i in range(n):
             self.job_entries[i] = Entry(<int32_t>i, names[i], counts[i, 0], counts[i, 1], counts[i, 2], 0, 0)
@@ -159,7 +159,7 @@ cdef class JobState:
                 sub.first_entry = entry_start[i]
                 sub.progress = Progress(
                     NULL, NULL, <int32_t>(entry_start[i + 1] - entry_start[i]), 0, STOP if stop[i] else GO_ON, True,
-                    min_available[i], counted[i], 0, 0,
+                    False, min_available[i], counted[i], 0, 0,
                 )
                 for e in range(entry_start[i], entry_start[i + 1]):
                     self.entries_settled[e] = Entry(shapes[e], self.job_entries[shapes[e]].name, left[e], 0, 0, 0, 0)

@@ -1,6 +1,6 @@
 """The node score and its weights; shared so that a pod scores alike, bit by bit, in every kernel that places pods.
 
-The formula stands in ``workbench.kernels.domains.Fill``.
+The formula stands in ``workbench.kernels.dry_runs.DryRuns``.
 """
 
 from libc.math cimport sqrt

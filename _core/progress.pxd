@@ -35,6 +35,7 @@ cdef struct Progress:
     int32_t n, n_runs
     int32_t rule
     bint minimums_count
+    bint every             # the turns that follow, of one pod each, are taken in the same pass
     int64_t min_available, counted
     int64_t short_of       # pods missing for the minimums
     int64_t rest           # sum of left

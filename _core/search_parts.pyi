@@ -45,6 +45,5 @@ class SearchParts:
         own_value: float,
         weight: float,
         roots_meet: bool,
-        update_record: bool,
     ) -> None: ...
     def set_leaves(self, start: NDArray[np.int64], leaves: NDArray[np.int32]) -> None: ...

@@ -62,10 +62,9 @@ cdef class SearchParts:
         double own_value,
         double weight,
         bint roots_meet,
-        bint update_record,
     ):
-        """Set how leaves score beside a record; the memoryviews are kept, not copied."""
-        self.fill.set_topology(parent, depth, value, top_value, own_value, weight, roots_meet, update_record)
+        """How leaves score beside a record; the memoryviews are kept, not copied."""
+        self.fill.set_topology(parent, depth, value, top_value, own_value, weight, roots_meet)
 
     def set_leaves(self, const int64_t[::1] start not None, const int32_t[::1] leaves not None):
         """Set every leaf that holds a node, where some have several; both arrays are kept, not copied."""

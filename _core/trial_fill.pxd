@@ -1,7 +1,8 @@
 """Trial placements in a domain: the contract of ``trial_fill.pyx``.
 
 `run` places pods and leaves them on the nodes (`StateTable.idle`, `used`); what it placed stands in `run_node` and the
-arrays beside it until the next run. `take_back_run` takes the pods from the nodes again.
+arrays beside it until the next run. `take_back_run` takes the pods from the nodes again. `look` makes the contest of one
+shape over a domain and places nothing.
 """
 
 cimport cython
@@ -14,7 +15,7 @@ from workbench._core.progress cimport Progress
 from workbench._core.state_table cimport Shape, StateTable
 
 cdef enum:
-    N_KEPT = 4
+    N_KEPT = 16
 
 
 cdef struct Kept:
@@ -36,7 +37,8 @@ cdef class TrialFill:
     cdef const int32_t* rank
     # topology scores
     cdef Closeness closeness
-    cdef bint topology, roots_meet, update_record
+    cdef bint topology, roots_meet
+    cdef bint update_record       # a placed pod widens the record
     # what pods gain that are not scored by the record
     cdef Fading fading
     cdef Fullness fullness
@@ -73,7 +75,8 @@ cdef class TrialFill:
     cdef int32_t* run_entry
     cdef int32_t* run_pod         # its number among the pods of the entry
     cdef double* run_score
-    cdef int32_t first_failed     # entry of which first a pod fitted nowhere; -1: none
+    cdef int64_t turn_start       # pods placed before the last turn
+    cdef int32_t first_failed     # entry of which first a pod fitted nowhere in the last turn; -1: none
 
     cdef int open_leaves(self) except -1
     cdef int make_room(self, int64_t pods) except -1
@@ -93,13 +96,16 @@ cdef class TrialFill:
     cdef void put(self, Shape* shape, int32_t entry) noexcept nogil
     cdef int64_t place(self, Progress* now, int32_t entry, int64_t count) noexcept nogil
     cdef bint try_entry(self, Progress* now, int32_t i, int64_t upto) noexcept nogil
+    cdef void take_turn(self, Progress* now) noexcept nogil
+    cdef void begin(self, int32_t domain, bint scored, int32_t record) noexcept nogil
+    cdef void look(self, int32_t domain, bint scored, int32_t record, int32_t shape) noexcept nogil
     cdef void run(self, int32_t domain, bint scored, int32_t record, Progress* now) noexcept nogil
     cdef void take_back_run(self, const Progress* now) noexcept nogil
     cdef void weigh_node(self, int32_t node, int64_t change) noexcept nogil
     cdef int open(self, StateTable states, HyperNodeTree hypernodes, const int32_t[::1] rank) except -1
     cdef int set_topology(
         self, const int32_t[::1] parent, const int32_t[::1] depth, const double[::1] value, double top_value, double
-        own_value, double weight, bint roots_meet, bint update_record
+        own_value, double weight, bint roots_meet
     ) except -1
     cdef int set_fading(
         self, const int32_t[::1] ring_of, const int32_t[:, ::1] around, const int32_t[::1] column, const double[::1]

@@ -1,6 +1,6 @@
 """Fills one domain as a trial, pod by pod in score order.
 
-The order of choice is that of ``domains.Fill``. Hundreds of trials are cheap because a node's score is that of its
+The order of choice is that of ``workbench.kernels.dry_runs``. Hundreds of trials are cheap because a node's score is that of its
 state (``state_table.pxd``), and no trial makes an object. Of the shapes that take turns in one trial a few keep their
 trees (``contest.pxd``). A placed pod touches the groups whose offset it changes: those inside the HyperNode to which
 the record widened, and those with tasks where the best group changed.
@@ -39,6 +39,7 @@ cdef class TrialFill:
         self.r = states.r
         self.d = d
         self.record = NO_RECORD
+        self.update_record = True
         self.keep = [rank]
         self.rank = &rank[0] if n else NULL
         self.tasks_on_leaf = <int64_t*>grab(d * sizeof(int64_t))
@@ -98,7 +99,6 @@ cdef class TrialFill:
         double own_value,
         double weight,
         bint roots_meet,
-        bint update_record,
     ) except -1:
         """Set how leaves score beside a record; the memoryviews are kept, not copied."""
         self.keep += [parent, depth, value]
@@ -109,7 +109,6 @@ cdef class TrialFill:
         self.closeness.own_value = own_value
         self.closeness.weight = weight
         self.roots_meet = roots_meet
-        self.update_record = update_record
         return 0
 
     cdef int open_leaves(self) except -1:
@@ -538,53 +537,77 @@ cdef class TrialFill:
     cdef bint try_entry(self, Progress* now, int32_t i, int64_t upto) noexcept nogil:
         """Place pods of an entry until ``upto`` have come; False if the pass is over."""
         cdef Entry* entry = &now.entries[i]
-        cdef int64_t wanted = min(until_ready(now, entry), upto - entry.given), found
+        cdef int64_t wanted, found
+        # Turns without a failure are one pass; after one, the turn is over with the pod that leaves the gang ready.
+        wanted = entry.left if now.every and self.first_failed < 0 else until_ready(now, entry)
+        wanted = min(wanted, upto - entry.given)
         if wanted <= 0:
             return True
         found = self.place(now, i, wanted)
         note_placed(now, entry, found)
         if found == wanted:
-            return not is_ready(now)
+            return not is_ready(now) or (now.every and self.first_failed < 0)
         if self.first_failed < 0:
             self.first_failed = i
+            if is_ready(now):
+                self.turn_start = self.n_run
         skip_name(now, i)
         return may_go_on(now, i)
 
-    cdef void run(self, int32_t domain, bint scored, int32_t record, Progress* now) noexcept nogil:
-        """Run one pass over the pods in a domain, ending with the pod that makes the gang ready.
-
-        The pods stay on the nodes.
-        """
+    cdef void take_turn(self, Progress* now) noexcept nogil:
+        """Try the pods in their order, to the end of one turn, or of the last of those that are taken together."""
         cdef int32_t i
-        cdef int64_t low, high
-        cdef const int64_t* request
-        self.n_run = 0
         self.first_failed = -1
+        self.turn_start = self.n_run
+        if now.runs == NULL:
+            for i in range(now.n):
+                if not self.try_entry(now, i, INT64_MAX):
+                    break
+            return
+        for i in range(now.n):
+            now.entries[i].dropped = 0
+        for i in range(now.n_runs):
+            if not self.try_entry(now, now.runs[i].entry, now.runs[i].upto):
+                if self.first_failed >= 0 and is_ready(now) and now.entries[now.runs[i].entry].dropped == 0:
+                    leave_rest(now, i)
+                break
+
+    cdef void begin(self, int32_t domain, bint scored, int32_t record) noexcept nogil:
+        """Enter a domain with a record; `floor` is known."""
+        cdef int64_t low, high
+        self.n_run = 0
         self.topology = scored
         self.fades = not scored and self.fading.n_tiers > 0
         self.nodes.gain = self.gain if self.fades else NULL
-        self.find_floor(now)
         self.enter(domain, scored)
         self.record = NO_RECORD
         self.by_leaf.scored = False
         self.n_levels = 0
         if scored:
             self.widen(record, &low, &high)
-        if now.runs == NULL:
-            for i in range(now.n):
-                if not self.try_entry(now, i, INT64_MAX):
-                    break
-        else:
-            for i in range(now.n):
-                now.entries[i].dropped = 0
-            for i in range(now.n_runs):
-                if not self.try_entry(now, now.runs[i].entry, now.runs[i].upto):
-                    if self.first_failed >= 0 and is_ready(now) and now.entries[now.runs[i].entry].dropped == 0:
-                        leave_rest(now, i)
-                    break
+
+    cdef void look(self, int32_t domain, bint scored, int32_t record, int32_t shape) noexcept nogil:
+        """Make the contest of a shape's first pod in a domain."""
+        cdef const int64_t* request = self.states.shapes[shape].request
+        cdef int64_t k
+        for k in range(self.r):
+            self.floor[k] = request[k] if request[k] > 0 else INT64_MIN
+        self.begin(domain, scored, record)
+        self.turn_to(shape)
+
+    cdef void run(self, int32_t domain, bint scored, int32_t record, Progress* now) noexcept nogil:
+        """One pass over the pods in a domain, ending with the pod that makes the gang ready; pods stay."""
+        cdef int64_t i
+        cdef const int64_t* request
+        self.find_floor(now)
+        self.begin(domain, scored, record)
+        self.take_turn(now)
+        while now.every and self.n_run > self.turn_start and now.rest > 0 and is_ready(now):
+            # Names that were given up in one turn are tried again in the next.
+            self.take_turn(now)
         if self.fades:
             # The totals of domains are those without the run, which may yet be taken back.
-            for i in range(<int32_t>self.n_run):
+            for i in range(self.n_run):
                 request = self.states.shapes[now.entries[self.run_entry[i]].shape].request
                 use_path(&self.fading.totals, self.run_node[i], request, -1)
 

@@ -1,4 +1,4 @@
-"""Benchmark of counting and filling by the ``domains`` kernel, beside numpy and heapq.
+"""Counting and filling: the ``domains`` and ``dry_runs`` kernels beside numpy and heapq.
 
 Goals: issue A, "plain placement at 5,000 nodes: kernel 5 M pods/s for one pod shape, 0.5 M for 16 shapes".
 """
@@ -6,15 +6,14 @@ Goals: issue A, "plain placement at 5,000 nodes: kernel 5 M pods/s for one pod s
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from measure import microseconds, row
 from numpy.typing import NDArray
 
 from workbench.kernels.domains import (
-    NO_RECORD,
-    Fill,
     ScoreWeights,
     TopologyScores,
     domain_counts,
@@ -22,6 +21,7 @@ from workbench.kernels.domains import (
     lowest_tier_with_fit,
     pods_per_node,
 )
+from workbench.kernels.dry_runs import Counts, DryRuns
 from workbench.kernels.tiers import Forest, tier_scores
 
 SIZES = (1_000, 5_000, 100_000)
@@ -134,88 +134,62 @@ def heap(n: int, pods: int) -> object:
     return queue
 
 
-def fill(n: int, weights: ScoreWeights, leaf: NDArray[np.int32] | None) -> Fill:
+def dry_runs(n: int, weights: ScoreWeights, shapes: Sequence[NDArray[np.int64]], **scores: TopologyScores) -> DryRuns:
     total, used = machines(n)
-    nodes = np.arange(n, dtype=np.int32)
-    return Fill(nodes, total - used, used, total, nodes, leaf=leaf, weights=weights)
+    _, leaf, spans = tree(n)
+    start = np.concatenate([[0], np.cumsum(spans[:, 1] - spans[:, 0], dtype=np.int64)])
+    members = np.concatenate([np.arange(low, high, dtype=np.int32) for low, high in spans])
+    rank = np.arange(n, dtype=np.int32)
+    runs = DryRuns(total - used, used, total, rank, leaf, start, members, weights=weights, **scores)
+    for request in shapes:
+        runs.add_shape(request)
+    return runs
 
 
-def one_shape(session: Fill, pods: int) -> Callable[[], object]:
-    shape = session.add_shape(POD)
-
-    def run() -> None:
-        session.rollback()
-        if len(session.place(shape, pods).positions) != pods:
-            raise AssertionError("the machines of this benchmark hold three more pods each")
-
-    return run
+def filled(runs: DryRuns, counts: Counts, domain: int = -1, **asked: Any) -> NDArray[np.float64]:
+    """Microseconds of one pass; a trial leaves the nodes as they were."""
+    runs.ask(counts, **asked)
+    one = np.array([domain], dtype=np.int32)
+    if int(runs.try_each(one).placed[0]) != int(counts.left.sum()):
+        raise AssertionError("the machines of this benchmark hold three more pods each")
+    return microseconds(lambda: runs.try_each(one), 100 if counts.left.sum() <= 15_000 else 5)
 
 
-def in_turns(session: Fill, pods: int) -> Callable[[], object]:
-    shapes = [session.add_shape(POD + np.array([100 * i, i * GI, 0])) for i in range(SHAPES)]
-
-    turns = np.resize(np.array(shapes, dtype=np.int32), pods)
-
-    def run() -> None:
-        session.rollback()
-        session.place_each(turns)
-
-    return run
+def counts_of(pods: int, shapes: int) -> Counts:
+    """The pods of several shapes in turns."""
+    left = np.full(shapes, pods // shapes, dtype=np.int64)
+    turns = np.arange(shapes, dtype=np.int32)
+    upto = np.repeat(np.arange(1, pods // shapes + 1, dtype=np.int64), shapes)
+    runs = None if shapes == 1 else (np.tile(turns, pods // shapes), upto)
+    return Counts(shapes=turns, left=left, min_available=int(left.sum()), after_failure="go-on", runs=runs)
 
 
 def filling(n: int) -> Iterator[dict[str, object]]:
     pods = 3 * n
-    forest, leaf, _ = tree(n)
     size = f"{n:,} nodes, {pods:,} pods"
     goal_one = pods / 5.0 if n == 5_000 else None
     goal_many = pods / 0.5 if n == 5_000 else None
-    repeats = 100 if n <= 5_000 else 10
     some = min(pods, 3_000)
     argmax_us = float(microseconds(lambda: numpy_argmax(n, some), 1).min()) * pods / some
     heap_us = float(microseconds(lambda: heap(n, pods), 1 if n > 5_000 else 3).min())
     argmax_name = "numpy argmax" if some == pods else f"numpy argmax, from {some:,} pods"
-
+    one = counts_of(pods, 1)
     for name, weights in (("binpack", BINPACK), ("least requested and balanced", LEAST)):
-        run = one_shape(fill(n, weights, None), pods)
-        run()
-        note = f"{name}, one shape, rollback included"
-        yield row("domains.Fill", size, microseconds(run, repeats), "heapq", heap_us, goal_one, note)
-    run = one_shape(fill(n, BINPACK, None), pods)
-    ours = microseconds(run, repeats)
-    yield row("domains.Fill", size, ours, argmax_name, argmax_us, goal_one, "binpack, one shape, rollback included")
-
-    session = fill(n, LEAST, leaf)
-    shape = session.add_shape(POD)
-    tiers = tier_scores(forest.tier, 1, 3, flat=0.0)
-    scores = TopologyScores(forest, tiers)
-
-    def soft() -> None:
-        session.rollback(0)
-        session.set_topology(scores, record=NO_RECORD, total_tasks=pods, update_record=True)
-        session.place(shape, pods)
-
-    soft()
-    ours = microseconds(soft, repeats)
-    yield row("domains.Fill", size, ours, "heapq", heap_us, None, "one soft job, record widening, rollback included")
-
+        ours = filled(dry_runs(n, weights, [POD]), one)
+        yield row("dry_runs.DryRuns", size, ours, "heapq", heap_us, goal_one, f"{name}, one shape, a trial")
+    forest, _, _ = tree(n)
+    scores = TopologyScores(forest, tier_scores(forest.tier, 1, 3, flat=0.0))
+    ours = filled(dry_runs(n, LEAST, [POD], scores=scores), one, update_record=True, total_tasks=pods)
+    yield row("dry_runs.DryRuns", size, ours, "heapq", heap_us, None, "one soft job, record widening, a trial")
+    requests = [POD + np.array([100 * i, i * GI, 0]) for i in range(SHAPES)]
     for name, weights in (("binpack", BINPACK), ("least requested and balanced", LEAST)):
-        run = in_turns(fill(n, weights, None), pods)
-        run()
-        ours = microseconds(run, max(2, repeats // 3))
-        note = f"{name}, {SHAPES} shapes in turns, rollback included; baseline: one shape"
-        yield row("domains.Fill", size, ours, argmax_name, argmax_us, goal_many, note)
-
-    small = np.arange(LEAF, dtype=np.int32)
-    total, used = machines(n)
-    idle = total - used
-    ranks = np.arange(n, dtype=np.int32)
-
-    def dry_run() -> None:
-        trial = Fill(small, idle, used, total, ranks, leaf=leaf, weights=BINPACK)
-        trial.place(trial.add_shape(POD), 16)
-
-    ours = microseconds(dry_run, 500)
-    yield row("domains.Fill", f"{LEAF} of {n:,} nodes, 16 pods", ours, "heapq", heap_us * 16 / pods, None, "dry run")
+        turns = counts_of(2 * n // SHAPES * SHAPES, SHAPES)
+        ours = filled(dry_runs(n, weights, requests), turns) * pods / int(turns.left.sum())
+        note = f"{name}, {SHAPES} shapes in turns, a trial; baseline: one shape"
+        yield row("dry_runs.DryRuns", size, ours, argmax_name, argmax_us, goal_many, note)
+    ours = filled(dry_runs(n, BINPACK, [POD]), counts_of(16, 1), domain=0)
+    size = f"{LEAF} of {n:,} nodes, 16 pods"
+    yield row("dry_runs.DryRuns", size, ours, "heapq", heap_us * 16 / pods, None, "a trial")
 
 
 def rows() -> Iterator[dict[str, object]]:

@@ -170,13 +170,13 @@ def by_dry_runs(snapshot: ClusterSnapshot, workloads: int) -> Replay:
         request = np.array([role.requests["cpu"], 0, 1], dtype=np.int64)
         runs = DryRuns(
             ledger.idle, ledger.used, snapshot.allocatable, topology.node_rank, topology.leaf_of_node,
-            topology.member_start, topology.member_nodes, weights=weights, scores=scores, update_record=True,
+            topology.member_start, topology.member_nodes, weights=weights, scores=scores,
         )  # fmt: skip
         runs.add_shape(request)
         counts = Counts(
             shapes=np.zeros(1, dtype=np.int32), left=np.array([role.count], dtype=np.int64), min_available=role.count
         )
-        runs.ask(counts, total_tasks=role.count)
+        runs.ask(counts, update_record=True, total_tasks=role.count)
         used = topology.domain_sums(ledger.used)
         for domains in tiers if gang.constraint is OTHER else tiers[:1]:
             fitting = domains[runs.try_each(domains).ready]

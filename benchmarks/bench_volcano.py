@@ -297,7 +297,7 @@ def attempt(made: Cluster, ask: Ask, tiers: list[Ints], domain: int, spans: Ints
     low, high = (0, made.n) if domain < 0 else spans[domain].tolist()
     runs = DryRuns(
         n.idle, n.used, n.allocatable, made.tree.name_rank, made.tree.leaf, made.tree.member_start, made.tree.members,
-        weights=WEIGHTS, scores=made.scores, update_record=True,
+        weights=WEIGHTS, scores=made.scores,
     )  # fmt: skip
     for shape in ask.shapes:
         runs.add_shape(shape.request)
@@ -317,7 +317,7 @@ def attempt(made: Cluster, ask: Ask, tiers: list[Ints], domain: int, spans: Ints
             # Shape i is the i-th of every sub-group.
             asked = replace(asked, runs=(entries[own], upto[own]))
             order = entries[own].repeat(_lengths(entries[own], upto[own]))
-        runs.ask(asked, total_tasks=count)
+        runs.ask(asked, update_record=True, total_tasks=count)
         for inner in tiers[: ask.sub_limit]:
             if inner[0] < 0:
                 here = inner if domain < 0 else inner[:0]

@@ -97,7 +97,7 @@ def dry_runs(made: Cluster, pods: int) -> object:
     """A gang of two shapes in every HyperNode of the second tier, or of the only one."""
     runs = DryRuns(
         made.nodes.idle, made.nodes.used, made.nodes.allocatable, made.tree.name_rank, made.tree.leaf,
-        made.tree.member_start, made.tree.members, weights=WEIGHTS, scores=made.scores, update_record=True,
+        made.tree.member_start, made.tree.members, weights=WEIGHTS, scores=made.scores,
     )  # fmt: skip
     runs.add_shape(POD)
     runs.add_shape(POD * 2)

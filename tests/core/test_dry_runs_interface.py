@@ -121,3 +121,25 @@ def test_trials_leave_everything_as_it_was_and_settling_does_not() -> None:
     runs.settle(0)
     assert runs.try_each(int32([-1, 0, 1])).placed.tolist() == [1, 0, 0]
     assert (idle == 4).all()
+
+
+def test_node_scores_are_asked_for_a_shape_and_a_domain_that_are_there() -> None:
+    runs = build()
+    shape = runs.add_shape(int64([1, 1]))
+    with pytest.raises(InputError, match="nothing to place"):
+        runs.node_scores(-1, shape)
+    runs.ask(counts())
+    assert np.isfinite(runs.node_scores(0, shape)[1]).tolist() == [True, True, False]
+    for domain, number in ((2, shape), (-2, shape), (0, 1), (0, -1)):
+        with pytest.raises(InputError):
+            runs.node_scores(domain, number)
+
+
+def test_what_is_handed_in_stays_as_it_is() -> None:
+    amounts = int64([[4, 4], [4, 4], [4, 4]])
+    amounts.flags.writeable = False
+    runs = build(idle=amounts, used=amounts * 0, allocatable=amounts)
+    runs.add_shape(int64([1, 1]))
+    runs.ask(counts(left=int64([9]), min_available=9))
+    assert len(runs.settle(-1).nodes) == 9
+    assert amounts.tolist() == [[4, 4]] * 3

@@ -22,6 +22,7 @@ class Ask:
     min_available: int
     counted: int
     after_failure: str
+    every: bool = False  # the turns that follow, too
     order: list[int] | None = None  # entry of each pod, in the order in which they are tried; None: entry by entry
 
     def ready(self) -> bool:
@@ -51,6 +52,8 @@ class Trial:
     ask: Ask
     fill: RescanFill
     placed: list[tuple[int, int, float]] = field(default_factory=list)  # entry, position, score
+    numbers: list[int] = field(default_factory=list)  # of each pod placed among those of its entry
+    failed: int | None = None  # entry of which first a pod fitted nowhere in the last turn
 
     @property
     def total(self) -> float:
@@ -61,15 +64,26 @@ class Trial:
 
 
 def trial(fill: RescanFill, ask: Ask) -> Trial:
-    """One pass over copies of both: pod by pod in their order until the gang is ready."""
+    """Turns over copies of both: one, or where every turn is asked for until one places nothing."""
     done = Trial(copied(ask), copied(fill))
     now = done.ask
     waiting = [e for e, left in enumerate(now.left) for _ in range(left)] if now.order is None else list(now.order)
-    failed: list[int] = []
-    behind = {}  # pods of the entries that failed which are still in the queue
-    for at, entry in enumerate(waiting):
+    queue = [(e, waiting[:at].count(e)) for at, e in enumerate(waiting)]
+    while True:
+        before = len(done.placed)
+        queue = turn(done, queue)
         if now.order is not None:
-            now.order = waiting[at + 1 :]
+            now.order = [e for e, _ in queue]
+        if not (now.every and now.ready() and len(done.placed) > before and any(now.left)):
+            return done
+
+
+def turn(done: Trial, queue: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """One turn, pod by pod in their order until the gang is ready; answers the pods behind."""
+    now, failed = done.ask, []
+    behind: dict[int, int] = {}  # pods of the entries that failed which are still in the queue
+    done.failed = None
+    for at, (entry, number) in enumerate(queue):
         if entry in behind:
             behind[entry] -= 1
         if not now.left[entry]:
@@ -77,13 +91,15 @@ def trial(fill: RescanFill, ask: Ask) -> Trial:
         found = done.fill.place(now.shapes[entry], sole_unscored=True)
         if found is None:
             failed += [e for e, name in enumerate(now.names) if name == now.names[entry]]
+            done.failed = entry if done.failed is None else done.failed
             for e in failed:
                 behind.setdefault(e, now.left[e] - (e == entry))
                 now.left[e] = 0
             if not now.go_on(failed):
-                break
+                return queue[at + 1 :]
             continue
         done.placed.append((entry, *found))
+        done.numbers.append(number)
         now.left[entry] -= 1
         now.present[entry] += 1
         now.counted += 1
@@ -91,8 +107,8 @@ def trial(fill: RescanFill, ask: Ask) -> Trial:
             if now.order is not None:
                 for e, count in behind.items():
                     now.left[e] = max(count, 0)
-            break
-    return done
+            return queue[at + 1 :]
+    return []
 
 
 def runs_of(order: list[int]) -> tuple[np.ndarray, np.ndarray]:

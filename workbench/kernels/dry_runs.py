@@ -1,7 +1,7 @@
-"""Try to fill many domains, then fill one for good (checked interface of ``_core.dry_runs``).
+"""Fill the nodes of a domain pod by pod, as a trial or for good (checked interface of ``_core.dry_runs``).
 
-A trial answers what ``domains.Fill`` would, pod by pod, for a gang of any number of shapes. Owns the checks; which
-domains are tried and what their answers mean is decided in ``policies``.
+Owns the checks and the documented order of choice. It knows no policy: which domains are tried, with which record, and
+what their answers mean is decided in ``policies``.
 """
 
 from __future__ import annotations
@@ -13,21 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench._core import dry_runs as _core
+from workbench._core.ranges import is_offsets
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.checks import as_array, check_length, check_number, check_range, checked
 from workbench.kernels.domains import (
     MAX_PODS_PER_CALL,
     MAX_QUANTITY,
     MAX_SCORE,
+    MAX_SUM,
     NO_RECORD,
     ScoreWeights,
     TopologyScores,
     checked_leaves,
 )
+from workbench.kernels.fading import Fading
 from workbench.kernels.node_states import NodeStates
 from workbench.kernels.tiers import VIRTUAL_TOP
 
-__all__ = ["Counts", "DryRuns", "Settled", "Trials"]
+__all__ = ["Counts", "DomainTotals", "DryRuns", "Settled", "Trials"]
 
 _RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
 
@@ -57,6 +60,11 @@ class Counts:
     runs : tuple of ndarray of shape (k,), int32, and ndarray of shape (k,), int64, optional
         The order of the pods: of each run its role, as a place in ``shapes``, and the number of that role's pods up to
         the run's end; a run of which nothing is left is passed over. None: role by role.
+    every : bool
+        Take the turns that follow in the same pass. Volcano ends a turn with the pod that makes the gang ready, and
+        every later turn with one pod; as all of them look at the same nodes, they are one pass over the pods in their
+        order. Only a turn in which a pod fitted nowhere ends early: the next one tries the names again that were given
+        up.
     """
 
     shapes: NDArray[np.int32]
@@ -68,6 +76,7 @@ class Counts:
     counted: int = 0
     after_failure: str = "by-minimums"
     runs: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None
+    every: bool = False
 
 
 class Trials(NamedTuple):
@@ -92,8 +101,25 @@ class Settled(NamedTuple):
     """Role of each pod as its place in ``Counts.shapes``."""
     nodes: NDArray[np.int32]
     scores: NDArray[np.float64]
+    pods: NDArray[np.int64]
+    """Number of each pod among those of its role that were to be placed, from 0 on; pods that were given up count."""
     left: NDArray[np.int64]
     """Per role the pods still to place afterwards: 0 where they were given up."""
+    failed: int
+    """The role, as a place in ``Counts.shapes``, of which first a pod fitted nowhere in the last turn; -1: none."""
+    record: int
+    """The record after the last pod."""
+
+
+class DomainTotals(NamedTuple):
+    """Sums over the nodes of each domain, and which domains hold a node."""
+
+    used: NDArray[np.int64]
+    """Shape (d + 1, r), the virtual top last."""
+    allocatable: NDArray[np.int64]
+    node_start: NDArray[np.int64]
+    """Shape (n + 1,): domains that hold node i are ``node_domains[node_start[i]:node_start[i + 1]]``."""
+    node_domains: NDArray[np.int32]
 
 
 class DryRuns:
@@ -102,7 +128,8 @@ class DryRuns:
     Parameters
     ----------
     idle, used, allocatable : ndarray of shape (n, r), int64
-        As for `workbench.kernels.domains.Fill`; idle and used are copied, allocatable must stay as it is.
+        Amounts in base units, at most 2**53; idle may be negative (then nothing that asks for it fits). Idle and used
+        are copied, allocatable must stay as it is.
     name_rank : ndarray of shape (n,), int32
         Rank of the node's name.
     leaf : ndarray of shape (n,), int32
@@ -113,24 +140,52 @@ class DryRuns:
     weights : ScoreWeights
     scores : TopologyScores, optional
         Needed for trials with a record.
-    update_record : bool
-        A placed pod widens the record of its trial, see `workbench.kernels.domains.Fill.set_topology`.
+    fading : Fading, optional
+        What pods gain on the nodes of full domains where there are no ``scores``; None: nothing.
+    totals : DomainTotals, optional
+        Needed with ``fading``; ``used`` is copied and follows the pods that stay.
     leaves : tuple of (ndarray of shape (n + 1,), int64, ndarray of shape (m,), int32), optional
-        Where leaves overlap, as for `workbench.kernels.domains.Fill.set_topology`.
+        Where leaves overlap, every leaf that holds node i: ``leaves[1][leaves[0][i]:leaves[0][i + 1]]``; a pod counts
+        for each of them. None: no node is in two.
     states : NodeStates, optional
         The states of the nodes, computed from these very arrays, which are then not checked again.
 
     Notes
     -----
-    **Choice** and scores are those of ``Fill`` over the domain's nodes, bit by bit: both compile the same function. A
-    sole fitting node is taken unscored.
+    **Choice**, total order: highest total score, then highest node part, then smallest name rank. It equals looking at
+    every node again for every pod. Only what is idle counts, never future idle. A sole fitting node is taken unscored,
+    as in Volcano: its score is 0.
+
+    **Node part**, summed in this order, each part times its weight:
+
+    - binpack: over the requested resources, ``sum(w * (used + request) / allocatable) / sum(w) * 100``; a resource that
+      is not allocatable or would overflow contributes 0 to the upper sum; 0 when the weights sum to 0;
+    - least requested: integer mean, weighted, of ``(allocatable - used - request) * 100 // allocatable``, 0 for a
+      resource that would overflow; a resource that the node does not have is left out, weight and all; most
+      requested: the same of ``(used + request) * 100 // allocatable``;
+    - balanced: ``int((1 - std) * 100)``, std of the fractions ``min(1, (used + request) / allocatable)`` of the
+      balanced resources that are allocatable; two of them: half their distance; fewer: 0; a pod that asks for none of
+      them scores nothing;
+    - the shape's own ``extra`` number of the node.
+
+    **Total** = node part + the offset of the node's leaf where there are ``scores``, else the gain of ``fading``, else
+    0.
+
+    **Offset**: none while the record is empty. Otherwise base(leaf) is 0 without leaf, ``own`` for the record itself,
+    else by LCA. If at this moment two or more of the nodes that fit the pod share the greatest base, each of them gets
+    + tasks in its leaf / total tasks (a node without leaf + 0); a unique greatest gets nothing. Offset = ``(base +
+    share) * 100 * weight``.
 
     **A pass** places the pods in their order, run by run. Of each run as many as the gang may still need, at least one:
     until the gang would be ready, or all that are left while another role is below its minimum. It ends with the pod
     that makes the gang ready, or after a failure as `Counts.after_failure` says (docs/reference/volcano-topology.md,
     section 5.1, steps 2, 5, 9).
 
-    Cost of a trial: O(nodes) comparisons, and one score per node whose score for the shape is not known any more.
+    Cost of a trial: O(nodes) comparisons, one score per node whose score for the shape is not known any more, and per
+    pod one path of a tournament tree.
+
+    Sources: Volcano plugins binpack, nodeorder (Kubernetes NodeResourcesFit, NodeResourcesBalancedAllocation) and
+    network-topology-aware; allocate action, placing tasks on a node list.
 
     Not for several threads at once.
 
@@ -152,7 +207,8 @@ class DryRuns:
         *,
         weights: ScoreWeights,
         scores: TopologyScores | None = None,
-        update_record: bool = False,
+        fading: Fading | None = None,
+        totals: DomainTotals | None = None,
         leaves: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None,
         states: NodeStates | None = None,
     ) -> None:
@@ -192,7 +248,33 @@ class DryRuns:
         self._asked = False
         if scores is not None:
             check_length("scores", scores.value, self._d)
-            self._c_runs.set_topology(*scores.arguments(), update_record)
+            self._c_runs.set_topology(*scores.arguments())
+        if fading is not None:
+            self._set_fading(fading, totals)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        n: int = self._n
+        return n
+
+    def _set_fading(self, fading: Fading, totals: DomainTotals | None) -> None:
+        if totals is None:
+            raise InputError("missing", source="totals", expected="the sums of each domain, as there is fading")
+        d, r = self._d, self._c_runs.r
+        used = as_array("domain_used", totals.used, np.int64, 2)
+        allocatable = as_array("domain_allocatable", totals.allocatable, np.int64, 2)
+        for name, rows in (("domain_used", used), ("domain_allocatable", allocatable)):
+            if rows.shape != (d + 1, r):
+                raise InputError("wrong shape", source=name, got=str(rows.shape), expected=f"({d + 1}, {r})")
+            check_range(name, rows, 0, MAX_SUM)
+        holders = as_array("node_domains", totals.node_domains, np.int32, 1)
+        check_range("node_domains", holders, 0, d - 1)
+        start = as_array("node_start", totals.node_start, np.int64, 1)
+        check_length("node_start", start, self._n + 1)
+        if not is_offsets(start, holders.shape[0]):
+            raise InputError("no CSR offsets", source="node_start", expected=f"ascending from 0 to {holders.shape[0]}")
+        self._c_runs.set_fading(*fading.arguments(self._n, d, r), used, allocatable, start, holders)
 
     def add_shape(
         self,
@@ -230,6 +312,7 @@ class DryRuns:
         counts: Counts,
         *,
         record: int = NO_RECORD,
+        update_record: bool = False,
         tasks_on_leaf: NDArray[np.int64] | None = None,
         total_tasks: int = 1,
     ) -> None:
@@ -240,6 +323,9 @@ class DryRuns:
         counts : Counts
         record : int
             Scored against by the first pod; -1 the virtual top, `NO_RECORD` empty.
+        update_record : bool
+            Whether the record widens to its LCA with the leaf of each chosen node (an empty record becomes the leaf; a
+            node without leaf changes nothing). Every pass begins with ``record``.
         tasks_on_leaf : ndarray of shape (d,), int64, optional
             Pods of the gang that each leaf holds already; None: none.
         total_tasks : int
@@ -285,8 +371,10 @@ class DryRuns:
             check_number("min_available", counts.min_available, 0, MAX_QUANTITY),
             check_number("counted", counts.counted, 0, MAX_QUANTITY),
             counts.min_available >= int(table[:, 2].sum()),
+            counts.every,
             self._scored,
             record,
+            update_record,
             tasks_on_leaf,
             total_tasks,
             *self._runs(counts, m),
@@ -329,6 +417,24 @@ class DryRuns:
         """Run the pass in one domain and keep its pods: later trials find the nodes fuller."""
         self._must_be_asked()
         return Settled(*self._c_runs.settle(check_number("domain", domain, VIRTUAL_TOP, self._d - 1)))
+
+    def node_scores(self, domain: int, shape: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Node part and total that each node has for the first pod of a shape; places nothing.
+
+        Parameters
+        ----------
+        domain : int
+            -1: every node.
+        shape : int
+
+        Returns
+        -------
+        tuple of (ndarray of shape (n,), float64, ndarray of shape (n,), float64)
+            By node of the cluster; -inf where it is outside the domain or the pod does not fit.
+        """
+        self._must_be_asked()
+        check_number("shape", shape, 0, self._c_runs.n_shapes - 1)
+        return self._c_runs.node_scores(check_number("domain", domain, VIRTUAL_TOP, self._d - 1), shape)
 
     def _must_be_asked(self) -> None:
         if not self._asked:

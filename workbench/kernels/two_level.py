@@ -59,7 +59,7 @@ class DomainTree:
         Every domain holds the nodes of the domains below it; False: how many pods a domain holds says nothing about
         those below.
     leaves : tuple of (ndarray of shape (n + 1,), int64, ndarray of shape (m,), int32), optional
-        Where leaves overlap, see `workbench.kernels.domains.Fill.set_topology`.
+        Where leaves overlap, see `workbench.kernels.dry_runs.DryRuns`.
     """
 
     def __init__(
@@ -179,8 +179,10 @@ class TwoLevel:
     and have a weight; 0 where one overflows; where several of a tier share the greatest, each that the sub-job already
     has pods in gains their share of its tasks.
 
-    **Ties**: the smallest domain number, that is, name; among nodes as in ``Fill``. The search is exhaustive: what it
-    leaves out cannot have a solution or cannot win. Source: docs/reference/volcano-topology.md, sections 5.5, 5.6, 7.2.
+    **Ties**: the smallest domain number, that is, name; among nodes the smallest name rank. The search is exhaustive:
+    what it leaves out cannot have a solution or cannot win.
+
+    Source: docs/reference/volcano-topology.md, sections 5.5, 5.6, 7.2.
 
     Not for several threads at once.
 
@@ -231,7 +233,7 @@ class TwoLevel:
             c.set_leaves(*tree.leaves)
         if nodes.states is not None:
             c.know_states(nodes.states.state_of, nodes.states.first)
-        c.set_topology(*scores.arguments(), True)
+        c.set_topology(*scores.arguments())
         self._add(shapes, n, r)
         c.set_tree(
             tree.forest.parent,

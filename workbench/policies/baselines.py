@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import Fill, ScoreWeights
+from workbench.kernels.domains import ScoreWeights
+from workbench.kernels.dry_runs import Counts, DryRuns
 from workbench.model.placement import UNPLACED
 from workbench.model.resources import PODS
 from workbench.policies.base import Assignment, Declined, NodePolicy, Request
@@ -186,7 +187,7 @@ class Random(_Slots):
 class _Filling:
     """The nodes as the pods of one gang fill them, and the sum of the scores of the nodes taken."""
 
-    fill: Fill
+    runs: DryRuns
     score: float = 0.0
 
 
@@ -207,24 +208,28 @@ class _Scored(_Slots):
     def start(self, request: Request) -> _Filling:
         snapshot = request.snapshot
         scored = np.array([name != PODS for name in snapshot.resources], dtype=np.int64)
-        fill = Fill(
-            np.arange(snapshot.n_nodes, dtype=np.int32),
+        topology = snapshot.topology
+        runs = DryRuns(
             request.demand.idle,
             request.ledger.used,
             snapshot.allocatable,
-            snapshot.topology.node_rank,
+            topology.node_rank,
+            topology.leaf_of_node,
+            topology.member_start,
+            topology.member_nodes,
             weights=self.weights(scored),
         )
-        return _Filling(fill)
+        return _Filling(runs)
 
     def pick(self, role: int, room: Longs, count: int, request: Request, state: Any) -> Ints:
-        placed = state.fill.place(self._shape(role, request, state), count)
+        self._ask(role, count, request, state)
+        placed = state.runs.settle(-1)
         state.score += float(placed.scores.sum())
-        chosen: Ints = placed.positions
+        chosen: Ints = placed.nodes
         return chosen
 
     def scores(self, role: int, request: Request, state: Any) -> dict[str, Floats]:
-        total: Floats = state.fill.node_scores(self._shape(role, request, state))[1]
+        total: Floats = state.runs.node_scores(-1, self._ask(role, 0, request, state))[1]
         gpu = self._gpu_scores(role, request)
         return {self.name: total} if gpu is None else {self.name: total - gpu, "gpu": gpu}
 
@@ -232,11 +237,15 @@ class _Scored(_Slots):
         found: float = state.score
         return found
 
-    def _shape(self, role: int, request: Request, state: _Filling) -> int:
+    def _ask(self, role: int, count: int, request: Request, state: _Filling) -> int:
+        """Ask the kernel for so many pods of a role, and return the number of the role's shape there."""
         demand = request.demand
-        return state.fill.add_shape(
+        shape = state.runs.add_shape(
             demand.rows[role], feasible=demand.restriction(role), extra=self._gpu_scores(role, request)
         )
+        shapes, left = np.array([shape], dtype=np.int32), np.array([count], dtype=np.int64)
+        state.runs.ask(Counts(shapes=shapes, left=left, min_available=count))
+        return shape
 
     def _gpu_scores(self, role: int, request: Request) -> Floats | None:
         """What the GPU policy says of each node, weighed; None: nothing."""

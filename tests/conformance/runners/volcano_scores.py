@@ -13,7 +13,8 @@ from tests.conformance.registry import NotUnderstood, Runners
 from tests.conformance.runners.volcano_gradients import amounts, topology_of
 from tests.conformance.runners.volcano_sessions import session
 from tests.fabrics import snapshot as fabric
-from workbench.kernels.domains import NO_RECORD, Fill, ScoreWeights, TopologyScores
+from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
+from workbench.kernels.dry_runs import Counts, DomainTotals, DryRuns
 from workbench.kernels.two_level import TwoLevel
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.release import Release
@@ -24,7 +25,6 @@ from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters, read_parameters
-from workbench.policies.volcano.board import on_groups
 from workbench.policies.volcano.constraints import limits_of
 from workbench.policies.volcano.hypernode_scores import (
     HyperNodeParameters,
@@ -113,11 +113,27 @@ def by_record(
     """Scores of some nodes as candidates of one pod that fits each of them."""
     topology = snapshot.topology
     room = np.ones_like(snapshot.allocatable)
-    rank, leaf = topology.node_rank, topology.leaf_of_node
-    fill = Fill(nodes, room, snapshot.used, snapshot.allocatable, rank, leaf=leaf, weights=ScoreWeights())
-    tasks = on_groups(topology, fill.groups, running)
-    fill.set_topology(scores, record=record, tasks_in_group=tasks, total_tasks=total, update_record=False)
-    return fill.node_scores(fill.add_shape(np.zeros(room.shape[1], dtype=np.int64)))[1]
+    runs = dry_runs(topology, room, snapshot.used, snapshot.allocatable, scores=scores)
+    request, tasks = np.zeros(room.shape[1], dtype=np.int64), topology.count_on_leaves(running)
+    return totals_of(runs, request, nodes, record=record, tasks_on_leaf=tasks, total_tasks=total)
+
+
+def dry_runs(topology: Topology, idle: np.ndarray, used: np.ndarray, allocatable: np.ndarray, **scores: Any) -> DryRuns:
+    members = topology.member_start, topology.member_nodes
+    nodes = topology.node_rank, topology.leaf_of_node
+    return DryRuns(
+        idle, used, allocatable, *nodes, *members, weights=ScoreWeights(), leaves=topology.leaves_of_node, **scores
+    )
+
+
+def totals_of(runs: DryRuns, request: np.ndarray, nodes: np.ndarray, **asked: Any) -> np.ndarray:
+    """Scores of some nodes, the only candidates of one pod."""
+    feasible = np.zeros(runs.n_nodes, dtype=np.uint8)
+    feasible[nodes] = 1
+    shape = runs.add_shape(request, feasible=feasible)
+    counts = Counts(shapes=np.array([shape], dtype=np.int32), left=np.ones(1, dtype=np.int64), min_available=1)
+    runs.ask(counts, **asked)
+    return runs.node_scores(-1, shape)[1][nodes]
 
 
 def by_fullness(
@@ -132,9 +148,8 @@ def by_fullness(
     """Scores of some nodes, on which anything fits, for a pod without a topology; sums over HyperNodes are given."""
     fading = fading_of(parameters, topology, resources)
     room = np.full((topology.n_nodes, len(resources)), 2**53, dtype=np.int64)
-    fill = Fill(nodes, room, room * 0, room, topology.node_rank, leaf=fading.rings.of_node, weights=ScoreWeights())
-    fill.set_fading(fading, used, allocatable, *topology.node_domains)
-    return fill.node_scores(fill.add_shape(request))[1]
+    totals = DomainTotals(used, allocatable, *topology.node_domains)
+    return totals_of(dry_runs(topology, room, room * 0, room, fading=fading, totals=totals), request, nodes)
 
 
 def normal_pod(given: dict[str, Any], want: dict[str, Any]) -> None:

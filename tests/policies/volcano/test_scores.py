@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from tests.fabrics import RESOURCES, snapshot
-from workbench.kernels.domains import Fill, ScoreWeights
+from workbench.kernels.domains import ScoreWeights
+from workbench.kernels.dry_runs import Counts, DryRuns
 from workbench.policies.volcano.record import read_record, to_score
 from workbench.policies.volcano.scores import NodeOrderParameters, score_weights, topology_scores_1_13
 
@@ -32,29 +33,25 @@ TREE = [
 def scores(record, candidates, tasks=(), total=1, domains=TREE, weight=1.0):
     cluster = snapshot(NODES, domains)
     topology = cluster.topology
-    nodes = np.array([topology.node(n) for n in candidates], dtype=np.int32)
-    idle = cluster.allocatable - cluster.used
-    fill = Fill(
-        nodes,
-        idle,
+    nodes = [topology.node(n) for n in candidates]
+    runs = DryRuns(
+        cluster.allocatable - cluster.used,
         cluster.used,
         cluster.allocatable,
         topology.node_rank,
-        leaf=topology.leaf_of_node,
+        topology.leaf_of_node,
+        topology.member_start,
+        topology.member_nodes,
         weights=ScoreWeights(),
+        scores=topology_scores_1_13(topology, weight),
     )
-    on_leaf = np.zeros(topology.n_domains + 1, dtype=np.int64)
-    for node in tasks:
-        on_leaf[topology.leaf_of_node[topology.node(node)]] += 1
-    fill.set_topology(
-        topology_scores_1_13(topology, weight),
-        record=to_score(read_record(record, topology)),
-        tasks_in_group=np.where(fill.groups >= 0, on_leaf[fill.groups], 0),
-        total_tasks=total,
-        update_record=False,
-    )
-    shape = fill.add_shape(np.array([1000, 0, 1, 0], dtype=np.int64))
-    return fill.node_scores(shape)[1].tolist()
+    on_leaf = topology.count_on_leaves(np.array([topology.node(node) for node in tasks], dtype=np.int32))
+    feasible = np.zeros(topology.n_nodes, dtype=np.uint8)
+    feasible[nodes] = 1
+    shape = runs.add_shape(np.array([1000, 0, 1, 0], dtype=np.int64), feasible=feasible)
+    counts = Counts(shapes=np.array([shape], dtype=np.int32), left=np.ones(1, dtype=np.int64), min_available=1)
+    runs.ask(counts, record=to_score(read_record(record, topology)), tasks_on_leaf=on_leaf, total_tasks=total)
+    return runs.node_scores(-1, shape)[1][nodes].tolist()
 
 
 CASES = {

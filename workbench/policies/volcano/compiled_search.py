@@ -14,7 +14,7 @@ from workbench.policies.base import Request
 from workbench.policies.volcano.enqueue import min_resources
 from workbench.policies.volcano.fixed_scores import FixedScores
 from workbench.policies.volcano.job_parts import cache_names
-from workbench.policies.volcano.scored_nodes import ScoredNodes
+from workbench.policies.volcano.scored_nodes import ScoredNodes, domain_used
 from workbench.policies.volcano.splitting import SubJobs
 
 __all__ = ["before_ready", "compiled_search", "last_fit", "nodes_of_pods", "ranks", "shapes_of"]
@@ -119,7 +119,7 @@ def compiled_search(
         seen.idle,
         seen.used,
         seen.allocatable,
-        seen.pad(_domain_used(request)),
+        seen.pad(domain_used(request)),
         seen.pad(snapshot.domain_allocatable),
         seen.pad(snapshot.domain_idle),
         snapshot.node_states if untouched else None,
@@ -151,23 +151,6 @@ def shapes_of(request: Request, rows: Longs, fixed: FixedScores) -> list[Shape]:
     """
     demand = request.demand
     return [Shape(rows[role], demand.restriction(role), fixed.extra(role)) for role in demand.order]
-
-
-def _domain_used(request: Request) -> Longs:
-    """Used resources summed over each HyperNode: those of the snapshot with the changes of the session."""
-    snapshot, used = request.snapshot, request.ledger.used
-    changed = request.ledger.changed
-    if len(changed) == 0:
-        return snapshot.domain_used
-    if len(changed) * 64 > len(used):
-        return snapshot.topology.domain_sums(used)
-    totals = snapshot.domain_used.copy()
-    start, domains = snapshot.topology.node_domains
-    for node, more in zip(changed.tolist(), used[changed] - snapshot.used[changed], strict=True):
-        # A node is in a domain once, so that no sum is addressed twice.
-        totals[domains[start[node] : start[node + 1]]] += more
-        totals[-1] += more
-    return totals
 
 
 def last_fit(request: Request, search: TwoLevel, last_tried: int | None) -> tuple[int, Longs, Ints]:

@@ -5,17 +5,18 @@ Nothing here decides; it is called only when an explanation is wanted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import Fill, ScoreWeights
+from workbench.kernels.domains import NO_RECORD
 from workbench.model.resources import amount_text
 from workbench.policies.base import Request
 from workbench.policies.demand import Demand, node_causes
+from workbench.policies.volcano.filling import Filling
 
 if TYPE_CHECKING:
     from workbench.policies.volcano.allocate import Workplace
@@ -103,21 +104,30 @@ def room_text(demand: Demand, nodes: Ints, idle: Longs, left: Sequence[int], nee
 
 
 def record_nodes(
-    workplace: Workplace, fill: Fill, shapes: Mapping[int, int], without_tasks: Fill | None = None
+    filling: Filling,
+    role: int,
+    domain: int = -1,
+    *,
+    record: int = NO_RECORD,
+    tasks_on_leaf: Longs | None = None,
+    total_tasks: int = 0,
 ) -> None:
-    """Record for every node the parts of its score for the first pod, or the cause that excludes it.
+    """Tell the recorder how every node looks to the first pod: the parts of its score, or what excludes it.
 
     Parameters
     ----------
-    workplace : Workplace
-        The state of the cluster before the first pod.
-    fill : Fill
-        A fill of the nodes to record.
-    shapes : mapping of int to int
-        Shape of each role in the fill.
-    without_tasks : Fill, optional
-        The same without the share for tasks on a leaf; what it lacks is shown as the part ``tasks``. None: a pod
-        without a topology.
+    filling : Filling
+        Before the first pod.
+    role : int
+        Of that pod.
+    domain : int
+        The HyperNode whose nodes are told; -1: every node.
+    record : int
+        By which the pod is scored.
+    tasks_on_leaf : ndarray of shape (d,), int64, optional
+        Pods of the job that each leaf holds already; None: none.
+    total_tasks : int
+        All tasks of the job; 0: the pod has no topology.
 
     Notes
     -----
@@ -125,27 +135,30 @@ def record_nodes(
     ``tier`` for the LCA with the record and ``tasks`` for the tasks on the same leaf, or ``hypernodes`` for a pod
     without a topology that is drawn to full HyperNodes. Their sum is the score up to rounding.
     """
+    workplace = filling.workplace
     request = workplace.request
-    recorder = request.recorder
-    if recorder is None or not shapes:
+    recorder, topology = request.recorder, request.snapshot.topology
+    if recorder is None:
         return
-    role, shape = next(iter(shapes.items()))
-    base, totals = fill.node_scores(shape)
-    parts = _node_parts(workplace, role, fill.nodes)
-    if workplace.leaf is not None and without_tasks is not None:
-        closeness = without_tasks.node_scores(shape)[1]
+    parts = _node_parts(workplace, role)
+    if total_tasks:
+        base, totals = filling.node_scores(
+            role, domain, record=record, tasks_on_leaf=tasks_on_leaf, total_tasks=total_tasks
+        )
+        closeness = filling.node_scores(role, domain, record=record, total_tasks=total_tasks)[1]
         parts["tier"], parts["tasks"] = _minus(closeness, base), _minus(totals, closeness)
-    elif fill.fades:
-        parts["hypernodes"] = _minus(totals, base)
-    names = request.snapshot.topology.node_names
-    for position in np.argsort(request.snapshot.topology.node_rank[fill.nodes]):
-        node = fill.nodes[position : position + 1]
-        name = names[int(node[0])]
-        if totals[position] == -np.inf:
-            recorder.node(name, False, _node_text(request, role, workplace.idle, node))
+    else:
+        base, totals = filling.node_scores(role, domain)
+        if filling.fades:
+            parts["hypernodes"] = _minus(totals, base)
+    nodes = topology.nodes_of(domain)
+    for node in nodes[np.argsort(topology.node_rank[nodes])].tolist():
+        name = topology.node_names[node]
+        if totals[node] == -np.inf:
+            recorder.node(name, False, _node_text(request, role, workplace.idle, np.array([node], dtype=np.int32)))
             continue
-        shown = {part: float(scores[position]) for part, scores in parts.items()}
-        recorder.node(name, True, f"fits a pod of {request.gang.roles[role].name}", float(totals[position]), **shown)
+        shown = {part: float(scores[node]) for part, scores in parts.items()}
+        recorder.node(name, True, f"fits a pod of {request.gang.roles[role].name}", float(totals[node]), **shown)
 
 
 def _minus(left: Floats, right: Floats) -> Floats:
@@ -154,24 +167,20 @@ def _minus(left: Floats, right: Floats) -> Floats:
     return found
 
 
-def _node_parts(workplace: Workplace, role: int, nodes: Ints) -> dict[str, Floats]:
+def _node_parts(workplace: Workplace, role: int) -> dict[str, Floats]:
+    """Every part of a pod's node scores that has a weight, each for every node."""
     parts = {}
     for name, weight in _PARTS:
         if getattr(workplace.weights, weight):
-            parts[name] = _score_with(workplace, role, nodes, replace(workplace.weights, **_only(weight)))
+            alone = replace(workplace, weights=replace(workplace.weights, **_only(weight)), fixed=None)
+            parts[name] = Filling(alone).node_scores(role)[0]
     if workplace.fixed is not None:
-        parts |= {name: scores[nodes] for name, scores in workplace.fixed.parts(role).items()}
+        parts |= workplace.fixed.parts(role)
     return parts
 
 
 def _only(weight: str) -> dict[str, Any]:
     return {other: 0.0 for _, other in _PARTS if other != weight}
-
-
-def _score_with(workplace: Workplace, role: int, nodes: Ints, weights: ScoreWeights) -> Floats:
-    fill, shapes = replace(workplace, weights=weights, fixed=None).fill(nodes, [role])
-    scores: Floats = fill.node_scores(shapes[role])[0]
-    return scores
 
 
 def _node_text(request: Request, role: int, idle: Longs, node: Ints) -> str:

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import Fill, ScoreWeights
+from workbench.kernels.domains import ScoreWeights
+from workbench.kernels.dry_runs import Counts
 from workbench.policies.base import Request
 from workbench.policies.volcano.scored_nodes import ScoredNodes, assumed_of
 
@@ -45,14 +46,15 @@ class NodeOrderAtOpen:
 
         0 if a pod did not fit then, since it will not fit later either.
         """
-        snapshot, demand = request.snapshot, request.demand
         opened = request if request.opened is None else replace(request, ledger=request.opened)
         seen = ScoredNodes.of(request, opened.ledger.idle, opened.ledger.used, assumed_of(opened))
-        nodes = np.arange(snapshot.n_nodes, dtype=np.int32)
+        first = Counts(shapes=np.zeros(1, dtype=np.int32), left=np.ones(1, dtype=np.int64), min_available=1)
         found = {}
         for name, weights in self.parts.items():
-            fill = Fill(nodes, seen.idle, seen.used, seen.allocatable, snapshot.topology.node_rank, weights=weights)
-            scores = fill.node_scores(fill.add_shape(seen.rows[role], feasible=demand.restriction(role)))[0]
+            runs = seen.dry_runs(request, weights)
+            shape = runs.add_shape(seen.rows[role], feasible=request.demand.restriction(role))
+            runs.ask(first)
+            scores = runs.node_scores(-1, shape)[0]
             found[name] = np.where(np.isfinite(scores), scores, 0.0)
         return found
 

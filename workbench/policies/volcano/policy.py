@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
-from workbench.kernels.domains import Fill, ScoreWeights
+from workbench.kernels.domains import ScoreWeights
 from workbench.model.explanation import Recorder, Recorders
 from workbench.model.gang import Gang
 from workbench.model.labels import NodeFilter
@@ -25,6 +25,7 @@ from workbench.policies.base import Assignment, Composed, Declined, NodePolicy, 
 from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.volcano.allocate import Workplace
+from workbench.policies.volcano.filling import Filling
 from workbench.policies.volcano.fixed_scores import (
     FixedScores,
     NodeOrderAtOpen,
@@ -134,18 +135,11 @@ class VolcanoPolicy(NodePolicy):
         ndarray of shape (k,), int32
             Node of each pod; k < m if there is not enough room.
         """
-        nodes = np.arange(request.snapshot.n_nodes, dtype=np.int32)
-        fill, shape = self._best_effort_fill(request, role, nodes, pods)
-        chosen: Ints = nodes[fill.place(shape, len(pods)).positions]
-        return chosen
+        return self._best_effort_filling(request, pods).place_alike(role, len(pods))
 
-    def _best_effort_fill(self, request: Request, role: int, nodes: Ints, pods: Longs) -> tuple[Fill, int]:
-        """A fill that scores nodes for pods without a request, and the number of their shape.
-
-        Backfill uses no record.
-        """
-        fill, shapes = self.workplace(request).fill(nodes, [role])
-        return fill, shapes[role]
+    def _best_effort_filling(self, request: Request, pods: Longs) -> Filling:
+        """What scores nodes for pods without a request; no record is known to backfill."""
+        return Filling(self.workplace(request))
 
     @abstractmethod
     def turns(self, request: Request) -> Turns:

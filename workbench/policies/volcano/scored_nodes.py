@@ -13,11 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import MAX_QUANTITY
+from workbench.kernels.domains import MAX_QUANTITY, ScoreWeights, TopologyScores
+from workbench.kernels.dry_runs import DomainTotals, DryRuns
+from workbench.kernels.fading import Fading
+from workbench.kernels.node_states import NodeStates
 from workbench.model.resources import ASSUMED
 from workbench.policies.base import Request
 
-__all__ = ["ASSUMED_COLUMNS", "ScoredNodes", "assumed_of", "scored_columns"]
+__all__ = ["ASSUMED_COLUMNS", "ScoredNodes", "assumed_of", "domain_used", "scored_columns"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -69,6 +72,46 @@ class ScoredNodes:
             np.concatenate([rows, rows[:, both] + demand.gang.assumed], axis=1),
         )
 
+    def dry_runs(
+        self,
+        request: Request,
+        weights: ScoreWeights,
+        *,
+        states: NodeStates | None = None,
+        scores: TopologyScores | None = None,
+        fading: Fading | None = None,
+        totals: DomainTotals | None = None,
+    ) -> DryRuns:
+        """What fills these nodes pod by pod.
+
+        Parameters
+        ----------
+        request : Request
+            For the HyperNodes.
+        weights : ScoreWeights
+            Over the columns.
+        states : NodeStates, optional
+            Which nodes are alike; None: not known.
+        scores, fading, totals : optional
+            As for `workbench.kernels.dry_runs.DryRuns`.
+        """
+        topology = request.snapshot.topology
+        return DryRuns(
+            self.idle,
+            self.used,
+            self.allocatable,
+            topology.node_rank,
+            topology.leaf_of_node,
+            topology.member_start,
+            topology.member_nodes,
+            weights=weights,
+            scores=scores,
+            fading=fading,
+            totals=totals,
+            leaves=topology.leaves_of_node,
+            states=states,
+        )
+
     def pad(self, amounts: Longs) -> Longs:
         """Amounts by resource (last axis), extended by zeros for the columns that are not resources."""
         more = len(self.columns) - amounts.shape[-1]
@@ -89,3 +132,20 @@ def scored_columns(request: Request) -> tuple[str, ...]:
     """The columns of `ScoredNodes` for a request."""
     wide = request.ledger.assumed is not None or request.gang.assumes
     return (*request.snapshot.resources, *(ASSUMED_COLUMNS if wide else ()))
+
+
+def domain_used(request: Request) -> Longs:
+    """What is used in each HyperNode, of shape (d + 1, r): the sums of the snapshot with what the session changed."""
+    snapshot, used = request.snapshot, request.ledger.used
+    changed = request.ledger.changed
+    if len(changed) == 0:
+        return snapshot.domain_used
+    if len(changed) * 64 > len(used):
+        return snapshot.topology.domain_sums(used)
+    totals = snapshot.domain_used.copy()
+    start, domains = snapshot.topology.node_domains
+    for node, more in zip(changed.tolist(), used[changed] - snapshot.used[changed], strict=True):
+        # A node is in a domain once, so that no sum is addressed twice.
+        totals[domains[start[node] : start[node + 1]]] += more
+        totals[-1] += more
+    return totals

@@ -1,6 +1,6 @@
 """Parameters and weights of node scores, and the score of each tier in 1.13.
 
-The formulas themselves are the kernel's (`workbench.kernels.domains.Fill`).
+The formulas themselves are the kernel's (`workbench.kernels.dry_runs.DryRuns`).
 """
 
 from __future__ import annotations

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import TopologyScores, domain_counts, domain_counts_spans
-from workbench.kernels.dry_runs import Counts, Trials
+from workbench.kernels.domains import TopologyScores
+from workbench.kernels.dry_runs import Trials
 from workbench.model.explanation import Recorder
 from workbench.model.placement import NearestMiss
-from workbench.policies.volcano.allocate import Pass, Workplace
+from workbench.policies.volcano.allocate import Workplace
 from workbench.policies.volcano.explaining import above_text, pods_text, room_text, up_to_text
-from workbench.policies.volcano.job_parts import JobProgress, cache_names
+from workbench.policies.volcano.filling import Filling, Pass
+from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.record import NO_RECORD, UNKNOWN_RECORD
 from workbench.policies.volcano.scores import best
-from workbench.policies.volcano.task_order import runs_of_gang
 
 __all__ = ["HardSearch", "Turn"]
 
@@ -80,27 +80,19 @@ class HardSearch:
         self._question: object = None
         self._known = np.zeros(n_domains, dtype=np.bool_)
         self._one_score = np.zeros(n_domains, dtype=np.float64)
-        # Roles in the order of their pods; those without a request have no pods left and count for the minimums alone.
+        self._filling = Filling(workplace, scores=scores, even=True)
         demand = workplace.request.demand
-        self._roles = (*demand.order, *demand.best_effort)
-        # Roles of one name fail together.
-        cached = cache_names(workplace.request.gang)
-        numbers = {name: i for i, name in enumerate(dict.fromkeys(cached))}
-        self._names: Ints = np.array([numbers[cached[role]] for role in self._roles], dtype=np.int32)
-        self._runs = workplace.dry_runs(self._roles, scores)
         # Pods accept every node and gain nothing beyond its amounts: two nodes with equal amounts are alike to them.
         self._nodes_differ_by_state = all(
-            demand.restriction(role) is None and workplace.extra(role) is None for role in self._roles
+            demand.restriction(role) is None and workplace.extra(role) is None
+            for role in (*demand.order, *demand.best_effort)
         )
-        # Of each run of pods: role, its place among the roles here, pods of that role up to its end.
-        self._run_role, self._run_upto = runs_of_gang(workplace.request.gang)
-        self._run_place: Ints = demand.place[self._run_role]
 
     def look_again(self, workplace: Workplace) -> None:
         """Continue with another state of the cluster, because other jobs took turns meanwhile."""
         self.workplace = workplace
         self._question = None
-        self._runs = workplace.dry_runs(self._roles, self._scores)
+        self._filling = Filling(workplace, scores=self._scores, even=True)
 
     def turn(self, progress: JobProgress, record: int, recorder: Recorder | None = None) -> Turn | None:
         """Take one turn: place pods in the best domain of the lowest tier that has a solution.
@@ -126,9 +118,14 @@ class HardSearch:
         turns_follow = progress.missing < sum(progress.left)
         holds = self._holds(progress)
         near = self.near_record(record)
-        left_in_runs = self._run_upto - np.array(progress.given, dtype=np.int64)[self._run_role]
-        self._same_question(progress, record, left_in_runs)
-        self._ask(progress, record, left_in_runs)
+        self._same_question(progress, record)
+        self._filling.ask(
+            progress,
+            record=NO_RECORD if record == UNKNOWN_RECORD else record,
+            update_record=True,
+            tasks_on_leaf=self._tasks_on_leaf,
+            total_tasks=self._total_tasks,
+        )
         winner: Turn | None = None
         for tier in topology.tiers:
             domains = topology.domains_at(tier)
@@ -155,7 +152,7 @@ class HardSearch:
             if len(solutions):
                 # The first of the largest: the smallest name.
                 domain = int(solutions[best(self._sums[solutions])])
-                winner = Turn(domain, self._settle(domain, progress))
+                winner = Turn(domain, self._filling.settle(domain, progress))
             elif len(tried):
                 most = int(np.argmax(held))
                 self.misses[tier] = NearestMiss(tier, topology.domain_names[tried[most]], int(held[most]), needs)
@@ -171,15 +168,12 @@ class HardSearch:
         best = max(self.misses.values(), key=lambda miss: (miss.holds, -miss.tier))
         return self.workplace.request.snapshot.topology.domain(best.domain)
 
-    def _same_question(self, progress: JobProgress, record: int, left_in_runs: Longs) -> None:
-        """Forget every answer unless this turn repeats the last question: one pod of the same roles, the same record.
-
-        `left_in_runs`: pods of each run's role from the next one to the run's end; none left where that is below 1.
-        """
+    def _same_question(self, progress: JobProgress, record: int) -> None:
+        """Forget every answer unless this turn asks what the last one asked: one pod of the same roles, same record."""
         question = None
         if progress.ready:
             # The roles in the order of their next pods: where one fits nowhere the next is tried.
-            waiting = self._run_role[left_in_runs > 0]
+            waiting = self._filling.run_role[self._filling.left_in_runs(progress) > 0]
             roles, first = np.unique(waiting, return_index=True)
             question = record, *(int(role) for role in roles[np.argsort(first)] if progress.left[role])
         if question is None or question != self._question:
@@ -193,30 +187,12 @@ class HardSearch:
         topology = self.workplace.request.snapshot.topology
         start, domains = topology.node_domains
         lowest = topology.tiers[0]
-        for _, _, nodes in done.placed:
-            for node in nodes:
-                around = domains[start[node] : start[node + 1]]
-                self._known[around] = False
-                for leaf in around[topology.tier[around] == lowest]:
-                    for near in topology.nodes_of(int(leaf)):
-                        self._known[domains[start[near] : start[near + 1]]] = False
-
-    def _ask(self, progress: JobProgress, record: int, left_in_runs: Longs) -> None:
-        roles = list(self._roles)
-        counts = Counts(
-            shapes=np.arange(len(roles), dtype=np.int32),
-            left=np.array(progress.left, dtype=np.int64)[roles],
-            present=np.array(progress.present, dtype=np.int64)[roles],
-            minimums=np.array(progress.minimums, dtype=np.int64)[roles],
-            names=self._names,
-            min_available=progress.min_available,
-            counted=progress.counted,
-            after_failure="stop" if progress.min_available == progress.total else "by-minimums",
-            runs=(self._run_place, left_in_runs),
-        )
-        known = NO_RECORD if record == UNKNOWN_RECORD else record
-        on_leaf = self._tasks_on_leaf[: len(self._sums)]
-        self._runs.ask(counts, record=known, tasks_on_leaf=on_leaf, total_tasks=self._total_tasks)
+        for node in done.nodes:
+            around = domains[start[node] : start[node + 1]]
+            self._known[around] = False
+            for leaf in around[topology.tier[around] == lowest]:
+                for near in topology.nodes_of(int(leaf)):
+                    self._known[domains[start[near] : start[near + 1]]] = False
 
     def _dry_run(self, domains: Ints, needs: int, *, leaves: bool) -> tuple[npt.NDArray[np.bool_], Longs]:
         """Try some domains: which have a solution, and how many of the needed pods each holds.
@@ -225,7 +201,7 @@ class HardSearch:
 
         `leaves`: the domains are of the lowest tier, and the job has no record that would tell them apart.
         """
-        trials = self._try_leaves(domains) if leaves else self._runs.try_each(domains, self._sums[domains])
+        trials = self._try_leaves(domains) if leaves else self._filling.try_each(domains, self._sums[domains])
         self._sums[domains] = trials.sums
         solved: npt.NDArray[np.bool_] = trials.ready & (trials.placed > 0)
         if self._question is not None:
@@ -237,28 +213,12 @@ class HardSearch:
         """Try each leaf; of leaves whose nodes, by name, are in equal states only the first is tried."""
         topology, states, sums = self.workplace.request.snapshot.topology, self.workplace.states, self._sums[domains]
         if states is None or not self._nodes_differ_by_state or len(domains) < _MANY or not topology.leaves_by_name:
-            return self._runs.try_each(domains, sums)
+            return self._filling.try_each(domains, sums)
         assert topology.spans is not None
         marks = np.stack([sums.view(np.uint64), self._tasks_on_leaf[domains].view(np.uint64)], axis=1)
         first, kind = states.kinds_of_spans(topology.spans[domains], marks)
-        tried = self._runs.try_each(domains[first], sums[first])
+        tried = self._filling.try_each(domains[first], sums[first])
         return Trials(tried.placed[kind], tried.ready[kind], tried.missing[kind], tried.sums[kind], tried.first[kind])
-
-    def _settle(self, domain: int, progress: JobProgress) -> Pass:
-        """Place the pods in the chosen domain."""
-        settled = self._runs.settle(domain)
-        done = Pass(progress.copy())
-        for entry in np.unique(settled.entries).tolist():
-            role, mine = self._roles[entry], settled.entries == entry
-            done.placed.append((role, progress.given[role], settled.nodes[mine]))
-            done.scores.append(settled.scores[mine])
-            done.progress.place(role, int(mine.sum()))
-        for entry, role in enumerate(self._roles):
-            skipped = done.progress.left[role] - int(settled.left[entry])
-            if skipped:
-                done.failed.append(role)
-                done.progress.skip(role, skipped)
-        return done
 
     def _holds(self, progress: JobProgress) -> Longs:
         """Upper bound on the pods that each domain holds; exact for identical pods."""
@@ -269,11 +229,7 @@ class HardSearch:
             left = progress.left[role]
             if left == 0:
                 continue
-            per_node = self.workplace.capacity(role, left)
-            if topology.spans is not None:
-                counts = domain_counts_spans(per_node, topology.spans)
-            else:
-                counts = domain_counts(per_node, topology.member_start, topology.member_nodes)
+            counts = topology.domain_sums(self.workplace.capacity(role, left)[:, None])[:-1, 0]
             total += np.minimum(counts, left)
         return total
 

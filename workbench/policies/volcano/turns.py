@@ -6,20 +6,20 @@ A session lets the turns of several jobs alternate; `place` takes all turns of o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import Fill
 from workbench.model.notice import Notice
 from workbench.model.placement import NearestMiss
 from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.demand import node_reasons
 from workbench.policies.progress import Progress
 from workbench.policies.reasons import fit_reason, gang_incomplete, gang_text
-from workbench.policies.volcano.allocate import Pass, Workplace, passes
+from workbench.policies.volcano.allocate import Workplace
 from workbench.policies.volcano.explaining import pods_text, record_nodes
+from workbench.policies.volcano.filling import Filling, Pass
 from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.misses import nearest_misses
 from workbench.policies.volcano.queues import Room
@@ -31,7 +31,6 @@ __all__ = [
     "causes_by_role",
     "declined_flat",
     "idle_after",
-    "idle_of",
     "tell_whole_cluster",
 ]
 
@@ -110,22 +109,17 @@ class Turns(ABC):
         for role, given in enumerate(taken.given):
             self.progress.left[role] = given - self.progress.given[role]
 
-    def enter(self, request: Request, done: Pass) -> None:
+    def enter(self, done: Pass) -> None:
         """Add the pods of one pass to the job."""
-        done.enter(request.gang, self.node)
+        done.enter(self.node)
         self.progress = done.progress
-        self.score += float(sum(float(scores.sum()) for scores in done.scores))
-        self.over = not done.placed or not sum(self.progress.left)
+        self.score += float(done.scores.sum())
+        self.over = not done.n_placed or not sum(self.progress.left)
 
     def forget(self, positions: npt.NDArray[np.intp]) -> None:
         """Remove pods that the last turn placed, and end the turns."""
         self.node[positions] = -1
         self.over = True
-
-
-def idle_of(fill: Fill, request: Request) -> Longs:
-    """Idle amounts after a fill, in the columns of the snapshot; int64 (c, r). The fill may have further columns."""
-    return np.ascontiguousarray(fill.idle[:, : len(request.snapshot.resources)])
 
 
 def idle_after(request: Request, node: Ints, idle: Longs | None) -> Longs:
@@ -176,24 +170,23 @@ def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int
     return {role: node_reasons(demand, role, left, everywhere) for role in short}
 
 
-def declined_flat(
-    request: Request, done: Pass, idle: Longs, start: Progress, warnings: tuple[Notice, ...] = ()
-) -> Declined:
-    """Reasons why a job that may use the whole cluster gets nothing, with the nearest miss of each tier.
+def declined_flat(request: Request, done: Pass, start: Progress, warnings: tuple[Notice, ...] = ()) -> Declined:
+    """Why a job that may use the whole cluster gets nothing: the nodes, and how near each tier's HyperNodes came.
 
     Parameters
     ----------
     request : Request
+        As it was before the pass.
     done : Pass
-        The pass over all nodes that failed.
-    idle : ndarray of shape (n, r), int64
-        Idle resources after that pass.
+        Over all nodes.
     start : Progress
-        Counts before that pass.
+        Before it.
     warnings : tuple of Notice
+        Handed on.
     """
     # No role failed where the queue took too few pods.
-    role = done.failed[0] if done.failed else request.demand.order[0]
+    role = request.demand.order[0] if done.failed is None else done.failed
+    idle = done.idle_after(request)
     reasons = (
         fit_reason(request, role, idle),
         gang_incomplete(done.n_placed, start.missing),
@@ -237,7 +230,11 @@ class FlatTurns(Turns):
         # Later turns ask the same nodes for one pod more.
         self._told = False
 
-    def tell(self, workplace: Workplace, fill: Fill, shapes: dict[int, int]) -> None:
+    def filling(self, workplace: Workplace) -> Filling:
+        """What fills the nodes in the next turns."""
+        return Filling(workplace)
+
+    def tell(self, filling: Filling) -> None:
         """Record the scores of the nodes before the first turn.
 
         Parameters
@@ -247,14 +244,12 @@ class FlatTurns(Turns):
         shapes : dict of int to int
             Number of each role's shape in the fill.
         """
-        record_nodes(workplace, fill, shapes)
+        record_nodes(filling, filling.workplace.request.demand.order[0])
 
-    def fill(self, workplace: Workplace) -> tuple[Fill, dict[int, int]]:
-        """Make a fill of all nodes, ready for one pass."""
-        return workplace.fill(np.arange(workplace.request.snapshot.n_nodes, dtype=np.int32))
-
-    def noted(self, fill: Fill) -> None:
-        """Hook for subclasses, called after a pass whose pods are placed."""
+    def passes(self, filling: Filling, *, every: bool) -> Iterator[Pass]:
+        """The next turn, or all that follow one another (`every`), in as few passes as will do."""
+        filling.ask(self.progress, every=every)
+        yield filling.settle(-1, self.progress)
 
     def take(self, request: Request, room: Room | None, *, every: bool) -> None:
         """Take the next turn on the whole cluster, or every remaining turn.
@@ -269,27 +264,24 @@ class FlatTurns(Turns):
             Whether to take all turns at once.
         """
         self.cap(request, room)
-        workplace = self._workplace_of(request)
-        fill, shapes = self.fill(workplace)
+        filling = self.filling(self._workplace_of(request))
         if request.recorder is not None and not self._told:
             self._told = True
-            self.tell(workplace, fill, shapes)
-        # The turns look at the same nodes, so that all of them can be taken in one pass.
+            self.tell(filling)
         first = not (self.node >= 0).any()
-        for done in passes(fill, shapes, fill.nodes, self.progress, every=every):
+        for done in self.passes(filling, every=every):
             if first:
                 tell_whole_cluster(request, done, self.progress)
             if not done.progress.ready:
-                self.declined = self._why_not(request, fill, done, self.progress)
+                self.declined = self.why_not(request, done)
                 self.over = True
                 return
-            self.enter(request, done)
-            self.noted(fill)
+            self.enter(done)
             first = False
 
-    @staticmethod
-    def _why_not(request: Request, fill: Fill, done: Pass, start: Progress) -> Declined:
-        return declined_flat(request, done, idle_of(fill, request), start)
+    def why_not(self, request: Request, done: Pass) -> Declined:
+        """Why the first pass leaves the gang incomplete."""
+        return declined_flat(request, done, self.progress)
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         if self.declined is not None:

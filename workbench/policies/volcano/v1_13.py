@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.domains import Fill, TopologyScores
 from workbench.model.explanation import Recorder
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
@@ -16,8 +16,9 @@ from workbench.model.topology import Topology
 from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
-from workbench.policies.volcano.allocate import Pass, Workplace
+from workbench.policies.volcano.allocate import Workplace
 from workbench.policies.volcano.explaining import pods_text, record_nodes
+from workbench.policies.volcano.filling import Filling, Pass
 from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.misses import best_of, nearest_misses
 from workbench.policies.volcano.policy import VolcanoPolicy
@@ -25,7 +26,7 @@ from workbench.policies.volcano.queues import Room
 from workbench.policies.volcano.record import NO_RECORD, UNKNOWN_RECORD, read_record, to_score, widen
 from workbench.policies.volcano.scores import TopologyParameters, topology_scores_1_13
 from workbench.policies.volcano.search import HardSearch, Turn
-from workbench.policies.volcano.turns import FlatTurns, Turns, WorkplaceOf, causes_by_role, idle_of
+from workbench.policies.volcano.turns import FlatTurns, Turns, WorkplaceOf, causes_by_role
 
 __all__ = ["Volcano113"]
 
@@ -77,17 +78,12 @@ class Volcano113(VolcanoPolicy):
         if constraint is None:
             return FlatTurns(request, self.workplace)
         if constraint.mode == "soft":
-            return _SoftTurns(request, self._with_leaves, self._parameters.weight)
+            return _SoftTurns(request, self.workplace, self._parameters.weight)
         if constraint.mode != "hard":
             return _Unrestricted(request, self.workplace, "networkTopology has no mode")
         if constraint.highest_tier is None and request.gang.stored:
             return _Unrestricted(request, self.workplace, "stored as hard without highestTierAllowed")
-        return _HardTurns(request, self._with_leaves, self._parameters.weight)
-
-    def _with_leaves(self, request: Request) -> Workplace:
-        workplace = self.workplace(request)
-        workplace.leaf = request.snapshot.topology.leaf_of_node
-        return workplace
+        return _HardTurns(request, self.workplace, self._parameters.weight)
 
 
 class _Unrestricted(FlatTurns):
@@ -109,28 +105,42 @@ class _SoftTurns(FlatTurns):
 
     def __init__(self, request: Request, workplace_of: WorkplaceOf, weight: float) -> None:
         super().__init__(request, workplace_of)
-        topology = request.snapshot.topology
+        self._topology = topology = request.snapshot.topology
         self._scores = topology_scores_1_13(topology, weight)
         self._record = self._first_record = read_record(request.gang.volcano.record, topology)
         self._on_leaf = _running_on_leaf(request)
         self._total = self.progress.total
 
-    def fill(self, workplace: Workplace) -> tuple[Fill, dict[int, int]]:
-        nodes = _all_nodes(workplace.request)
-        return _scored(workplace, nodes, self._scores, self._record, self._on_leaf, self._total)
+    def filling(self, workplace: Workplace) -> Filling:
+        return Filling(workplace, scores=self._scores)
 
-    def tell(self, workplace: Workplace, fill: Fill, shapes: dict[int, int]) -> None:
-        recorder = workplace.request.recorder
-        assert recorder is not None
-        recorder.note(_soft_note(workplace.request.gang.volcano.record))
-        nodes = _all_nodes(workplace.request)
-        without_tasks, _ = _scored(workplace, nodes, self._scores, self._record, None, self._total)
-        record_nodes(workplace, fill, shapes, without_tasks)
+    def tell(self, filling: Filling) -> None:
+        request = filling.workplace.request
+        assert request.recorder is not None
+        request.recorder.note(_soft_note(request.gang.volcano.record))
+        record_nodes(
+            filling,
+            request.demand.order[0],
+            record=to_score(self._record),
+            tasks_on_leaf=self._on_leaf,
+            total_tasks=self._total,
+        )
 
-    def noted(self, fill: Fill) -> None:
-        self._record = fill.record
-        leaves = fill.groups
-        self._on_leaf[leaves[leaves >= 0]] = fill.tasks_in_group[leaves >= 0]
+    def passes(self, filling: Filling, *, every: bool) -> Iterator[Pass]:
+        filling.ask(
+            self.progress,
+            record=to_score(self._record),
+            update_record=True,
+            tasks_on_leaf=self._on_leaf,
+            total_tasks=self._total,
+            every=every,
+        )
+        yield filling.settle(-1, self.progress)
+
+    def enter(self, done: Pass) -> None:
+        super().enter(done)
+        self._record = done.record
+        self._on_leaf += self._topology.count_on_leaves(done.nodes)
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         answer = super().answer(request, idle)
@@ -178,28 +188,32 @@ class _HardTurns(Turns):
                 shown = search.nearest if turn is None else turn.domain
                 if self._turns == 1 and shown is not None:
                     recorder.note(f"nodes of {topology.domain_names[shown]} as the first pod sees them")
-                    self._tell_nodes(workplace, topology.nodes_of(shown))
+                    self._tell_nodes(workplace, shown)
             if turn is None:
                 self.over = True
                 break
-            self.enter(request, turn.done)
+            self.enter(turn.done)
             self._record = widen(self._record, turn.domain, topology)
-            self._count(turn.done, topology)
+            self._on_leaf += topology.count_on_leaves(turn.done.nodes)
             if not every:
                 break
             if sum(self.progress.left):
-                for role, _, nodes in turn.done.placed:
-                    workplace.put(role, nodes)
+                workplace.put(turn.done.roles, turn.done.nodes)
         if not self.progress.ready:
             self.declined = _declined(request, search, self._highest, self._record, self._warnings)
             self.over = True
 
-    def _tell_nodes(self, workplace: Workplace, nodes: npt.NDArray[np.int32]) -> None:
-        scores = topology_scores_1_13(workplace.request.snapshot.topology, self._weight)
-        record = self._record if self._record >= 0 else NO_RECORD
-        fill, shapes = _scored(workplace, nodes, scores, record, self._on_leaf, self._total)
-        without_tasks, _ = _scored(workplace, nodes, scores, record, None, self._total)
-        record_nodes(workplace, fill, shapes, without_tasks)
+    def _tell_nodes(self, workplace: Workplace, domain: int) -> None:
+        request = workplace.request
+        filling = Filling(workplace, scores=topology_scores_1_13(request.snapshot.topology, self._weight))
+        record_nodes(
+            filling,
+            request.demand.order[0],
+            domain,
+            record=self._record if self._record >= 0 else NO_RECORD,
+            tasks_on_leaf=self._on_leaf,
+            total_tasks=self._total,
+        )
 
     def _searching(self, workplace: Workplace) -> HardSearch:
         if self._search is None:
@@ -208,10 +222,6 @@ class _HardTurns(Turns):
         else:
             self._search.look_again(workplace)
         return self._search
-
-    def _count(self, done: Pass, topology: Topology) -> None:
-        for _, _, nodes in done.placed:
-            self._on_leaf[: topology.n_domains] += topology.count_on_leaves(nodes)
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
         if self.declined is not None:
@@ -231,32 +241,6 @@ class _HardTurns(Turns):
         )
 
 
-def _all_nodes(request: Request) -> npt.NDArray[np.int32]:
-    return np.arange(request.snapshot.n_nodes, dtype=np.int32)
-
-
-def _scored(
-    workplace: Workplace,
-    nodes: npt.NDArray[np.int32],
-    scores: TopologyScores,
-    record: int,
-    on_leaf: Longs | None,
-    total: int,
-) -> tuple[Fill, dict[int, int]]:
-    """A fill of some nodes that scores closeness to the record, and the tasks on each leaf if they are given."""
-    fill, shapes = workplace.fill(nodes)
-    leaves = fill.groups
-    fill.set_topology(
-        scores,
-        record=to_score(record),
-        tasks_in_group=None if on_leaf is None else np.where(leaves >= 0, on_leaf[leaves], 0),
-        total_tasks=total,
-        update_record=True,
-        leaves=workplace.request.snapshot.topology.leaves_of_node,
-    )
-    return fill, shapes
-
-
 def _soft_note(record: str) -> str:
     if record:
         return f"soft: no HyperNode is tried, nodes are scored by their LCA with the recorded {record}"
@@ -270,13 +254,12 @@ def _turn_note(number: int, turn: Turn | None, topology: Topology) -> str:
 
 
 def _running_on_leaf(request: Request) -> Longs:
-    """Number of running pods of the gang by leaf: int64 of shape (d,); one entry more if there is no domain."""
+    """Running pods of the gang by leaf: int64 of shape (d,)."""
     topology = request.snapshot.topology
     if not (request.gang.ready or request.gang.volcano.record):
-        return np.zeros(max(topology.n_domains, 1), dtype=np.int64)
+        return np.zeros(topology.n_domains, dtype=np.int64)
     nodes = [pod.node for pod in request.snapshot.running if pod.gang == request.gang.key]
-    counts = topology.count_on_leaves(np.array(nodes, dtype=np.int32))
-    return counts if len(counts) else np.zeros(1, dtype=np.int64)
+    return topology.count_on_leaves(np.array(nodes, dtype=np.int32))
 
 
 def _highest_tier(request: Request) -> tuple[int, tuple[Notice, ...]]:
@@ -337,11 +320,10 @@ def _declined(
     allowed = np.append(search.near_record(record) & (topology.tier <= highest), False)
     if search.last_tried is not None:
         # Upstream's text describes the domain tried last.
+        filling = Filling(search.workplace)
+        filling.ask(progress)
+        done = filling.settle(search.last_tried, progress)
+        role = demand.order[0] if done.failed is None else done.failed
         nodes = topology.nodes_of(search.last_tried)
-        fill, shapes = search.workplace.fill(nodes)
-        done = Pass.run(fill, shapes, nodes, progress, stop_when_ready=True)
-        idle = demand.idle.copy()
-        idle[nodes] = idle_of(fill, request)
-        role = done.failed[0] if done.failed else demand.order[0]
-        reasons.append(gang_text(request, needs, role, idle, nodes))
+        reasons.append(gang_text(request, needs, role, done.idle_after(request), nodes))
     return Declined(tuple(reasons), nearest_misses(request, search.misses, allowed), warnings)

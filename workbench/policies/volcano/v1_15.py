@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InternalError
-from workbench.kernels.domains import NO_RECORD, Fill, TopologyScores
+from workbench.kernels.domains import NO_RECORD, TopologyScores
 from workbench.kernels.tiers import VIRTUAL_TOP
 from workbench.kernels.two_level import Shape, TwoLevel
 from workbench.model.gang import Gang
@@ -32,13 +32,13 @@ from workbench.policies.volcano.compiled_search import (
 )
 from workbench.policies.volcano.constraints import Limits, limits_of
 from workbench.policies.volcano.explaining import pods_text
+from workbench.policies.volcano.filling import Filling
 from workbench.policies.volcano.hypernode_scores import (
     HyperNodeParameters,
     fading_of,
     topology_scores_newest,
     weights_of_resources,
 )
-from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.memory import records_at_open, records_to_keep
 from workbench.policies.volcano.misses import best_of, nearest_misses
 from workbench.policies.volcano.plugins import hypernode_weight, sub_job_order
@@ -50,7 +50,7 @@ from workbench.policies.volcano.search_misses import Asked, Missed, missed
 from workbench.policies.volcano.search_story import SearchStory
 from workbench.policies.volcano.splitting import SubJobs, split
 from workbench.policies.volcano.stream import Prepared, SearchStream
-from workbench.policies.volcano.turns import Turns, causes_by_role, declined_flat, idle_of, tell_whole_cluster
+from workbench.policies.volcano.turns import Turns, causes_by_role, declined_flat, tell_whole_cluster
 
 __all__ = ["Volcano115"]
 
@@ -109,47 +109,24 @@ class Volcano115(VolcanoPolicy):
         if _has_topology(gang) and not topology.ready:
             return Declined((topology_not_ready(topology),))
         limits = limits_of(gang, topology, gradients=self.gradients)
+        if limits.job is None and not gang.sub_grouped:
+            turns = _FlatTurns(request, self, limits)
+            turns.take(request, None, every=True)
+            return turns.answer(request, None)
         subs = split(gang, request.snapshot, request.demand, limits)
         records, record = records_at_open(gang.key, subs, request.snapshot)
-        if limits.job is None and not gang.sub_grouped:
-            return self._flat(request, self.board(request), subs, records[0], limits)
         return self._by_search(request, Asked(request, subs, limits, records, record), later=later)
 
-    def _best_effort_fill(self, request: Request, role: int, nodes: Ints, pods: Longs) -> tuple[Fill, int]:
+    def _best_effort_filling(self, request: Request, pods: Longs) -> Filling:
         gang, pod = request.gang, int(pods[0])
         constraint = next((group.constraint for group in gang.sub_groups if pod in group.pods), gang.constraint)
-        fill, shapes = self.board(request).fill(nodes, [role], topology=constraint is not None)
-        return fill, shapes[role]
+        return self.board(request).filling(topology=constraint is not None)
 
     def board(self, request: Request) -> Board:
         """The nodes that the request shows, with the scores of this policy."""
         p, topology = self._parameters, request.snapshot.topology
         scores = topology_scores_newest(topology, p.weight)
         return Board(self.workplace(request), scores, fading_of(p, topology, scored_columns(request)))
-
-    def _flat(
-        self, request: Request, board: Board, subs: SubJobs, record: int, limits: Limits
-    ) -> Assignment | Declined:
-        """Place a job on the whole cluster as one HyperNode.
-
-        All turns are taken at once, because they see the same nodes.
-        """
-        gang, sub = request.gang, subs[0]
-        board.record_nodes(-1, sub, record)
-        progress = JobProgress.start(gang, request.snapshot)
-        node, n_placed = np.full(gang.n_pods, -1, dtype=np.int32), 0
-        after = _record_after(limits, record)
-        for fill, done in board.turns(sub, record, after, sub.running_nodes, progress, every=True):
-            idle = idle_of(fill, request)
-            if not n_placed:
-                tell_whole_cluster(request, done, progress)
-            if not done.progress.ready:
-                return declined_flat(request, done, idle, progress, limits.warnings)
-            done.enter(gang, node)
-            n_placed += done.n_placed
-        answer = Assignment(node, _reasons(request, node, idle), warnings=limits.warnings)
-        _enter_record(request, answer, subs, after if n_placed else record)
-        return answer
 
     def _by_search(self, request: Request, asked: Asked, *, later: bool) -> Assignment | Declined:
         subs, limits = asked.subs, asked.limits
@@ -331,28 +308,26 @@ class _FlatTurns(_NewestTurns):
     """Turns of a job that may use the whole cluster as if it were one HyperNode."""
 
     def take(self, request: Request, room: Room | None, *, every: bool) -> None:
-        if self._not_ready(request) or self._all_at_once(request, room, every):
+        if self._not_ready(request):
             return
         self.cap(request, room)
-        sub = self._subs[0]
+        sub, record = self._subs[0], self._records[0]
         board = self._policy.board(request)
-        on_nodes = np.concatenate([sub.running_nodes, self.node[self.node >= 0]])
-        if not (self.node >= 0).any():
-            board.record_nodes(-1, sub, self._records[0])
-        after = _record_after(self._limits, self._records[0])
-        # The turns look at the same nodes, so that all of them can be taken in one pass.
-        for fill, done in board.turns(sub, self._records[0], after, on_nodes, self.progress, every=every):
-            if not (self.node >= 0).any():
+        first = not (self.node >= 0).any()
+        if first:
+            board.record_nodes(-1, sub, record)
+        after = _record_after(self._limits, record)
+        on_nodes = sub.running_nodes if first else np.concatenate([sub.running_nodes, self.node[self.node >= 0]])
+        for done in board.passes(sub, record, after, on_nodes, self.progress, every=every):
+            if first:
                 tell_whole_cluster(request, done, self.progress)
             if not done.progress.ready:
-                start = request.progress()
-                self.declined = declined_flat(request, done, idle_of(fill, request), start, self._limits.warnings)
+                self.declined = declined_flat(request, done, request.progress(), self._limits.warnings)
                 self.over = True
                 return
-            done.enter(request.gang, self.node)
-            self.progress = done.progress
-            self.over = not done.placed or not sum(self.progress.left)
-        if (self.node >= 0).any():
+            self.enter(done)
+            first = first and not done.n_placed
+        if not first:
             self._records[0] = after
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:

@@ -1,0 +1,231 @@
+"""Filling the nodes of a HyperNode with a job's pods, pass by pass: Volcano's inner routine.
+
+Each pod in turn goes to the node with the highest sum of node scores among those that fit; a sole candidate is taken
+unscored; ties: the smallest name (upstream: at random). Source: docs/reference/volcano-topology.md, section 5.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.domains import NO_RECORD, TopologyScores
+from workbench.kernels.dry_runs import Counts, DomainTotals, Trials
+from workbench.kernels.fading import Fading
+from workbench.policies.base import Request
+from workbench.policies.volcano.allocate import Workplace
+from workbench.policies.volcano.job_parts import JobProgress, cache_names
+from workbench.policies.volcano.scored_nodes import domain_used
+from workbench.policies.volcano.task_order import runs_of_gang
+
+__all__ = ["Filling", "Pass"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """What one pass over a job's pods did; every array is in the order of placement.
+
+    Attributes
+    ----------
+    progress : JobProgress
+        Counts after the pass.
+    roles : ndarray of shape (p,), int64
+        Role of each pod placed.
+    pods : ndarray of shape (p,), int64
+        Position of each pod in the gang.
+    nodes : ndarray of shape (p,), int32
+    scores : ndarray of shape (p,), float64
+        Score of each pod's node at that moment.
+    failed : int, optional
+        Role of which first a pod fitted nowhere in the last turn; None: every pod tried was placed.
+    record : int
+        The record that the pods leave, where they widen it.
+    """
+
+    progress: JobProgress
+    roles: Longs
+    pods: Longs
+    nodes: Ints
+    scores: Floats
+    failed: int | None
+    record: int
+
+    @property
+    def n_placed(self) -> int:
+        """Number of pods placed."""
+        return len(self.nodes)
+
+    def enter(self, node: Ints) -> None:
+        """Write the node of each pod that was placed at the pod's position in the gang."""
+        node[self.pods] = self.nodes
+
+    def idle_after(self, request: Request) -> Longs:
+        """What is idle with the pods of the pass, of shape (n, r); `request` as it was before the pass."""
+        left = request.demand.idle.copy()
+        np.subtract.at(left, self.nodes, request.demand.rows[self.roles])
+        return left
+
+
+class Filling:
+    """The nodes of the cluster as the pods of one job fill them; pods of one pass are there for the next.
+
+    Parameters
+    ----------
+    workplace : Workplace
+        The nodes before the first pass.
+    scores : TopologyScores, optional
+        Pods are scored by a record; None: they are not.
+    fading : Fading, optional
+        Without `scores`: how pods are drawn to full HyperNodes; None: they are not.
+    even : bool
+        Taints count also where they tell no nodes apart: sums of scores are compared between HyperNodes.
+    """
+
+    def __init__(
+        self,
+        workplace: Workplace,
+        *,
+        scores: TopologyScores | None = None,
+        fading: Fading | None = None,
+        even: bool = False,
+    ) -> None:
+        self.workplace = workplace
+        self.fades = scores is None and fading is not None
+        demand, seen = workplace.request.demand, workplace.scored
+        # Roles in the order of their pods; those without a request have no pods left and count for the minimums alone.
+        self.roles: Longs = np.array((*demand.order, *demand.best_effort), dtype=np.int64)
+        self._role_list: list[int] = self.roles.tolist()
+        self._shapes = np.arange(len(self.roles), dtype=np.int32)
+        # Roles of one name fail together.
+        cached = cache_names(workplace.request.gang)
+        numbers = {name: i for i, name in enumerate(dict.fromkeys(cached))}
+        self._names: Ints = np.array([numbers[cached[role]] for role in self._role_list], dtype=np.int32)
+        # Of each run of pods: role, its place among the roles here, pods of that role up to its end.
+        self.run_role, self._run_upto = runs_of_gang(workplace.request.gang)
+        self._run_place: Ints = demand.place[self.run_role]
+        self._runs = seen.dry_runs(
+            workplace.request,
+            workplace.weights,
+            states=workplace.states,
+            scores=scores,
+            fading=fading if self.fades else None,
+            totals=self._totals() if self.fades else None,
+        )
+        for role in self._role_list:
+            extra = workplace.extra(role, even=even)
+            self._runs.add_shape(seen.rows[role], feasible=demand.restriction(role), extra=extra)
+
+    def _totals(self) -> DomainTotals:
+        """Sums over HyperNodes that the gains go by."""
+        request, pad = self.workplace.request, self.workplace.scored.pad
+        allocatable = pad(request.snapshot.domain_allocatable)
+        return DomainTotals(pad(domain_used(request)), allocatable, *request.snapshot.topology.node_domains)
+
+    def left_in_runs(self, progress: JobProgress) -> Longs:
+        """Pods of each run's role from the next one to the run's end; none are left where that is below 1."""
+        left: Longs = self._run_upto - np.array(progress.given, dtype=np.int64)[self.run_role]
+        return left
+
+    def ask(
+        self,
+        progress: JobProgress,
+        *,
+        record: int = NO_RECORD,
+        update_record: bool = False,
+        tasks_on_leaf: Longs | None = None,
+        total_tasks: int = 1,
+        every: bool = False,
+    ) -> None:
+        """Say what the next passes place.
+
+        Parameters
+        ----------
+        progress : JobProgress
+            Counts before the pass.
+        record : int
+            By which the first pod is scored; `NO_RECORD`: by none.
+        update_record : bool
+            Whether each pod widens the record for the pods after it.
+        tasks_on_leaf : ndarray of shape (d,), int64, optional
+            Pods of the job that each leaf holds already; None: none.
+        total_tasks : int
+            All tasks of the job.
+        every : bool
+            All turns that follow one another; False: one turn, which ends with the pod that makes the gang ready.
+        """
+        counts = Counts(
+            shapes=self._shapes,
+            left=np.array(progress.left, dtype=np.int64)[self.roles],
+            present=np.array(progress.present, dtype=np.int64)[self.roles],
+            minimums=np.array(progress.minimums, dtype=np.int64)[self.roles],
+            names=self._names,
+            min_available=progress.min_available,
+            counted=progress.counted,
+            after_failure="stop" if progress.min_available == progress.total else "by-minimums",
+            runs=(self._run_place, self.left_in_runs(progress)),
+            every=every,
+        )
+        self._runs.ask(
+            counts,
+            record=record,
+            update_record=update_record,
+            tasks_on_leaf=tasks_on_leaf,
+            total_tasks=total_tasks,
+        )
+
+    def try_each(self, domains: Ints, sums: Floats) -> Trials:
+        """Try the pass in each of some HyperNodes, as `workbench.kernels.dry_runs.DryRuns.try_each`."""
+        return self._runs.try_each(domains, sums)
+
+    def settle(self, domain: int, progress: JobProgress) -> Pass:
+        """Make the pass in one HyperNode; `progress` as it was given to `ask`."""
+        settled = self._runs.settle(domain)
+        roles = self.roles[settled.entries]
+        first = self.workplace.request.gang.role_start[roles] + np.array(progress.given, dtype=np.int64)[roles]
+        after = progress.copy()
+        placed = np.bincount(settled.entries, minlength=len(self.roles)).tolist()
+        for role, count, left in zip(self._role_list, placed, settled.left.tolist(), strict=True):
+            after.place(role, count)
+            after.skip(role, after.left[role] - left)
+        failed = None if settled.failed < 0 else self._role_list[settled.failed]
+        return Pass(after, roles, first + settled.pods, settled.nodes, settled.scores, failed, settled.record)
+
+    def place_alike(self, role: int, count: int) -> Ints:
+        """Place pods of one role and answer their nodes; fewer where no node holds one more."""
+        shape = np.array([self._role_list.index(role)], dtype=np.int32)
+        self._runs.ask(Counts(shapes=shape, left=np.array([count], dtype=np.int64), min_available=count))
+        return self._runs.settle(-1).nodes
+
+    def node_scores(
+        self,
+        role: int,
+        domain: int = -1,
+        *,
+        record: int = NO_RECORD,
+        tasks_on_leaf: Longs | None = None,
+        total_tasks: int = 1,
+    ) -> tuple[Floats, Floats]:
+        """How the nodes of a HyperNode look to the first pod of a role; the next pass must be asked for anew.
+
+        Parameters
+        ----------
+        role : int
+        domain : int
+            -1: every node.
+        record, tasks_on_leaf, total_tasks
+            As for `ask`.
+
+        Returns
+        -------
+        tuple of (ndarray of shape (n,), float64, ndarray of shape (n,), float64)
+            The node's own part and the total, by node of the cluster; -inf: outside, or the pod does not fit.
+        """
+        nothing = Counts(shapes=self._shapes, left=np.zeros(len(self._shapes), dtype=np.int64), min_available=0)
+        self._runs.ask(nothing, record=record, tasks_on_leaf=tasks_on_leaf, total_tasks=total_tasks)
+        return self._runs.node_scores(domain, self._role_list.index(role))
