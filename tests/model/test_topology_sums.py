@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pytest
 from hypothesis import given
 
 from tests.fabrics import document_tree, snapshot
 from tests.policies.random_cases import random_cluster, seeds
+from workbench.model.topology import DomainSpec, Topology
 
 
 def is_below(topology, outer, inner):
@@ -34,6 +36,16 @@ def test_preorder_and_sums(seed):
         topology.parent[j] < 0 or set(topology.nodes_of(j)) <= set(topology.nodes_of(int(topology.parent[j])))
         for j in range(topology.n_domains)
     )
+    assert topology.nested == inside
+
+
+@pytest.mark.parametrize(
+    ("child", "inside"), [([], True), ([0, 1], True), ([1, 2], False), ([3], False), ([0, 1, 2, 3], False)]
+)
+def test_a_parent_may_hold_less_than_its_child(child, inside):
+    names = [f"n{i}" for i in range(4)]
+    domains = [DomainSpec("child", 1, np.array(child, dtype=np.int64), "parent"), DomainSpec("parent", 2, np.arange(2))]
+    topology = Topology.build(names, domains)
     assert topology.nested == inside
 
 

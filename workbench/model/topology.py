@@ -296,7 +296,12 @@ class Topology(Value, Displayed):
     @cached_property
     def nested(self) -> bool:
         """Every domain holds the nodes of its children: always so in a tree that is built from HyperNodes."""
-        inner = np.repeat(np.arange(self.n_domains), np.diff(self.member_start))
+        if self.spans is not None:
+            # An interval lies inside another by its ends; an empty domain lies anywhere.
+            children = np.flatnonzero((self.parent >= 0) & (self._sizes > 0))
+            own, around = self.spans[children], self.spans[self.parent[children]]
+            return bool(((around[:, 0] <= own[:, 0]) & (own[:, 1] <= around[:, 1])).all())
+        inner = np.repeat(np.arange(self.n_domains), self._sizes)
         outer = self.parent.astype(np.int64)[inner]
         below = outer >= 0
         held = inner * self.n_nodes + self.member_nodes
@@ -306,7 +311,8 @@ class Topology(Value, Displayed):
     def node_domains(self) -> tuple[Longs, Ints]:
         """Domains that hold each node, in CSR form (start of each node's domains, domains ascending)."""
         domains = np.repeat(np.arange(self.n_domains, dtype=np.int32), np.diff(self.member_start))
-        order = np.lexsort((domains, self.member_nodes))
+        # Stable, so that the domains of each node stay in ascending order.
+        order = np.argsort(self.member_nodes, kind="stable")
         start = np.concatenate([[0], np.cumsum(np.bincount(self.member_nodes, minlength=self.n_nodes))]).astype(
             np.int64
         )
