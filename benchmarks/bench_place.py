@@ -126,8 +126,12 @@ def rows() -> Iterator[dict[str, object]]:
     shared = dataclasses.replace(job, roles=(halves,))
     yield measured("two pods per node", "volcano-1.13+gpu-bottleneck", shared, tree, None, "4 GPUs per pod")
     few = dataclasses.replace(job, roles=(dataclasses.replace(job.roles[0], count=8),), min_available=8)
-    yield measured("small hard job", "volcano-1.13+gpu-bottleneck", few, tree, None, "every leaf is dry-run")
-    yield on_a_used_snapshot("small hard job", "volcano-1.13+gpu-bottleneck", few, tree, 300.0)
+    for policy, note in (
+        ("volcano-1.13+gpu-bottleneck", "every leaf is dry-run"),
+        ("volcano-1.15+gpu-bottleneck", "two-level search"),
+    ):
+        yield measured("small hard job", policy, few, tree, None, note)
+        yield on_a_used_snapshot("small hard job", policy, few, tree, 300.0)
     for pods in (3000, 5000):
         scenario = generate_scenario("use-case-1", pods=pods)
         yield measured("use case 1", "volcano-1.13", scenario.gangs[0], scenario.snapshot, None)
