@@ -48,11 +48,12 @@ cdef class AttemptTrace:
     cdef double* step_parts            # of each step what each resource adds to its score
     cdef int64_t n_steps, room_steps
 
+    cpdef void begin(self, bint inner) noexcept nogil
     cdef void note_look(self, int32_t domain, int64_t held, int32_t verdict, double score) noexcept nogil
     cdef void note_step(self, int32_t number, bint placed, int64_t needs) noexcept nogil
     cdef void look_at_all(self, int32_t number, int32_t given) noexcept nogil
     cdef bint look_at_tier(self, int32_t number, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil
     cdef bint add_shares(self, int32_t number, int64_t first) noexcept nogil
     cdef scores_of(self, int32_t number, const int32_t[::1] domains)
-    cdef bint tell_sub(self, int32_t number, int32_t given) noexcept nogil
-    cdef tuple told(self)
+    cpdef bint tell_sub(self, int32_t number, int32_t given) noexcept nogil
+    cpdef tuple told(self)

@@ -194,7 +194,7 @@ cdef class AttemptTrace:
             out[i, 1] = self.looked[i].share
         return out_array
 
-    cdef bint tell_sub(self, int32_t number, int32_t given) noexcept nogil:
+    cpdef bint tell_sub(self, int32_t number, int32_t given) noexcept nogil:
         """Place a sub-job as `place_sub` does, and record the step."""
         cdef int64_t needs = missing_of(&self.job.subs[number].progress)
         cdef bint placed
@@ -207,7 +207,7 @@ cdef class AttemptTrace:
         self.note_step(number, placed, needs if needs > 1 else 1)
         return placed
 
-    cdef tuple told(self):
+    cpdef tuple told(self):
         """The recorded steps and the HyperNodes considered in them, as columns."""
         cdef int64_t i, k
         steps_array = np.empty((self.n_steps, 4), dtype=np.int64)
@@ -236,3 +236,8 @@ cdef class AttemptTrace:
             looked_scores[i, 0] = self.looked[i].score
             looked_scores[i, 1] = self.looked[i].share
         return steps_array, scores_array, parts_array, looked_array, looked_scores_array
+
+    cpdef void begin(self, bint inner) noexcept nogil:
+        """Forget what was told; ``inner``: note every HyperNode that a step looks at."""
+        self.n_steps = self.n_looked = 0
+        self.telling, self.inner, self.forgot = True, inner, False

@@ -26,6 +26,6 @@ cdef class BestAttempt:
     cdef int32_t* best_log             # sub, shape, node and pod of each pod placed
     cdef int64_t n_best_log
 
-    cdef int open_best(self) except -1
-    cdef void keep_attempt(self) noexcept nogil
-    cdef void repeat_attempt(self) noexcept nogil
+    cpdef int open_best(self) except -1
+    cpdef void keep_attempt(self) noexcept nogil
+    cpdef void repeat_attempt(self) noexcept nogil

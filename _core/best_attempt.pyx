@@ -26,14 +26,14 @@ cdef class BestAttempt:
         free(self.best_job_entries)
         free(self.best_log)
 
-    cdef int open_best(self) except -1:
+    cpdef int open_best(self) except -1:
         self.best_subs = <Sub*>regrow(self.best_subs, self.job.n_subs * sizeof(Sub))
         self.best_entries = <Entry*>regrow(self.best_entries, self.job.n_entries * sizeof(Entry))
         self.best_job_entries = <Entry*>regrow(self.best_job_entries, self.job.progress_settled.n * sizeof(Entry))
         self.best_log = <int32_t*>regrow(self.best_log, 4 * self.job.n_pods * sizeof(int32_t))
         return 0
 
-    cdef void keep_attempt(self) noexcept nogil:
+    cpdef void keep_attempt(self) noexcept nogil:
         """Store the current attempt as the best one; its pods stay on the nodes for now."""
         cdef int64_t i
         cdef int32_t* row = self.best_log
@@ -48,7 +48,7 @@ cdef class BestAttempt:
             row[2], row[3] = self.job.log_node[i], self.job.log_pod[i]
             row += 4
 
-    cdef void repeat_attempt(self) noexcept nogil:
+    cpdef void repeat_attempt(self) noexcept nogil:
         """Place the pods of the stored attempt on their nodes again; nodes and counts must be as before the attempt."""
         cdef int64_t i, node
         cdef const int32_t* row = self.best_log

@@ -45,7 +45,7 @@ cdef class DomainCounts:
     cdef int64_t prefix_shape, prefix_time, prefix_first, prefix_end
     # nodes changed by pods that stay or belong to the attempt
     cdef Change* changed
-    cdef int64_t n_changed
+    cdef readonly int64_t n_changed
     cdef int64_t commits               # counts everything that changes nodes, for good or for the attempt
     cdef int64_t changed_settled       # changes that no attempt takes back
     cdef int64_t* more_used            # scratch: by resource, of one change
@@ -62,7 +62,7 @@ cdef class DomainCounts:
 
     cdef int open_changes(self, int64_t pods) except -1
     cdef void find_most(self) noexcept nogil
-    cdef int32_t fit_in_state(self, int64_t s, int32_t state) noexcept nogil
+    cpdef int32_t fit_in_state(self, int64_t s, int32_t state) noexcept nogil
     cdef int32_t holds(self, int64_t s, int64_t node) noexcept nogil
     cdef void count_shape(self, int64_t s, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil
     cdef void count_now(self, int64_t s, const int32_t* domains, int64_t m, int32_t outer) noexcept nogil
@@ -76,10 +76,10 @@ cdef class DomainCounts:
     cdef int64_t holds_of_job(self, int32_t domain, const int64_t* left) noexcept nogil
     cdef void change_state(self, int32_t node, int32_t state) noexcept nogil
     cdef void use_change(self, const Change* change, int64_t times) noexcept nogil
-    cdef void undo(self, int64_t changed_mark) noexcept nogil
+    cpdef void undo(self, int64_t changed_mark) noexcept nogil
     cdef bint differs(self, int64_t node, const int64_t* idle, const int64_t* used, size_t row) noexcept nogil
-    cdef int update_nodes(self, const int64_t[:, ::1] idle, const int64_t[:, ::1] used, int64_t per_attempt) except -1
-    cdef void forget(self, int64_t s) noexcept nogil
+    cpdef int update_nodes(self, const int64_t[:, ::1] idle, const int64_t[:, ::1] used, int64_t per_attempt) except -1
+    cpdef void forget(self, int64_t s) noexcept nogil
     cdef int set_totals(
         self, const int64_t[:, ::1] used, const int64_t[:, ::1] allocatable, const int64_t[:, ::1] idle_at_open, const
         double[::1] packing, double scale, const int64_t[::1] caps

@@ -107,7 +107,7 @@ cdef class DomainCounts:
                     self.of_shape[i].most = max(self.of_shape[i].most, self.fit_in_state(i, <int32_t>k))
 
     @cython.final
-    cdef int32_t fit_in_state(self, int64_t s, int32_t state) noexcept nogil:
+    cpdef int32_t fit_in_state(self, int64_t s, int32_t state) noexcept nogil:
         """Pods of a shape that a node in a state holds, if the shape may run on the node."""
         cdef int32_t* known = &self.states.shapes[s].fit[state]
         cdef const int64_t* request
@@ -319,7 +319,7 @@ cdef class DomainCounts:
             self.more_used[k] = after[k] - before[k]
         use_path(&self.totals, change.node, self.more_used, times)
 
-    cdef void undo(self, int64_t changed_mark) noexcept nogil:
+    cpdef void undo(self, int64_t changed_mark) noexcept nogil:
         """Undo logged changes of nodes, totals and counts, until ``mark`` changes are left."""
         cdef int64_t i, k, s
         cdef const int64_t* before
@@ -344,7 +344,7 @@ cdef class DomainCounts:
         cdef int64_t at = node * self.r
         return memcmp(self.states.idle + at, idle, row) != 0 or memcmp(self.states.used + at, used, row) != 0
 
-    cdef int update_nodes(self, const int64_t[:, ::1] idle, const int64_t[:, ::1] used, int64_t per_attempt) except -1:
+    cpdef int update_nodes(self, const int64_t[:, ::1] idle, const int64_t[:, ::1] used, int64_t per_attempt) except -1:
         """Take over the present idle and used amounts, which include the pods placed by earlier turns."""
         cdef int64_t node, k, s, found = 0
         cdef size_t row = self.r * sizeof(int64_t)
@@ -372,10 +372,41 @@ cdef class DomainCounts:
         self.states.n_settled = self.states.n_states
         return 0
 
-    cdef void forget(self, int64_t s) noexcept nogil:
+    cpdef void forget(self, int64_t s) noexcept nogil:
         """Drop the counts of a shape, which are made again when next asked for."""
         cdef int64_t t
         for t in range(self.hypernodes.n_tiers + 1):
             self.of_shape[s].counted[t] = False
         self.prefix_shape = -1
         self.commits += 1
+
+    # ---- asked from Python ----
+
+    def held(self, int64_t s, int32_t domain):
+        """Pods of a shape that a domain holds."""
+        self.count_shape(s, &domain, 1, domain)
+        return self.of_shape[s].held[self.hypernodes.where(domain)]
+
+    def held_of_job(self, int32_t domain, const int64_t[::1] left not None):
+        """Pods that a domain holds at most, of each shape no more than ``left``."""
+        return self.holds_of_job(domain, &left[0])
+
+    def used(self, int32_t domain):
+        """What is used in a domain, by resource."""
+        cdef int64_t k
+        return [self.domain_used[self.hypernodes.at(domain) * self.r + k] for k in range(self.r)]
+
+    def is_large(self, int32_t domain, const int64_t[::1] amounts not None):
+        """Whether a domain had at least these amounts idle when the session began."""
+        return self.large(domain, &amounts[0])
+
+    def place_one(self, int64_t s, int32_t node):
+        """Put a pod on a node, until `undo`."""
+        self.states.take(node, self.states.shapes[s].request)
+        self.change_state(node, self.states.find_state(node))
+        self.commits += 1
+
+    def change_node(self, int32_t node, const int64_t[::1] row not None):
+        """Take a row from a node for good, or give it back; nothing may be logged."""
+        self.take_row(node, &row[0])
+        self.follow(node)

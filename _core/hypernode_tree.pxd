@@ -53,11 +53,11 @@ cdef class HyperNodeTree:
         """Index one past the last domain of a tier below ``start``, in `tier_domains`."""
         return self.tier_start[t + 1] if start < 0 else self.first_of(t, self.end_of[start])
 
-    cdef int64_t domain_tier(self, int32_t domain) noexcept nogil
-    cdef bint contains(self, int32_t outer, int32_t inner) noexcept nogil
-    cdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil
+    cpdef int64_t domain_tier(self, int32_t domain) noexcept nogil
+    cpdef bint contains(self, int32_t outer, int32_t inner) noexcept nogil
+    cpdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil
     cdef int64_t first_of(self, int64_t t, int64_t place) noexcept nogil
-    cdef bint holds_node(self, int32_t domain, int32_t node) noexcept nogil
+    cpdef bint holds_node(self, int32_t domain, int32_t node) noexcept nogil
     cdef int open(self, const int32_t[::1] leaf, const int64_t[::1] start, const int32_t[::1] members) except -1
     cdef int set_leaves(self, const int64_t[::1] start, const int32_t[::1] leaves) except -1
     cdef int set_tree(

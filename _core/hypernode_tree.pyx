@@ -73,15 +73,15 @@ cdef class HyperNodeTree:
         self.contained = contained
         return 0
 
-    cdef int64_t domain_tier(self, int32_t domain) noexcept nogil:
+    cpdef int64_t domain_tier(self, int32_t domain) noexcept nogil:
         return self.tiers[self.tier_of[domain]] if domain >= 0 else self.top_tier
 
-    cdef bint contains(self, int32_t outer, int32_t inner) noexcept nogil:
+    cpdef bint contains(self, int32_t outer, int32_t inner) noexcept nogil:
         if outer < 0 or inner < 0:
             return outer < 0
         return self.place_of[outer] <= self.place_of[inner] < self.end_of[outer]
 
-    cdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil:
+    cpdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil:
         """HyperNode where the walk begins: the lower of the given one and the highest one that the record allows."""
         cdef int32_t allowed = record
         if record == NO_RECORD:
@@ -105,7 +105,7 @@ cdef class HyperNodeTree:
                 high = middle
         return low
 
-    cdef bint holds_node(self, int32_t domain, int32_t node) noexcept nogil:
+    cpdef bint holds_node(self, int32_t domain, int32_t node) noexcept nogil:
         cdef int64_t k
         if domain < 0:
             return True
@@ -113,3 +113,8 @@ cdef class HyperNodeTree:
             if self.node_domains[k] == domain:
                 return True
         return False
+
+    def below(self, int64_t t, int32_t start):
+        """Domains of the t-th tier below ``start``, in the order of the walk."""
+        cdef int64_t i
+        return [self.tier_domains[i] for i in range(self.first_below(t, start), self.end_below(t, start))]

@@ -71,24 +71,24 @@ cdef class JobState:
     cdef int32_t* log_pod
     cdef int64_t n_log, log_settled
     cdef double score                  # of the attempt
-    cdef int32_t stuck                 # first sub-job that found no place in the attempt
+    cdef readonly int32_t stuck                 # first sub-job that found no place in the attempt
     cdef double last_score    # of the last turn
 
-    cdef bint give_up(self, int32_t number) noexcept nogil
+    cpdef bint give_up(self, int32_t number) noexcept nogil
     cdef void choose_first(self) noexcept nogil
     cdef bint alike(self, const Sub* a, const Sub* b) noexcept nogil
     cdef uint64_t hash_sub(self, const Sub* sub) noexcept nogil
     cdef int64_t find_kinds(self) except -1
-    cdef void reset(self) noexcept nogil
+    cpdef void reset(self) noexcept nogil
     cdef void hold_entries(self, Sub* sub, bint save) noexcept nogil
-    cdef bint job_ready(self) noexcept nogil
+    cpdef bint job_ready(self) noexcept nogil
     cdef int64_t queue_key(self, int64_t i) noexcept nogil
     cdef void push(self, int64_t key) noexcept nogil
     cdef int64_t pop(self) noexcept nogil
-    cdef void line_up(self) noexcept nogil
+    cpdef void line_up(self) noexcept nogil
     cdef void drop(self, Sub* sub) noexcept nogil
     cdef void note_sub(self, int32_t number, const Progress* now, int64_t placed) noexcept nogil
-    cdef void settle(self, int32_t record) noexcept nogil
+    cpdef void settle(self, int32_t record) noexcept nogil
     cdef tuple left(self)
     cdef int cap(self, const int64_t[::1] left) except -1
     cdef int set_job(
@@ -104,4 +104,4 @@ cdef class JobState:
         pending, const int64_t[::1] running_start, const int32_t[::1] running, const int64_t[::1] run_start, const
         int32_t[::1] run_shape, const int64_t[::1] run_upto
     ) except -1
-    cdef int32_t next_sub(self) noexcept nogil
+    cpdef int32_t next_sub(self) noexcept nogil

@@ -9,7 +9,7 @@ from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memcpy
 
 from workbench._core.memory cimport claim, free, grab
-from workbench._core.progress cimport GO_ON, STOP, Entry, Progress, Run, is_ready
+from workbench._core.progress cimport GO_ON, STOP, Entry, Progress, Run, is_ready, note_placed
 
 import numpy as np
 
@@ -194,7 +194,7 @@ cdef class JobState:
         self.log_pod = <int32_t*>claim(self.n_pods * sizeof(int32_t))
         return 0
 
-    cdef bint give_up(self, int32_t number) noexcept nogil:
+    cpdef bint give_up(self, int32_t number) noexcept nogil:
         """Give up a sub-job that found no place; True if the job may become ready without it."""
         cdef Sub* sub = &self.subs[number]
         cdef int32_t p = sub.policy
@@ -285,7 +285,7 @@ cdef class JobState:
         free(slots)
         return kinds
 
-    cdef void reset(self) noexcept nogil:
+    cpdef void reset(self) noexcept nogil:
         """Reset everything but the nodes to the state after the last turn."""
         cdef int64_t i
         memcpy(self.entries, self.entries_settled, self.n_entries * sizeof(Entry))
@@ -321,7 +321,7 @@ cdef class JobState:
         else:
             memcpy(sub.progress.entries, self.held, sub.progress.n * sizeof(Entry))
 
-    cdef bint job_ready(self) noexcept nogil:
+    cpdef bint job_ready(self) noexcept nogil:
         return is_ready(&self.progress) and self.policies_short == 0
 
     cdef int64_t queue_key(self, int64_t i) noexcept nogil:
@@ -351,7 +351,7 @@ cdef class JobState:
         self.heap[i] = last
         return top
 
-    cdef int32_t next_sub(self) noexcept nogil:
+    cpdef int32_t next_sub(self) noexcept nogil:
         """Number of the sub-job whose turn is next; -1: none is left."""
         cdef int64_t key
         if self.n_heap and (self.next_in_queue == self.n_queue or self.heap[0] < self.queue[self.next_in_queue]):
@@ -363,7 +363,7 @@ cdef class JobState:
             return -1
         return self.by_rank[<int32_t>key]  # the low half
 
-    cdef void line_up(self) noexcept nogil:
+    cpdef void line_up(self) noexcept nogil:
         """Sort the sub-jobs for the beginning of an attempt; the order is the same for all attempts of a turn."""
         cdef int64_t i
         self.n_queue = 0
@@ -394,7 +394,7 @@ cdef class JobState:
             self.ready_of[sub.policy] += 1
             self.alive_of[sub.policy] -= 1
 
-    cdef void settle(self, int32_t record) noexcept nogil:
+    cpdef void settle(self, int32_t record) noexcept nogil:
         """Make the current attempt the settled state, with a new record."""
         memcpy(self.settled, self.subs, self.n_subs * sizeof(Sub))
         memcpy(self.entries_settled, self.entries, self.n_entries * sizeof(Entry))
@@ -434,3 +434,28 @@ cdef class JobState:
                     # It no longer asks for the same as others of its kind.
                     self.settled[i].alone = True
         return 0
+
+    # ---- asked from Python ----
+
+    def kinds(self):
+        """Kind of every sub-job."""
+        return [self.settled[i].kind for i in range(self.n_subs)]
+
+    def place(self, int32_t number, const int64_t[::1] pods not None):
+        """So many pods of each entry of a sub-job were placed, which made it ready; it waits again with the rest."""
+        cdef Sub* sub = &self.subs[number]
+        cdef Progress now = sub.progress
+        cdef int64_t placed = 0
+        cdef int32_t e
+        for e in range(now.n):
+            note_placed(&now, &now.entries[e], pods[e])
+            if self.grouped:
+                note_placed(&self.progress, &self.progress.entries[now.entries[e].shape], pods[e])
+            placed += pods[e]
+        self.note_sub(number, &now, placed)
+        if sub.progress.rest:
+            self.push(self.queue_key(number))
+
+    def placed_on(self):
+        """Node of each pod of the attempt and of the turns before."""
+        return [self.log_node[i] for i in range(self.n_log)]

@@ -8,7 +8,7 @@ from workbench._core.trial_fill cimport TrialFill
 
 
 cdef class SearchParts:
-    cdef StateTable states
-    cdef HyperNodeTree hypernodes
-    cdef TrialFill fill
+    cdef readonly StateTable states
+    cdef readonly HyperNodeTree hypernodes
+    cdef readonly TrialFill fill
     cdef readonly int64_t n, r, d

@@ -3,6 +3,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench._core.hypernode_tree import HyperNodeTree
+from workbench._core.state_table import StateTable
+from workbench._core.trial_fill import TrialFill
+
 class SearchParts:
     def __new__(
         cls,
@@ -21,6 +25,12 @@ class SearchParts:
         balanced: float,
         balanced_by: NDArray[np.uint8],
     ) -> Self: ...
+    @property
+    def states(self) -> StateTable: ...
+    @property
+    def hypernodes(self) -> HyperNodeTree: ...
+    @property
+    def fill(self) -> TrialFill: ...
     @property
     def n(self) -> int: ...
     @property

@@ -37,7 +37,8 @@ cdef class StateTable:
     cdef int64_t* table           # 3 r numbers each
     cdef int32_t* slots           # hash table of states; -1: free
     cdef uint64_t slot_mask
-    cdef int32_t n_states, state_capacity, n_remembered
+    cdef readonly int32_t n_states, state_capacity
+    cdef int32_t n_remembered
     cdef const int32_t* known_states     # NULL: to be found
     cdef const int32_t* first_in_state
     cdef int64_t n_known
@@ -85,15 +86,15 @@ cdef class StateTable:
 
     cdef int open_states(self, int64_t more) except -1
     cdef int claim_states(self, int64_t more) except -1
-    cdef void keep_states(self, int32_t count) noexcept nogil
+    cpdef void keep_states(self, int32_t count) noexcept nogil
     cdef uint64_t hash_of(self, const int64_t* idle, const int64_t* used, const int64_t* allocatable) noexcept nogil
-    cdef int32_t find_state(self, int64_t node) noexcept nogil
+    cpdef int32_t find_state(self, int64_t node) noexcept nogil
     cdef int32_t next_state(self, Shape* shape, int32_t state, int32_t node) noexcept nogil
     cdef double rate(
         self, const Shape* shape, const int64_t* idle, const int64_t* used, const int64_t* allocatable
     ) noexcept nogil
     cdef double score_now(self, Shape* shape, int32_t node) noexcept nogil
-    cdef int make_room(self, int64_t more, int64_t per_attempt) except -1
+    cpdef int make_room(self, int64_t more, int64_t per_attempt) except -1
     cdef void leave_states(self, int64_t more) noexcept nogil
     cdef int change_shape(self, int64_t s, const uint8_t[::1] feasible, const double[::1] extra) except -1
     cdef int open(

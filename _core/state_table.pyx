@@ -12,6 +12,8 @@ from libc.string cimport memcmp, memcpy, memset
 from workbench._core.memory cimport claim, free, grab, regrow
 from workbench._core.node_score cimport fits, node_score, packing_sum
 
+import numpy as np
+
 
 @cython.final
 @cython.auto_pickle(False)
@@ -187,7 +189,7 @@ cdef class StateTable:
             self.shapes[k].next = self.nexts_of + i
         return 0
 
-    cdef void keep_states(self, int32_t count) noexcept nogil:
+    cpdef void keep_states(self, int32_t count) noexcept nogil:
         """Forget all states but the first ones; no node may be in a forgotten state."""
         cdef int32_t k, i, last = self.n_states
         cdef uint64_t slot
@@ -208,7 +210,7 @@ cdef class StateTable:
                 if self.shapes[k].next[i] > count:
                     self.shapes[k].next[i] = 0
 
-    cdef int make_room(self, int64_t more, int64_t per_attempt) except -1:
+    cpdef int make_room(self, int64_t more, int64_t per_attempt) except -1:
         """Make room for ``more`` states, with headroom so that not every attempt begins by forgetting."""
         if not self.has_room(more):
             self.open_states(per_attempt + more + self.n // 4 + 256)
@@ -228,7 +230,7 @@ cdef class StateTable:
             h = ((h << 23 | h >> 41) ^ <uint64_t>allocatable[k]) * <uint64_t>0x9E3779B97F4A7C15
         return (h ^ h >> 32) & self.slot_mask
 
-    cdef int32_t find_state(self, int64_t node) noexcept nogil:
+    cpdef int32_t find_state(self, int64_t node) noexcept nogil:
         """The state that a node is in now."""
         cdef const int64_t* idle = self.idle + node * self.r
         cdef const int64_t* used = self.used + node * self.r
@@ -289,3 +291,32 @@ cdef class StateTable:
                 shape.scored[state] = True
             score = shape.score[state]
         return score if shape.extra == NULL else score + shape.extra[node]
+
+    # ---- asked from Python, one node at a time ----
+
+    def states(self):
+        """State of every node, but for what the run at hand changed."""
+        cdef int64_t i
+        out_array = np.empty(self.n, dtype=np.int32)
+        cdef int32_t[::1] out = out_array
+        for i in range(self.n):
+            out[i] = self.state_of[i]
+        return out_array
+
+    def score(self, int32_t s, int32_t node):
+        """Score of a pod of a shape on a node; -inf: it does not fit."""
+        # No run is at hand.
+        self.stamp += 1
+        return self.score_now(&self.shapes[s], node)
+
+    def place_one(self, int32_t s, int32_t node):
+        """Put a pod on a node for good, as the last of a run would; `make_room` comes before."""
+        cdef int32_t state
+        self.take(node, self.shapes[s].request)
+        state = self.next_state(&self.shapes[s], self.state_of[node], node)
+        self.state_of[node] = state if state >= 0 else self.find_state(node)
+
+    def remove_one(self, int32_t s, int32_t node):
+        """Take a pod from a node again; `make_room` comes before."""
+        self.give_back(node, self.shapes[s].request)
+        self.state_of[node] = self.find_state(node)

@@ -12,7 +12,7 @@ from workbench._core.contest cimport NO_RECORD
 from workbench._core.domain_counts cimport DomainCounts
 from workbench._core.fading cimport packing_score
 from workbench._core.hypernode_tree cimport NOWHERE
-from workbench._core.job_state cimport Sub
+from workbench._core.job_state cimport JobState, Sub
 from workbench._core.memory cimport free, grab
 from workbench._core.progress cimport Entry, Progress, missing_of, until_ready
 from workbench._core.tournament cimport Tournament
@@ -219,3 +219,18 @@ cdef class SubJobScores:
                     for k in range(self.r):
                         self.used_here[k] += sub.progress.entries[e].left * request[k]
         return total
+
+    # ---- asked from Python, of a sub-job in the attempt at hand ----
+
+    def key(self, JobState job not None, int32_t number, int32_t domain):
+        """Score of a HyperNode; -inf where the counts tell that it has no solution."""
+        self.count_for(&job.subs[number], &domain, 1, domain)
+        return self.key_of(&job.subs[number], domain)
+
+    def bound(self, JobState job not None, int32_t number, int64_t times, int32_t domain):
+        """What so many such sub-jobs score in a HyperNode at most, see `most_of`."""
+        return self.most_of(&job.subs[number], times, domain)
+
+    def leaves_out(self, JobState job not None, int32_t number, int64_t t):
+        """Whether no domain of the t-th tier holds the sub-job even when it is idle."""
+        return self.too_small(&job.subs[number], t)

@@ -31,16 +31,17 @@ cdef class SubJobSearch:
     cdef Tournament scratch
     cdef int64_t* kind_failed
     cdef int64_t attempt_number
-    cdef int32_t chosen                # where the last sub-job went, and its score
-    cdef double chosen_score
+    cdef readonly int32_t chosen                # where the last sub-job went, and its score
+    cdef readonly double chosen_score
     # pods that a planned attempt counts in a domain
-    cdef bint planning, unplanned
+    cdef readonly bint planning, unplanned
     cdef int32_t* plan_domain
     cdef int64_t* plan_pods
     cdef int64_t n_plan
     cdef int32_t plan_shape
 
     cdef int open(self) except -1
+    cpdef void begin(self, bint planning) noexcept nogil
     cdef void grow(self, Tournament* tree, const Sub* sub, const int32_t* domains) noexcept nogil
     cdef void refresh(self, Tournament* tree, const Sub* sub, int64_t t, const int32_t* domains) noexcept nogil
     cdef void weigh(self, int32_t number, int64_t change) noexcept nogil
@@ -50,14 +51,14 @@ cdef class SubJobSearch:
     cdef bint enter_in(self, int32_t number, int32_t domain, double score) noexcept nogil
     cdef bint plan_in(self, int32_t number, int32_t domain, double score) noexcept nogil
     cdef void count_plan(self, int32_t domain, int64_t pods) noexcept nogil
-    cdef void take_plan_back(self) noexcept nogil
+    cpdef void take_plan_back(self) noexcept nogil
     cdef int32_t widened(self, int32_t record, int32_t domain) noexcept nogil
     cdef void note_sub(
         self, int32_t number, const Progress* now, int64_t placed, int32_t domain, double score
     ) noexcept nogil
-    cdef bint may_plan(self) noexcept nogil
+    cpdef bint may_plan(self) noexcept nogil
     cdef int pick(self, int32_t number, Tournament* tree, const int32_t* domains) noexcept nogil
     cdef int pick_one(self, int32_t number, int32_t domain) noexcept nogil
-    cdef bint place_sub(self, int32_t number, int32_t given) noexcept nogil
+    cpdef bint place_sub(self, int32_t number, int32_t given) noexcept nogil
     cdef void stay(self, int32_t number) noexcept nogil
-    cdef void take_back(self, int64_t log_mark, int64_t changed_mark) noexcept nogil
+    cpdef void take_back(self, int64_t log_mark, int64_t changed_mark) noexcept nogil

@@ -230,7 +230,7 @@ cdef class SubJobSearch:
             domain = self.hypernodes.parent[domain]
         self.counts.commits += 1
 
-    cdef void take_plan_back(self) noexcept nogil:
+    cpdef void take_plan_back(self) noexcept nogil:
         cdef int64_t i
         for i in range(self.n_plan):
             self.count_plan(self.plan_domain[i], -self.plan_pods[i])
@@ -250,7 +250,7 @@ cdef class SubJobSearch:
         self.job.score += score * 100.0 * self.counts.scale
         self.chosen, self.chosen_score = domain, score
 
-    cdef bint may_plan(self) noexcept nogil:
+    cpdef bint may_plan(self) noexcept nogil:
         """Whether counts alone tell where every sub-job goes: all are alike, fresh and of one role, in a proper tree.
 
         Pods that go to a HyperNode of the closest tier then add no solution below it, so that only the counts of that
@@ -331,7 +331,7 @@ cdef class SubJobSearch:
             return 0
         return self.pick(number, &self.scratch, &domain)
 
-    cdef bint place_sub(self, int32_t number, int32_t given) noexcept nogil:
+    cpdef bint place_sub(self, int32_t number, int32_t given) noexcept nogil:
         """Place one sub-job inside a HyperNode: in the best of the closest tier that has a solution."""
         cdef Sub* sub = &self.job.subs[number]
         cdef bint shared = (
@@ -406,6 +406,14 @@ cdef class SubJobSearch:
             self.counts.change_state(node, state)
         self.counts.commits += 1
 
-    cdef void take_back(self, int64_t log_mark, int64_t changed_mark) noexcept nogil:
+    cpdef void take_back(self, int64_t log_mark, int64_t changed_mark) noexcept nogil:
         self.job.n_log = log_mark
         self.counts.undo(changed_mark)
+
+    cpdef void begin(self, bint planning) noexcept nogil:
+        """Begin an attempt from what is settled; ``planning``: by counts and totals alone."""
+        self.job.reset()
+        self.attempt_number += 1
+        self.counts.commits += 1
+        self.states.leave_states(self.job.pods_alive)
+        self.planning, self.unplanned = planning, False

@@ -23,17 +23,17 @@ cdef struct Row:
 
 @cython.final
 cdef class TwoLevel(SearchParts):
-    cdef DomainCounts counts           # pods that domains hold, totals, the log of changed nodes
-    cdef JobState job                  # how far the job is
-    cdef SubJobScores scores           # what a HyperNode is worth to a sub-job
-    cdef SubJobSearch search           # where a sub-job goes
-    cdef AttemptTrace trace            # what an explanation hears
-    cdef BestAttempt best              # of the turn
+    cdef readonly DomainCounts counts           # pods that domains hold, totals, the log of changed nodes
+    cdef readonly JobState job                  # how far the job is
+    cdef readonly SubJobScores scores           # what a HyperNode is worth to a sub-job
+    cdef readonly SubJobSearch search           # where a sub-job goes
+    cdef readonly AttemptTrace trace            # what an explanation hears
+    cdef readonly BestAttempt best              # of the turn
     cdef Row* rows_of_turn
     cdef int64_t n_rows
 
     cdef int open_rows(self) except -1
-    cdef bint attempt_in(self, int32_t domain) noexcept nogil
+    cdef bint attempt_in(self, int32_t domain, bint planning) noexcept nogil
     cdef void settle_turn(self, int32_t domain) noexcept nogil
     cdef bint all_alike(self, Sub* first) noexcept nogil
     cdef void open_tier(

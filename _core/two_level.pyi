@@ -3,7 +3,13 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench._core.attempt_trace import AttemptTrace
+from workbench._core.best_attempt import BestAttempt
+from workbench._core.domain_counts import DomainCounts
+from workbench._core.job_state import JobState
 from workbench._core.search_parts import SearchParts
+from workbench._core.sub_job_scores import SubJobScores
+from workbench._core.sub_job_search import SubJobSearch
 
 @final
 class TwoLevel(SearchParts):
@@ -83,6 +89,18 @@ class TwoLevel(SearchParts):
         run_shape: NDArray[np.int32] | None,
         run_upto: NDArray[np.int64] | None,
     ) -> None: ...
+    @property
+    def counts(self) -> DomainCounts: ...
+    @property
+    def job(self) -> JobState: ...
+    @property
+    def scores(self) -> SubJobScores: ...
+    @property
+    def search(self) -> SubJobSearch: ...
+    @property
+    def trace(self) -> AttemptTrace: ...
+    @property
+    def best(self) -> BestAttempt: ...
     @property
     def last_score(self) -> float: ...
     def see(self, idle: NDArray[np.int64], used: NDArray[np.int64]) -> None: ...

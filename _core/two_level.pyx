@@ -214,15 +214,12 @@ cdef class TwoLevel(SearchParts):
             self.rows_of_turn = <Row*>claim((self.d + 1) * sizeof(Row))
         return 0
 
-    cdef bint attempt_in(self, int32_t domain) noexcept nogil:
+    cdef bint attempt_in(self, int32_t domain, bint planning) noexcept nogil:
         """Place sub-jobs inside a HyperNode until the job is ready; the pods stay."""
         cdef int64_t before = self.job.n_log
         cdef int32_t number
         cdef Sub* sub
-        self.job.reset()
-        self.search.attempt_number += 1
-        self.counts.commits += 1
-        self.states.leave_states(self.job.pods_alive)
+        self.search.begin(planning)
         while True:
             number = self.job.next_sub()
             if number < 0:
@@ -347,13 +344,11 @@ cdef class TwoLevel(SearchParts):
                             self.search.take_back(self.job.log_settled, self.counts.changed_settled)
                             last = NOWHERE
                         if plan:
-                            self.search.planning, self.search.unplanned = True, False
-                            row.kept = self.attempt_in(row.domain)
+                            row.kept = self.attempt_in(row.domain, True)
                             self.search.take_plan_back()
-                            self.search.planning = False
                             plan = not self.search.unplanned
                         if not plan:
-                            row.kept = self.attempt_in(row.domain)
+                            row.kept = self.attempt_in(row.domain, False)
                             last = row.domain
                         row.stuck = self.job.stuck
                     if row.kept:
@@ -376,7 +371,7 @@ cdef class TwoLevel(SearchParts):
                 if best != last and best == kept:
                     self.best.repeat_attempt()
                 elif best != last:
-                    self.attempt_in(best)
+                    self.attempt_in(best, False)
                 self.settle_turn(best)
         return best != NOWHERE
 
@@ -386,12 +381,11 @@ cdef class TwoLevel(SearchParts):
         """Trace an attempt in one HyperNode and undo it; ``inner``: with every HyperNode that a step compared."""
         cdef bint kept
         self.open_rows()
-        self.trace.n_steps = self.trace.n_looked = 0
-        self.trace.telling, self.trace.inner, self.trace.forgot = True, inner, False
+        self.trace.begin(inner)
         with nogil:
             self.job.reset()
             self.job.line_up()
-            kept = self.attempt_in(domain)
+            kept = self.attempt_in(domain, False)
             self.search.take_back(self.job.log_settled, self.counts.changed_settled)
             self.job.reset()
         self.trace.telling = False

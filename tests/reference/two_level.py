@@ -151,13 +151,17 @@ class Search:
             waiting = [s.rank for s in self.subs if s.policy == policy and not s.ask.ready()]
             self.needed |= set(sorted(waiting)[: max(missing, 0)])
 
-    def fill(self, domain: int) -> None:
+    def next_sub(self) -> int:
+        """The sub-job whose turn is next; -1: none has pods left."""
+
         def order(i: int) -> tuple[bool, int, bool, int]:
             sub = self.subs[i]
             return (sub.rank not in self.needed, sub.grade, sub.ask.ready(), sub.rank)
 
-        while waiting := [i for i, sub in enumerate(self.subs) if any(sub.ask.left)]:
-            number = min(waiting, key=order)
+        return min((i for i, sub in enumerate(self.subs) if any(sub.ask.left)), key=order, default=-1)
+
+    def fill(self, domain: int) -> None:
+        while (number := self.next_sub()) >= 0:
             if not self.place(number, domain):
                 self.subs[number].ask.left = [0] * len(self.subs[number].ask.left)
             elif self.ready():

@@ -1,0 +1,47 @@
+"""The HyperNodes that a search may look at, against a walk up from every HyperNode."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given
+
+from tests.core.test_two_level import compiled, random_search
+from tests.policies.random_cases import seeds
+from tests.profiles import max_examples
+from tests.reference.two_level import NO_RECORD, NOWHERE
+
+
+@max_examples(200)
+@given(seed=seeds)
+def test_a_walk_meets_what_is_below_the_start_tier_by_tier(seed: int) -> None:
+    rng = random.Random(seed)
+    s = random_search(rng, neat=rng.random() < 0.5)
+    tree, slow = compiled(s)._c.hypernodes, s.tree
+    tiers = sorted(set(slow.tier))
+    domains = range(-1, len(slow.tier))
+    for given_one in domains:
+        for record in [NO_RECORD, *domains]:
+            for limit in range(slow.top_tier + 2):
+                start = tree.start_of(given_one, record, limit)
+                if start == NOWHERE:
+                    assert slow.gradients(given_one, record, limit) == []
+                    continue
+                found = [sorted(tree.below(t, start)) for t, tier in enumerate(tiers) if tier <= limit]
+                if start < 0 and slow.top_tier <= limit:
+                    found.append([-1])
+                assert [one for one in found if one] == slow.gradients(given_one, record, limit)
+
+
+@max_examples(200)
+@given(seed=seeds)
+def test_what_a_domain_holds(seed: int) -> None:
+    rng = random.Random(seed)
+    s = random_search(rng, neat=rng.random() < 0.5)
+    tree, slow = compiled(s)._c.hypernodes, s.tree
+    for domain in range(-1, len(slow.tier)):
+        assert tree.domain_tier(domain) == slow.tier_of(domain)
+        nodes = slow.nodes_of(domain)
+        assert [node for node in range(len(slow.leaf)) if tree.holds_node(domain, node)] == nodes
+        for other in range(-1, len(slow.tier)):
+            assert tree.contains(domain, other) == (domain in slow.up(other))

@@ -1,0 +1,69 @@
+"""States of nodes and the scores kept with them, against a dictionary and every score computed anew."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given
+
+from tests.core.test_two_level import compiled, random_search
+from tests.policies.random_cases import seeds
+from tests.profiles import max_examples
+from tests.reference.domains import RescanFill
+
+Row = tuple[tuple[int, ...], ...]
+
+
+@max_examples(300)
+@given(seed=seeds)
+def test_nodes_share_a_state_and_its_scores_while_pods_come_and_go(seed: int) -> None:
+    rng = random.Random(seed)
+    s = random_search(rng)
+    table = compiled(s)._c.states
+    slow = RescanFill(s.idle, s.used, s.allocatable, s.tree.rank, s.tree.leaf, s.weights, shapes=s.shapes)
+    n, shapes = len(s.idle), range(len(s.shapes))
+
+    def row(node: int) -> Row:
+        return tuple(s.idle[node]), tuple(s.used[node]), tuple(s.allocatable[node])
+
+    def numbered() -> dict[Row, int]:
+        return {found: i for i, found in enumerate(dict.fromkeys(row(node) for node in range(n)))}
+
+    def move(shape: int, node: int, times: int) -> None:
+        for k, amount in enumerate(s.shapes[shape][0]):
+            s.idle[node][k] -= times * amount
+            s.used[node][k] += times * amount
+
+    numbers = numbered()
+    kept = len(numbers)
+    placed: list[tuple[int, int]] = []
+    for _ in range(25):
+        action = rng.choice(["place", "place", "place", "remove", "forget", "reopen"])
+        shape, node = rng.randrange(len(s.shapes)), rng.randrange(n)
+        if action == "place" and slow.fits(shape, node):
+            table.place_one(shape, node)
+            placed.append((shape, node))
+            move(shape, node, 1)
+        elif action == "remove" and placed:
+            shape, node = placed.pop(rng.randrange(len(placed)))
+            table.remove_one(shape, node)
+            move(shape, node, -1)
+        elif action == "forget":
+            for shape, node in placed:
+                table.remove_one(shape, node)
+                move(shape, node, -1)
+                numbers.setdefault(row(node), len(numbers))
+            placed = []
+            table.keep_states(kept)
+            numbers = {found: number for found, number in numbers.items() if number < kept}
+        elif action == "reopen" and not placed:
+            table.make_room(table.state_capacity - table.n_states + 1, 0)
+            numbers = numbered()
+            kept = len(numbers)
+        want = [numbers.setdefault(row(node), len(numbers)) for node in range(n)]
+        assert table.states().tolist() == want
+        assert table.n_states == len(numbers)
+        scores = [
+            [slow.node_part(i, node) if slow.fits(i, node) else -float("inf") for node in range(n)] for i in shapes
+        ]
+        assert [[table.score(i, node) for node in range(n)] for i in shapes] == scores
