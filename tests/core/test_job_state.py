@@ -6,6 +6,7 @@ import random
 
 from hypothesis import given
 
+from tests.core.test_tournament import of_single_nodes
 from tests.core.test_two_level import compiled, int64, random_search
 from tests.policies.random_cases import seeds
 from tests.profiles import max_examples
@@ -71,6 +72,26 @@ def test_sub_jobs_take_turns_until_the_job_is_ready_in_one_attempt_after_another
         if hopeful and rng.random() < 0.5:
             job.settle(-1)
             settled = s
+
+
+@max_examples(100)
+@given(seed=seeds)
+def test_many_sub_jobs_that_are_ready_take_turns_with_the_rest_of_their_pods(seed: int) -> None:
+    rng = random.Random(seed)
+    s = of_single_nodes([0], rng.randint(4, 15))
+    ranks = rng.sample(range(len(s.subs)), len(s.subs))
+    for sub, rank in zip(s.subs, ranks, strict=True):
+        sub.ask.left, sub.rank, sub.grade, sub.total = [3], rank, rng.randint(0, 2), 3
+    s.job.left = [3 * len(s.subs)]
+    job = compiled(s)._c.job
+    job.reset()
+    job.line_up()
+    for _ in range(3 * len(s.subs)):
+        number = job.next_sub()
+        assert number == s.next_sub()
+        job.place(number, int64([1]))
+        place(s, number, [1])
+    assert job.next_sub() == -1
 
 
 @max_examples(300)
