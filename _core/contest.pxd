@@ -70,13 +70,9 @@ cdef inline void play_inner(Inner* tree, int64_t n) noexcept nogil:
 
 cdef inline void lift_inner(Inner* tree, int64_t i) noexcept nogil:
     """Update the inner tree after leaf i changed."""
-    cdef const Inner* better
     while i > 1:
         i >>= 1
-        better = &tree[2 * i] if inner_beats(&tree[2 * i], &tree[2 * i + 1]) else &tree[2 * i + 1]
-        if tree[i].node == better.node and tree[i].key == better.key:
-            return
-        tree[i] = better[0]
+        tree[i] = tree[2 * i] if inner_beats(&tree[2 * i], &tree[2 * i + 1]) else tree[2 * i + 1]
 
 
 cdef inline double offset(const Groups* groups, const Closeness* closeness, const Contest* c, int64_t g) noexcept nogil:
@@ -123,10 +119,6 @@ cdef inline void lift_range(
 ) noexcept nogil:
     """Update the outer tree after the offsets of groups from ``low`` to ``high`` changed."""
     cdef int64_t g
-    # A lift costs a path; when many groups changed, all of them together cost less.
-    if 4 * (high - low) > groups.g:
-        play_outer(groups, closeness, c)
-        return
     for g in range(low, high):
         lift(groups, closeness, c, g)
 

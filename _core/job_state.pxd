@@ -5,7 +5,7 @@ that later turns go on from. Pods placed are appended to the log (`log_sub` and 
 """
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from workbench._core.progress cimport Entry, Progress, Run
 
@@ -59,8 +59,8 @@ cdef class JobState:
     cdef int32_t* by_rank
     cdef int64_t* queue
     cdef int64_t n_queue
-    cdef int64_t* heap
-    cdef int64_t n_heap
+    cdef int64_t* again                # of those that wait again in the attempt, the next one last
+    cdef int64_t n_again
     cdef int64_t next_in_queue         # of the attempt
     cdef uint8_t* is_first
     cdef int64_t* kind_size
@@ -77,14 +77,12 @@ cdef class JobState:
     cpdef bint give_up(self, int32_t number) noexcept nogil
     cdef void choose_first(self) noexcept nogil
     cdef bint alike(self, const Sub* a, const Sub* b) noexcept nogil
-    cdef uint64_t hash_sub(self, const Sub* sub) noexcept nogil
     cdef int64_t find_kinds(self) except -1
     cpdef void reset(self) noexcept nogil
     cdef void hold_entries(self, Sub* sub, bint save) noexcept nogil
     cpdef bint job_ready(self) noexcept nogil
     cdef int64_t queue_key(self, int64_t i) noexcept nogil
     cdef void push(self, int64_t key) noexcept nogil
-    cdef int64_t pop(self) noexcept nogil
     cpdef void line_up(self) noexcept nogil
     cdef void drop(self, Sub* sub) noexcept nogil
     cdef void note_sub(self, int32_t number, const Progress* now, int64_t placed) noexcept nogil

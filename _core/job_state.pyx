@@ -4,7 +4,7 @@ Knows no node but as a number: what is settled, what the attempt at hand made of
 """
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memcpy
 
@@ -42,7 +42,7 @@ cdef class JobState:
         free(self.runs)
         free(self.by_rank)
         free(self.queue)
-        free(self.heap)
+        free(self.again)
         free(self.is_first)
         free(self.kind_size)
         free(self.log_sub)
@@ -132,7 +132,7 @@ cdef class JobState:
         self.held = <Entry*>grab(self.n_entries * sizeof(Entry))
         self.by_rank = <int32_t*>grab(s * sizeof(int32_t))
         self.queue = <int64_t*>grab(s * sizeof(int64_t))
-        self.heap = <int64_t*>grab((s + 1) * sizeof(int64_t))
+        self.again = <int64_t*>grab((s + 1) * sizeof(int64_t))
         self.is_first = <uint8_t*>grab(s)
         self.sub_rows = <int64_t*>claim(2 * s * self.r * sizeof(int64_t))
         self.sub_running = <int32_t*>claim(running.shape[0] * sizeof(int32_t))
@@ -250,39 +250,20 @@ cdef class JobState:
                 return False
         return True
 
-    cdef uint64_t hash_sub(self, const Sub* sub) noexcept nogil:
-        """Hash of a sub-job, equal for sub-jobs that are alike."""
-        cdef uint64_t h = <uint64_t>sub.limit * 31 + <uint64_t>sub.progress.min_available
-        cdef int64_t k
-        for k in range(2 * self.r):
-            h = (h ^ <uint64_t>sub.request[k]) * <uint64_t>0x9E3779B97F4A7C15
-            h ^= h >> 29
-        for k in range(sub.first_entry, sub.first_entry + sub.progress.n):
-            h = (h ^ (<uint64_t>self.entries_settled[k].left << 32 | <uint64_t>self.entries_settled[k].shape))
-            h = h * <uint64_t>0x9E3779B97F4A7C15
-            h ^= h >> 29
-        return h
-
     cdef int64_t find_kinds(self) except -1:
         """Number the kinds of sub-jobs; return the number of kinds."""
-        cdef int64_t i, kinds = 0, n_slots = 4
-        cdef uint64_t slot
-        cdef int32_t* slots
-        while n_slots < 2 * self.n_subs:
-            n_slots *= 2
-        slots = <int32_t*>grab(n_slots * sizeof(int32_t))
+        cdef int64_t i, k, kinds = 0
+        # The first sub-job of each. A job has few kinds: the subgroup policies of its PodGroup, and their remainders.
+        cdef int32_t* firsts = <int32_t*>grab(self.n_subs * sizeof(int32_t))
         for i in range(self.n_subs):
-            slot = self.hash_sub(&self.settled[i]) & <uint64_t>(n_slots - 1)
-            # One more than the number of the first sub-job of a kind; 0: free.
-            while slots[slot] and not self.alike(&self.settled[slots[slot] - 1], &self.settled[i]):
-                slot = (slot + 1) & <uint64_t>(n_slots - 1)
-            if slots[slot]:
-                self.settled[i].kind = self.settled[slots[slot] - 1].kind
-            else:
-                self.settled[i].kind = <int32_t>kinds
-                slots[slot] = <int32_t>i + 1
+            k = 0
+            while k < kinds and not self.alike(&self.settled[firsts[k]], &self.settled[i]):
+                k += 1
+            if k == kinds:
+                firsts[k] = <int32_t>i
                 kinds += 1
-        free(slots)
+            self.settled[i].kind = <int32_t>k
+        free(firsts)
         return kinds
 
     cpdef void reset(self) noexcept nogil:
@@ -313,7 +294,7 @@ cdef class JobState:
             self.progress = self.subs[0].progress
         self.score = 0.0
         self.stuck = -1
-        self.n_heap = self.next_in_queue = 0
+        self.n_again = self.next_in_queue = 0
 
     cdef void hold_entries(self, Sub* sub, bint save) noexcept nogil:
         if save:
@@ -329,33 +310,22 @@ cdef class JobState:
         return (<int64_t>later) << 62 | <int64_t>self.subs[i].grade << 33 | (<int64_t>now) << 32 | self.subs[i].rank
 
     cdef void push(self, int64_t key) noexcept nogil:
-        cdef int64_t i = self.n_heap
-        self.n_heap += 1
-        while i > 0 and self.heap[(i - 1) >> 1] > key:
-            self.heap[i] = self.heap[(i - 1) >> 1]
-            i = (i - 1) >> 1
-        self.heap[i] = key
-
-    cdef int64_t pop(self) noexcept nogil:
-        cdef int64_t top = self.heap[0], last, i = 0, child
-        self.n_heap -= 1
-        last = self.heap[self.n_heap]
-        while 2 * i + 1 < self.n_heap:
-            child = 2 * i + 1
-            if child + 1 < self.n_heap and self.heap[child + 1] < self.heap[child]:
-                child += 1
-            if self.heap[child] >= last:
-                break
-            self.heap[i] = self.heap[child]
-            i = child
-        self.heap[i] = last
-        return top
+        """A sub-job waits again, with the key as it now is."""
+        cdef int64_t i = self.n_again
+        self.n_again += 1
+        while i > 0 and self.again[i - 1] < key:
+            self.again[i] = self.again[i - 1]
+            i -= 1
+        self.again[i] = key
 
     cpdef int32_t next_sub(self) noexcept nogil:
         """Number of the sub-job whose turn is next; -1: none is left."""
         cdef int64_t key
-        if self.n_heap and (self.next_in_queue == self.n_queue or self.heap[0] < self.queue[self.next_in_queue]):
-            key = self.pop()
+        if self.n_again and (
+            self.next_in_queue == self.n_queue or self.again[self.n_again - 1] < self.queue[self.next_in_queue]
+        ):
+            self.n_again -= 1
+            key = self.again[self.n_again]
         elif self.next_in_queue < self.n_queue:
             key = self.queue[self.next_in_queue]
             self.next_in_queue += 1
