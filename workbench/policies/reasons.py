@@ -25,6 +25,7 @@ __all__ = [
     "fractional_gpus",
     "gang_incomplete",
     "gang_text",
+    "gang_untried",
     "gpus_unserved",
     "not_enough_pods",
     "not_offered",
@@ -87,6 +88,14 @@ def gang_text(
     fit = fit_reason(request, role, idle, nodes).message
     where = f"In hyperNode {hypernode}: " if hypernode else ""
     text = f"{missing}/{total} tasks in gang unschedulable: {where}{fit}"
+    return Notice("gang-unschedulable", text, numbers={"count": missing})
+
+
+def gang_untried(request: Request, missing: int) -> Notice:
+    """Volcano's condition of a pending PodGroup none of whose pods was tried on a node: there is no fit error."""
+    gang, total = request.gang, request.progress().total
+    counts = ", ".join(sorted((f"{gang.n_pods} Pending", f"{gang.min_available} minAvailable")))
+    text = f"{missing}/{total} tasks in gang unschedulable: pod group is not ready, {counts}"
     return Notice("gang-unschedulable", text, numbers={"count": missing})
 
 

@@ -339,6 +339,13 @@ def test_refused(gang, options, want):
     assert refusal.reasons[0].message == want
 
 
+def test_where_no_hypernode_is_tried_no_node_is_said_to_lack_anything():
+    gang = job(1, "hard", 1, volcano=VolcanoMemory(min_resources={"nvidia.com/gpu": 20}))
+    assert [reason.message for reason in answer(gang, document_tree()).reasons[1:]] == [
+        "1/1 tasks in gang unschedulable: pod group is not ready, 1 Pending, 1 minAvailable"
+    ]
+
+
 def test_a_refusal_names_the_part_that_found_no_place():
     refusal = answer(grouped(4, 2), document_tree(cordoned=("node0", "node2", "node4")))
     assert refusal.reasons[0].message == (

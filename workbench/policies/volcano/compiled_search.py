@@ -153,15 +153,17 @@ def shapes_of(request: Request, rows: Longs, fixed: FixedScores) -> list[Shape]:
     return [Shape(rows[role], demand.restriction(role), fixed.extra(role)) for role in demand.order]
 
 
-def last_fit(request: Request, search: TwoLevel, last_tried: int | None) -> tuple[int, Longs, Ints]:
+def last_fit(request: Request, search: TwoLevel, last_tried: int) -> tuple[int, Longs, Ints]:
     """The role, idle resources and nodes that Volcano's fit error describes: those of the HyperNode tried last.
 
     Parameters
     ----------
     request : Request
+        As it was before the search.
     search : TwoLevel
-    last_tried : int, optional
-        The HyperNode tried last; None: the virtual top.
+        After a turn without a solution.
+    last_tried : int
+        The HyperNode; -1: the virtual top.
 
     Returns
     -------
@@ -173,11 +175,10 @@ def last_fit(request: Request, search: TwoLevel, last_tried: int | None) -> tupl
         Nodes of the HyperNode.
     """
     demand = request.demand
-    domain = -1 if last_tried is None else last_tried
-    failed, shapes, nodes = search.fit_in(domain)
+    failed, shapes, nodes = search.fit_in(last_tried)
     idle = demand.idle.copy()
     np.subtract.at(idle, nodes, demand.rows[np.array(demand.order, dtype=np.int64)[shapes]])
-    return demand.order[max(failed, 0)], idle, request.snapshot.topology.nodes_of(domain)
+    return demand.order[max(failed, 0)], idle, request.snapshot.topology.nodes_of(last_tried)
 
 
 def nodes_of_pods(request: Request, subs: SubJobs, search: TwoLevel) -> Ints:

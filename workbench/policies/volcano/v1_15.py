@@ -19,7 +19,7 @@ from workbench.model.release import Release
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.base import Assignment, Composed, Declined, Request
 from workbench.policies.gpu.base import GpuQuestions
-from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
+from workbench.policies.reasons import fit_reason, gang_text, gang_untried, topology_not_ready
 from workbench.policies.stream import Stream
 from workbench.policies.volcano.board import Board
 from workbench.policies.volcano.compiled_search import (
@@ -461,9 +461,12 @@ def _declined_by_search(request: Request, asked: Asked, search: TwoLevel) -> Dec
         fit_reason(request, r, demand.idle) for r, fits in zip(demand.order, takes_one, strict=True) if not fits
     ]
     last = found.last_tried
-    role, idle, nodes = last_fit(request, search, last)
-    name = "" if last is None or last < 0 else topology.domain_name(last)
-    reasons.append(gang_text(request, asked.needs, role, idle, nodes, name))
+    if last is None:
+        reasons.append(gang_untried(request, asked.needs))
+    else:
+        role, idle, nodes = last_fit(request, search, last)
+        name = "" if last < 0 else topology.domain_name(last)
+        reasons.append(gang_text(request, asked.needs, role, idle, nodes, name))
     return Declined(tuple(reasons), misses, asked.limits.warnings)
 
 
