@@ -74,9 +74,11 @@ cdef class HyperNodeTree:
         return 0
 
     cpdef int64_t domain_tier(self, int32_t domain) noexcept nogil:
+        """The tier of a HyperNode; that of the virtual top for -1."""
         return self.tiers[self.tier_of[domain]] if domain >= 0 else self.top_tier
 
     cpdef bint contains(self, int32_t outer, int32_t inner) noexcept nogil:
+        """Whether ``outer`` is ``inner`` or one of the HyperNodes above it; the virtual top, -1, is above all."""
         if outer < 0 or inner < 0:
             return outer < 0
         return self.place_of[outer] <= self.place_of[inner] < self.end_of[outer]
@@ -106,6 +108,7 @@ cdef class HyperNodeTree:
         return low
 
     cpdef bint holds_node(self, int32_t domain, int32_t node) noexcept nogil:
+        """Whether a node is in a HyperNode; every node is in the virtual top, -1."""
         cdef int64_t k
         if domain < 0:
             return True

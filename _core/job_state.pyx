@@ -303,6 +303,7 @@ cdef class JobState:
             memcpy(sub.progress.entries, self.held, sub.progress.n * sizeof(Entry))
 
     cpdef bint job_ready(self) noexcept nogil:
+        """Whether the job has its minimum of pods, and every subgroup policy its minimum of sub-jobs."""
         return is_ready(&self.progress) and self.policies_short == 0
 
     cdef int64_t queue_key(self, int64_t i) noexcept nogil:

@@ -231,6 +231,7 @@ cdef class SubJobSearch:
         self.counts.commits += 1
 
     cpdef void take_plan_back(self) noexcept nogil:
+        """Uncount the pods of the plan, and forget the plan."""
         cdef int64_t i
         for i in range(self.n_plan):
             self.count_plan(self.plan_domain[i], -self.plan_pods[i])
@@ -407,6 +408,7 @@ cdef class SubJobSearch:
         self.counts.commits += 1
 
     cpdef void take_back(self, int64_t log_mark, int64_t changed_mark) noexcept nogil:
+        """Undo what was placed since two marks: the length of the log of pods, and that of changes of nodes."""
         self.job.n_log = log_mark
         self.counts.undo(changed_mark)
 

@@ -1,6 +1,6 @@
 """Distribution of a gang's pods to sub-jobs and queues, in one pass over the pods.
 
-Owns the numbers only; what a sub-job is, is told in ``workbench.policies.volcano.splitting``.
+Owns the numbers only; what a sub-job is, is told in ``workbench.policies.volcano.newest.splitting``.
 Validation and errors in words are ``workbench.kernels.sub_jobs``' part.
 """
 

@@ -177,7 +177,7 @@ cdef class TwoLevel(SearchParts):
         )
         self.search.open()
 
-    def see(self, const int64_t[:, ::1] idle not None, const int64_t[:, ::1] used not None):
+    def update_nodes(self, const int64_t[:, ::1] idle not None, const int64_t[:, ::1] used not None):
         """Take over the present idle and used amounts, which include the pods placed by earlier turns."""
         self.counts.update_nodes(idle, used, self.job.n_pods)
 

@@ -36,7 +36,7 @@ from workbench.model.placement import Placement
 from workbench.model.snapshot import ClusterSnapshot, gpu_words
 from workbench.model.topology import DomainSpec, Topology
 from workbench.policies import Policy, get_policy
-from workbench.policies.volcano.hypernode_scores import HyperNodeParameters, topology_scores_newest
+from workbench.policies.volcano.newest.hypernode_scores import HyperNodeParameters, topology_scores_newest
 from workbench.policies.volcano.scores import score_weights
 
 RACKS, NODES_PER_RACK = 10, 64

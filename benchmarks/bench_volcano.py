@@ -58,7 +58,7 @@ GANGS = 200
 RUNS = 3
 """Of each gang, the least counts: the p99 tells of the 200 gangs, not of what else the machine did meanwhile."""
 NOT_TRIED = -2
-"""In `workbench.kernels.two_level.Tried.stuck`."""
+"""In `workbench.kernels.two_level.TriedDomains.stuck`."""
 BASELINE_S = 2.0
 """The baseline stops after so many seconds in a cell, be it within its first gang."""
 

@@ -62,7 +62,7 @@ def test_every_room_has_a_contract() -> None:
         ("workbench.model.gang", "workbench.topology"),
         ("workbench.model.gang", "workbench.cli"),
         ("workbench.model.gang", "workbench"),
-        ("workbench.policies.volcano.session", "workbench.objects.node"),
+        ("workbench.policies.volcano.session.session", "workbench.objects.node"),
         ("workbench.policies.registry", "workbench._core"),
         ("workbench.cli.app", "workbench._core"),
         ("workbench", "workbench._core"),
@@ -70,9 +70,9 @@ def test_every_room_has_a_contract() -> None:
         ("workbench.kernels.tiers", "workbench.model.topology"),
         ("workbench.simulate.timeline", "workbench.formats.load"),
         ("workbench.errors", "workbench.model.gang"),
-        ("workbench.policies.baselines", "workbench.policies.volcano.turns"),
-        ("workbench.policies.volcano.turns", "workbench.policies.koordinator.turn"),
-        ("workbench.evaluate.compare", "workbench.policies.volcano.session"),
+        ("workbench.policies.baselines", "workbench.policies.volcano.session.turns"),
+        ("workbench.policies.volcano.session.turns", "workbench.policies.koordinator.turn"),
+        ("workbench.evaluate.compare", "workbench.policies.volcano.session.session"),
     ],
 )
 def test_a_planted_import_is_named(importer: str, imported: str) -> None:
@@ -86,7 +86,7 @@ def test_a_planted_import_is_named(importer: str, imported: str) -> None:
     [
         ("workbench.model.gang", "workbench.errors"),
         ("workbench.kernels.tiers", "workbench._core"),
-        ("workbench.policies.volcano.session", "workbench.policies.base"),
+        ("workbench.policies.volcano.session.session", "workbench.policies.base"),
         ("workbench.cli.app", "workbench"),
         ("workbench", "workbench.widgets.editor"),
     ],

@@ -10,7 +10,7 @@ from tests.core.test_two_level import all_at_one_stroke, compiled, random_search
 from tests.policies.random_cases import seeds
 from tests.profiles import max_examples
 from tests.reference.copies import copied
-from tests.reference.domains import how_full, pods_per_node
+from tests.reference.domains import packing_score, pods_per_node
 from tests.reference.dry_runs import Ask, trial
 from tests.reference.two_level import NO_RECORD, NOWHERE, Search, Sub
 
@@ -94,7 +94,7 @@ def test_the_bound_of_several_in_one_hypernode_is_the_sum_of_their_scores(seed: 
             continue
         nodes, used, total = s.tree.nodes_of(domain), [list(row) for row in s.used], 0.0
         for _ in range(3):
-            total += how_full(s.packing, sub.request, nodes, used, s.allocatable)
+            total += packing_score(s.packing, sub.request, nodes, used, s.allocatable)
             used[nodes[0]] = [amount + more for amount, more in zip(used[nodes[0]], sub.pending, strict=True)]
         assert parts.scores.bound(parts.job, 0, 3, domain) == total
 

@@ -372,7 +372,7 @@ def disturb(rng: random.Random, state: Search, run: TwoLevel) -> None:
         feasible[node] = rng.choice([feasible[node], 0, 1])
         if extra is not None:
             extra[node] += rng.choice([0.0, 1.0])
-    run.see(int64(state.idle), int64(state.used), shapes_of(state))
+    run.update_nodes(int64(state.idle), int64(state.used), shapes_of(state))
     subs, shapes, left = run.left()
     if rng.random() < 0.5:
         wanted = [rng.choice([n, n, rng.randint(0, n)]) for n in left.tolist()]

@@ -193,7 +193,7 @@ def test_placed_refuses_a_mark_that_is_none() -> None:
 def test_a_cluster_that_does_not_fit_is_not_seen(changes: dict[str, Any]) -> None:
     search = build()
     with pytest.raises(InputError):
-        search.see(**{"idle": np.zeros_like(IDLE), "used": IDLE, "shapes": [Shape(int64([1]))], **changes})
+        search.update_nodes(**{"idle": np.zeros_like(IDLE), "used": IDLE, "shapes": [Shape(int64([1]))], **changes})
     assert search.turn()
 
 
@@ -202,7 +202,7 @@ def test_read_only_arrays_are_seen() -> None:
     feasible = np.ones(3, dtype=np.uint8)
     for array in (idle, used, feasible):
         array.flags.writeable = False
-    search.see(idle, used, [Shape(int64([1]), feasible)])
+    search.update_nodes(idle, used, [Shape(int64([1]), feasible)])
     assert not search.turn()
 
 

@@ -223,11 +223,11 @@ def test_what_terminating_pods_share_comes_back():
     now = dataclasses.replace(now, gpu_shares=more)
     assert now.after_endings.gpu_milli_free[0].tolist() == [1000, 600, 1000, 1000]
     ledger = now.ledger()
-    assert ledger.ahead(gone=True).gpu_milli_free[0].tolist() == [1000, 600, 1000, 1000]
-    assert ledger.ahead(gone=False).gpu_milli_free[0].tolist() == [700, 600, 1000, 1000]
+    assert ledger.after_terminations(gone=True).gpu_milli_free[0].tolist() == [1000, 600, 1000, 1000]
+    assert ledger.after_terminations(gone=False).gpu_milli_free[0].tolist() == [700, 600, 1000, 1000]
     ledger.take_shares(*arrays([(0, 0, 50), (0, 2, 10)]))
     ledger.give_back_shares(*arrays([(0, 1, 400)]))
-    ahead = ledger.ahead(gone=True)
+    ahead = ledger.after_terminations(gone=True)
     assert ahead.gpu_milli_free[0].tolist() == [950, 1000, 990, 1000]
     assert int(ahead.gpu_free[0, 0]) == 0b1010
 

@@ -82,13 +82,13 @@ def test_what_ending_pods_hold_can_be_looked_ahead_to_and_promised():
     ending = RunningPod("d", "e", 0, {"cpu": 1000, "nvidia.com/gpu": 1}, gpu_mask=0b1, ending=True)
     cluster = snapshot(["a", "b"], cpu=1000, used={"a": (1000, 0, 1, 1)}, free_gpus={"a": 0xFE}, running=[ending])
     ledger = cluster.ledger()
-    later, now = ledger.ahead(gone=True), ledger.ahead(gone=False)
+    later, now = ledger.after_terminations(gone=True), ledger.after_terminations(gone=False)
     assert [copy.idle[:, 0].tolist() for copy in (ledger, now, later)] == [[0, 1000], [0, 1000], [1000, 1000]]
     assert [int(copy.gpu_free[0, 0]) for copy in (ledger, now, later)] == [0xFE, 0xFE, 0xFF]
     assert now.snapshot is later.snapshot is cluster.after_endings
     assert now.used[0, 0] == later.used[0, 0] == 1000
     ledger.promise(np.array([0], dtype=np.int32), np.array([600, 0, 1, 0]))
-    assert ledger.ahead(gone=True).idle[0, 0] == 400
+    assert ledger.after_terminations(gone=True).idle[0, 0] == 400
     assert ledger.idle[0, 0] == 0
     ledger.check()
 
@@ -128,7 +128,7 @@ def test_a_ledger_made_again_is_as_it_was_whatever_happened_since():
     ledger = SNAPSHOT.ledger()
     ledger.take(np.array([3, 3], dtype=np.int32), np.array([0, 0, 1, 2]), np.array([[0b11], [0b100]], dtype=np.uint64))
     ledger.give_back(np.array([3], dtype=np.int32), np.array([0, 0, 1, 2]), np.array([[0b100]], dtype=np.uint64))
-    before, again = ledger.copy(), ledger.again()
+    before, again = ledger.copy(), ledger.replay_recipe()
     ledger.take(np.array([0], dtype=np.int32), np.array([1, 1, 1, 1]))
     ledger.commit()
     for _ in range(2):
@@ -142,7 +142,7 @@ def test_a_ledger_made_again_knows_nothing_of_what_became_of_the_arrays_that_wer
     ledger = SNAPSHOT.ledger()
     nodes, row, words = np.array([3], dtype=np.int32), np.array([0, 0, 1, 2]), np.array([[0b11]], dtype=np.uint64)
     ledger.take(nodes, row, words)
-    before, again = ledger.copy(), ledger.again()
+    before, again = ledger.copy(), ledger.replay_recipe()
     nodes[0], row[3], words[0, 0] = 5, 7, 0b1
     made = again()
     for name in ("used", "idle", "gpu_free"):
@@ -152,13 +152,13 @@ def test_a_ledger_made_again_knows_nothing_of_what_became_of_the_arrays_that_wer
 def test_where_the_steps_are_not_known_or_too_many_no_ledger_is_made_again():
     ending = RunningPod("d", "e", 0, {"cpu": 1000}, ending=True)
     promised = snapshot(["a"], cpu=1000, used={"a": (1000, 0, 1, 0)}, running=[ending]).ledger()
-    assert promised.again() is not None
+    assert promised.replay_recipe() is not None
     promised.promise(np.array([0], dtype=np.int32), np.array([600, 0, 1, 0]))
     committed, long = SNAPSHOT.ledger(), SNAPSHOT.ledger()
     committed.commit()
     for _ in range(100):
         long.take(np.array([0], dtype=np.int32), np.array([0, 0, 0, 0]))
-    assert [each.again() for each in (promised, committed, SNAPSHOT.ledger().copy(), long)] == [None] * 4
+    assert [each.replay_recipe() for each in (promised, committed, SNAPSHOT.ledger().copy(), long)] == [None] * 4
 
 
 def with_an_ending_pod():
@@ -168,17 +168,17 @@ def with_an_ending_pod():
 
 def test_the_gpus_of_pods_that_are_ending_are_free_when_they_are_gone() -> None:
     ledger = with_an_ending_pod().ledger()
-    assert ledger.ahead(gone=True).gpu_free.tolist() == [[0b1111]]
+    assert ledger.after_terminations(gone=True).gpu_free.tolist() == [[0b1111]]
     # A session looks ahead once for itself, and then for each job.
-    session = ledger.ahead(gone=False)
+    session = ledger.after_terminations(gone=False)
     assert session.gpu_free.tolist() == [[0b1100]]
     session.take(np.zeros(1, dtype=np.int32), np.array([[100, 0, 1, 1]]), np.array([[0b100]], dtype=np.uint64))
-    assert session.ahead(gone=True).gpu_free.tolist() == [[0b1011]]
+    assert session.after_terminations(gone=True).gpu_free.tolist() == [[0b1011]]
 
 
 def test_what_scores_assume_belongs_to_each_copy_alone() -> None:
     ledger = with_an_ending_pod().ledger()
-    copies = ledger.copy(), ledger.ahead(gone=False)
+    copies = ledger.copy(), ledger.after_terminations(gone=False)
     for number, copy in enumerate(copies):
         copy.take(np.zeros(1, dtype=np.int32), np.array([[100, 0, 1, 0, 7 + number, 0]]))
         assert copy.copy().assume().tolist() == [[107 + number, 0]]

@@ -139,7 +139,7 @@ def test_a_refusal_told_later_asks_once_when_it_is_read():
         asked.append(1)
         return (Notice("c", "too small", numbers={"count": 3}),), (NearestMiss(1, "s0", 2, 9),)
 
-    refusal = Refusal.told_later(gang_of("a", 9), "p", {}, why, (Notice("careful", "careful"),))
+    refusal = Refusal.deferred(gang_of("a", 9), "p", {}, why, (Notice("careful", "careful"),))
     assert (asked, refusal.warnings, hasattr(refusal, "reason")) == ([], (Notice("careful", "careful"),), False)
     read_back = pickle.loads(pickle.dumps(refusal))
     for each in (refusal, read_back):
@@ -156,7 +156,7 @@ def test_threads_may_read_a_refusal_told_later_at_the_same_time():
         all_asked.wait()
         return (Notice("c", "too small", numbers={"count": 3}),), (NearestMiss(1, "s0", 2, 9),)
 
-    refusal = Refusal.told_later(gang_of("a", 9), "p", {}, why, ())
+    refusal = Refusal.deferred(gang_of("a", 9), "p", {}, why, ())
     with ThreadPoolExecutor(4) as threads:
         read = list(threads.map(lambda name: getattr(refusal, name), ["reasons", "nearest_misses"] * 2))
     assert read == [(Notice("c", "too small", numbers={"count": 3}),), (NearestMiss(1, "s0", 2, 9),)] * 2

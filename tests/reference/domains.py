@@ -59,7 +59,7 @@ class Topology:
     leaves: list[list[int]] | None = None  # where leaves overlap: every leaf of each candidate
 
 
-def how_full(
+def packing_score(
     packing: list[float], request: list[int], nodes: list[int], used: list[list[int]], allocatable: list[list[int]]
 ) -> float:
     """Weighted mean of what is used on some nodes with a request added; 0 where a resource that counts overflows."""
@@ -98,7 +98,7 @@ class Fading:
         return (score / weights if weights else score) * 100.0 * self.scale
 
     def full(self, nodes: list[int], request: list[int]) -> float:
-        return how_full(self.packing, request, nodes, self.used, self.allocatable)
+        return packing_score(self.packing, request, nodes, self.used, self.allocatable)
 
 
 @dataclass

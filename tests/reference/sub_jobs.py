@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def deal_pods(groups, role_of_pod, tried, others, rows, priority, most, default):
-    """Lists as the fields of `workbench.kernels.sub_jobs.Dealt`; the roles tried in their order, then the others."""
+    """Lists as the fields of `workbench.kernels.sub_jobs.SubJobPods`: roles tried in their order, then the others."""
     named = {pod for group in groups for pod in group}
     rest = [pod for pod in range(len(role_of_pod)) if pod not in named]
     parts = [*groups, rest] if rest or default else list(groups)

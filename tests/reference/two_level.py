@@ -218,7 +218,7 @@ class Search:
     def packed(self, domain: int, sub: Sub) -> float:
         if self.scale == 0:
             return 0.0
-        return slow.how_full(self.packing, sub.request, self.tree.nodes_of(domain), self.used, self.allocatable)
+        return slow.packing_score(self.packing, sub.request, self.tree.nodes_of(domain), self.used, self.allocatable)
 
     def faded(self) -> slow.Fading | None:
         if self.fading is None:

@@ -29,9 +29,27 @@ from workbench.kernels.domains import (
 )
 from workbench.kernels.fading import MAX_WEIGHT, Fading, Rings
 from workbench.kernels.tiers import VIRTUAL_TOP, Forest
-from workbench.kernels.two_level_values import VERDICTS, JobColumns, Nodes, Shape, SubJobColumns, Told, Tried
+from workbench.kernels.two_level_values import (
+    VERDICTS,
+    AttemptSteps,
+    JobColumns,
+    Nodes,
+    Shape,
+    SubJobColumns,
+    TriedDomains,
+)
 
-__all__ = ["VERDICTS", "DomainTree", "JobColumns", "Nodes", "Shape", "SubJobColumns", "Told", "Tried", "TwoLevel"]
+__all__ = [
+    "VERDICTS",
+    "AttemptSteps",
+    "DomainTree",
+    "JobColumns",
+    "Nodes",
+    "Shape",
+    "SubJobColumns",
+    "TriedDomains",
+    "TwoLevel",
+]
 
 _RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
 
@@ -341,7 +359,7 @@ class TwoLevel:
             *_runs(subs, s, n_shapes),
         )
 
-    def see(self, idle: NDArray[np.int64], used: NDArray[np.int64], shapes: Sequence[Shape]) -> None:
+    def update_nodes(self, idle: NDArray[np.int64], used: NDArray[np.int64], shapes: Sequence[Shape]) -> None:
         """Update the nodes to amounts that other jobs changed meanwhile, before the next turn.
 
         Parameters
@@ -360,7 +378,7 @@ class TwoLevel:
         if len(shapes) != len(self._shapes):
             raise InputError("other shapes", source="shapes", got=str(len(shapes)), expected=str(len(self._shapes)))
         arrays = [_node_arrays(shape, n) for shape in shapes]
-        self._c.see(_amounts("idle", idle, (n, r), -MAX_QUANTITY), _amounts("used", used, (n, r), 0))
+        self._c.update_nodes(_amounts("idle", idle, (n, r), -MAX_QUANTITY), _amounts("used", used, (n, r), 0))
         for i, (before, (feasible, extra)) in enumerate(zip(self._shapes, arrays, strict=True)):
             if not (_same(before.feasible, feasible) and _same(before.extra, extra)):
                 self._c.see_shape(i, feasible, extra)
@@ -374,7 +392,7 @@ class TwoLevel:
         """Drop, for good, the pods beyond the given number for each entry of `left`."""
         self._c.cap(_amounts("left", left, self._c.left()[2].shape, 0))
 
-    def explain_in(self, domain: int, *, inner: bool = False) -> Told:
+    def explain_in(self, domain: int, *, inner: bool = False) -> AttemptSteps:
         """Trace the attempt that the next turn would make in one HyperNode for the job; the search is left unchanged.
 
         Parameters
@@ -387,7 +405,9 @@ class TwoLevel:
         kept, steps, scores, parts, looked, looked_scores = self._c.explain_in(domain, inner)
         sub, where, pods, needs = steps.T
         step, candidate, holds, verdict = looked.T
-        return Told(kept, sub, where, pods, needs, scores, parts, step, candidate, holds, verdict, *looked_scores.T)
+        return AttemptSteps(
+            kept, sub, where, pods, needs, scores, parts, step, candidate, holds, verdict, *looked_scores.T
+        )
 
     def scores_of(self, sub: int, domains: NDArray[np.int32]) -> NDArray[np.float64]:
         """Score parts of a sub-job in some HyperNodes, if each had a solution: packing, and share of tasks inside.
@@ -491,9 +511,9 @@ class TwoLevel:
         first, positions = _csr("position", first, positions, len(shapes), len(node), dtype=np.int64)
         self._c.enter_nodes(start, shapes, first, positions, as_array("node", node, np.int32, 1))
 
-    def tried(self) -> Tried:
+    def tried(self) -> TriedDomains:
         """The HyperNodes that the last turn tried."""
-        return Tried(*self._c.rows())
+        return TriedDomains(*self._c.rows())
 
 
 def _runs(

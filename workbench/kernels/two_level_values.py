@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from workbench.kernels.domains import NO_RECORD
 from workbench.kernels.node_states import NodeStates
 
-__all__ = ["VERDICTS", "JobColumns", "Nodes", "Shape", "SubJobColumns", "Told", "Tried"]
+__all__ = ["VERDICTS", "AttemptSteps", "JobColumns", "Nodes", "Shape", "SubJobColumns", "TriedDomains"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +150,7 @@ class SubJobColumns:
     runs: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | None = None
 
 
-class Tried(NamedTuple):
+class TriedDomains(NamedTuple):
     """HyperNodes that one turn tried, in order of tier and preorder, up to the tier that decided.
 
     If the turn has a solution, some HyperNodes that could not win are left out.
@@ -168,13 +168,13 @@ class Tried(NamedTuple):
 
 
 VERDICTS = ("too small", "too few", "no fit", "solves")
-"""Meaning of the numbers in `Told.verdict`, for one HyperNode and one sub-job.
+"""Meaning of the numbers in `AttemptSteps.verdict`, for one HyperNode and one sub-job.
 
 Too small: less was idle than the pending pods ask for when the session began. Too few, no fit: the counts, or a trial,
 show that too few pods fit. Solves: the HyperNode has a solution."""
 
 
-class Told(NamedTuple):
+class AttemptSteps(NamedTuple):
     """Trace of one attempt, a row for each step of a sub-job; a sub-job may have several steps."""
 
     kept: bool

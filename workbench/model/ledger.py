@@ -111,7 +111,7 @@ class Ledger(Working):
         other._log_is_whole = False
         return other
 
-    def again(self) -> Callable[[], Ledger] | None:
+    def replay_recipe(self) -> Callable[[], Ledger] | None:
         """A function that builds a ledger in the present state of this one, and needs less memory than a copy.
 
         None if the log of changes is too long or incomplete.
@@ -133,7 +133,7 @@ class Ledger(Working):
 
         return make
 
-    def ahead(self, *, gone: bool) -> Ledger:
+    def after_terminations(self, *, gone: bool) -> Ledger:
         """A copy of the ledger as it will be after the terminating pods are gone.
 
         Parameters

@@ -372,7 +372,7 @@ class Refusal(Value, Displayed):
     warnings: tuple[Notice, ...] = ()
 
     @classmethod
-    def told_later(
+    def deferred(
         cls,
         gang: Gang,
         policy: str,

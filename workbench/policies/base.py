@@ -385,7 +385,7 @@ class Composed(Policy):
             self._take(gang, rest, answer.node, request.demand.taken, None)
             answer = place_best_effort(self.node, request, answer, rest)
         if isinstance(answer, Assignment):
-            dealt = gpus.deal(gang, answer.node)
+            dealt = gpus.assign_gpus(gang, answer.node)
             if dealt.unserved >= 0:
                 answer = Declined((gpus_unserved(request, self.gpu.name, dealt.unserved),), warnings=answer.warnings)
         if isinstance(answer, Declined):
@@ -426,7 +426,7 @@ class Composed(Policy):
         warnings = (*gang.notes, *self.node.warnings, *answer.warnings, *self._notices(gang))
         first, later = not_offered(request), answer.later
         if later is not None:
-            return Refusal.told_later(gang, self.name, self.parameters, _after(first, later), warnings)
+            return Refusal.deferred(gang, self.name, self.parameters, _after(first, later), warnings)
         reasons = (*first, *answer.reasons)
         return Refusal(gang, self.name, self.parameters, reasons, answer.nearest_misses, warnings)
 

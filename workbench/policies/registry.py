@@ -34,11 +34,11 @@ from workbench.policies.switch_affinity.policy import (
     SwitchParameters,
     TableParameters,
 )
-from workbench.policies.volcano.hypernode_scores import HyperNodeParameters
+from workbench.policies.volcano.newest.hypernode_scores import HyperNodeParameters
+from workbench.policies.volcano.newest.policy import Volcano115
 from workbench.policies.volcano.plain import Allocate
 from workbench.policies.volcano.scores import NodeOrderParameters, TopologyParameters
-from workbench.policies.volcano.v1_13 import Volcano113
-from workbench.policies.volcano.v1_15 import Volcano115
+from workbench.policies.volcano.v1_13.policy import Volcano113
 
 __all__ = ["Entry", "PolicyInfo", "get_gpu_policy", "get_policy", "list_policies", "policy", "watch"]
 

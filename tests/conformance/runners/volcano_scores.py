@@ -25,20 +25,20 @@ from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.parameters import NoParameters, read_parameters
-from workbench.policies.volcano.constraints import limits_of
-from workbench.policies.volcano.hypernode_scores import (
+from workbench.policies.volcano.explain.search_misses import SearchQuery
+from workbench.policies.volcano.memory import records_at_open
+from workbench.policies.volcano.newest.constraints import limits_of
+from workbench.policies.volcano.newest.hypernode_scores import (
     HyperNodeParameters,
     fading_of,
     topology_scores_newest,
 )
-from workbench.policies.volcano.memory import records_at_open
+from workbench.policies.volcano.newest.policy import Volcano115
+from workbench.policies.volcano.newest.splitting import SubJobs, split
 from workbench.policies.volcano.plugins import score_parameters
-from workbench.policies.volcano.record import read_record, to_score
 from workbench.policies.volcano.scores import best, topology_scores_1_13
-from workbench.policies.volcano.search_misses import Asked
-from workbench.policies.volcano.splitting import SubJobs, split
 from workbench.policies.volcano.topology_arguments import TopologyArguments
-from workbench.policies.volcano.v1_15 import Volcano115
+from workbench.policies.volcano.v1_13.record import read_record, to_score
 
 RESOURCE = {"milli_cpu": "cpu", "memory_bytes": "memory"}
 
@@ -203,7 +203,7 @@ def newest_search(gang: Gang, snapshot: ClusterSnapshot, parameters: HyperNodePa
     policy = Volcano115(parameters)
     request = policy.request(gang, ledger, GpuQuestions(GpuLowestIndex(NoParameters()), ledger), None)
     subs = split(gang, snapshot, request.demand, limits)
-    return subs, policy.search(request, Asked(request, subs, limits, *records_at_open(gang.key, subs, snapshot)))
+    return subs, policy.search(request, SearchQuery(request, subs, limits, *records_at_open(gang.key, subs, snapshot)))
 
 
 def best_of_scores(given: dict[str, Any], want: dict[str, Any]) -> None:

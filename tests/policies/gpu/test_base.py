@@ -66,7 +66,7 @@ def test_equal_questions_are_asked_once():
     assert questions.scores(2).tolist() == [1.0] * 6
     assert questions.scores(0) is None
     policy.asked = 0
-    questions.deal(GANG, np.array([0, 3, 5], dtype=np.int32))
+    questions.assign_gpus(GANG, np.array([0, 3, 5], dtype=np.int32))
     assert policy.asked == 1
 
 
@@ -95,13 +95,13 @@ def test_a_gpu_policy_that_gives_what_is_not_there_is_a_bug(masks):
     gang = Gang("d", "j", (Role("w", 2, {"nvidia.com/gpu": 2}, (2,)),), 2)
     questions = GpuQuestions(Wrong(), snapshot(["a"], gpus=4).ledger())
     with pytest.raises(InternalError, match="only-neighbours chose"):
-        questions.deal(gang, np.array([0, 0], dtype=np.int32))
+        questions.assign_gpus(gang, np.array([0, 0], dtype=np.int32))
 
 
 def test_dealing_more_than_is_free_is_our_bug():
     questions = GpuQuestions(OnlyNeighbours(), snapshot(["a"], gpus=4).ledger())
     with pytest.raises(InternalError):
-        questions.deal(GANG, np.array([0, 0, 0], dtype=np.int32))
+        questions.assign_gpus(GANG, np.array([0, 0, 0], dtype=np.int32))
 
 
 @pytest.mark.parametrize(
@@ -121,15 +121,15 @@ def test_pods_that_take_whole_nodes_get_what_asking_node_by_node_gives(monkeypat
     node = np.array(nodes, dtype=np.int32)
     at_once = questions._deal_wholes(GANG, node)
     assert (at_once is not None) == want_at_once
-    dealt = questions.deal(GANG, node)
+    dealt = questions.assign_gpus(GANG, node)
     monkeypatch.setattr(GpuQuestions, "_deal_wholes", lambda *_: None)
-    one_by_one = questions.deal(GANG, node)
+    one_by_one = questions.assign_gpus(GANG, node)
     assert dealt.words.tolist() == one_by_one.words.tolist()
     assert dealt.warnings == one_by_one.warnings
 
 
 def test_nodes_without_a_matrix_are_dealt_as_if_each_were_asked_about():
-    class Asked(GpuLowestIndex):
+    class SearchQuery(GpuLowestIndex):
         lowest_unknown = False
 
     rng = random.Random(5)
@@ -145,7 +145,7 @@ def test_nodes_without_a_matrix_are_dealt_as_if_each_were_asked_about():
             at, count = rng.randrange(len(names)), roles[job.role_of_pod[pod]].n_gpus
             if left[at] >= count:
                 node[pod], left[at] = at, left[at] - count
-        policies = GpuLowestIndex(NoParameters()), Asked(NoParameters())
-        ours, want = (GpuQuestions(policy, cluster.ledger()).deal(job, node) for policy in policies)
+        policies = GpuLowestIndex(NoParameters()), SearchQuery(NoParameters())
+        ours, want = (GpuQuestions(policy, cluster.ledger()).assign_gpus(job, node) for policy in policies)
         assert (ours.words is None, ours.warnings, ours.unserved) == (want.words is None, want.warnings, want.unserved)
         assert want.words is None or np.array_equal(ours.words, want.words)

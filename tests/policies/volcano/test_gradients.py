@@ -7,7 +7,7 @@ import pytest
 
 from tests.fabrics import document_tree
 from workbench.kernels.domains import NO_RECORD
-from workbench.policies.volcano.gradients import Gradients, large_enough, reverse_and_cap
+from workbench.policies.volcano.newest.gradients import Gradients, large_enough, reverse_and_cap
 
 TOPOLOGY = document_tree().topology
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.fabrics import document_tree, snapshot
 from workbench.errors import CapacityError, InputError
-from workbench.policies.volcano.hypernode_scores import (
+from workbench.policies.volcano.newest.hypernode_scores import (
     HyperNodeParameters,
     fading_weights,
     weights_of_resources,

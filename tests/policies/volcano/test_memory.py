@@ -19,9 +19,9 @@ from workbench.model.placement import Placement
 from workbench.model.snapshot import RunningPod
 from workbench.policies import get_policy
 from workbench.policies.gpu.base import GpuQuestions
-from workbench.policies.volcano.constraints import limits_of
 from workbench.policies.volcano.memory import records_at_open
-from workbench.policies.volcano.splitting import split
+from workbench.policies.volcano.newest.constraints import limits_of
+from workbench.policies.volcano.newest.splitting import split
 
 
 def gang(n, mode="hard", tier=2, **options):

@@ -17,8 +17,8 @@ from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.placement import Placement, Refusal
 from workbench.policies import get_policy
-from workbench.policies.volcano import v1_15
-from workbench.policies.volcano.misses import nearest_misses
+from workbench.policies.volcano.explain.misses import nearest_misses
+from workbench.policies.volcano.newest import policy as v1_15
 
 BOTH = ("volcano-1.13", "volcano-1.15")
 

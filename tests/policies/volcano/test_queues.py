@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.fabrics import snapshot
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.model.snapshot import Queue, RunningPod
-from workbench.policies.volcano.queues import Queues, Room, dominant_share, within
+from workbench.policies.volcano.session.queues import QueueHeadroom, Queues, dominant_share, within
 
 CPU, MEMORY, PODS, GPU = range(4)
 
@@ -150,7 +150,7 @@ def test_without_its_allocatable_a_plugin_limits_nothing():
     st.integers(0, 60),
 )
 def test_room_says_how_many_pods_fit_one_after_another(left, row, wanted):
-    room = Room(np.array(left, dtype=np.float64), np.array([row], dtype=np.int64))
+    room = QueueHeadroom(np.array(left, dtype=np.float64), np.array([row], dtype=np.int64))
     fits = room.pods(0, wanted)
     assert 0 <= fits <= wanted
     asked = np.array(row) > 0

@@ -14,7 +14,7 @@ from workbench.model.extras import VolcanoMemory
 from workbench.model.gang import Gang, Role, TopologyConstraint
 from workbench.model.snapshot import RunningPod
 from workbench.policies import get_policy
-from workbench.policies.volcano import search
+from workbench.policies.volcano.v1_13 import hard_search as search
 
 
 def job(n, tier, min_available, **options):

@@ -11,8 +11,8 @@ from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.snapshot import RunningPod
 from workbench.policies import get_policy
 from workbench.policies.gpu.base import GpuQuestions
-from workbench.policies.volcano.constraints import limits_of
-from workbench.policies.volcano.splitting import SubJobs, split
+from workbench.policies.volcano.newest.constraints import limits_of
+from workbench.policies.volcano.newest.splitting import SubJobs, split
 
 LEAF = TopologyConstraint("hard", 1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.policies.volcano.sub_jobs import is_pipelined, is_ready
+from workbench.policies.volcano.newest.sub_jobs import is_pipelined, is_ready
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from tests.fabrics import snapshot
 from workbench.model.gang import Gang, Role
 from workbench.policies import get_policy
 from workbench.policies.gpu.base import GpuQuestions
-from workbench.policies.volcano.queues import Room
-from workbench.policies.volcano.turns import idle_after
+from workbench.policies.volcano.session.queues import QueueHeadroom
+from workbench.policies.volcano.session.turns import idle_after
 
 ROLES = (Role("a", 3, {"cpu": 1000}), Role("b", 2, {"cpu": 2000}))
 
@@ -47,7 +47,7 @@ def test_a_turn_that_leaves_the_gang_incomplete_declines_it():
 def test_pods_beyond_the_queue_are_skipped_in_the_order_in_which_pods_are_tried():
     policy, request = start(snapshot(["n0"], cpu=8000).ledger())
     turns = policy.turns(request)
-    room = Room(np.array([4900.0, np.inf, np.inf, np.inf]), request.demand.rows)
+    room = QueueHeadroom(np.array([4900.0, np.inf, np.inf, np.inf]), request.demand.rows)
     turns.cap(request, room)
     # a-0, b-0, a-1: there is no room for b-1, nor for a-2 after it.
     assert turns.progress.left == [2, 1]

@@ -24,7 +24,7 @@ from workbench.model.notice import Notice
 from workbench.model.placement import words_to_mask
 from workbench.model.snapshot import gpu_counts, gpu_words
 
-__all__ = ["Dealt", "GpuPolicy", "GpuQuestions", "NodeGpus", "lowest_indices"]
+__all__ = ["GpuAssignment", "GpuPolicy", "GpuQuestions", "NodeGpus", "lowest_indices"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -116,7 +116,7 @@ def lowest_indices(free: int, count: int) -> int:
 
 
 @dataclass(frozen=True)
-class Dealt:
+class GpuAssignment:
     """GPUs of each pod of a gang.
 
     Attributes
@@ -192,7 +192,7 @@ class GpuQuestions:
         # A matrix smaller than the machine says nothing about the GPUs beyond it.
         return NodeGpus(free, known if known is not None and free.bit_length() <= len(known) else None)
 
-    def deal(self, gang: Gang, node: Ints) -> Dealt:
+    def assign_gpus(self, gang: Gang, node: Ints) -> GpuAssignment:
         """Choose GPUs for every placed pod of a gang.
 
         Parameters
@@ -203,7 +203,7 @@ class GpuQuestions:
 
         Returns
         -------
-        Dealt
+        GpuAssignment
 
         Notes
         -----
@@ -216,7 +216,7 @@ class GpuQuestions:
         wanted = np.array([role.n_gpus for role in gang.roles], dtype=np.int64)[gang.role_of_pod]
         pods = ((node >= 0) & (wanted > 0)).nonzero()[0]
         if len(pods) == 0:
-            return Dealt(None)
+            return GpuAssignment(None)
         gpu_free = self.ledger.gpu_free
         words = np.zeros((gang.n_pods, gpu_free.shape[1]), dtype=np.uint64)
         pods = pods[np.argsort(node[pods], kind="stable")]
@@ -249,28 +249,28 @@ class GpuQuestions:
             gpus = self._node_gpus(words_to_mask(free[at[0]]), int(matrix[at[0]]))
             masks = self.policy.choose(gpus, requests)
             if masks is None:
-                return Dealt(None, unserved=int(nodes[at[0]]))
+                return GpuAssignment(None, unserved=int(nodes[at[0]]))
             _check_masks(self.policy.name, gpus, requests, masks)
             asked.append((gpus, requests, len(at)))
             # A row of words for each pod of a node; nodes alike get the same.
             words[pods[first[at, None] + np.arange(len(masks))]] = gpu_words(masks, words.shape[1])
-        return Dealt(words, tuple(self.policy.warnings(asked)))
+        return GpuAssignment(words, tuple(self.policy.warnings(asked)))
 
-    def _deal_lowest(self, gang: Gang, node: Ints) -> Dealt | None:
+    def _deal_lowest(self, gang: Gang, node: Ints) -> GpuAssignment | None:
         """GPUs of all pods if the policy takes the lowest indices on every node; else None."""
         if not self.policy.lowest_unknown or self.ledger.snapshot.matrices:
             return None
         if not any(role.n_gpus for role in gang.roles):
-            return Dealt(None)
+            return GpuAssignment(None)
         n_gpus = np.array([role.n_gpus for role in gang.roles], dtype=np.int64)
         words, n_nodes = lowest_gpus(node, gang.role_of_pod, n_gpus, self.ledger.gpu_free)
         if n_nodes < 0:
             raise InternalError("a node policy gave a node more GPU pods than it has free GPUs")
         if n_nodes == 0:
-            return Dealt(None)
-        return Dealt(words, tuple(self.policy.warnings([(_BLIND, (1,), n_nodes)])))
+            return GpuAssignment(None)
+        return GpuAssignment(words, tuple(self.policy.warnings([(_BLIND, (1,), n_nodes)])))
 
-    def _deal_wholes(self, gang: Gang, node: Ints) -> Dealt | None:
+    def _deal_wholes(self, gang: Gang, node: Ints) -> GpuAssignment | None:
         """GPUs of all pods if equal pods, one per node, take all free GPUs of their nodes; else None."""
         if not self.policy.counts_only or len(gang.roles) != 1 or not gang.roles[0].n_gpus or len(node) == 0:
             return None
@@ -280,7 +280,7 @@ class GpuQuestions:
         snapshot = self.ledger.snapshot
         blind = [(_BLIND, (1,), len(node))]
         asked = self._of_matrices(snapshot.node_matrix.take(node)) if snapshot.matrices else blind
-        return Dealt(words, tuple(self.policy.warnings(asked)))
+        return GpuAssignment(words, tuple(self.policy.warnings(asked)))
 
     def _of_matrices(self, matrix: Ints) -> list[tuple[NodeGpus, Sequence[int], int]]:
         """The question of a node whose only pod takes all its GPUs, with the number of nodes of each matrix."""

@@ -24,7 +24,7 @@ from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot, gpu_words_row
 from workbench.policies.base import Assignment, Composed, Declined, NodePolicy, Request, session_order
 from workbench.policies.demand import node_reasons, node_text
-from workbench.policies.gpu.base import Dealt, GpuQuestions
+from workbench.policies.gpu.base import GpuAssignment, GpuQuestions
 from workbench.policies.gpu.lowest_index import GpuLowestIndex
 from workbench.policies.koordinator.gpu_choice import GpuChoice
 from workbench.policies.koordinator.plan_cache import PlanCache, node_scores
@@ -79,17 +79,17 @@ class _GroupGpus(GpuQuestions):
         counts: npt.NDArray[np.int64] = np.bitwise_count(self.free).sum(axis=1, dtype=np.int64)
         return counts
 
-    def deal(self, gang: Gang, node: Ints) -> Dealt:
+    def assign_gpus(self, gang: Gang, node: Ints) -> GpuAssignment:
         turn = self.turn
         if turn is None or not turn.masks:
-            return Dealt(None)
+            return GpuAssignment(None)
         words = np.zeros((gang.n_pods, self.free.shape[1]), dtype=np.uint64)
         visible = np.zeros_like(words)
         for pod, mask in turn.masks.items():
             words[pod] = gpu_words_row(mask, words.shape[1])
             seen = turn.members[int(node[pod])] if self.shared else mask
             visible[pod] = gpu_words_row(seen, words.shape[1])
-        return Dealt(words, tuple(turn.gpu_warnings()), visible=visible)
+        return GpuAssignment(words, tuple(turn.gpu_warnings()), visible=visible)
 
 
 class _GroupNodes(NodePolicy):

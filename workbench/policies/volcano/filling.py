@@ -15,12 +15,12 @@ from workbench.kernels.domains import NO_RECORD, TopologyScores
 from workbench.kernels.dry_runs import Counts, DomainTotals, Trials
 from workbench.kernels.fading import Fading
 from workbench.policies.base import Request
-from workbench.policies.volcano.allocate import Workplace
+from workbench.policies.volcano.fill_context import FillContext
 from workbench.policies.volcano.job_parts import JobProgress, cache_names
 from workbench.policies.volcano.scored_nodes import domain_used
 from workbench.policies.volcano.task_order import runs_of_gang
 
-__all__ = ["Filling", "Pass"]
+__all__ = ["FillPass", "Filling"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Pass:
+class FillPass:
     """What one pass over a job's pods did; every array is in the order of placement.
 
     Attributes
@@ -77,7 +77,7 @@ class Filling:
 
     Parameters
     ----------
-    workplace : Workplace
+    context : FillContext
         The nodes before the first pass.
     scores : TopologyScores, optional
         Pods are scored by a record; None: they are not.
@@ -89,41 +89,41 @@ class Filling:
 
     def __init__(
         self,
-        workplace: Workplace,
+        context: FillContext,
         *,
         scores: TopologyScores | None = None,
         fading: Fading | None = None,
         even: bool = False,
     ) -> None:
-        self.workplace = workplace
+        self.context = context
         self.fades = scores is None and fading is not None
-        demand, seen = workplace.request.demand, workplace.scored
+        demand, seen = context.request.demand, context.scored
         # Roles in the order of their pods; those without a request have no pods left and count for the minimums alone.
         self.roles: Longs = np.array((*demand.order, *demand.best_effort), dtype=np.int64)
         self._role_list: list[int] = self.roles.tolist()
         self._shapes = np.arange(len(self.roles), dtype=np.int32)
         # Roles of one name fail together.
-        cached = cache_names(workplace.request.gang)
+        cached = cache_names(context.request.gang)
         numbers = {name: i for i, name in enumerate(dict.fromkeys(cached))}
         self._names: Ints = np.array([numbers[cached[role]] for role in self._role_list], dtype=np.int32)
         # Of each run of pods: role, its place among the roles here, pods of that role up to its end.
-        self.run_role, self._run_upto = runs_of_gang(workplace.request.gang)
+        self.run_role, self._run_upto = runs_of_gang(context.request.gang)
         self._run_place: Ints = demand.place[self.run_role]
         self._runs = seen.dry_runs(
-            workplace.request,
-            workplace.weights,
-            states=workplace.states,
+            context.request,
+            context.weights,
+            states=context.states,
             scores=scores,
             fading=fading if self.fades else None,
             totals=self._totals() if self.fades else None,
         )
         for role in self._role_list:
-            extra = workplace.extra(role, even=even)
+            extra = context.extra(role, even=even)
             self._runs.add_shape(seen.rows[role], feasible=demand.restriction(role), extra=extra)
 
     def _totals(self) -> DomainTotals:
         """Sums over HyperNodes that the gains go by."""
-        request, pad = self.workplace.request, self.workplace.scored.pad
+        request, pad = self.context.request, self.context.scored.pad
         allocatable = pad(request.snapshot.domain_allocatable)
         return DomainTotals(pad(domain_used(request)), allocatable, *request.snapshot.topology.node_domains)
 
@@ -183,18 +183,18 @@ class Filling:
         """Try the pass in each of some HyperNodes, as `workbench.kernels.dry_runs.DryRuns.try_each`."""
         return self._runs.try_each(domains, sums)
 
-    def settle(self, domain: int, progress: JobProgress) -> Pass:
+    def settle(self, domain: int, progress: JobProgress) -> FillPass:
         """Make the pass in one HyperNode; `progress` as it was given to `ask`."""
         settled = self._runs.settle(domain)
         roles = self.roles[settled.entries]
-        first = self.workplace.request.gang.role_start[roles] + np.array(progress.given, dtype=np.int64)[roles]
+        first = self.context.request.gang.role_start[roles] + np.array(progress.given, dtype=np.int64)[roles]
         after = progress.copy()
         placed = np.bincount(settled.entries, minlength=len(self.roles)).tolist()
         for role, count, left in zip(self._role_list, placed, settled.left.tolist(), strict=True):
             after.place(role, count)
             after.skip(role, after.left[role] - left)
         failed = None if settled.failed < 0 else self._role_list[settled.failed]
-        return Pass(after, roles, first + settled.pods, settled.nodes, settled.scores, failed, settled.record)
+        return FillPass(after, roles, first + settled.pods, settled.nodes, settled.scores, failed, settled.record)
 
     def place_alike(self, role: int, count: int) -> Ints:
         """Place pods of one role and answer their nodes; fewer where no node holds one more."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.policies.base import Request
 from workbench.policies.volcano.policy import VolcanoPolicy
-from workbench.policies.volcano.turns import FlatTurns, Turns
+from workbench.policies.volcano.session.turns import FlatTurns, Turns
 
 __all__ = ["Allocate"]
 
@@ -19,4 +19,4 @@ class Allocate(VolcanoPolicy):
     monotone = True
 
     def turns(self, request: Request) -> Turns:
-        return FlatTurns(request, self.workplace)
+        return FlatTurns(request, self.context)

@@ -24,7 +24,7 @@ from workbench.model.snapshot import ClusterSnapshot
 from workbench.policies.base import Assignment, Composed, Declined, NodePolicy, Request
 from workbench.policies.demand import Demand
 from workbench.policies.gpu.base import GpuQuestions
-from workbench.policies.volcano.allocate import Workplace
+from workbench.policies.volcano.fill_context import FillContext
 from workbench.policies.volcano.filling import Filling
 from workbench.policies.volcano.fixed_scores import (
     FixedScores,
@@ -32,13 +32,13 @@ from workbench.policies.volcano.fixed_scores import (
     nodeorder_at_open,
     without_nodeorder,
 )
-from workbench.policies.volcano.job_order import seen_by
-from workbench.policies.volcano.pipelined import assign_beside_endings
 from workbench.policies.volcano.plugins import DEFAULT_CONFIG, TOPOLOGY, config_warnings, score_parameters
 from workbench.policies.volcano.scored_nodes import assumed_of, scored_columns
 from workbench.policies.volcano.scores import NodeOrderParameters, score_weights
-from workbench.policies.volcano.session import Session
-from workbench.policies.volcano.turns import Turns
+from workbench.policies.volcano.session.job_order import with_plugins
+from workbench.policies.volcano.session.pipelined import assign_beside_endings
+from workbench.policies.volcano.session.session import Session
+from workbench.policies.volcano.session.turns import Turns
 
 __all__ = ["VolcanoPolicy"]
 
@@ -80,9 +80,9 @@ class VolcanoPolicy(NodePolicy):
     def parameters(self) -> Mapping[str, Any]:
         return asdict(self._parameters)
 
-    def workplace(self, request: Request) -> Workplace:
+    def context(self, request: Request) -> FillContext:
         """The state of the cluster that the request shows, with the weights of a placement without topology."""
-        return Workplace(
+        return FillContext(
             request,
             self._score_weights(scored_columns(request)),
             self.fixed_scores(request),
@@ -139,7 +139,7 @@ class VolcanoPolicy(NodePolicy):
 
     def _best_effort_filling(self, request: Request, pods: Longs) -> Filling:
         """What scores nodes for pods without a request; no record is known to backfill."""
-        return Filling(self.workplace(request))
+        return Filling(self.context(request))
 
     @abstractmethod
     def turns(self, request: Request) -> Turns:
@@ -170,7 +170,7 @@ class VolcanoPolicy(NodePolicy):
         recorder : Recorder or None
             Hears of every candidate.
         """
-        seen = seen_by(self.config, gang)
+        seen = with_plugins(self.config, gang)
         option = self.config.plugin("predicates")
         filters = option is not None and option.enabled("Predicate")
         demand = Demand(seen, ledger, gpus) if filters else _ResourceDemand(seen, ledger, gpus)

@@ -28,7 +28,7 @@ from workbench.policies.progress import invalid_gang, invalid_sub_groups
 from workbench.policies.stream import Stream
 from workbench.policies.volcano.form import form_of
 from workbench.policies.volcano.memory import records_to_keep
-from workbench.policies.volcano.splitting import SubJobs
+from workbench.policies.volcano.newest.splitting import SubJobs
 
 __all__ = ["Prepared", "SearchStream"]
 
@@ -194,7 +194,7 @@ class SearchStream(Stream):
         words: Words | None = None
         warnings: tuple[Notice, ...] = ()
         if form.gpus:
-            dealt = GpuQuestions(self._whole.gpu, self.ledger).deal(gang, node)
+            dealt = GpuQuestions(self._whole.gpu, self.ledger).assign_gpus(gang, node)
             if dealt.unserved >= 0 or dealt.words is None:
                 return None
             words, warnings = dealt.words, dealt.warnings

@@ -13,7 +13,7 @@ from workbench.policies.base import Request
 from workbench.policies.volcano.fixed_scores import FixedScores
 from workbench.policies.volcano.scored_nodes import ScoredNodes
 
-__all__ = ["Workplace"]
+__all__ = ["FillContext"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(eq=False)
-class Workplace:
+class FillContext:
     """State of the cluster and score weights that a fill of nodes needs, for one call of `place`.
 
     Attributes

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from workbench.model.gang import Gang
 from workbench.model.scheduler_config import SchedulerConfig
-from workbench.policies.volcano.queues import dominant_share
+from workbench.policies.volcano.session.queues import dominant_share
 
-__all__ = ["job_key", "seen_by"]
+__all__ = ["job_key", "with_plugins"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def job_key(config: SchedulerConfig, gang: Gang, ready: bool, allocated: Floats,
     return (*key, not gang.created, gang.created, gang.key.encode())
 
 
-def seen_by(config: SchedulerConfig, gang: Gang) -> Gang:
+def with_plugins(config: SchedulerConfig, gang: Gang) -> Gang:
     """The gang as the configured plugins see it.
 
     Without the plugin gang, or with its job readiness off, no minimum of the job holds a pod back, and without its

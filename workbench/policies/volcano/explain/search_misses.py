@@ -13,22 +13,22 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels.domains import NO_RECORD
-from workbench.kernels.two_level import Tried
+from workbench.kernels.two_level import TriedDomains
 from workbench.model.placement import NearestMiss
 from workbench.policies.base import Request
-from workbench.policies.volcano.constraints import Limits
-from workbench.policies.volcano.enqueue import min_resources
-from workbench.policies.volcano.explaining import lacking
-from workbench.policies.volcano.gradients import Gradients, large_enough
-from workbench.policies.volcano.splitting import SubJobs
+from workbench.policies.volcano.explain.nodes import lacking
+from workbench.policies.volcano.newest.constraints import Limits
+from workbench.policies.volcano.newest.gradients import Gradients, large_enough
+from workbench.policies.volcano.newest.splitting import SubJobs
+from workbench.policies.volcano.session.enqueue import min_resources
 
-__all__ = ["Asked", "Missed", "missed"]
+__all__ = ["Missed", "SearchQuery", "missed"]
 
 Longs = npt.NDArray[np.int64]
 
 
 @dataclass(eq=False)
-class Asked:
+class SearchQuery:
     """The question of a job's search before its first turn: request, sub-jobs, limits and records.
 
     Attributes
@@ -77,7 +77,7 @@ class Asked:
         return lacking(self.request.snapshot.resources, amount, self.idle_at_open[domain])
 
     def obstacle(self, stuck: int, domain: int) -> str:
-        """The reason why a HyperNode with room for enough pods cannot hold the job; `stuck` is as in `Tried`.
+        """The reason why a HyperNode with room for enough pods cannot hold the job; `stuck` is as in `TriedDomains`.
 
         Room is counted role by role: pods of different roles can be in each other's way.
         """
@@ -117,7 +117,7 @@ class Missed:
     last_tried: int | None
 
 
-def missed(asked: Asked, tried: Tried) -> Missed:
+def missed(asked: SearchQuery, tried: TriedDomains) -> Missed:
     """The misses of a first turn that found no HyperNode."""
     misses: dict[int, NearestMiss] = {}
     obstacles: dict[int, str] = {}

@@ -17,17 +17,17 @@ from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.demand import node_reasons
 from workbench.policies.progress import Progress
 from workbench.policies.reasons import fit_reason, gang_incomplete, gang_text
-from workbench.policies.volcano.allocate import Workplace
-from workbench.policies.volcano.explaining import pods_text, record_nodes
-from workbench.policies.volcano.filling import Filling, Pass
+from workbench.policies.volcano.explain.misses import nearest_misses
+from workbench.policies.volcano.explain.nodes import pods_text, record_nodes
+from workbench.policies.volcano.fill_context import FillContext
+from workbench.policies.volcano.filling import Filling, FillPass
 from workbench.policies.volcano.job_parts import JobProgress
-from workbench.policies.volcano.misses import nearest_misses
-from workbench.policies.volcano.queues import Room
+from workbench.policies.volcano.session.queues import QueueHeadroom
 
 __all__ = [
+    "FillContextOf",
     "FlatTurns",
     "Turns",
-    "WorkplaceOf",
     "causes_by_role",
     "declined_flat",
     "idle_after",
@@ -38,7 +38,7 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
 #: The state of the cluster that a request shows, with the policy's weights.
-WorkplaceOf = Callable[[Request], Workplace]
+FillContextOf = Callable[[Request], FillContext]
 
 
 class Turns(ABC):
@@ -67,14 +67,14 @@ class Turns(ABC):
         self.score = 0.0
 
     @abstractmethod
-    def take(self, request: Request, room: Room | None, *, every: bool) -> None:
+    def take(self, request: Request, room: QueueHeadroom | None, *, every: bool) -> None:
         """Take the next turn, or every remaining turn.
 
         Parameters
         ----------
         request : Request
             On a ledger that holds what earlier turns placed.
-        room : Room, optional
+        room : QueueHeadroom, optional
             Headroom of the job's queue; None: no limit.
         every : bool
             Whether to take all turns, because no other job waits for one.
@@ -90,7 +90,7 @@ class Turns(ABC):
             Idle resources with the job's pods placed; None: computed from the request, whose ledger lacks them.
         """
 
-    def cap(self, request: Request, room: Room | None) -> None:
+    def cap(self, request: Request, room: QueueHeadroom | None) -> None:
         """Skip the pods for which the queue has no headroom, in the order in which pods are tried.
 
         Volcano asks for each pod when its turn comes; here every pod that may come is taken to find a node. Where pods
@@ -109,7 +109,7 @@ class Turns(ABC):
         for role, given in enumerate(taken.given):
             self.progress.left[role] = given - self.progress.given[role]
 
-    def enter(self, done: Pass) -> None:
+    def enter(self, done: FillPass) -> None:
         """Add the pods of one pass to the job."""
         done.enter(self.node)
         self.progress = done.progress
@@ -170,14 +170,14 @@ def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int
     return {role: node_reasons(demand, role, left, everywhere) for role in short}
 
 
-def declined_flat(request: Request, done: Pass, start: Progress, warnings: tuple[Notice, ...] = ()) -> Declined:
+def declined_flat(request: Request, done: FillPass, start: Progress, warnings: tuple[Notice, ...] = ()) -> Declined:
     """Why a job that may use the whole cluster gets nothing: the nodes, and how near each tier's HyperNodes came.
 
     Parameters
     ----------
     request : Request
         As it was before the pass.
-    done : Pass
+    done : FillPass
         Over all nodes.
     start : Progress
         Before it.
@@ -199,14 +199,14 @@ def declined_flat(request: Request, done: Pass, start: Progress, warnings: tuple
     return Declined(reasons, nearest_misses(request, whole), warnings)
 
 
-def tell_whole_cluster(request: Request, done: Pass, start: Progress) -> None:
+def tell_whole_cluster(request: Request, done: FillPass, start: Progress) -> None:
     """Record the result of a first pass over all nodes.
 
     Parameters
     ----------
     request : Request
         Its recorder is told, if it has one.
-    done : Pass
+    done : FillPass
     start : Progress
         Counts before the pass.
     """
@@ -224,47 +224,47 @@ def tell_whole_cluster(request: Request, done: Pass, start: Progress) -> None:
 class FlatTurns(Turns):
     """Turns of a job on the whole cluster, where a topology is at most a score."""
 
-    def __init__(self, request: Request, workplace_of: WorkplaceOf) -> None:
+    def __init__(self, request: Request, context_of: FillContextOf) -> None:
         super().__init__(request)
-        self._workplace_of = workplace_of
+        self._context_of = context_of
         # Later turns ask the same nodes for one pod more.
         self._told = False
 
-    def filling(self, workplace: Workplace) -> Filling:
+    def filling(self, context: FillContext) -> Filling:
         """What fills the nodes in the next turns."""
-        return Filling(workplace)
+        return Filling(context)
 
     def tell(self, filling: Filling) -> None:
         """Record the scores of the nodes before the first turn.
 
         Parameters
         ----------
-        workplace : Workplace
+        context : FillContext
         fill : Fill
         shapes : dict of int to int
             Number of each role's shape in the fill.
         """
-        record_nodes(filling, filling.workplace.request.demand.order[0])
+        record_nodes(filling, filling.context.request.demand.order[0])
 
-    def passes(self, filling: Filling, *, every: bool) -> Iterator[Pass]:
+    def passes(self, filling: Filling, *, every: bool) -> Iterator[FillPass]:
         """The next turn, or all that follow one another (`every`), in as few passes as will do."""
         filling.ask(self.progress, every=every)
         yield filling.settle(-1, self.progress)
 
-    def take(self, request: Request, room: Room | None, *, every: bool) -> None:
+    def take(self, request: Request, room: QueueHeadroom | None, *, every: bool) -> None:
         """Take the next turn on the whole cluster, or every remaining turn.
 
         Parameters
         ----------
         request : Request
             On a ledger that holds the pods of earlier turns.
-        room : Room, optional
+        room : QueueHeadroom, optional
             Headroom of the job's queue; None: no limit.
         every : bool
             Whether to take all turns at once.
         """
         self.cap(request, room)
-        filling = self.filling(self._workplace_of(request))
+        filling = self.filling(self._context_of(request))
         if request.recorder is not None and not self._told:
             self._told = True
             self.tell(filling)
@@ -279,7 +279,7 @@ class FlatTurns(Turns):
             self.enter(done)
             first = False
 
-    def why_not(self, request: Request, done: Pass) -> Declined:
+    def why_not(self, request: Request, done: FillPass) -> Declined:
         """Why the first pass leaves the gang incomplete."""
         return declined_flat(request, done, self.progress)
 

@@ -16,17 +16,17 @@ from workbench.model.topology import Topology
 from workbench.policies.base import Assignment, Declined, Request
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.reasons import fit_reason, gang_text, topology_not_ready
-from workbench.policies.volcano.allocate import Workplace
-from workbench.policies.volcano.explaining import pods_text, record_nodes
-from workbench.policies.volcano.filling import Filling, Pass
+from workbench.policies.volcano.explain.misses import best_of, nearest_misses
+from workbench.policies.volcano.explain.nodes import pods_text, record_nodes
+from workbench.policies.volcano.fill_context import FillContext
+from workbench.policies.volcano.filling import Filling, FillPass
 from workbench.policies.volcano.job_parts import JobProgress
-from workbench.policies.volcano.misses import best_of, nearest_misses
 from workbench.policies.volcano.policy import VolcanoPolicy
-from workbench.policies.volcano.queues import Room
-from workbench.policies.volcano.record import NO_RECORD, UNKNOWN_RECORD, read_record, to_score, widen
 from workbench.policies.volcano.scores import TopologyParameters, topology_scores_1_13
-from workbench.policies.volcano.search import HardSearch, Turn
-from workbench.policies.volcano.turns import FlatTurns, Turns, WorkplaceOf, causes_by_role
+from workbench.policies.volcano.session.queues import QueueHeadroom
+from workbench.policies.volcano.session.turns import FillContextOf, FlatTurns, Turns, causes_by_role
+from workbench.policies.volcano.v1_13.hard_search import HardSearch, Turn
+from workbench.policies.volcano.v1_13.record import NO_RECORD, UNKNOWN_RECORD, read_record, to_score, widen
 
 __all__ = ["Volcano113"]
 
@@ -76,21 +76,21 @@ class Volcano113(VolcanoPolicy):
     def turns(self, request: Request) -> Turns:
         constraint = request.gang.constraint
         if constraint is None:
-            return FlatTurns(request, self.workplace)
+            return FlatTurns(request, self.context)
         if constraint.mode == "soft":
-            return _SoftTurns(request, self.workplace, self._parameters.weight)
+            return _SoftTurns(request, self.context, self._parameters.weight)
         if constraint.mode != "hard":
-            return _Unrestricted(request, self.workplace, "networkTopology has no mode")
+            return _Unrestricted(request, self.context, "networkTopology has no mode")
         if constraint.highest_tier is None and request.gang.stored:
-            return _Unrestricted(request, self.workplace, "stored as hard without highestTierAllowed")
-        return _HardTurns(request, self.workplace, self._parameters.weight)
+            return _Unrestricted(request, self.context, "stored as hard without highestTierAllowed")
+        return _HardTurns(request, self.context, self._parameters.weight)
 
 
 class _Unrestricted(FlatTurns):
     """Turns of a job whose constraint restricts nothing, with a warning that says why."""
 
-    def __init__(self, request: Request, workplace_of: WorkplaceOf, cause: str) -> None:
-        super().__init__(request, workplace_of)
+    def __init__(self, request: Request, context_of: FillContextOf, cause: str) -> None:
+        super().__init__(request, context_of)
         self._cause = cause
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
@@ -103,19 +103,19 @@ class _Unrestricted(FlatTurns):
 class _SoftTurns(FlatTurns):
     """Turns of a soft job on the whole cluster, with node scores by the running record."""
 
-    def __init__(self, request: Request, workplace_of: WorkplaceOf, weight: float) -> None:
-        super().__init__(request, workplace_of)
+    def __init__(self, request: Request, context_of: FillContextOf, weight: float) -> None:
+        super().__init__(request, context_of)
         self._topology = topology = request.snapshot.topology
         self._scores = topology_scores_1_13(topology, weight)
         self._record = self._first_record = read_record(request.gang.volcano.record, topology)
         self._on_leaf = _running_on_leaf(request)
         self._total = self.progress.total
 
-    def filling(self, workplace: Workplace) -> Filling:
-        return Filling(workplace, scores=self._scores)
+    def filling(self, context: FillContext) -> Filling:
+        return Filling(context, scores=self._scores)
 
     def tell(self, filling: Filling) -> None:
-        request = filling.workplace.request
+        request = filling.context.request
         assert request.recorder is not None
         request.recorder.note(_soft_note(request.gang.volcano.record))
         record_nodes(
@@ -126,7 +126,7 @@ class _SoftTurns(FlatTurns):
             total_tasks=self._total,
         )
 
-    def passes(self, filling: Filling, *, every: bool) -> Iterator[Pass]:
+    def passes(self, filling: Filling, *, every: bool) -> Iterator[FillPass]:
         filling.ask(
             self.progress,
             record=to_score(self._record),
@@ -137,7 +137,7 @@ class _SoftTurns(FlatTurns):
         )
         yield filling.settle(-1, self.progress)
 
-    def enter(self, done: Pass) -> None:
+    def enter(self, done: FillPass) -> None:
         super().enter(done)
         self._record = done.record
         self._on_leaf += self._topology.count_on_leaves(done.nodes)
@@ -154,10 +154,10 @@ class _SoftTurns(FlatTurns):
 class _HardTurns(Turns):
     """Turns of a hard job: each on the best HyperNode of the lowest tier that has a solution."""
 
-    def __init__(self, request: Request, workplace_of: WorkplaceOf, weight: float) -> None:
+    def __init__(self, request: Request, context_of: FillContextOf, weight: float) -> None:
         super().__init__(request)
         topology = request.snapshot.topology
-        self._workplace_of = workplace_of
+        self._context_of = context_of
         self._weight = weight
         # Its ready flag starts as false, and only a HyperNode can set it.
         self._ready = topology.ready and topology.n_domains > 0
@@ -169,15 +169,15 @@ class _HardTurns(Turns):
         self._turns = 0
         self._total = self.progress.total
 
-    def take(self, request: Request, room: Room | None, *, every: bool) -> None:
+    def take(self, request: Request, room: QueueHeadroom | None, *, every: bool) -> None:
         topology = request.snapshot.topology
         if not self._ready:
             # Upstream does not put the queue back either.
             self.declined, self.over, self.blocks_queue = Declined((topology_not_ready(topology),)), True, True
             return
         self.cap(request, room)
-        workplace = self._workplace_of(request)
-        search = self._searching(workplace)
+        context = self._context_of(request)
+        search = self._searching(context)
         recorder = request.recorder
         while not self.over:
             self._turns += 1
@@ -188,7 +188,7 @@ class _HardTurns(Turns):
                 shown = search.nearest if turn is None else turn.domain
                 if self._turns == 1 and shown is not None:
                     recorder.note(f"nodes of {topology.domain_names[shown]} as the first pod sees them")
-                    self._tell_nodes(workplace, shown)
+                    self._tell_nodes(context, shown)
             if turn is None:
                 self.over = True
                 break
@@ -198,14 +198,14 @@ class _HardTurns(Turns):
             if not every:
                 break
             if sum(self.progress.left):
-                workplace.put(turn.done.roles, turn.done.nodes)
+                context.put(turn.done.roles, turn.done.nodes)
         if not self.progress.ready:
             self.declined = _declined(request, search, self._highest, self._record, self._warnings)
             self.over = True
 
-    def _tell_nodes(self, workplace: Workplace, domain: int) -> None:
-        request = workplace.request
-        filling = Filling(workplace, scores=topology_scores_1_13(request.snapshot.topology, self._weight))
+    def _tell_nodes(self, context: FillContext, domain: int) -> None:
+        request = context.request
+        filling = Filling(context, scores=topology_scores_1_13(request.snapshot.topology, self._weight))
         record_nodes(
             filling,
             request.demand.order[0],
@@ -215,12 +215,12 @@ class _HardTurns(Turns):
             total_tasks=self._total,
         )
 
-    def _searching(self, workplace: Workplace) -> HardSearch:
+    def _searching(self, context: FillContext) -> HardSearch:
         if self._search is None:
-            scores = topology_scores_1_13(workplace.request.snapshot.topology, self._weight)
-            self._search = HardSearch(workplace, scores, self._highest, self._on_leaf, self.progress.total)
+            scores = topology_scores_1_13(context.request.snapshot.topology, self._weight)
+            self._search = HardSearch(context, scores, self._highest, self._on_leaf, self.progress.total)
         else:
-            self._search.look_again(workplace)
+            self._search.look_again(context)
         return self._search
 
     def answer(self, request: Request, idle: Longs | None) -> Assignment | Declined:
@@ -320,7 +320,7 @@ def _declined(
     allowed = np.append(search.near_record(record) & (topology.tier <= highest), False)
     if search.last_tried is not None:
         # Upstream's text describes the domain tried last.
-        filling = Filling(search.workplace)
+        filling = Filling(search.context)
         filling.ask(progress)
         done = filling.settle(search.last_tried, progress)
         role = demand.order[0] if done.failed is None else done.failed

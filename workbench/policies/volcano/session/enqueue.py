@@ -13,7 +13,7 @@ from workbench.kernels.domains import MAX_SUM
 from workbench.model.gang import Gang
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot
-from workbench.policies.volcano.queues import Queues, within
+from workbench.policies.volcano.session.queues import Queues, within
 
 __all__ = ["Admission", "min_resources"]
 

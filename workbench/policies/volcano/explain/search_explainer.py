@@ -11,26 +11,26 @@ from collections.abc import Mapping
 import numpy as np
 
 from workbench.kernels.domains import NO_RECORD
-from workbench.kernels.two_level import VERDICTS, Told, Tried, TwoLevel
+from workbench.kernels.two_level import VERDICTS, AttemptSteps, TriedDomains, TwoLevel
 from workbench.model.explanation import Candidate, Recorder
-from workbench.policies.volcano.board import Board
-from workbench.policies.volcano.explaining import above_text, pods_text, room_text, up_to_text
-from workbench.policies.volcano.misses import best_of
-from workbench.policies.volcano.search_misses import Asked, missed
+from workbench.policies.volcano.explain.misses import best_of
+from workbench.policies.volcano.explain.nodes import above_text, pods_text, room_text, up_to_text
+from workbench.policies.volcano.explain.search_misses import SearchQuery, missed
+from workbench.policies.volcano.newest.cluster_fill import ClusterFill
 
-__all__ = ["SearchStory"]
+__all__ = ["SearchExplainer"]
 
 _TOO_SMALL, _TOO_FEW, _NO_FIT, _SOLVES = range(len(VERDICTS))
 
 
-class SearchStory:
+class SearchExplainer:
     """Writes the turns of one job's search to a recorder.
 
     Parameters
     ----------
     recorder : Recorder
-    asked : Asked
-    board : Board
+    asked : SearchQuery
+    board : ClusterFill
         The nodes before the turn.
     before : TwoLevel, optional
         A search of the same job that has not taken its first turn; None: that turn was told already.
@@ -38,7 +38,9 @@ class SearchStory:
         Weight of a HyperNode's score.
     """
 
-    def __init__(self, recorder: Recorder, asked: Asked, board: Board, before: TwoLevel | None, scale: float) -> None:
+    def __init__(
+        self, recorder: Recorder, asked: SearchQuery, board: ClusterFill, before: TwoLevel | None, scale: float
+    ) -> None:
         self._recorder = recorder
         self._asked = asked
         self._board = board
@@ -81,7 +83,7 @@ class SearchStory:
             first = int(owners[0])
             self._tell_nodes(int(records[first]), first, before)
 
-    def _tell_nearest(self, before: TwoLevel, tried: Tried) -> None:
+    def _tell_nearest(self, before: TwoLevel, tried: TriedDomains) -> None:
         """Record the nodes of the HyperNode that came closest."""
         misses = missed(self._asked, tried).misses
         if not misses:
@@ -97,11 +99,11 @@ class SearchStory:
 
     # ---- HyperNodes for the job ----
 
-    def _tell_domains(self, before: TwoLevel, tried: Tried, found: bool) -> None:
+    def _tell_domains(self, before: TwoLevel, tried: TriedDomains, found: bool) -> None:
         """Record every HyperNode by tier and name, the virtual top last."""
         self._candidates = {}
         self._dropped(before)
-        kept: list[tuple[float, int, Told]] = []
+        kept: list[tuple[float, int, AttemptSteps]] = []
         for domain, holds, keeps, score, stuck in zip(*(column.tolist() for column in tried), strict=True):
             if keeps:
                 told = before.explain_in(domain)
@@ -128,7 +130,7 @@ class SearchStory:
         name, tier = self._topology.domain_name(domain), self._topology.domain_tier(domain)
         self._candidates[domain] = Candidate("domain", name, tier, kept, why, score, parts or {})
 
-    def _parts(self, told: Told) -> dict[str, float]:
+    def _parts(self, told: AttemptSteps) -> dict[str, float]:
         """Parts of the scores of an attempt's steps: the packing by each resource, and the share of tasks inside."""
         resources = self._asked.request.snapshot.resources
         packed = told.parts[:, : len(resources)].sum(axis=0)
@@ -188,7 +190,7 @@ class SearchStory:
 
     # ---- HyperNodes for the sub-jobs, inside the one for the job ----
 
-    def _tell_inner(self, told: Told) -> None:
+    def _tell_inner(self, told: AttemptSteps) -> None:
         """Record the HyperNodes tried for each sub-job, tier by tier in the order of the search."""
         topology = self._topology
         columns = (told.step, told.looked, told.holds, told.verdict, told.packed, told.share)

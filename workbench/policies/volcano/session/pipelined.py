@@ -62,7 +62,7 @@ class Waiting:
 
 def assign_beside_endings(policy: VolcanoPolicy, request: Request) -> Assignment | Declined:
     """The answer to one job while pods are terminating."""
-    now = policy.assign_idle(_on(policy, request, request.ledger.ahead(gone=False)))
+    now = policy.assign_idle(_on(policy, request, request.ledger.after_terminations(gone=False)))
     found = _waiting(policy, request, now)
     return now if found is None else found.declined
 
@@ -73,7 +73,7 @@ def waiting(policy: VolcanoPolicy, request: Request) -> Waiting | None:
     The recorder is told what was considered only if the job waits: otherwise its turns tell it.
     """
     told = request if request.recorder is None else replace(request, recorder=Recorder())
-    found = _waiting(policy, told, policy.assign_idle(_on(policy, told, request.ledger.ahead(gone=False))))
+    found = _waiting(policy, told, policy.assign_idle(_on(policy, told, request.ledger.after_terminations(gone=False))))
     if found is not None and request.recorder is not None and told.recorder is not None:
         request.recorder.add(told.recorder)
     return found
@@ -82,7 +82,7 @@ def waiting(policy: VolcanoPolicy, request: Request) -> Waiting | None:
 def _waiting(policy: VolcanoPolicy, request: Request, now: Assignment | Declined) -> Waiting | None:
     """`waiting`, of a job that got `now` among the nodes as they are."""
     untold = replace(request, recorder=None)
-    ahead = _on(policy, untold, request.ledger.ahead(gone=True))
+    ahead = _on(policy, untold, request.ledger.after_terminations(gone=True))
     later = policy.assign_idle(ahead)
     if isinstance(later, Declined):
         return None

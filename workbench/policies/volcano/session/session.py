@@ -32,11 +32,11 @@ from workbench.policies.base import Assignment, Composed, Declined, Request, pla
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.progress import invalid_gang, invalid_sub_groups
 from workbench.policies.reasons import fractional_gpus, gpus_unserved, not_enough_pods
-from workbench.policies.volcano.enqueue import Admission, min_resources
-from workbench.policies.volcano.job_order import job_key
-from workbench.policies.volcano.pipelined import Waiting, waiting
-from workbench.policies.volcano.queues import Queues, Room
-from workbench.policies.volcano.turns import Turns
+from workbench.policies.volcano.session.enqueue import Admission, min_resources
+from workbench.policies.volcano.session.job_order import job_key
+from workbench.policies.volcano.session.pipelined import Waiting, waiting
+from workbench.policies.volcano.session.queues import QueueHeadroom, Queues
+from workbench.policies.volcano.session.turns import Turns
 
 if TYPE_CHECKING:
     from workbench.policies.volcano.policy import VolcanoPolicy
@@ -125,7 +125,9 @@ class Session:
         self._whole, self._policy, self._snapshot = whole, policy, snapshot
         self._config = policy.config
         # The pre-filter of the newest release counts resources of terminating pods as idle.
-        self._ledger = snapshot.ledger() if snapshot.releasing is None else snapshot.ledger().ahead(gone=False)
+        self._ledger = (
+            snapshot.ledger() if snapshot.releasing is None else snapshot.ledger().after_terminations(gone=False)
+        )
         if any(gang.assumes for gang in gangs):
             # From the first turn on, so that the kernels see the same columns in each.
             self._ledger.assume()
@@ -307,7 +309,7 @@ class Session:
             return
         only = np.full(job.gang.n_pods, -1, dtype=np.int32)
         only[new] = turns.node[new]
-        dealt = request.gpus.deal(job.gang, only)
+        dealt = request.gpus.assign_gpus(job.gang, only)
         if dealt.unserved >= 0:
             turns.forget(new)
             if not before.any():
@@ -354,7 +356,7 @@ class Session:
         job.allocated -= amount
         self._queues.take(job.gang.queue, -amount)
 
-    def _too_large(self, job: _Job, room: Room | None) -> tuple[Notice, ...]:
+    def _too_large(self, job: _Job, room: QueueHeadroom | None) -> tuple[Notice, ...]:
         """Reasons that the queue lacks headroom for a job, if the job got nothing."""
         if room is None:
             return ()
@@ -376,7 +378,7 @@ class Session:
         nothing = np.zeros(len(self._snapshot.resources), dtype=np.int64)
         mark = self._ledger.checkpoint()
         self._ledger.give_back(node[held], nothing, job.words[held])
-        dealt = GpuQuestions(self._whole.gpu, self._ledger).deal(job.gang, node)
+        dealt = GpuQuestions(self._whole.gpu, self._ledger).assign_gpus(job.gang, node)
         if dealt.words is None or dealt.unserved >= 0:
             self._ledger.rollback(mark)
             return

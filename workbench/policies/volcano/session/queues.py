@@ -18,7 +18,7 @@ from workbench.model.resources import PODS
 from workbench.model.scheduler_config import PluginOption, SchedulerConfig
 from workbench.model.snapshot import ClusterSnapshot, Queue
 
-__all__ = ["QueueState", "Queues", "Room", "dominant_share", "within"]
+__all__ = ["QueueHeadroom", "QueueState", "Queues", "dominant_share", "within"]
 
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -45,7 +45,7 @@ def dominant_share(allocated: Floats, whole: Floats) -> float:
 
 
 @dataclass(eq=False)
-class Room:
+class QueueHeadroom:
     """Headroom of a queue for one job.
 
     Attributes
@@ -58,8 +58,8 @@ class Room:
     left: Floats
     rows: Longs
 
-    def copy(self) -> Room:
-        return Room(self.left.copy(), self.rows)
+    def copy(self) -> QueueHeadroom:
+        return QueueHeadroom(self.left.copy(), self.rows)
 
     def pods(self, role: int, wanted: int) -> int:
         """Number of pods of a role that fit the headroom, at most `wanted`.
@@ -174,7 +174,7 @@ class Queues:
             if option.name == "proportion" and option.enabled("Overused")
         )
 
-    def room(self, name: str, rows: Longs) -> Room | None:
+    def room(self, name: str, rows: Longs) -> QueueHeadroom | None:
         """Headroom of a queue for a job with these requests per role; None if only the cluster limits the job.
 
         proportion: up to what the queue deserves; capacity: up to its real capability.
@@ -187,7 +187,7 @@ class Queues:
                 limit = np.minimum(limit, own)
         # As much as the whole cluster is no limit beside the nodes'.
         limit[within(self.total, limit) | ~self._counted] = np.inf
-        return None if np.isinf(limit).all() else Room(limit - state.allocated, rows)
+        return None if np.isinf(limit).all() else QueueHeadroom(limit - state.allocated, rows)
 
     def take(self, name: str, amount: Floats) -> None:
         """Add resources to the amount that a queue's pods hold; a negative amount is given back."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from workbench.model.gang import Gang, TopologyConstraint
 from workbench.model.notice import Notice
 from workbench.model.topology import Topology
-from workbench.policies.volcano.topology_spec import adjust_constraints, hard_tier
+from workbench.policies.volcano.newest.topology_spec import adjust_constraints, hard_tier
 
 __all__ = ["Limits", "limits_of", "tiers_by_name"]
 

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from workbench.kernels.two_level import TwoLevel
 from workbench.model.gang import Gang
 from workbench.policies.demand import Demand
-from workbench.policies.volcano.queues import Room
-from workbench.policies.volcano.splitting import SubJobs
+from workbench.policies.volcano.newest.splitting import SubJobs
+from workbench.policies.volcano.session.queues import QueueHeadroom
 
 __all__ = ["QueueCaps"]
 
@@ -51,7 +51,7 @@ class QueueCaps:
             missing = max(wanted - sum(bool(ready[i]) for i in mine), 0)
             self._needed.update([i for i in mine if not ready[i]][:missing])
 
-    def apply(self, search: TwoLevel, node: Ints, room: Room) -> None:
+    def apply(self, search: TwoLevel, node: Ints, room: QueueHeadroom) -> None:
         """Limit a search to the pods for which the job's queue has headroom.
 
         A sub-job that would stay below its minimum takes nothing.
@@ -62,7 +62,7 @@ class QueueCaps:
             Told how many of the pods left it may place.
         node : ndarray of shape (n_pods,), int32
             Node of each pod placed in earlier turns; -1: none.
-        room : Room
+        room : QueueHeadroom
             The queue's headroom; not changed.
         """
         sub_of, shape_of, left = search.left()
@@ -121,7 +121,7 @@ class QueueCaps:
                 gone[shape] += count
         return runs[::-1]
 
-    def _give(self, waiting: list[list[int]], short: int, room: Room) -> tuple[dict[int, int], Room]:
+    def _give(self, waiting: list[list[int]], short: int, room: QueueHeadroom) -> tuple[dict[int, int], QueueHeadroom]:
         """Take pods of one sub-job until it is ready (at least one pod).
 
         Return them and the queue's remaining headroom.

@@ -19,7 +19,7 @@ from workbench.policies.demand import Demand, node_causes
 from workbench.policies.volcano.filling import Filling
 
 if TYPE_CHECKING:
-    from workbench.policies.volcano.allocate import Workplace
+    from workbench.policies.volcano.fill_context import FillContext
 
 __all__ = ["above_text", "lacking", "pods_text", "record_nodes", "room_text", "up_to_text"]
 
@@ -135,12 +135,12 @@ def record_nodes(
     ``tier`` for the LCA with the record and ``tasks`` for the tasks on the same leaf, or ``hypernodes`` for a pod
     without a topology that is drawn to full HyperNodes. Their sum is the score up to rounding.
     """
-    workplace = filling.workplace
-    request = workplace.request
+    context = filling.context
+    request = context.request
     recorder, topology = request.recorder, request.snapshot.topology
     if recorder is None:
         return
-    parts = _node_parts(workplace, role)
+    parts = _node_parts(context, role)
     if total_tasks:
         base, totals = filling.node_scores(
             role, domain, record=record, tasks_on_leaf=tasks_on_leaf, total_tasks=total_tasks
@@ -155,7 +155,7 @@ def record_nodes(
     for node in nodes[np.argsort(topology.node_rank[nodes])].tolist():
         name = topology.node_names[node]
         if totals[node] == -np.inf:
-            recorder.node(name, False, _node_text(request, role, workplace.idle, np.array([node], dtype=np.int32)))
+            recorder.node(name, False, _node_text(request, role, context.idle, np.array([node], dtype=np.int32)))
             continue
         shown = {part: float(scores[node]) for part, scores in parts.items()}
         recorder.node(name, True, f"fits a pod of {request.gang.roles[role].name}", float(totals[node]), **shown)
@@ -167,15 +167,15 @@ def _minus(left: Floats, right: Floats) -> Floats:
     return found
 
 
-def _node_parts(workplace: Workplace, role: int) -> dict[str, Floats]:
+def _node_parts(context: FillContext, role: int) -> dict[str, Floats]:
     """Every part of a pod's node scores that has a weight, each for every node."""
     parts = {}
     for name, weight in _PARTS:
-        if getattr(workplace.weights, weight):
-            alone = replace(workplace, weights=replace(workplace.weights, **_only(weight)), fixed=None)
+        if getattr(context.weights, weight):
+            alone = replace(context, weights=replace(context.weights, **_only(weight)), fixed=None)
             parts[name] = Filling(alone).node_scores(role)[0]
-    if workplace.fixed is not None:
-        parts |= workplace.fixed.parts(role)
+    if context.fixed is not None:
+        parts |= context.fixed.parts(role)
     return parts
 
 

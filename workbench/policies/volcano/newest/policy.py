@@ -21,8 +21,14 @@ from workbench.policies.base import Assignment, Composed, Declined, Request
 from workbench.policies.gpu.base import GpuQuestions
 from workbench.policies.reasons import fit_reason, gang_text, gang_untried, topology_not_ready
 from workbench.policies.stream import Stream
-from workbench.policies.volcano.board import Board
-from workbench.policies.volcano.compiled_search import (
+from workbench.policies.volcano.explain.misses import best_of, nearest_misses
+from workbench.policies.volcano.explain.nodes import pods_text
+from workbench.policies.volcano.explain.search_explainer import SearchExplainer
+from workbench.policies.volcano.explain.search_misses import Missed, SearchQuery, missed
+from workbench.policies.volcano.filling import Filling
+from workbench.policies.volcano.memory import records_at_open, records_to_keep
+from workbench.policies.volcano.newest.cluster_fill import ClusterFill
+from workbench.policies.volcano.newest.compiled_search import (
     before_ready,
     compiled_search,
     last_fit,
@@ -30,27 +36,21 @@ from workbench.policies.volcano.compiled_search import (
     ranks,
     shapes_of,
 )
-from workbench.policies.volcano.constraints import Limits, limits_of
-from workbench.policies.volcano.explaining import pods_text
-from workbench.policies.volcano.filling import Filling
-from workbench.policies.volcano.hypernode_scores import (
+from workbench.policies.volcano.newest.constraints import Limits, limits_of
+from workbench.policies.volcano.newest.hypernode_scores import (
     HyperNodeParameters,
     fading_of,
     topology_scores_newest,
     weights_of_resources,
 )
-from workbench.policies.volcano.memory import records_at_open, records_to_keep
-from workbench.policies.volcano.misses import best_of, nearest_misses
+from workbench.policies.volcano.newest.splitting import SubJobs, split
 from workbench.policies.volcano.plugins import hypernode_weight, sub_job_order
 from workbench.policies.volcano.policy import VolcanoPolicy
-from workbench.policies.volcano.queue_caps import QueueCaps
-from workbench.policies.volcano.queues import Room
 from workbench.policies.volcano.scored_nodes import ScoredNodes, scored_columns
-from workbench.policies.volcano.search_misses import Asked, Missed, missed
-from workbench.policies.volcano.search_story import SearchStory
-from workbench.policies.volcano.splitting import SubJobs, split
+from workbench.policies.volcano.session.queue_caps import QueueCaps
+from workbench.policies.volcano.session.queues import QueueHeadroom
+from workbench.policies.volcano.session.turns import Turns, causes_by_role, declined_flat, tell_whole_cluster
 from workbench.policies.volcano.stream import Prepared, SearchStream
-from workbench.policies.volcano.turns import Turns, causes_by_role, declined_flat, tell_whole_cluster
 
 __all__ = ["Volcano115"]
 
@@ -115,20 +115,20 @@ class Volcano115(VolcanoPolicy):
             return turns.answer(request, None)
         subs = split(gang, request.snapshot, request.demand, limits)
         records, record = records_at_open(gang.key, subs, request.snapshot)
-        return self._by_search(request, Asked(request, subs, limits, records, record), later=later)
+        return self._by_search(request, SearchQuery(request, subs, limits, records, record), later=later)
 
     def _best_effort_filling(self, request: Request, pods: Longs) -> Filling:
         gang, pod = request.gang, int(pods[0])
         constraint = next((group.constraint for group in gang.sub_groups if pod in group.pods), gang.constraint)
         return self.board(request).filling(topology=constraint is not None)
 
-    def board(self, request: Request) -> Board:
+    def board(self, request: Request) -> ClusterFill:
         """The nodes that the request shows, with the scores of this policy."""
         p, topology = self._parameters, request.snapshot.topology
         scores = topology_scores_newest(topology, p.weight)
-        return Board(self.workplace(request), scores, fading_of(p, topology, scored_columns(request)))
+        return ClusterFill(self.context(request), scores, fading_of(p, topology, scored_columns(request)))
 
-    def _by_search(self, request: Request, asked: Asked, *, later: bool) -> Assignment | Declined:
+    def _by_search(self, request: Request, asked: SearchQuery, *, later: bool) -> Assignment | Declined:
         subs, limits = asked.subs, asked.limits
         search = self.search(request, asked)
         story = self.story(request, asked, None if request.recorder is None else self.search(request, asked))
@@ -138,7 +138,7 @@ class Volcano115(VolcanoPolicy):
                 break
             score += search.score
         if not search.ready:
-            again = request.ledger.again() if later else None
+            again = request.ledger.replay_recipe() if later else None
             if again is None:
                 return _declined_by_search(request, asked, search)
             return Declined((), warnings=limits.warnings, later=self._why_later(request, again))
@@ -169,22 +169,22 @@ class Volcano115(VolcanoPolicy):
         rank = ranks(request.gang.key, subs, "priority" in order)
         return QueueCaps(request.gang, request.demand, subs, rank, before_ready(subs, rank, order))
 
-    def story(self, request: Request, asked: Asked, before: TwoLevel | None) -> SearchStory | None:
+    def story(self, request: Request, asked: SearchQuery, before: TwoLevel | None) -> SearchExplainer | None:
         """The writer of the explanation, or None without a recorder.
 
         Parameters
         ----------
         request : Request
-        asked : Asked
+        asked : SearchQuery
             The question of the search before its first turn.
         before : TwoLevel or None
             A search of the same job that has not taken its first turn; None: that turn was explained already.
         """
         if request.recorder is None:
             return None
-        return SearchStory(request.recorder, asked, self.board(request), before, self._hypernode_weight)
+        return SearchExplainer(request.recorder, asked, self.board(request), before, self._hypernode_weight)
 
-    def search(self, request: Request, asked: Asked) -> TwoLevel:
+    def search(self, request: Request, asked: SearchQuery) -> TwoLevel:
         """The search of a job, before its first turn."""
         topology = request.snapshot.topology
         scores = topology_scores_newest(topology, self._parameters.weight)
@@ -203,8 +203,8 @@ class Volcano115(VolcanoPolicy):
         limits: Limits,
         scores: TopologyScores,
     ) -> TwoLevel:
-        p, workplace = self._parameters, self.workplace(request)
-        seen = workplace.scored
+        p, context = self._parameters, self.context(request)
+        seen = context.scored
         if seen.columns not in self._packing:
             self._packing[seen.columns] = weights_of_resources(p, seen.columns)
         faded = not bool(subs.topology.all())
@@ -215,7 +215,7 @@ class Volcano115(VolcanoPolicy):
             record,
             limits.job,
             seen,
-            weights=workplace.weights,
+            weights=context.weights,
             scores=scores,
             packing=self._packing[seen.columns],
             scale=self._hypernode_weight,
@@ -246,7 +246,7 @@ class Volcano115(VolcanoPolicy):
         return Prepared(search, subs, limits.warnings, _is_recorded(gang))
 
 
-def _turn(search: TwoLevel, story: SearchStory | None) -> bool:
+def _turn(search: TwoLevel, story: SearchExplainer | None) -> bool:
     """Take one turn of a search and write it to the explanation if there is one.
 
     False if no HyperNode has a solution.
@@ -282,7 +282,7 @@ class _NewestTurns(Turns):
         self.declined, self.over = Declined((topology_not_ready(topology),)), True
         return True
 
-    def _all_at_once(self, request: Request, room: Room | None, every: bool) -> bool:
+    def _all_at_once(self, request: Request, room: QueueHeadroom | None, every: bool) -> bool:
         """Take all turns in the first one, by the policy's fast path, if no further turn can follow."""
         progress = self.progress
         needed = progress.min_available >= progress.counted + sum(progress.left)
@@ -307,7 +307,7 @@ class _NewestTurns(Turns):
 class _FlatTurns(_NewestTurns):
     """Turns of a job that may use the whole cluster as if it were one HyperNode."""
 
-    def take(self, request: Request, room: Room | None, *, every: bool) -> None:
+    def take(self, request: Request, room: QueueHeadroom | None, *, every: bool) -> None:
         if self._not_ready(request):
             return
         self.cap(request, room)
@@ -345,10 +345,10 @@ class _SearchTurns(_NewestTurns):
         super().__init__(request, policy, limits)
         self._search: TwoLevel | None = None
 
-    def take(self, request: Request, room: Room | None, *, every: bool) -> None:
+    def take(self, request: Request, room: QueueHeadroom | None, *, every: bool) -> None:
         if self._not_ready(request) or self._all_at_once(request, room, every):
             return
-        asked = Asked(request, self._subs, self._limits, self._records, self._job_record)
+        asked = SearchQuery(request, self._subs, self._limits, self._records, self._job_record)
         before = None
         if self._search is None:
             self._search = self._policy.search(request, asked)
@@ -356,8 +356,8 @@ class _SearchTurns(_NewestTurns):
                 before = self._policy.search(request, asked)
                 self._cap_each(request, before, room)
         else:
-            seen = self._policy.workplace(request).scored
-            self._search.see(seen.idle, seen.used, self._policy.shapes(request, seen))
+            seen = self._policy.context(request).scored
+            self._search.update_nodes(seen.idle, seen.used, self._policy.shapes(request, seen))
         search = self._search
         self._cap_each(request, search, room)
         story = self._policy.story(request, asked, before)
@@ -375,7 +375,7 @@ class _SearchTurns(_NewestTurns):
             return
         self._count(request, search)
 
-    def _cap_each(self, request: Request, search: TwoLevel, room: Room | None) -> None:
+    def _cap_each(self, request: Request, search: TwoLevel, room: QueueHeadroom | None) -> None:
         """Skip the pods for which the queue has no headroom."""
         if room is not None:
             self._policy.queue_caps(request, self._subs).apply(search, self.node, room)
@@ -444,7 +444,7 @@ def _reasons(request: Request, node: Ints, idle: Longs | None) -> dict[int, tupl
     return {role: causes or nowhere for role, causes in causes_by_role(request, node, idle).items()}
 
 
-def _declined_by_search(request: Request, asked: Asked, search: TwoLevel) -> Declined:
+def _declined_by_search(request: Request, asked: SearchQuery, search: TwoLevel) -> Declined:
     """Reasons why the gang waits: the HyperNode that came closest, and the texts that Volcano would write."""
     demand, topology, limit = request.demand, request.snapshot.topology, asked.limits.job
     found = missed(asked, search.tried())
@@ -470,7 +470,7 @@ def _declined_by_search(request: Request, asked: Asked, search: TwoLevel) -> Dec
     return Declined(tuple(reasons), misses, asked.limits.warnings)
 
 
-def _no_domain(asked: Asked, found: Missed, misses: tuple[NearestMiss, ...]) -> Notice:
+def _no_domain(asked: SearchQuery, found: Missed, misses: tuple[NearestMiss, ...]) -> Notice:
     """The notice about the HyperNode that came closest."""
     needs = asked.needs
     within = "" if asked.limits.job is None else f" of tier <= {asked.limits.job}"
@@ -496,7 +496,7 @@ def _no_domain(asked: Asked, found: Missed, misses: tuple[NearestMiss, ...]) -> 
     return Notice("no-domain", text, numbers={"count": len(found.misses)})
 
 
-def _roomy(asked: Asked, miss: NearestMiss) -> str:
+def _roomy(asked: SearchQuery, miss: NearestMiss) -> str:
     """The notice about a HyperNode that is refused although each role, counted by itself, has room for enough pods."""
     counted = " counted role by role" if len(asked.request.demand.order) > 1 else ""
     return f"{miss.domain} (tier {miss.tier}) has room for {pods_text(miss.needs)}{counted}"

@@ -11,11 +11,11 @@ from workbench.kernels.domains import ScoreWeights, TopologyScores
 from workbench.kernels.fading import Fading
 from workbench.kernels.two_level import JobColumns, Nodes, Shape, SubJobColumns, TwoLevel
 from workbench.policies.base import Request
-from workbench.policies.volcano.enqueue import min_resources
 from workbench.policies.volcano.fixed_scores import FixedScores
 from workbench.policies.volcano.job_parts import cache_names
+from workbench.policies.volcano.newest.splitting import SubJobs
 from workbench.policies.volcano.scored_nodes import ScoredNodes, domain_used
-from workbench.policies.volcano.splitting import SubJobs
+from workbench.policies.volcano.session.enqueue import min_resources
 
 __all__ = ["before_ready", "compiled_search", "last_fit", "nodes_of_pods", "ranks", "shapes_of"]
 

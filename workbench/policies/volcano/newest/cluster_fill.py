@@ -9,44 +9,44 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import TopologyScores
 from workbench.kernels.fading import Fading
-from workbench.policies.volcano.allocate import Workplace
-from workbench.policies.volcano.explaining import record_nodes
-from workbench.policies.volcano.filling import Filling, Pass
+from workbench.policies.volcano.explain.nodes import record_nodes
+from workbench.policies.volcano.fill_context import FillContext
+from workbench.policies.volcano.filling import Filling, FillPass
 from workbench.policies.volcano.job_parts import JobProgress
-from workbench.policies.volcano.splitting import SubJob
+from workbench.policies.volcano.newest.splitting import SubJob
 
-__all__ = ["Board"]
+__all__ = ["ClusterFill"]
 
 Ints = npt.NDArray[np.int32]
 
 
-class Board:
+class ClusterFill:
     """The nodes as a request shows them, for jobs that no HyperNode restricts and for explanations.
 
     Parameters
     ----------
-    workplace : Workplace
+    context : FillContext
     scores : TopologyScores
         Of pods whose sub-job has a topology.
     fading : Fading, optional
         Of the others; None: they gain nothing.
     """
 
-    def __init__(self, workplace: Workplace, scores: TopologyScores, fading: Fading | None) -> None:
-        self._workplace = workplace
-        self._topology = workplace.request.snapshot.topology
+    def __init__(self, context: FillContext, scores: TopologyScores, fading: Fading | None) -> None:
+        self._context = context
+        self._topology = context.request.snapshot.topology
         self._scores = scores
         self._fading = fading
 
     def filling(self, *, topology: bool) -> Filling:
         """What places pods with a topology, which are scored by a record, or pods without."""
         if topology:
-            return Filling(self._workplace, scores=self._scores)
-        return Filling(self._workplace, fading=self._fading)
+            return Filling(self._context, scores=self._scores)
+        return Filling(self._context, fading=self._fading)
 
     def passes(
         self, sub: SubJob, record: int, after: int, on_nodes: Ints, progress: JobProgress, *, every: bool
-    ) -> Iterator[Pass]:
+    ) -> Iterator[FillPass]:
         """The next turn, or all that follow one another, of a job that may use every node.
 
         Parameters
@@ -66,7 +66,7 @@ class Board:
 
         Yields
         ------
-        Pass
+        FillPass
         """
         filling = self.filling(topology=sub.topology)
         if not sub.topology:
@@ -97,7 +97,7 @@ class Board:
         record : int
             Record of the sub-job.
         """
-        if self._workplace.request.recorder is None or not sub.pods:
+        if self._context.request.recorder is None or not sub.pods:
             return
         filling, role = self.filling(topology=sub.topology), next(iter(sub.pods))
         if not sub.topology:

@@ -14,12 +14,12 @@ from workbench.kernels.domains import TopologyScores
 from workbench.kernels.dry_runs import Trials
 from workbench.model.explanation import Recorder
 from workbench.model.placement import NearestMiss
-from workbench.policies.volcano.allocate import Workplace
-from workbench.policies.volcano.explaining import above_text, pods_text, room_text, up_to_text
-from workbench.policies.volcano.filling import Filling, Pass
+from workbench.policies.volcano.explain.nodes import above_text, pods_text, room_text, up_to_text
+from workbench.policies.volcano.fill_context import FillContext
+from workbench.policies.volcano.filling import Filling, FillPass
 from workbench.policies.volcano.job_parts import JobProgress
-from workbench.policies.volcano.record import NO_RECORD, UNKNOWN_RECORD
 from workbench.policies.volcano.scores import best
+from workbench.policies.volcano.v1_13.record import NO_RECORD, UNKNOWN_RECORD
 
 __all__ = ["HardSearch", "Turn"]
 
@@ -35,7 +35,7 @@ class Turn:
     """What one turn of a hard job found: the chosen domain and the pass over the pods there."""
 
     domain: int
-    done: Pass
+    done: FillPass
 
 
 class HardSearch:
@@ -43,7 +43,7 @@ class HardSearch:
 
     Parameters
     ----------
-    workplace : Workplace
+    context : FillContext
         Its idle array is read in every turn; the caller updates it with the pods of the turn before.
     scores : TopologyScores
     highest_tier : int
@@ -62,9 +62,9 @@ class HardSearch:
     """
 
     def __init__(
-        self, workplace: Workplace, scores: TopologyScores, highest_tier: int, tasks_on_leaf: Longs, total_tasks: int
+        self, context: FillContext, scores: TopologyScores, highest_tier: int, tasks_on_leaf: Longs, total_tasks: int
     ) -> None:
-        self.workplace = workplace
+        self.context = context
         self.highest_tier = highest_tier
         self.misses: dict[int, NearestMiss] = {}
         self.last_tried: int | None = None
@@ -73,26 +73,26 @@ class HardSearch:
         self._total_tasks = total_tasks
         # Upstream never resets this sum; here it lives as long as one session's turns of the job (docs/decisions.md,
         # decision 10).
-        n_domains = workplace.request.snapshot.topology.n_domains
+        n_domains = context.request.snapshot.topology.n_domains
         self._sums = np.zeros(n_domains, dtype=np.float64)
         # Once the gang is ready each turn asks for one pod, and a domain answers as in the turn before unless a pod
         # came to it or the question changed.
         self._question: object = None
         self._known = np.zeros(n_domains, dtype=np.bool_)
         self._one_score = np.zeros(n_domains, dtype=np.float64)
-        self._filling = Filling(workplace, scores=scores, even=True)
-        demand = workplace.request.demand
+        self._filling = Filling(context, scores=scores, even=True)
+        demand = context.request.demand
         # Pods accept every node and gain nothing beyond its amounts: two nodes with equal amounts are alike to them.
         self._nodes_differ_by_state = all(
-            demand.restriction(role) is None and workplace.extra(role) is None
+            demand.restriction(role) is None and context.extra(role) is None
             for role in (*demand.order, *demand.best_effort)
         )
 
-    def look_again(self, workplace: Workplace) -> None:
+    def look_again(self, context: FillContext) -> None:
         """Continue with another state of the cluster, because other jobs took turns meanwhile."""
-        self.workplace = workplace
+        self.context = context
         self._question = None
-        self._filling = Filling(workplace, scores=self._scores, even=True)
+        self._filling = Filling(context, scores=self._scores, even=True)
 
     def turn(self, progress: JobProgress, record: int, recorder: Recorder | None = None) -> Turn | None:
         """Take one turn: place pods in the best domain of the lowest tier that has a solution.
@@ -111,7 +111,7 @@ class HardSearch:
         Turn or None
             None if no domain has a solution.
         """
-        topology = self.workplace.request.snapshot.topology
+        topology = self.context.request.snapshot.topology
         self.misses, self.last_tried = {}, None
         needs = max(progress.missing, 1)
         # A domain is dry-run even when it cannot succeed if a later turn would see the sum of its scores.
@@ -166,7 +166,7 @@ class HardSearch:
         if not self.misses:
             return None
         best = max(self.misses.values(), key=lambda miss: (miss.holds, -miss.tier))
-        return self.workplace.request.snapshot.topology.domain(best.domain)
+        return self.context.request.snapshot.topology.domain(best.domain)
 
     def _same_question(self, progress: JobProgress, record: int) -> None:
         """Forget every answer unless this turn asks what the last one asked: one pod of the same roles, same record."""
@@ -180,11 +180,11 @@ class HardSearch:
             self._known[:] = False
         self._question = question
 
-    def _forget_around(self, done: Pass) -> None:
+    def _forget_around(self, done: FillPass) -> None:
         """Forget the answers of the domains that a new pod affects: those that hold its node or share its leaf."""
         if self._question is None:
             return
-        topology = self.workplace.request.snapshot.topology
+        topology = self.context.request.snapshot.topology
         start, domains = topology.node_domains
         lowest = topology.tiers[0]
         for node in done.nodes:
@@ -211,7 +211,7 @@ class HardSearch:
 
     def _try_leaves(self, domains: Ints) -> Trials:
         """Try each leaf; of leaves whose nodes, by name, are in equal states only the first is tried."""
-        topology, states, sums = self.workplace.request.snapshot.topology, self.workplace.states, self._sums[domains]
+        topology, states, sums = self.context.request.snapshot.topology, self.context.states, self._sums[domains]
         if states is None or not self._nodes_differ_by_state or len(domains) < _MANY or not topology.leaves_by_name:
             return self._filling.try_each(domains, sums)
         assert topology.spans is not None
@@ -222,20 +222,20 @@ class HardSearch:
 
     def _holds(self, progress: JobProgress) -> Longs:
         """Upper bound on the pods that each domain holds; exact for identical pods."""
-        request = self.workplace.request
+        request = self.context.request
         topology = request.snapshot.topology
         total = np.zeros(topology.n_domains, dtype=np.int64)
         for role in request.demand.order:
             left = progress.left[role]
             if left == 0:
                 continue
-            counts = topology.domain_sums(self.workplace.capacity(role, left)[:, None])[:-1, 0]
+            counts = topology.domain_sums(self.context.capacity(role, left)[:, None])[:-1, 0]
             total += np.minimum(counts, left)
         return total
 
     def near_record(self, record: int) -> npt.NDArray[np.bool_]:
         """Mask of the domains whose LCA with the record is of an allowed tier; all domains without a record."""
-        topology = self.workplace.request.snapshot.topology
+        topology = self.context.request.snapshot.topology
         if record == NO_RECORD:
             return np.ones(topology.n_domains, dtype=np.bool_)
         if record == UNKNOWN_RECORD:
@@ -245,7 +245,7 @@ class HardSearch:
         return near
 
     def _too_far(self, domain: int, record: int) -> str:
-        topology = self.workplace.request.snapshot.topology
+        topology = self.context.request.snapshot.topology
         if record == UNKNOWN_RECORD:
             return "the recorded HyperNode does not exist"
         common = topology.lca(domain, record)
@@ -258,7 +258,7 @@ class HardSearch:
         """Text that names the LCA of an allowed HyperNode and the record; empty without a record."""
         if record == NO_RECORD:
             return ""
-        topology = self.workplace.request.snapshot.topology
+        topology = self.context.request.snapshot.topology
         common = topology.lca(domain, record)
         names = topology.domain_names
         return f", meets the recorded {names[record]} in {names[common]} (tier {topology.tier[common]})"
@@ -270,7 +270,7 @@ class HardSearch:
             why = f"{above_text(tier, self.highest_tier)}; {up_to_text(int(holds[domain]), needs)}"
             if tier <= self.highest_tier:
                 why = "not tried: a lower tier has a solution"
-            recorder.domain(self.workplace.request.snapshot.topology.domain_names[domain], tier, False, why)
+            recorder.domain(self.context.request.snapshot.topology.domain_names[domain], tier, False, why)
 
     def _tell_tried(
         self,
@@ -286,7 +286,7 @@ class HardSearch:
     ) -> None:
         if recorder is None:
             return
-        topology, demand = self.workplace.request.snapshot.topology, self.workplace.request.demand
+        topology, demand = self.context.request.snapshot.topology, self.context.request.demand
         names = topology.domain_names
         at = {domain: i for i, domain in enumerate(tried.tolist())}
         for domain in domains.tolist():
@@ -295,7 +295,7 @@ class HardSearch:
                 continue
             why = f"holds {held[at[domain]]} of {pods_text(needs)}{self._near(domain, record)}"
             if not solved[at[domain]]:
-                room = room_text(demand, topology.nodes_of(domain), self.workplace.idle, progress.left, needs)
+                room = room_text(demand, topology.nodes_of(domain), self.context.idle, progress.left, needs)
                 recorder.domain(names[domain], tier, False, f"{why}; {room}")
                 continue
             score = float(self._sums[domain])

@@ -19,7 +19,7 @@ from workbench.model.gang import Gang
 from workbench.model.resources import request_vector
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
 from workbench.policies.demand import Demand
-from workbench.policies.volcano.constraints import Limits
+from workbench.policies.volcano.newest.constraints import Limits
 from workbench.policies.volcano.task_order import runs_of
 
 __all__ = ["SubJob", "SubJobs", "split"]

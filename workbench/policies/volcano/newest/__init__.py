@@ -1,0 +1,1 @@
+"""The newest releases of Volcano: jobs and sub-jobs searched for in two levels."""
