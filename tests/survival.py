@@ -75,6 +75,7 @@ def unused_values(scenario: Scenario) -> dict[str, Any]:
         "lint": lint(snapshot.topology),
         "difference": diff_topologies(snapshot.topology, snapshot.topology),
         "list of policies": workbench.list_policies(),
+        "ssh keys": workbench.SshKeys("private", "public"),
     }
 
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from workbench.formats.matrix import load_matrix as load_matrix
     from workbench.formats.scheduler_conf import load_config as load_config
     from workbench.formats.snapshot_file import save as save
+    from workbench.jobs.expand import expand_job as expand_job
+    from workbench.jobs.frameworks.contract import SshKeys as SshKeys
     from workbench.model.bandwidth import BandwidthMatrix as BandwidthMatrix
     from workbench.model.best_gpus import BestGpus as BestGpus
     from workbench.model.best_gpus import best_gpus as best_gpus
@@ -75,12 +77,14 @@ _HOME = {
     "Role": "workbench.model.gang",
     "Scenario": "workbench.model.snapshot",
     "SchedulerConfig": "workbench.model.scheduler_config",
+    "SshKeys": "workbench.jobs.frameworks.contract",
     "Timeline": "workbench.simulate.timeline",
     "Topology": "workbench.model.topology",
     "TopologyConstraint": "workbench.model.gang",
     "VolcanoMemory": "workbench.model.extras",
     "best_gpus": "workbench.model.best_gpus",
     "compare": "workbench.evaluate.compare",
+    "expand_job": "workbench.jobs.expand",
     "from_networkx": "workbench.formats.fabric.graphml",
     "generate_scenario": "workbench.topology.presets",
     "get_gpu_policy": "workbench.policies",

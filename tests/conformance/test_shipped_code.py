@@ -24,10 +24,17 @@ _NODE_RULES = "the choice of devices on a node"
 _PLUGIN = "reading the switch-affinity plugin's arguments"
 _JOB_RECORD = "writing the record of a job's switches"
 _EVICTION = "eviction"
+_RECONCILING = "reconciling the Jobs of an embedded cluster"
 _READINESS = "reporting whether a sub-group is ready"
 
 NOT_SHIPPED_YET = {
     "workbench.formats.discovery_conf:discovery_config_of": _CONTROLLER,
+    "workbench.jobs.frameworks.registry:on_job_delete": _RECONCILING,
+    "workbench.jobs.frameworks.registry:on_job_update": _RECONCILING,
+    "workbench.jobs.task_pods:OUT_OF_SYNC_PATCH": _RECONCILING,
+    "workbench.jobs.task_pods:is_out_of_sync": _RECONCILING,
+    "workbench.jobs.task_pods:pod_before": _RECONCILING,
+    "workbench.jobs.task_pods:pod_names_of_task": _RECONCILING,
     "workbench.live.credentials:credentials_of_secret": _CONTROLLER,
     "workbench.objects.admission.job:refuse_job_update": _UPDATES,
     "workbench.objects.discovery:config_map_name": _CONTROLLER,

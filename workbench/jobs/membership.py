@@ -10,6 +10,7 @@ from workbench.objects.pod import Pod
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, PodGroup
 
 __all__ = [
+    "JOB_LABEL",
     "ROLE_LABEL",
     "Membership",
     "Mentions",
@@ -20,6 +21,7 @@ __all__ = [
     "sort_pods",
 ]
 
+#: Label of a pod that names its Job.
 JOB_LABEL = "volcano.sh/job-name"
 #: Label of a pod that names its role (task).
 ROLE_LABEL = "volcano.sh/task-spec"

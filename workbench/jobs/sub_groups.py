@@ -25,8 +25,14 @@ _SAFE = "bcdfghjklmnpqrstvwxz2456789"
 
 
 def partition_id(pod_index: int, partition_size: int) -> str:
-    """Value of `PARTITION_LABEL` of the pod with this index in its task; a size below 1 makes one partition."""
-    return str(pod_index // partition_size if partition_size > 0 else 0)
+    """Value of `PARTITION_LABEL` of the pod with this index in its task; a size below 1 makes one partition.
+
+    Of an index below 0, which no pod has, the quotient is rounded towards 0, as in Go.
+    """
+    if partition_size <= 0:
+        return "0"
+    partition = abs(pod_index) // partition_size
+    return str(-partition if pod_index < 0 else partition)
 
 
 def sub_group_policy(task: Task) -> SubGroupPolicy | None:

@@ -1,0 +1,120 @@
+"""A Volcano Job to the objects that it becomes in a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.errors import CapacityError, InputError
+from workbench.jobs.create_pod import create_pod
+from workbench.jobs.frameworks.checking import check_plugins
+from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, SshKeys
+from workbench.jobs.frameworks.registry import on_job_add, on_pod_create
+from workbench.jobs.stored_job import as_stored, claims_of
+from workbench.jobs.task_pods import tasks_of
+from workbench.objects.admission import refusal_of
+from workbench.objects.fields import child, get_map, get_maps, get_text, get_texts, wrong
+from workbench.objects.job import read_job
+
+__all__ = ["expand_job", "is_volcano_job"]
+
+#: Most pods of one Job that are written out.
+MOST_PODS = 100_000
+
+_GROUP, _KIND = "batch.volcano.sh", "Job"
+
+
+def expand_job(job: Mapping[str, Any], *, ssh_keys: SshKeys | None = None) -> list[dict[str, Any]]:
+    """Write out the objects that a Volcano Job becomes: its pods as they are created, and what its plugins make.
+
+    Parameters
+    ----------
+    job : mapping
+        A parsed manifest of kind Job (batch.volcano.sh), as submitted or as stored. It is not changed.
+    ssh_keys : SshKeys, optional
+        The keys that the plugin ssh hands out where its arguments bring none. None: a text in their place that no
+        sshd takes for a key, because a cluster draws a new pair for each Job.
+
+    Returns
+    -------
+    list of dict
+        PersistentVolumeClaims; then ConfigMaps, Services, NetworkPolicies and Secrets in the order in which the plugins
+        make them; then the Pods by task and index. The PodGroup is not among them. Names that a cluster
+        draws at random, and a uid that the Job does not have, depend on the names in the Job alone.
+
+    Raises
+    ------
+    InputError
+        No Job, a field of the wrong type, a Job that admission refuses, an unknown plugin or argument, or tasks that a
+        plugin cannot serve. The error names the path in the Job.
+    CapacityError
+        More than 100,000 pods.
+
+    Notes
+    -----
+    The order of dependsOn is not followed: every pod is written. Source: docs/reference/volcano-jobs.md, sections 1, 2
+    and 4.2; what goes beyond upstream is in docs/jobs.md.
+    """
+    _check(job)
+    stored = as_stored(job)
+    plugins = stored["spec"]["plugins"]
+    made = on_job_add(stored, plugins, ssh_keys=ssh_keys or PLACEHOLDER_KEYS)
+    objects = [*claims_of(stored), *(action.manifest for action in made.actions)]
+    for task in tasks_of(stored):
+        for index in range(task["replicas"]):
+            objects.append(on_pod_create(create_pod(stored, task["template"], task, index), stored, plugins))
+    return [_copy(each) for each in objects]
+
+
+def is_volcano_job(data: Mapping[str, Any]) -> bool:
+    """Whether a manifest is of the kind Job in Volcano's API group; Kubernetes has a Job of its own."""
+    return (str(data.get("apiVersion")).rpartition("/")[0], data.get("kind")) == (_GROUP, _KIND)
+
+
+def _check(job: Mapping[str, Any]) -> None:
+    if not isinstance(job, Mapping):
+        raise wrong("", job, "the parsed manifest of a Job")
+    if not is_volcano_job(job):
+        found = f"{job.get('kind')} ({job.get('apiVersion')})"
+        raise InputError("not a Volcano Job", where="kind", got=found, expected=f"{_KIND} ({_GROUP}/v1alpha1)")
+    read = read_job(job)
+    spec = get_map(job, "spec", "")
+    check_plugins(spec)
+    for path, task in get_maps(spec, "tasks", "spec"):
+        _check_template(task, path)
+    for path, entry in get_maps(spec, "volumes", "spec"):
+        get_text(entry, "volumeClaimName", path)
+        get_text(entry, "mountPath", path)
+    if refusal := refusal_of(job):
+        raise InputError(f"admission refuses the Job: {refusal}", where=f"Job {read.metadata.key}")
+    if (count := sum(task.replicas for task in read.tasks)) > MOST_PODS:
+        raise CapacityError(f"Job {read.metadata.key} has {count:,} pods; at most {MOST_PODS:,} are written out")
+
+
+def _check_template(task: Mapping[str, Any], where: str) -> None:
+    """Check the types of the fields that plugins read and that nobody else does."""
+    template = get_map(task, "template", where)
+    where = child(where, "template")
+    metadata, spec = get_map(template, "metadata", where), get_map(template, "spec", where)
+    for name in ("labels", "annotations"):
+        get_texts(metadata, name, child(where, "metadata"))
+    where = child(where, "spec")
+    for name in ("hostname", "subdomain"):
+        get_text(spec, name, where)
+    for _ in get_maps(spec, "volumes", where):
+        pass
+    for field in ("containers", "initContainers"):
+        for path, container in get_maps(spec, field, where):
+            get_text(container, "name", path)
+            for name in ("env", "ports", "volumeMounts"):
+                for _ in get_maps(container, name, path):
+                    pass
+
+
+def _copy(value: Any) -> Any:
+    """A copy that shares nothing with the input or with another object."""
+    if isinstance(value, Mapping):
+        return {key: _copy(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_copy(each) for each in value]
+    return value

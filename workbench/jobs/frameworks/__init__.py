@@ -1,0 +1,1 @@
+"""Volcano's job plugins, one file each, as pure functions on a Job and its pods."""

@@ -1,0 +1,53 @@
+"""Mistakes in spec.plugins that Volcano only logs or passes over in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.jobs.frameworks.registry import arguments_of, flags_of
+from workbench.objects.fields import get_list, get_map, wrong
+
+__all__ = ["check_plugins"]
+
+_WHERE = "spec.plugins"
+
+
+def check_plugins(spec: Mapping[str, Any]) -> None:
+    """Check the plugins of a Job and their arguments.
+
+    Raises
+    ------
+    InputError
+        A plugin that does not exist, an argument that its plugin does not know, that lacks its value or has an
+        impossible one, or that ends the parsing, so that nobody reads it; with its path.
+    """
+    plugins = get_map(spec, "plugins", "spec")
+    for name in plugins:
+        given = get_list(plugins, name, _WHERE)
+        for position, argument in enumerate(given):
+            if type(argument) is not str:
+                raise wrong(_path(name, position), argument, "text (in quotes)")
+        _check(name, given)
+
+
+def _check(name: str, given: Sequence[str]) -> None:
+    flags = flags_of(name)
+    arguments = arguments_of(name, given)
+    known = ", ".join(f"--{flag.name}" for flag in flags) or "no argument"
+    at = arguments.stopped_at
+    if arguments.error:
+        raise InputError(arguments.error, where=_path(name, at), got=repr(given[at]), expected=known)
+    if at < len(given):
+        message = "Volcano stops reading arguments here"
+        raise InputError(message, where=_path(name, at), got=repr(given[at]), expected=known)
+    for flag in flags:
+        value = arguments.values[flag.name]
+        if flag.within is not None and value not in flag.within:
+            numbers = f"a number from {flag.within[0]} to {flag.within[-1]}"
+            raise InputError(f"impossible value of --{flag.name}", where=_path(name), got=str(value), expected=numbers)
+
+
+def _path(name: str, position: int | None = None) -> str:
+    return f"{_WHERE}.{name}" + ("" if position is None else f"[{position}]")

@@ -1,0 +1,180 @@
+"""The contract of a job plugin: hooks that take parsed manifests and return new ones, or actions on objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from workbench.jobs.frameworks.flags import Arguments, Flag
+from workbench.jobs.membership import JOB_LABEL
+from workbench.jobs.task_pods import NAMESPACE_LABEL, name_of, namespace_of
+
+__all__ = [
+    "PLACEHOLDER_KEYS",
+    "Action",
+    "JobHook",
+    "Object",
+    "Plugin",
+    "PodHook",
+    "SshKeys",
+    "Stored",
+    "Visit",
+    "created_if_absent",
+    "data_written",
+    "deleted_if_there",
+    "labels_of_pods",
+    "object_of_job",
+    "owner_reference",
+]
+
+#: A parsed manifest.
+Object = Mapping[str, Any]
+#: The objects in the Job's namespace, by kind and name.
+Stored = Mapping[tuple[str, str], Object]
+
+
+@dataclass(frozen=True)
+class SshKeys:
+    """A pair of keys, as the texts of ``id_rsa`` and ``id_rsa.pub``; the private one is not shown."""
+
+    private: str = field(repr=False)
+    public: str
+
+
+#: Stands for the pair that upstream draws anew for each Job: a text that no sshd takes for a key.
+PLACEHOLDER_KEYS = SshKeys("(a new RSA private key, in PEM)\n", "(its public key, as OpenSSH writes it)\n")
+
+
+@dataclass(frozen=True)
+class Action:
+    """One change of an object in the Job's namespace; `manifest` is empty for a deletion."""
+
+    verb: Literal["create", "update", "delete"]
+    kind: str
+    name: str
+    manifest: Object = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What a hook of a plugin sees.
+
+    Attributes
+    ----------
+    job : mapping
+        The Job as stored.
+    arguments : Arguments
+        Those of this plugin.
+    stored : mapping of (kind, name) to mapping
+        Objects in the Job's namespace.
+    ssh_keys : SshKeys
+        The pair for a Job whose arguments bring none.
+    """
+
+    job: Object
+    arguments: Arguments
+    stored: Stored = field(default_factory=dict)
+    ssh_keys: SshKeys = PLACEHOLDER_KEYS
+
+    def text(self, flag: str) -> str:
+        """The value of a flag that is a text."""
+        return str(self.arguments.values[flag])
+
+    def number(self, flag: str) -> int:
+        """The value of a flag that is a number."""
+        return int(self.arguments.values[flag])
+
+    def on(self, flag: str) -> bool:
+        """The value of a flag that is a truth value."""
+        return bool(self.arguments.values[flag])
+
+
+PodHook = Callable[[Object, Visit], Object]
+JobHook = Callable[[Visit], Iterable[Action]]
+
+
+def _unchanged(pod: Object, visit: Visit) -> Object:
+    return pod
+
+
+def _nothing(visit: Visit) -> Iterable[Action]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """One job plugin.
+
+    Attributes
+    ----------
+    name : str
+    flags : tuple of Flag
+    inject : callable
+        The pod as upstream makes it.
+    extend : callable
+        The pod with what `DESIGN_ADDITIONS` names for the plugin; it runs when every plugin has injected its part.
+    on_add : callable
+        Actions when the Job is new; not called once the marker is set.
+    on_update, on_delete : callable
+        Actions when the Job runs, and when it is killed; the latter is called only while the marker is set.
+    keep : callable
+        Actions, on add and on update, on the objects that `DESIGN_ADDITIONS` names.
+    marked : bool
+        Whether the plugin leaves its marker in ``status.controlledResources``.
+    """
+
+    name: str
+    flags: tuple[Flag, ...] = ()
+    inject: PodHook = _unchanged
+    extend: PodHook = _unchanged
+    on_add: JobHook = _nothing
+    on_update: JobHook = _nothing
+    on_delete: JobHook = _nothing
+    keep: JobHook = _nothing
+    marked: bool = True
+
+
+def owner_reference(job: Object) -> dict[str, Any]:
+    """The reference of an object to the Job that controls it."""
+    return {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "name": name_of(job),
+        "uid": (job.get("metadata") or {}).get("uid") or "",
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def object_of_job(job: Object, api_version: str, kind: str, name: str, **fields: Any) -> dict[str, Any]:
+    """An object in the Job's namespace that the Job controls."""
+    metadata = {"name": name, "namespace": namespace_of(job), "ownerReferences": [owner_reference(job)]}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **fields}
+
+
+def labels_of_pods(job: Object) -> dict[str, str]:
+    """Labels by which a Service or NetworkPolicy selects every pod of the Job."""
+    return {JOB_LABEL: name_of(job), NAMESPACE_LABEL: namespace_of(job)}
+
+
+def created_if_absent(visit: Visit, manifest: Object) -> Iterable[Action]:
+    """Create an object; leave one that is there as it is."""
+    kind, name = manifest["kind"], name_of(manifest)
+    return () if (kind, name) in visit.stored else (Action("create", kind, name, manifest),)
+
+
+def data_written(visit: Visit, manifest: Object) -> Iterable[Action]:
+    """Create a ConfigMap or Secret, or replace the data of the one that is there if they differ."""
+    kind, name = manifest["kind"], name_of(manifest)
+    known = visit.stored.get((kind, name))
+    if known is None:
+        return (Action("create", kind, name, manifest),)
+    if known.get("data") == manifest["data"]:
+        return ()
+    return (Action("update", kind, name, {**known, "data": manifest["data"]}),)
+
+
+def deleted_if_there(visit: Visit, kind: str, name: str) -> Iterable[Action]:
+    """Delete an object, if it is there."""
+    return (Action("delete", kind, name),) if (kind, name) in visit.stored else ()

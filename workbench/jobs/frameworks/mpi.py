@@ -1,0 +1,134 @@
+"""Plugin mpi: the master knows the hosts of its workers.
+
+Upstream's part comes from docs/reference/volcano-jobs.md, section 2.6: ports and MPI_HOST. The design document adds the
+host file with slots, the variable that names it and the init container that waits for the workers (`DESIGN_ADDITIONS`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from workbench.jobs.frameworks.accelerators import accelerators_of
+from workbench.jobs.frameworks.additions import DESIGN_ADDITIONS
+from workbench.jobs.frameworks.contract import (
+    Action,
+    Object,
+    Plugin,
+    Visit,
+    data_written,
+    deleted_if_there,
+    object_of_job,
+)
+from workbench.jobs.frameworks.flags import PORTS, Flag
+from workbench.jobs.frameworks.pod_edits import (
+    config_map_volume,
+    edit_containers,
+    edit_init_containers,
+    variable,
+    with_env,
+    with_init_container,
+    with_missing_env,
+    with_mount,
+    with_port,
+    with_volume,
+)
+from workbench.jobs.task_pods import hosts_of_task, name_of, task_key, task_named, template_spec_of
+
+__all__ = ["PLUGIN"]
+
+_OURS = DESIGN_ADDITIONS["mpi"]
+_SLOTS, _IMAGE, _TIMEOUT = _OURS.flags
+(_VARIABLE,), (_FOLDER,), (_WAITING,) = _OURS.env, _OURS.mounts, _OURS.init_containers
+_FILE = "hostfile"
+
+_FLAGS = (
+    Flag("master", "master", "task of the master"),
+    Flag("worker", "worker", "task of the workers"),
+    Flag("port", 22, "port of sshd", PORTS),
+    Flag(_SLOTS, 0, "slots of each worker in the host file; 0: its accelerators, at least 1", range(1 << 31)),
+    Flag(_IMAGE, "busybox:1.36.1", "image of the init container in which the master waits for its workers"),
+    Flag(_TIMEOUT, 300, "seconds that the master waits", range(1 << 31)),
+)
+
+#: Asks each worker in turn, and all of them again after five seconds; the shell's own SECONDS is bash's alone.
+_WAIT = """\
+start=$(date +%s)
+while true; do
+  missing=
+  for host in ${IP_LIST}; do
+    if ! ping -c 1 -W 5 "${host}" >/dev/null 2>&1; then
+      missing=${host}
+      break
+    fi
+  done
+  if [ -z "${missing}" ]; then
+    exit 0
+  fi
+  if [ $(($(date +%s) - start)) -gt "${WAIT_TIMEOUT}" ]; then
+    echo "${missing} did not answer within ${WAIT_TIMEOUT} seconds"
+    exit 1
+  fi
+  sleep 5
+done
+"""
+
+
+def _inject(pod: Object, visit: Visit) -> Object:
+    variables = []
+    if task_key(pod) == visit.text("master"):
+        worker = task_named(visit.job, visit.text("worker"))
+        if worker is None:
+            return pod
+        variables.append(variable("MPI_HOST", ",".join(hosts_of_task(visit.job, worker))))
+
+    def edit(container: Object) -> Object:
+        container = with_port(container, "mpijob-port", visit.number("port"))
+        return with_env(container, variables) if variables else container
+
+    return edit_containers(edit_init_containers(pod, edit), edit)
+
+
+def _extend(pod: Object, visit: Visit) -> Object:
+    """The host file in every container, and the init container of a master; nothing without workers."""
+    hosts = _workers(visit)
+    if not hosts:
+        return pod
+    name = _config_map_name(visit)
+    pod = with_volume(pod, config_map_volume(name))
+    values, mount = {_VARIABLE: f"{_FOLDER}/{_FILE}"}, {"name": name, "mountPath": _FOLDER}
+    pod = edit_containers(pod, lambda each: with_missing_env(with_mount(each, mount), values))
+    return with_init_container(pod, _waiting(visit, hosts)) if task_key(pod) == visit.text("master") else pod
+
+
+def _waiting(visit: Visit, hosts: list[str]) -> Object:
+    environment = [variable("IP_LIST", " ".join(hosts)), variable("WAIT_TIMEOUT", str(visit.number(_TIMEOUT)))]
+    command = ["sh", "-c", _WAIT]
+    return {"name": _WAITING, "image": visit.text(_IMAGE), "command": command, "env": environment}
+
+
+def _keep(visit: Visit) -> Iterable[Action]:
+    hosts = _workers(visit)
+    worker = task_named(visit.job, visit.text("worker"))
+    if worker is None or not hosts:
+        return ()
+    slots = visit.number(_SLOTS)
+    if slots < 1:
+        slots = accelerators_of(template_spec_of(worker))
+    data = {_FILE: "\n".join(f"{host} slots={slots}" for host in hosts)}
+    return data_written(visit, object_of_job(visit.job, "v1", "ConfigMap", _config_map_name(visit), data=data))
+
+
+def _on_delete(visit: Visit) -> Iterable[Action]:
+    return deleted_if_there(visit, "ConfigMap", _config_map_name(visit))
+
+
+def _workers(visit: Visit) -> list[str]:
+    worker = task_named(visit.job, visit.text("worker"))
+    return [] if worker is None else hosts_of_task(visit.job, worker)
+
+
+def _config_map_name(visit: Visit) -> str:
+    return _OURS.config_maps[0].format(job=name_of(visit.job))
+
+
+PLUGIN = Plugin("mpi", _FLAGS, inject=_inject, extend=_extend, keep=_keep, on_delete=_on_delete)

@@ -1,0 +1,48 @@
+"""Plugin mxnet: the scheduler, servers and workers of MXNet's parameter server.
+
+Upstream has no such plugin; the variables are those of the design document's table and of upstream's example Job
+(docs/reference/volcano-jobs.md, section 2.9; `DESIGN_ADDITIONS`).
+"""
+
+from __future__ import annotations
+
+from workbench.jobs.frameworks.additions import DESIGN_ADDITIONS
+from workbench.jobs.frameworks.contract import Object, Plugin, Visit
+from workbench.jobs.frameworks.flags import PORTS, Flag
+from workbench.jobs.frameworks.pod_edits import edit_containers, with_missing_env
+from workbench.jobs.task_pods import domain_name, replicas_of_task, task_key, task_named, tasks_of
+
+__all__ = ["PLUGIN"]
+
+_OURS = DESIGN_ADDITIONS["mxnet"]
+_SCHEDULER, _SERVER, _WORKER, _PORT = _OURS.flags
+_ROLES = (_SCHEDULER, _SERVER, _WORKER)
+_ROOT_HOST, _ROOT_PORT, _SERVERS, _WORKERS, _ROLE, _KUBERNETES = _OURS.env
+
+_FLAGS = (
+    Flag(_SCHEDULER, "scheduler", "task of the scheduler"),
+    Flag(_SERVER, "server", "task of the parameter servers"),
+    Flag(_WORKER, "worker", "task of the workers"),
+    Flag(_PORT, 9000, "port of the scheduler", PORTS),
+)
+
+
+def _extend(pod: Object, visit: Visit) -> Object:
+    """Variables of the pods of the three roles; a variable that a container has already stays as it is."""
+    scheduler = task_named(visit.job, visit.text(_SCHEDULER))
+    role = next((role for role in _ROLES if visit.text(role) == task_key(pod)), None)
+    if scheduler is None or role is None:
+        return pod
+    tasks = tasks_of(visit.job)
+    values = {
+        _ROOT_HOST: domain_name(visit.job, scheduler, 0),
+        _ROOT_PORT: str(visit.number(_PORT)),
+        _SERVERS: str(replicas_of_task(tasks, visit.text(_SERVER))),
+        _WORKERS: str(replicas_of_task(tasks, visit.text(_WORKER))),
+        _ROLE: role,
+        _KUBERNETES: "1",
+    }
+    return edit_containers(pod, lambda each: with_missing_env(each, values))
+
+
+PLUGIN = Plugin("mxnet", _FLAGS, extend=_extend)

@@ -1,0 +1,93 @@
+"""Plugin pytorch: the rendezvous of torch.distributed, and workers that wait for their master.
+
+Upstream's variables come from docs/reference/volcano-jobs.md, section 2.5; the variables ``PET_*``, which
+``torch.distributed.run`` reads, from the design document's table (`DESIGN_ADDITIONS`).
+"""
+
+from __future__ import annotations
+
+from workbench.jobs.frameworks.accelerators import accelerators_of
+from workbench.jobs.frameworks.additions import DESIGN_ADDITIONS
+from workbench.jobs.frameworks.contract import Object, Plugin, Visit
+from workbench.jobs.frameworks.flags import PORTS, Flag
+from workbench.jobs.frameworks.pod_edits import (
+    edit_containers,
+    variable,
+    with_env,
+    with_init_container,
+    with_missing_env,
+    with_port,
+)
+from workbench.jobs.task_pods import domain_name, number_in_name, spec_of, task_key, task_named, tasks_of
+
+__all__ = ["PLUGIN"]
+
+_FLAGS = (
+    Flag("master", "master", "task of the master"),
+    Flag("worker", "worker", "task of the workers"),
+    Flag("port", 23456, "port of the master", PORTS),
+    Flag("wait-master-enabled", False, "workers wait until the master listens"),
+    Flag("wait-master-timeout", 300, "seconds that a worker waits", range(1 << 31)),
+    Flag("wait-master-image", "busybox:1.36.1", "image of the waiting init container"),
+)
+
+_ADDRESS, _PORT, _NODES, _RANK, _PROCESSES = DESIGN_ADDITIONS["pytorch"].env
+#: Variables of torch.distributed.run that repeat one of upstream's.
+_OF_UPSTREAM = {_ADDRESS: "MASTER_ADDR", _PORT: "MASTER_PORT", _NODES: "WORLD_SIZE", _RANK: "RANK"}
+
+#: A try every two seconds, by netcat or by bash where there is no netcat.
+_WAIT = """\
+echo "waiting for {host}:{port}"
+start=$(date +%s)
+until nc -z {host} {port} 2>/dev/null || (exec 3<>/dev/tcp/{host}/{port}) 2>/dev/null; do
+  if [ $(($(date +%s) - start)) -ge {timeout} ]; then
+    echo "{host}:{port} did not listen within {timeout} seconds"
+    exit 1
+  fi
+  sleep 2
+done
+echo "{host}:{port} is ready"
+"""
+
+
+def _inject(pod: Object, visit: Visit) -> Object:
+    rendezvous = _rendezvous(pod, visit)
+    if not rendezvous:
+        return pod
+    if task_key(pod) == visit.text("worker") and visit.on("wait-master-enabled"):
+        pod = with_init_container(pod, _waiting(visit, rendezvous["MASTER_ADDR"]))
+    variables = [variable(name, value) for name, value in rendezvous.items()]
+    port = visit.number("port")
+    return edit_containers(pod, lambda each: with_env(with_port(each, "pytorchjob-port", port), variables))
+
+
+def _rendezvous(pod: Object, visit: Visit) -> dict[str, str]:
+    """Upstream's variables in their order; none without a master, no rank for a task that is neither role."""
+    master = task_named(visit.job, visit.text("master"))
+    if master is None:
+        return {}
+    roles = (visit.text("master"), visit.text("worker"))
+    size = sum(task.get("replicas") or 0 for task in tasks_of(visit.job) if (task.get("name") or "") in roles)
+    found = {"MASTER_ADDR": domain_name(visit.job, master, 0), "MASTER_PORT": str(visit.number("port"))}
+    found["WORLD_SIZE"] = str(size)
+    if task_key(pod) in roles:
+        found["RANK"] = "0" if task_key(pod) == roles[0] else str(number_in_name(pod) + 1)
+    return found
+
+
+def _waiting(visit: Visit, host: str) -> Object:
+    script = _WAIT.format(host=host, port=visit.number("port"), timeout=visit.number("wait-master-timeout"))
+    return {"name": "wait-for-master", "image": visit.text("wait-master-image"), "command": ["sh", "-c", script]}
+
+
+def _extend(pod: Object, visit: Visit) -> Object:
+    """The same rendezvous for torch.distributed.run; a variable that a container has already stays as it is."""
+    rendezvous = _rendezvous(pod, visit)
+    if not rendezvous:
+        return pod
+    values = {own: rendezvous[upstream] for own, upstream in _OF_UPSTREAM.items() if upstream in rendezvous}
+    values[_PROCESSES] = str(accelerators_of(spec_of(pod)))
+    return edit_containers(pod, lambda each: with_missing_env(each, values))
+
+
+PLUGIN = Plugin("pytorch", _FLAGS, inject=_inject, extend=_extend)

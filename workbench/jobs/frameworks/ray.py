@@ -1,0 +1,100 @@
+"""Plugin ray: the commands and ports of a Ray cluster, and the Service of its head.
+
+Source: docs/reference/volcano-jobs.md, section 2.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from workbench.errors import InputError
+from workbench.jobs.frameworks.contract import (
+    Action,
+    Object,
+    Plugin,
+    Visit,
+    created_if_absent,
+    deleted_if_there,
+    labels_of_pods,
+    object_of_job,
+)
+from workbench.jobs.frameworks.flags import PORTS, Flag
+from workbench.jobs.frameworks.pod_edits import edit_containers
+from workbench.jobs.membership import ROLE_LABEL
+from workbench.jobs.task_pods import domain_name, name_of, task_key, task_named
+
+__all__ = ["PLUGIN"]
+
+_FLAGS = (
+    Flag("head", "head", "task of the head"),
+    Flag("headContainer", "head", "container of Ray in the head's pod"),
+    Flag("worker", "worker", "task of the workers"),
+    Flag("workerContainer", "worker", "container of Ray in a worker's pod"),
+    Flag("port", 6379, "port of the global control store", PORTS),
+    Flag("dashboardPort", 8265, "port of the dashboard", PORTS),
+    Flag("clientPort", 10001, "port of the client server", PORTS),
+)
+
+#: Names of the head's ports, and the flags with their numbers.
+_PORTS = {"gcs": "port", "dashboard": "dashboardPort", "client-server": "clientPort"}
+
+
+def _inject(pod: Object, visit: Visit) -> Object:
+    head = task_named(visit.job, visit.text("head"))
+    if head is None:
+        message = f"job {name_of(visit.job)} doesn't have head task {visit.text('head')}"
+        raise InputError(message, where="spec.tasks", expected="a task of that name, or --head=TASK")
+    task = task_key(pod)
+
+    def edit(container: Object) -> Object:
+        name = container.get("name") or ""
+        if task == visit.text("head") and name == visit.text("headContainer"):
+            container = {**_with_ports(container, visit), "command": _shell(_head_command(visit))}
+        if task == visit.text("worker") and name == visit.text("workerContainer"):
+            address = f"{domain_name(visit.job, head, 0)}:{visit.number('port')}"
+            container = {**container, "command": _shell(f"ray start --block --address={address}")}
+        return container
+
+    return edit_containers(pod, edit)
+
+
+def _head_command(visit: Visit) -> str:
+    options = {
+        "dashboard-host": "0.0.0.0",
+        "port": visit.number("port"),
+        "dashboard-port": visit.number("dashboardPort"),
+        "ray-client-server-port": visit.number("clientPort"),
+    }
+    return " ".join(["ray start --head --block", *(f"--{name}={value}" for name, value in options.items())])
+
+
+def _with_ports(container: Object, visit: Visit) -> Object:
+    """The container with the ports whose numbers it does not declare itself, be two of them equal."""
+    declared = {port.get("containerPort") for port in container.get("ports") or ()}
+    ports = [{"name": name, "containerPort": visit.number(flag)} for name, flag in _PORTS.items()]
+    missing = [port for port in ports if port["containerPort"] not in declared]
+    return {**container, "ports": [*(container.get("ports") or ()), *missing]}
+
+
+def _shell(command: str) -> list[str]:
+    return ["sh", "-c", command]
+
+
+def _on_add(visit: Visit) -> Iterable[Action]:
+    ports = [
+        {"name": name, "protocol": "TCP", "port": visit.number(flag), "targetPort": name}
+        for name, flag in _PORTS.items()
+    ]
+    spec = {"selector": {**labels_of_pods(visit.job), ROLE_LABEL: visit.text("head")}, "ports": ports}
+    return created_if_absent(visit, object_of_job(visit.job, "v1", "Service", _service_name(visit), spec=spec))
+
+
+def _on_delete(visit: Visit) -> Iterable[Action]:
+    return deleted_if_there(visit, "Service", _service_name(visit))
+
+
+def _service_name(visit: Visit) -> str:
+    return f"{name_of(visit.job)}-head-svc"
+
+
+PLUGIN = Plugin("ray", _FLAGS, inject=_inject, on_add=_on_add, on_delete=_on_delete)

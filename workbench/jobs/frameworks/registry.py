@@ -1,0 +1,184 @@
+"""All job plugins in the order in which they run, and their hooks for a Job that names several.
+
+Upstream walks a map, so that its order differs from run to run. Here frameworks come first, so that hcclrank finds
+pytorch's RANK and the init container of pytorch gets what svc, env and ssh give every container. What
+`DESIGN_ADDITIONS` names is added when all plugins have done upstream's part (docs/jobs.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from workbench.errors import InputError
+from workbench.jobs.frameworks import env, hcclrank, mpi, mxnet, pytorch, ray, ssh, svc, tensorflow
+from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, Action, Object, Plugin, SshKeys, Stored, Visit
+from workbench.jobs.frameworks.flags import Arguments, Flag, parse_arguments
+
+__all__ = [
+    "PLUGINS",
+    "JobOutcome",
+    "arguments_of",
+    "flags_of",
+    "on_job_add",
+    "on_job_delete",
+    "on_job_update",
+    "on_pod_create",
+]
+
+#: In the order in which they run.
+PLUGINS: tuple[Plugin, ...] = tuple(
+    module.PLUGIN for module in (tensorflow, pytorch, mpi, mxnet, ray, hcclrank, svc, env, ssh)
+)
+
+_BY_NAME = {plugin.name: plugin for plugin in PLUGINS}
+
+#: Arguments of each plugin of a Job, as in spec.plugins.
+Given = Mapping[str, Sequence[str] | None]
+
+
+@dataclass(frozen=True)
+class JobOutcome:
+    """What a hook on a Job leads to.
+
+    Attributes
+    ----------
+    actions : tuple of Action
+        In the order in which they are to be done.
+    controlled : mapping of str to str
+        The new ``status.controlledResources``.
+    """
+
+    actions: tuple[Action, ...]
+    controlled: Mapping[str, str]
+
+
+def arguments_of(name: str, given: Sequence[str] | None) -> Arguments:
+    """The arguments of a plugin, parsed; InputError for a name that no plugin has."""
+    return parse_arguments(_plugin(name).flags, given or ())
+
+
+def flags_of(name: str) -> tuple[Flag, ...]:
+    """The flags of a plugin; InputError for a name that no plugin has."""
+    return _plugin(name).flags
+
+
+def on_pod_create(pod: Object, job: Object, plugins: Given) -> Object:
+    """The pod with what the plugins of its Job give it.
+
+    Parameters
+    ----------
+    pod : mapping
+        As `workbench.jobs.create_pod.create_pod` makes it; never changed, parts that stay are shared with the answer.
+    job : mapping
+    plugins : mapping of str to sequence of str
+        Usually ``spec.plugins``.
+
+    Raises
+    ------
+    InputError
+        A name that no plugin has, or a pod that a plugin cannot serve.
+    """
+    visits = list(_visits(job, plugins))
+    for part in ("inject", "extend"):
+        for plugin, visit in visits:
+            try:
+                pod = getattr(plugin, part)(pod, visit)
+            except InputError as error:
+                raise _within(error, plugin.name) from None
+    return pod
+
+
+def on_job_add(
+    job: Object, plugins: Given, stored: Stored | None = None, ssh_keys: SshKeys = PLACEHOLDER_KEYS
+) -> JobOutcome:
+    """What the plugins do while a Job is new: empty phase or Pending; a plugin with its marker has done its part.
+
+    Parameters
+    ----------
+    job : mapping
+    plugins : mapping of str to sequence of str
+    stored : mapping of (kind, name) to mapping, optional
+        Objects in the Job's namespace.
+    ssh_keys : SshKeys
+        The new pair of a Job with the plugin ssh whose arguments bring none.
+    """
+
+    def actions(plugin: Plugin, visit: Visit, marked: bool) -> Iterator[Action]:
+        if not marked:
+            yield from plugin.on_add(visit)
+        yield from plugin.keep(visit)
+
+    return _outcome(job, _visits(job, plugins, stored, ssh_keys), actions, _marked)
+
+
+def on_job_update(job: Object, plugins: Given, stored: Stored | None = None) -> JobOutcome:
+    """What the plugins do on every later change of a Job; parameters as of `on_job_add`."""
+
+    def actions(plugin: Plugin, visit: Visit, marked: bool) -> Iterator[Action]:
+        yield from plugin.on_update(visit)
+        yield from plugin.keep(visit)
+
+    return _outcome(job, _visits(job, plugins, stored), actions, lambda plugin, controlled: controlled)
+
+
+def on_job_delete(job: Object, plugins: Given, stored: Stored | None = None) -> JobOutcome:
+    """What the plugins do when a Job or some of its pods are killed; parameters as of `on_job_add`."""
+
+    def actions(plugin: Plugin, visit: Visit, marked: bool) -> Iterable[Action]:
+        return plugin.on_delete(visit) if marked else ()
+
+    return _outcome(job, _visits(job, plugins, stored), actions, _unmarked)
+
+
+def _outcome(
+    job: Object,
+    visits: Iterable[tuple[Plugin, Visit]],
+    actions: Callable[[Plugin, Visit, bool], Iterable[Action]],
+    mark: Callable[[Plugin, dict[str, str]], dict[str, str]],
+) -> JobOutcome:
+    controlled: dict[str, str] = dict((job.get("status") or {}).get("controlledResources") or {})
+    found: list[Action] = []
+    for plugin, visit in visits:
+        found += actions(plugin, visit, controlled.get(_marker(plugin)) == plugin.name)
+        if plugin.marked:
+            controlled = mark(plugin, controlled)
+    return JobOutcome(tuple(found), controlled)
+
+
+def _marker(plugin: Plugin) -> str:
+    return f"plugin-{plugin.name}"
+
+
+def _marked(plugin: Plugin, controlled: dict[str, str]) -> dict[str, str]:
+    return {**controlled, _marker(plugin): plugin.name}
+
+
+def _unmarked(plugin: Plugin, controlled: dict[str, str]) -> dict[str, str]:
+    marker = _marker(plugin)
+    return {key: value for key, value in controlled.items() if (key, value) != (marker, plugin.name)}
+
+
+def _visits(
+    job: Object, plugins: Given, stored: Stored | None = None, ssh_keys: SshKeys = PLACEHOLDER_KEYS
+) -> Iterator[tuple[Plugin, Visit]]:
+    """The plugins of a Job in their order; an unknown name is told before any of them runs."""
+    for name in plugins:
+        _plugin(name)
+    for plugin in PLUGINS:
+        if plugin.name in plugins:
+            arguments = arguments_of(plugin.name, plugins[plugin.name])
+            yield plugin, Visit(job, arguments, stored or {}, ssh_keys)
+
+
+def _plugin(name: str) -> Plugin:
+    if name not in _BY_NAME:
+        message, known = f"failed to get plugin {name}", ", ".join(sorted(_BY_NAME))
+        raise InputError(message, where=f"spec.plugins.{name}", got=repr(name), expected=f"one of {known}")
+    return _BY_NAME[name]
+
+
+def _within(error: InputError, plugin: str) -> InputError:
+    """The error of a plugin, which names it and its place in the Job."""
+    where = f"spec.plugins.{plugin}"
+    return InputError(f"{error.message} (at {error.where})", where=where, got=error.got, expected=error.expected)

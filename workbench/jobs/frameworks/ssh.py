@@ -1,0 +1,93 @@
+"""Plugin ssh: pods of the Job log in to each other without a password.
+
+Source: docs/reference/volcano-jobs.md, section 2.3.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+
+from workbench.jobs.frameworks.contract import (
+    Action,
+    Object,
+    Plugin,
+    SshKeys,
+    Visit,
+    data_written,
+    deleted_if_there,
+    object_of_job,
+)
+from workbench.jobs.frameworks.flags import PORTS, Flag
+from workbench.jobs.frameworks.pod_edits import edit_containers, edit_init_containers, with_mount, with_volume
+from workbench.jobs.task_pods import hosts_of_task, name_of, tasks_of, template_spec_of
+
+__all__ = ["PLUGIN", "client_config", "effective_port"]
+
+_ROOT_FOLDER = "/root/.ssh"
+_FOLDER = ".ssh"
+_FILES = ("id_rsa", "id_rsa.pub", "authorized_keys", "config")
+_DEFAULT_PORT = 22
+
+_FLAGS = (
+    Flag("ssh-key-file-path", _ROOT_FOLDER, "folder of the keys in every container"),
+    Flag("ssh-private-key", "", "private key; without it a new pair is made for each Job"),
+    Flag("ssh-public-key", "", "its public key"),
+    Flag("ssh-port", _DEFAULT_PORT, "port of sshd in the pods", PORTS),
+)
+
+
+def effective_port(port: int) -> int:
+    """The port of sshd, given the argument: 22 for what is no port."""
+    return port if 0 < port < 1 << 16 else _DEFAULT_PORT
+
+
+def client_config(job: Object, port: int) -> str:
+    """The configuration of the ssh client: one block per host, in the order of tasks and indices."""
+    lines = ["StrictHostKeyChecking no", "UserKnownHostsFile /dev/null"]
+    for task in tasks_of(job):
+        subdomain = template_spec_of(task).get("subdomain") or name_of(job)
+        for domain in hosts_of_task(job, task):
+            lines += [f"Host {domain.removesuffix(f'.{subdomain}')}", f"  HostName {domain}", f"  Port {port}"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _inject(pod: Object, visit: Visit) -> Object:
+    name, path = _secret_name(visit.job), visit.text("ssh-key-file-path")
+    secret = {
+        "secretName": name,
+        "items": [{"key": file, "path": f"{_FOLDER}/{file}"} for file in _FILES],
+        "defaultMode": 0o600 if path == _ROOT_FOLDER else 0o644,
+    }
+    mount = {"name": name, "mountPath": path, "subPath": _FOLDER}
+
+    def edit(container: Object) -> Object:
+        return with_mount(container, mount)
+
+    return with_volume(edit_init_containers(edit_containers(pod, edit), edit), {"name": name, "secret": secret})
+
+
+def _on_add(visit: Visit) -> Iterable[Action]:
+    """Upstream compares nothing but the configuration of a Secret that exists: new keys alone do not replace it."""
+    keys = visit.ssh_keys
+    if visit.text("ssh-private-key"):
+        keys = SshKeys(visit.text("ssh-private-key"), visit.text("ssh-public-key"))
+    config = client_config(visit.job, effective_port(visit.number("ssh-port")))
+    texts = (keys.private, keys.public, keys.public, config)
+    data = {file: base64.b64encode(text.encode()).decode() for file, text in zip(_FILES, texts, strict=True)}
+    name = _secret_name(visit.job)
+    known = visit.stored.get(("Secret", name))
+    if known is not None and (known.get("data") or {}).get(_FILES[-1]) == data[_FILES[-1]]:
+        return ()
+    return data_written(visit, object_of_job(visit.job, "v1", "Secret", name, type="Opaque", data=data))
+
+
+def _on_delete(visit: Visit) -> Iterable[Action]:
+    return deleted_if_there(visit, "Secret", _secret_name(visit.job))
+
+
+def _secret_name(job: Object) -> str:
+    return f"{name_of(job)}-ssh"
+
+
+PLUGIN = Plugin("ssh", _FLAGS, inject=_inject, on_add=_on_add, on_delete=_on_delete)

@@ -1,0 +1,182 @@
+"""Names, indices, hosts and order of the pods of a Volcano Job, read from parsed manifests.
+
+Source: docs/reference/volcano-jobs.md, section 1.2. Names of the pods that wait for a node, as the policies see them,
+are in `workbench.model.gang`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.jobs.membership import ROLE_LABEL
+
+__all__ = [
+    "DEFAULT_TASK",
+    "NAMESPACE_LABEL",
+    "OUT_OF_SYNC_PATCH",
+    "TASK_INDEX",
+    "annotations_of",
+    "domain_name",
+    "hosts_of_task",
+    "index_from_label",
+    "index_in_name",
+    "is_out_of_sync",
+    "name_of",
+    "namespace_of",
+    "number_in_name",
+    "pod_before",
+    "pod_name",
+    "pod_names_of_task",
+    "replicas_of_task",
+    "spec_of",
+    "task_key",
+    "task_named",
+    "task_position",
+    "tasks_of",
+    "template_spec_of",
+]
+
+#: Label and annotation of a pod: its index in its task.
+TASK_INDEX = "volcano.sh/task-index"
+#: Label of a pod: the namespace of its Job.
+NAMESPACE_LABEL = "volcano.sh/job-namespace"
+#: Task of a pod that names none.
+DEFAULT_TASK = "default"
+
+_OUT_OF_SYNC = "volcano.sh/controller-out-of-sync"
+
+#: JSON patch that marks a pod before the Job controller deletes it, so that its end is no failure of the Job.
+OUT_OF_SYNC_PATCH = (
+    {"op": "add", "path": f"/metadata/annotations/{_OUT_OF_SYNC.replace('/', '~1')}", "value": "true"},
+)
+
+# Go's Atoi, and numbers that surely fit into its 64 bits.
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+
+
+def name_of(data: Mapping[str, Any]) -> str:
+    """The name of an object; empty where absent."""
+    return str((data.get("metadata") or {}).get("name") or "")
+
+
+def namespace_of(data: Mapping[str, Any]) -> str:
+    """The namespace of an object; empty where absent."""
+    return str((data.get("metadata") or {}).get("namespace") or "")
+
+
+def spec_of(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The spec of an object; empty where absent."""
+    return data.get("spec") or {}
+
+
+def annotations_of(data: Mapping[str, Any]) -> Mapping[str, str]:
+    """The annotations of an object; empty where absent."""
+    return (data.get("metadata") or {}).get("annotations") or {}
+
+
+def tasks_of(job: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The tasks of a Job."""
+    return spec_of(job).get("tasks") or ()
+
+
+def template_spec_of(task: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The spec of a task's pod template."""
+    return spec_of(task.get("template") or {})
+
+
+def pod_name(job: str, task: str, index: int) -> str:
+    """The name of a pod, given the names of its Job and task and its index."""
+    return f"{job}-{task}-{index}"
+
+
+def pod_names_of_task(job: Mapping[str, Any], task: str) -> list[str]:
+    """The names of all pods of the first task with a name; empty where there is no such task."""
+    return [pod_name(name_of(job), task, index) for index in range(replicas_of_task(tasks_of(job), task))]
+
+
+def index_in_name(pod: Mapping[str, Any]) -> str:
+    """What stands behind the last hyphen of a pod's name; empty where the name has less than two hyphens."""
+    pieces = name_of(pod).split("-")
+    return pieces[-1] if len(pieces) > 2 else ""
+
+
+def number_in_name(pod: Mapping[str, Any]) -> int:
+    """The index at the end of a pod's name; InputError where it is no number."""
+    text = index_in_name(pod)
+    if not _NUMBER.fullmatch(text):
+        raise InputError(f"index parse: '{text}'", where="metadata.name", got=repr(name_of(pod)), expected=_POD_NAME)
+    return int(text)
+
+
+_POD_NAME = "JOB-TASK-INDEX"
+
+
+def index_from_label(pod: Mapping[str, Any]) -> int:
+    """The index of a pod as its label `TASK_INDEX` says; InputError where the label is absent or no number."""
+    text = ((pod.get("metadata") or {}).get("labels") or {}).get(TASK_INDEX)
+    if text is None or not _NUMBER.fullmatch(text):
+        message = f"task index label {TASK_INDEX} {'is missing' if text is None else 'is no number'}"
+        found = f"pod {name_of(pod)}" if text is None else repr(text)
+        raise InputError(message, where="metadata.labels", got=found, expected="the index of the pod in its task")
+    return int(text)
+
+
+def task_key(pod: Mapping[str, Any]) -> str:
+    """The task that a pod says it is of, by its annotation; `DEFAULT_TASK` where it says none."""
+    return annotations_of(pod).get(ROLE_LABEL) or DEFAULT_TASK
+
+
+def task_position(tasks: Sequence[Mapping[str, Any]], name: str) -> int:
+    """The position of the first task with a name; -1 where there is none."""
+    return next((i for i, task in enumerate(tasks) if (task.get("name") or "") == name), -1)
+
+
+def task_named(job: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    """The first task with a name; None where there is none."""
+    position = task_position(tasks_of(job), name)
+    return None if position < 0 else tasks_of(job)[position]
+
+
+def replicas_of_task(tasks: Sequence[Mapping[str, Any]], name: str) -> int:
+    """The replicas of the first task with a name; 0 where there is none."""
+    position = task_position(tasks, name)
+    return 0 if position < 0 else tasks[position].get("replicas") or 0
+
+
+def domain_name(job: Mapping[str, Any], task: Mapping[str, Any], index: int) -> str:
+    """The name by which other pods reach a pod: ``hostname.subdomain``, by default those that the plugin svc sets."""
+    spec = template_spec_of(task)
+    host = spec.get("hostname") or pod_name(name_of(job), task.get("name") or "", index)
+    return f"{host}.{spec.get('subdomain') or name_of(job)}"
+
+
+def hosts_of_task(job: Mapping[str, Any], task: Mapping[str, Any]) -> list[str]:
+    """The domain name of each pod of a task; a single one where the template fixes the host name."""
+    count = task.get("replicas") or 0
+    if template_spec_of(task).get("hostname"):
+        count = min(count, 1)
+    return [domain_name(job, task, index) for index in range(count)]
+
+
+def is_out_of_sync(pod: Mapping[str, Any]) -> bool:
+    """Whether the Job controller marked a pod before it deleted it (`OUT_OF_SYNC_PATCH`)."""
+    return _OUT_OF_SYNC in annotations_of(pod)
+
+
+def pod_before(left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
+    """Whether a pod comes before another one: index in the name if both have one and they differ, else age, else uid.
+
+    The relation is upstream's; it is no order among three pods of which one has no index.
+    """
+    indices = [index_in_name(pod) for pod in (left, right)]
+    if all(map(_NUMBER.fullmatch, indices)) and int(indices[0]) != int(indices[1]):
+        return int(indices[0]) < int(indices[1])
+    return _age_and_uid(left) < _age_and_uid(right)
+
+
+def _age_and_uid(pod: Mapping[str, Any]) -> tuple[str, str]:
+    metadata = pod.get("metadata") or {}
+    return metadata.get("creationTimestamp") or "", metadata.get("uid") or ""
