@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.compare import compare
+from workbench.cli.expand import expand
 from workbench.cli.gpus import gpus
 from workbench.cli.output import emit
 from workbench.cli.place import place
@@ -43,6 +44,7 @@ _app.command()(compare)
 _app.command()(gpus)
 _app.add_typer(topology_app, name="topology")
 _app.command()(validate)
+_app.command()(expand)
 _app.command()(policies)
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "From",
     "GpusPerNode",
     "Matrices",
+    "ObjectOutput",
     "Out",
     "PlaceOutput",
     "ShowOutput",
@@ -34,6 +35,13 @@ class PlaceOutput(StrEnum):
     table = "table"
     json = "json"
     yaml = "yaml"
+
+
+class ObjectOutput(StrEnum):
+    """Formats of commands that write Kubernetes objects."""
+
+    yaml = "yaml"
+    json = "json"
 
 
 class ShowOutput(StrEnum):

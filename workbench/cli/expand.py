@@ -1,0 +1,58 @@
+"""`workbench expand`: the objects that Volcano Jobs become."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Any
+
+import typer
+
+from workbench.cli.arguments import standard_input, tell_kinds
+from workbench.cli.options import ObjectOutput
+from workbench.cli.output import emit, to_json
+from workbench.errors import InputError
+
+__all__ = ["expand"]
+
+
+def expand(
+    path: Annotated[list[str], typer.Argument(metavar="PATH…", help="File, folder or - for stdin, with Volcano Jobs.")],
+    output: Annotated[ObjectOutput, typer.Option("-o", "--output", help="Form of the result.")] = ObjectOutput.yaml,
+) -> None:
+    """Write out the pods that Volcano Jobs become, and what their plugins make.
+
+    Pods with environment, ports, commands and volumes; ConfigMaps, Services, NetworkPolicies, Secrets and
+    PersistentVolumeClaims. PodGroups are not among them. Nothing is written where one Job is wrong.
+
+    Examples:
+
+    \b
+      workbench expand job.yaml
+      workbench expand job.yaml -o json
+    """
+    from workbench.formats.manifests import read_manifests
+    from workbench.formats.write_manifests import to_yaml
+    from workbench.jobs.expand import expand_job, is_volcano_job
+
+    manifests = read_manifests(path, standard_input(path))
+    objects: list[dict[str, Any]] = []
+    jobs, others = 0, Counter(manifests.ignored)
+    for document in manifests.documents:
+        if not is_volcano_job(document.data):
+            others[str(document.data["kind"])] += 1
+            continue
+        jobs += 1
+        try:
+            objects += expand_job(document.data)
+        except InputError as error:
+            raise document.error(error) from None
+    if not jobs:
+        got = ", ".join(f"{kind} ({count})" for kind, count in sorted(others.items()))
+        raise InputError(
+            "no Job to expand", source=", ".join(path), got=got, expected="a Job (batch.volcano.sh/v1alpha1)"
+        )
+    tell_kinds(others)
+    if output is ObjectOutput.json:
+        emit(to_json({"apiVersion": "v1", "kind": "List", "items": objects}))
+    else:
+        emit(to_yaml(objects))
