@@ -90,31 +90,31 @@ def _inject(pod: Object, visit: Visit) -> Object:
 
 def _extend(pod: Object, visit: Visit) -> Object:
     """The host file in every container, and the init container of a master; nothing without workers."""
-    hosts = _workers(visit)
-    if not hosts:
+    worker = _worker(visit)
+    if worker is None:
         return pod
     name = _config_map_name(visit)
     pod = with_volume(pod, config_map_volume(name))
     values, mount = {_VARIABLE: f"{_FOLDER}/{_FILE}"}, {"name": name, "mountPath": _FOLDER}
     pod = edit_containers(pod, lambda each: with_missing_env(with_mount(each, mount), values))
-    return with_init_container(pod, _waiting(visit, hosts)) if task_key(pod) == visit.text("master") else pod
+    return with_init_container(pod, _waiting(visit, worker)) if task_key(pod) == visit.text("master") else pod
 
 
-def _waiting(visit: Visit, hosts: list[str]) -> Object:
-    environment = [variable("IP_LIST", " ".join(hosts)), variable("WAIT_TIMEOUT", str(visit.number(_TIMEOUT)))]
+def _waiting(visit: Visit, worker: Object) -> Object:
+    hosts = " ".join(hosts_of_task(visit.job, worker))
+    environment = [variable("IP_LIST", hosts), variable("WAIT_TIMEOUT", str(visit.number(_TIMEOUT)))]
     command = ["sh", "-c", _WAIT]
     return {"name": _WAITING, "image": visit.text(_IMAGE), "command": command, "env": environment}
 
 
 def _keep(visit: Visit) -> Iterable[Action]:
-    hosts = _workers(visit)
-    worker = task_named(visit.job, visit.text("worker"))
-    if worker is None or not hosts:
+    worker = _worker(visit)
+    if worker is None:
         return ()
     slots = visit.number(_SLOTS)
     if slots < 1:
         slots = accelerators_of(template_spec_of(worker))
-    data = {_FILE: "\n".join(f"{host} slots={slots}" for host in hosts)}
+    data = {_FILE: "\n".join(f"{host} slots={slots}" for host in hosts_of_task(visit.job, worker))}
     return data_written(visit, object_of_job(visit.job, "v1", "ConfigMap", _config_map_name(visit), data=data))
 
 
@@ -122,9 +122,10 @@ def _on_delete(visit: Visit) -> Iterable[Action]:
     return deleted_if_there(visit, "ConfigMap", _config_map_name(visit))
 
 
-def _workers(visit: Visit) -> list[str]:
+def _worker(visit: Visit) -> Object | None:
+    """The task of the workers; None where it has no pod."""
     worker = task_named(visit.job, visit.text("worker"))
-    return [] if worker is None else hosts_of_task(visit.job, worker)
+    return worker if worker is not None and worker.get("replicas") else None
 
 
 def _config_map_name(visit: Visit) -> str:

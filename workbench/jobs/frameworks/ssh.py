@@ -24,8 +24,9 @@ from workbench.jobs.task_pods import hosts_of_task, name_of, tasks_of, template_
 
 __all__ = ["PLUGIN", "client_config", "effective_port"]
 
-_ROOT_FOLDER = "/root/.ssh"
 _FOLDER = ".ssh"
+_HOME_OF_ROOT = "/root"
+_ROOT_FOLDER = f"{_HOME_OF_ROOT}/{_FOLDER}"
 _FILES = ("id_rsa", "id_rsa.pub", "authorized_keys", "config")
 _DEFAULT_PORT = 22
 
