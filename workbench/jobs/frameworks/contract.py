@@ -16,10 +16,10 @@ __all__ = [
     "JobHook",
     "Object",
     "Plugin",
+    "PluginCall",
     "PodHook",
     "SshKeys",
     "Stored",
-    "Visit",
     "created_if_absent",
     "data_written",
     "deleted_if_there",
@@ -57,8 +57,8 @@ class Action:
 
 
 @dataclass(frozen=True)
-class Visit:
-    """What a hook of a plugin sees.
+class PluginCall:
+    """Input of a hook of one plugin.
 
     Attributes
     ----------
@@ -90,15 +90,15 @@ class Visit:
         return bool(self.arguments.values[flag])
 
 
-PodHook = Callable[[Object, Visit], Object]
-JobHook = Callable[[Visit], Iterable[Action]]
+PodHook = Callable[[Object, PluginCall], Object]
+JobHook = Callable[[PluginCall], Iterable[Action]]
 
 
-def _unchanged(pod: Object, visit: Visit) -> Object:
+def _unchanged(pod: Object, call: PluginCall) -> Object:
     return pod
 
 
-def _nothing(visit: Visit) -> Iterable[Action]:
+def _nothing(call: PluginCall) -> Iterable[Action]:
     return ()
 
 
@@ -112,13 +112,13 @@ class Plugin:
     flags : tuple of Flag
     inject : callable
         The pod as upstream makes it.
-    extend : callable
+    extend_pod : callable
         The pod with what `DESIGN_ADDITIONS` names for the plugin; it runs when every plugin has injected its part.
     on_add : callable
         Actions when the Job is new; not called once the marker is set.
     on_update, on_delete : callable
         Actions when the Job runs, and when it is killed; the latter is called only while the marker is set.
-    keep : callable
+    extend_job : callable
         Actions, on add and on update, on the objects that `DESIGN_ADDITIONS` names.
     marked : bool
         Whether the plugin leaves its marker in ``status.controlledResources``.
@@ -127,11 +127,11 @@ class Plugin:
     name: str
     flags: tuple[Flag, ...] = ()
     inject: PodHook = _unchanged
-    extend: PodHook = _unchanged
+    extend_pod: PodHook = _unchanged
     on_add: JobHook = _nothing
     on_update: JobHook = _nothing
     on_delete: JobHook = _nothing
-    keep: JobHook = _nothing
+    extend_job: JobHook = _nothing
     marked: bool = True
 
 
@@ -158,16 +158,16 @@ def labels_of_pods(job: Object) -> dict[str, str]:
     return {JOB_LABEL: name_of(job), NAMESPACE_LABEL: namespace_of(job)}
 
 
-def created_if_absent(visit: Visit, manifest: Object) -> Iterable[Action]:
+def created_if_absent(call: PluginCall, manifest: Object) -> Iterable[Action]:
     """Create an object; leave one that is there as it is."""
     kind, name = manifest["kind"], name_of(manifest)
-    return () if (kind, name) in visit.stored else (Action("create", kind, name, manifest),)
+    return () if (kind, name) in call.stored else (Action("create", kind, name, manifest),)
 
 
-def data_written(visit: Visit, manifest: Object) -> Iterable[Action]:
+def data_written(call: PluginCall, manifest: Object) -> Iterable[Action]:
     """Create a ConfigMap or Secret, or replace the data of the one that is there if they differ."""
     kind, name = manifest["kind"], name_of(manifest)
-    known = visit.stored.get((kind, name))
+    known = call.stored.get((kind, name))
     if known is None:
         return (Action("create", kind, name, manifest),)
     if known.get("data") == manifest["data"]:
@@ -175,6 +175,6 @@ def data_written(visit: Visit, manifest: Object) -> Iterable[Action]:
     return (Action("update", kind, name, {**known, "data": manifest["data"]}),)
 
 
-def deleted_if_there(visit: Visit, kind: str, name: str) -> Iterable[Action]:
+def deleted_if_there(call: PluginCall, kind: str, name: str) -> Iterable[Action]:
     """Delete an object, if it is there."""
-    return (Action("delete", kind, name),) if (kind, name) in visit.stored else ()
+    return (Action("delete", kind, name),) if (kind, name) in call.stored else ()

@@ -5,7 +5,7 @@ Source: docs/reference/volcano-jobs.md, section 2.1.
 
 from __future__ import annotations
 
-from workbench.jobs.frameworks.contract import Object, Plugin, Visit
+from workbench.jobs.frameworks.contract import Object, Plugin, PluginCall
 from workbench.jobs.frameworks.pod_edits import edit_containers, edit_init_containers, variable, with_env
 from workbench.jobs.task_pods import index_in_name
 
@@ -14,7 +14,7 @@ __all__ = ["PLUGIN"]
 _NAMES = ("VK_TASK_INDEX", "VC_TASK_INDEX")
 
 
-def _inject(pod: Object, visit: Visit) -> Object:
+def _inject(pod: Object, call: PluginCall) -> Object:
     index = index_in_name(pod)
     variables = [variable(name, index) for name in _NAMES]
     pod = edit_containers(pod, lambda container: with_env(container, variables))

@@ -5,7 +5,7 @@ Source: docs/reference/volcano-jobs.md, section 2.8.
 
 from __future__ import annotations
 
-from workbench.jobs.frameworks.contract import Object, Plugin, Visit
+from workbench.jobs.frameworks.contract import Object, Plugin, PluginCall
 from workbench.jobs.frameworks.flags import Flag
 from workbench.jobs.frameworks.pod_edits import with_annotation
 from workbench.jobs.task_pods import (
@@ -31,15 +31,15 @@ def first_env_value(pod: Object, name: str) -> str:
     return next((each.get("value") or "" for each in variables if each.get("name") == name), "")
 
 
-def _inject(pod: Object, visit: Visit) -> Object:
-    if annotations_of(pod).get(_RANK_ANNOTATION) or not visit.job:
+def _inject(pod: Object, call: PluginCall) -> Object:
+    if annotations_of(pod).get(_RANK_ANNOTATION) or not call.job:
         return pod
     rank = first_env_value(pod, _RANK_VARIABLE)
     if not rank:
-        task, master = task_key(pod), visit.text("master")
-        if task not in (master, visit.text("worker")):
+        task, master = task_key(pod), call.text("master")
+        if task not in (master, call.text("worker")):
             return pod
-        before = 0 if task == master else replicas_of_task(tasks_of(visit.job), master)
+        before = 0 if task == master else replicas_of_task(tasks_of(call.job), master)
         rank = str(before + index_from_label(pod))
     return with_annotation(pod, _RANK_ANNOTATION, rank)
 

@@ -14,7 +14,7 @@ from workbench.jobs.frameworks.contract import (
     Action,
     Object,
     Plugin,
-    Visit,
+    PluginCall,
     data_written,
     deleted_if_there,
     object_of_job,
@@ -73,63 +73,63 @@ done
 """
 
 
-def _inject(pod: Object, visit: Visit) -> Object:
+def _inject(pod: Object, call: PluginCall) -> Object:
     variables = []
-    if task_key(pod) == visit.text("master"):
-        worker = task_named(visit.job, visit.text("worker"))
+    if task_key(pod) == call.text("master"):
+        worker = task_named(call.job, call.text("worker"))
         if worker is None:
             return pod
-        variables.append(variable("MPI_HOST", ",".join(hosts_of_task(visit.job, worker))))
+        variables.append(variable("MPI_HOST", ",".join(hosts_of_task(call.job, worker))))
 
     def edit(container: Object) -> Object:
-        container = with_port(container, "mpijob-port", visit.number("port"))
+        container = with_port(container, "mpijob-port", call.number("port"))
         return with_env(container, variables) if variables else container
 
     return edit_containers(edit_init_containers(pod, edit), edit)
 
 
-def _extend(pod: Object, visit: Visit) -> Object:
+def _extend_pod(pod: Object, call: PluginCall) -> Object:
     """The host file in every container, and the init container of a master; nothing without workers."""
-    worker = _worker(visit)
+    worker = _worker(call)
     if worker is None:
         return pod
-    name = _config_map_name(visit)
+    name = _config_map_name(call)
     pod = with_volume(pod, config_map_volume(name))
     values, mount = {_VARIABLE: f"{_FOLDER}/{_FILE}"}, {"name": name, "mountPath": _FOLDER}
     pod = edit_containers(pod, lambda each: with_missing_env(with_mount(each, mount), values))
-    return with_init_container(pod, _waiting(visit, worker)) if task_key(pod) == visit.text("master") else pod
+    return with_init_container(pod, _waiting(call, worker)) if task_key(pod) == call.text("master") else pod
 
 
-def _waiting(visit: Visit, worker: Object) -> Object:
-    hosts = " ".join(hosts_of_task(visit.job, worker))
-    environment = [variable("IP_LIST", hosts), variable("WAIT_TIMEOUT", str(visit.number(_TIMEOUT)))]
+def _waiting(call: PluginCall, worker: Object) -> Object:
+    hosts = " ".join(hosts_of_task(call.job, worker))
+    environment = [variable("IP_LIST", hosts), variable("WAIT_TIMEOUT", str(call.number(_TIMEOUT)))]
     command = ["sh", "-c", _WAIT]
-    return {"name": _WAITING, "image": visit.text(_IMAGE), "command": command, "env": environment}
+    return {"name": _WAITING, "image": call.text(_IMAGE), "command": command, "env": environment}
 
 
-def _keep(visit: Visit) -> Iterable[Action]:
-    worker = _worker(visit)
+def _extend_job(call: PluginCall) -> Iterable[Action]:
+    worker = _worker(call)
     if worker is None:
         return ()
-    slots = visit.number(_SLOTS)
+    slots = call.number(_SLOTS)
     if slots < 1:
         slots = accelerators_of(template_spec_of(worker))
-    data = {_FILE: "\n".join(f"{host} slots={slots}" for host in hosts_of_task(visit.job, worker))}
-    return data_written(visit, object_of_job(visit.job, "v1", "ConfigMap", _config_map_name(visit), data=data))
+    data = {_FILE: "\n".join(f"{host} slots={slots}" for host in hosts_of_task(call.job, worker))}
+    return data_written(call, object_of_job(call.job, "v1", "ConfigMap", _config_map_name(call), data=data))
 
 
-def _on_delete(visit: Visit) -> Iterable[Action]:
-    return deleted_if_there(visit, "ConfigMap", _config_map_name(visit))
+def _on_delete(call: PluginCall) -> Iterable[Action]:
+    return deleted_if_there(call, "ConfigMap", _config_map_name(call))
 
 
-def _worker(visit: Visit) -> Object | None:
+def _worker(call: PluginCall) -> Object | None:
     """The task of the workers; None where it has no pod."""
-    worker = task_named(visit.job, visit.text("worker"))
+    worker = task_named(call.job, call.text("worker"))
     return worker if worker is not None and worker.get("replicas") else None
 
 
-def _config_map_name(visit: Visit) -> str:
-    return _OURS.config_maps[0].format(job=name_of(visit.job))
+def _config_map_name(call: PluginCall) -> str:
+    return _OURS.config_maps[0].format(job=name_of(call.job))
 
 
-PLUGIN = Plugin("mpi", _FLAGS, inject=_inject, extend=_extend, keep=_keep, on_delete=_on_delete)
+PLUGIN = Plugin("mpi", _FLAGS, inject=_inject, extend_pod=_extend_pod, extend_job=_extend_job, on_delete=_on_delete)

@@ -7,7 +7,7 @@ Upstream has no such plugin; the variables are those of the design document's ta
 from __future__ import annotations
 
 from workbench.jobs.frameworks.additions import DESIGN_ADDITIONS
-from workbench.jobs.frameworks.contract import Object, Plugin, Visit
+from workbench.jobs.frameworks.contract import Object, Plugin, PluginCall
 from workbench.jobs.frameworks.flags import PORTS, Flag
 from workbench.jobs.frameworks.pod_edits import edit_containers, with_missing_env
 from workbench.jobs.task_pods import domain_name, replicas_of_task, task_key, task_named, tasks_of
@@ -27,22 +27,22 @@ _FLAGS = (
 )
 
 
-def _extend(pod: Object, visit: Visit) -> Object:
+def _extend_pod(pod: Object, call: PluginCall) -> Object:
     """Variables of the pods of the three roles; a variable that a container has already stays as it is."""
-    scheduler = task_named(visit.job, visit.text(_SCHEDULER))
-    role = next((role for role in _ROLES if visit.text(role) == task_key(pod)), None)
+    scheduler = task_named(call.job, call.text(_SCHEDULER))
+    role = next((role for role in _ROLES if call.text(role) == task_key(pod)), None)
     if scheduler is None or role is None:
         return pod
-    tasks = tasks_of(visit.job)
+    tasks = tasks_of(call.job)
     values = {
-        _ROOT_HOST: domain_name(visit.job, scheduler, 0),
-        _ROOT_PORT: str(visit.number(_PORT)),
-        _SERVERS: str(replicas_of_task(tasks, visit.text(_SERVER))),
-        _WORKERS: str(replicas_of_task(tasks, visit.text(_WORKER))),
+        _ROOT_HOST: domain_name(call.job, scheduler, 0),
+        _ROOT_PORT: str(call.number(_PORT)),
+        _SERVERS: str(replicas_of_task(tasks, call.text(_SERVER))),
+        _WORKERS: str(replicas_of_task(tasks, call.text(_WORKER))),
         _ROLE: role,
         _KUBERNETES: "1",
     }
     return edit_containers(pod, lambda each: with_missing_env(each, values))
 
 
-PLUGIN = Plugin("mxnet", _FLAGS, extend=_extend)
+PLUGIN = Plugin("mxnet", _FLAGS, extend_pod=_extend_pod)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from workbench.jobs.frameworks.accelerators import accelerators_of
 from workbench.jobs.frameworks.additions import DESIGN_ADDITIONS
-from workbench.jobs.frameworks.contract import Object, Plugin, Visit
+from workbench.jobs.frameworks.contract import Object, Plugin, PluginCall
 from workbench.jobs.frameworks.flags import PORTS, Flag
 from workbench.jobs.frameworks.pod_edits import (
     edit_containers,
@@ -50,39 +50,39 @@ echo "{host}:{port} is ready"
 """
 
 
-def _inject(pod: Object, visit: Visit) -> Object:
-    rendezvous = _rendezvous(pod, visit)
+def _inject(pod: Object, call: PluginCall) -> Object:
+    rendezvous = _rendezvous(pod, call)
     if not rendezvous:
         return pod
-    if task_key(pod) == visit.text("worker") and visit.on("wait-master-enabled"):
-        pod = with_init_container(pod, _waiting(visit, rendezvous["MASTER_ADDR"]))
+    if task_key(pod) == call.text("worker") and call.on("wait-master-enabled"):
+        pod = with_init_container(pod, _waiting(call, rendezvous["MASTER_ADDR"]))
     variables = [variable(name, value) for name, value in rendezvous.items()]
-    port = visit.number("port")
+    port = call.number("port")
     return edit_containers(pod, lambda each: with_env(with_port(each, "pytorchjob-port", port), variables))
 
 
-def _rendezvous(pod: Object, visit: Visit) -> dict[str, str]:
+def _rendezvous(pod: Object, call: PluginCall) -> dict[str, str]:
     """Upstream's variables in their order; none without a master, no rank for a task that is neither role."""
-    master = task_named(visit.job, visit.text("master"))
+    master = task_named(call.job, call.text("master"))
     if master is None:
         return {}
-    roles = (visit.text("master"), visit.text("worker"))
-    size = sum(task.get("replicas") or 0 for task in tasks_of(visit.job) if (task.get("name") or "") in roles)
-    found = {"MASTER_ADDR": domain_name(visit.job, master, 0), "MASTER_PORT": str(visit.number("port"))}
+    roles = (call.text("master"), call.text("worker"))
+    size = sum(task.get("replicas") or 0 for task in tasks_of(call.job) if (task.get("name") or "") in roles)
+    found = {"MASTER_ADDR": domain_name(call.job, master, 0), "MASTER_PORT": str(call.number("port"))}
     found["WORLD_SIZE"] = str(size)
     if task_key(pod) in roles:
         found["RANK"] = "0" if task_key(pod) == roles[0] else str(number_in_name(pod) + 1)
     return found
 
 
-def _waiting(visit: Visit, host: str) -> Object:
-    script = _WAIT.format(host=host, port=visit.number("port"), timeout=visit.number("wait-master-timeout"))
-    return {"name": "wait-for-master", "image": visit.text("wait-master-image"), "command": ["sh", "-c", script]}
+def _waiting(call: PluginCall, host: str) -> Object:
+    script = _WAIT.format(host=host, port=call.number("port"), timeout=call.number("wait-master-timeout"))
+    return {"name": "wait-for-master", "image": call.text("wait-master-image"), "command": ["sh", "-c", script]}
 
 
-def _extend(pod: Object, visit: Visit) -> Object:
+def _extend_pod(pod: Object, call: PluginCall) -> Object:
     """The same rendezvous for torch.distributed.run; a variable that a container has already stays as it is."""
-    rendezvous = _rendezvous(pod, visit)
+    rendezvous = _rendezvous(pod, call)
     if not rendezvous:
         return pod
     values = {own: rendezvous[upstream] for own, upstream in _OF_UPSTREAM.items() if upstream in rendezvous}
@@ -90,4 +90,4 @@ def _extend(pod: Object, visit: Visit) -> Object:
     return edit_containers(pod, lambda each: with_missing_env(each, values))
 
 
-PLUGIN = Plugin("pytorch", _FLAGS, inject=_inject, extend=_extend)
+PLUGIN = Plugin("pytorch", _FLAGS, inject=_inject, extend_pod=_extend_pod)

@@ -12,7 +12,7 @@ from workbench.jobs.frameworks.contract import (
     Action,
     Object,
     Plugin,
-    Visit,
+    PluginCall,
     created_if_absent,
     deleted_if_there,
     labels_of_pods,
@@ -39,39 +39,39 @@ _FLAGS = (
 _PORTS = {"gcs": "port", "dashboard": "dashboardPort", "client-server": "clientPort"}
 
 
-def _inject(pod: Object, visit: Visit) -> Object:
-    head = task_named(visit.job, visit.text("head"))
+def _inject(pod: Object, call: PluginCall) -> Object:
+    head = task_named(call.job, call.text("head"))
     if head is None:
-        message = f"job {name_of(visit.job)} doesn't have head task {visit.text('head')}"
+        message = f"job {name_of(call.job)} doesn't have head task {call.text('head')}"
         raise InputError(message, where="spec.tasks", expected="a task of that name, or --head=TASK")
     task = task_key(pod)
 
     def edit(container: Object) -> Object:
         name = container.get("name") or ""
-        if task == visit.text("head") and name == visit.text("headContainer"):
-            container = {**_with_ports(container, visit), "command": _shell(_head_command(visit))}
-        if task == visit.text("worker") and name == visit.text("workerContainer"):
-            address = f"{domain_name(visit.job, head, 0)}:{visit.number('port')}"
+        if task == call.text("head") and name == call.text("headContainer"):
+            container = {**_with_ports(container, call), "command": _shell(_head_command(call))}
+        if task == call.text("worker") and name == call.text("workerContainer"):
+            address = f"{domain_name(call.job, head, 0)}:{call.number('port')}"
             container = {**container, "command": _shell(f"ray start --block --address={address}")}
         return container
 
     return edit_containers(pod, edit)
 
 
-def _head_command(visit: Visit) -> str:
+def _head_command(call: PluginCall) -> str:
     options = {
         "dashboard-host": "0.0.0.0",
-        "port": visit.number("port"),
-        "dashboard-port": visit.number("dashboardPort"),
-        "ray-client-server-port": visit.number("clientPort"),
+        "port": call.number("port"),
+        "dashboard-port": call.number("dashboardPort"),
+        "ray-client-server-port": call.number("clientPort"),
     }
     return " ".join(["ray start --head --block", *(f"--{name}={value}" for name, value in options.items())])
 
 
-def _with_ports(container: Object, visit: Visit) -> Object:
+def _with_ports(container: Object, call: PluginCall) -> Object:
     """The container with the ports whose numbers it does not declare itself, be two of them equal."""
     declared = {port.get("containerPort") for port in container.get("ports") or ()}
-    ports = [{"name": name, "containerPort": visit.number(flag)} for name, flag in _PORTS.items()]
+    ports = [{"name": name, "containerPort": call.number(flag)} for name, flag in _PORTS.items()]
     missing = [port for port in ports if port["containerPort"] not in declared]
     return {**container, "ports": [*(container.get("ports") or ()), *missing]}
 
@@ -80,21 +80,21 @@ def _shell(command: str) -> list[str]:
     return ["sh", "-c", command]
 
 
-def _on_add(visit: Visit) -> Iterable[Action]:
+def _on_add(call: PluginCall) -> Iterable[Action]:
     ports = [
-        {"name": name, "protocol": "TCP", "port": visit.number(flag), "targetPort": name}
+        {"name": name, "protocol": "TCP", "port": call.number(flag), "targetPort": name}
         for name, flag in _PORTS.items()
     ]
-    spec = {"selector": {**labels_of_pods(visit.job), ROLE_LABEL: visit.text("head")}, "ports": ports}
-    return created_if_absent(visit, object_of_job(visit.job, "v1", "Service", _service_name(visit), spec=spec))
+    spec = {"selector": {**labels_of_pods(call.job), ROLE_LABEL: call.text("head")}, "ports": ports}
+    return created_if_absent(call, object_of_job(call.job, "v1", "Service", _service_name(call), spec=spec))
 
 
-def _on_delete(visit: Visit) -> Iterable[Action]:
-    return deleted_if_there(visit, "Service", _service_name(visit))
+def _on_delete(call: PluginCall) -> Iterable[Action]:
+    return deleted_if_there(call, "Service", _service_name(call))
 
 
-def _service_name(visit: Visit) -> str:
-    return f"{name_of(visit.job)}-head-svc"
+def _service_name(call: PluginCall) -> str:
+    return f"{name_of(call.job)}-head-svc"
 
 
 PLUGIN = Plugin("ray", _FLAGS, inject=_inject, on_add=_on_add, on_delete=_on_delete)

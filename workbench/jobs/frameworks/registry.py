@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from workbench.errors import InputError
 from workbench.jobs.frameworks import env, hcclrank, mpi, mxnet, pytorch, ray, ssh, svc, tensorflow
-from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, Action, Object, Plugin, SshKeys, Stored, Visit
+from workbench.jobs.frameworks.contract import PLACEHOLDER_KEYS, Action, Object, Plugin, PluginCall, SshKeys, Stored
 from workbench.jobs.frameworks.flags import Arguments, Flag, parse_arguments
 
 __all__ = [
@@ -39,7 +39,7 @@ Given = Mapping[str, Sequence[str] | None]
 
 @dataclass(frozen=True)
 class JobOutcome:
-    """What a hook on a Job leads to.
+    """Result of a hook on a Job.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ def flags_of(name: str) -> tuple[Flag, ...]:
 
 
 def on_pod_create(pod: Object, job: Object, plugins: Given) -> Object:
-    """The pod with what the plugins of its Job give it.
+    """The pod as the plugins of its Job change it.
 
     Parameters
     ----------
@@ -79,20 +79,21 @@ def on_pod_create(pod: Object, job: Object, plugins: Given) -> Object:
     InputError
         A name that no plugin has, or a pod that a plugin cannot serve.
     """
-    visits = list(_visits(job, plugins))
-    for part in ("inject", "extend"):
-        for plugin, visit in visits:
-            try:
-                pod = getattr(plugin, part)(pod, visit)
-            except InputError as error:
-                raise _within(error, plugin.name) from None
+    calls = list(_calls(job, plugins))
+    upstream = [(plugin.inject, plugin, call) for plugin, call in calls]
+    additions = [(plugin.extend_pod, plugin, call) for plugin, call in calls]
+    for hook, plugin, call in (*upstream, *additions):
+        try:
+            pod = hook(pod, call)
+        except InputError as error:
+            raise _within(error, plugin.name) from None
     return pod
 
 
 def on_job_add(
     job: Object, plugins: Given, stored: Stored | None = None, ssh_keys: SshKeys = PLACEHOLDER_KEYS
 ) -> JobOutcome:
-    """What the plugins do while a Job is new: empty phase or Pending; a plugin with its marker has done its part.
+    """Actions of the plugins while a Job is new: empty phase or Pending. A plugin with its marker adds nothing again.
 
     Parameters
     ----------
@@ -104,43 +105,43 @@ def on_job_add(
         The new pair of a Job with the plugin ssh whose arguments bring none.
     """
 
-    def actions(plugin: Plugin, visit: Visit, marked: bool) -> Iterator[Action]:
+    def actions(plugin: Plugin, call: PluginCall, marked: bool) -> Iterator[Action]:
         if not marked:
-            yield from plugin.on_add(visit)
-        yield from plugin.keep(visit)
+            yield from plugin.on_add(call)
+        yield from plugin.extend_job(call)
 
-    return _outcome(job, _visits(job, plugins, stored, ssh_keys), actions, _marked)
+    return _outcome(job, _calls(job, plugins, stored, ssh_keys), actions, _marked)
 
 
 def on_job_update(job: Object, plugins: Given, stored: Stored | None = None) -> JobOutcome:
-    """What the plugins do on every later change of a Job; parameters as of `on_job_add`."""
+    """Actions of the plugins on every later change of a Job; parameters as of `on_job_add`."""
 
-    def actions(plugin: Plugin, visit: Visit, marked: bool) -> Iterator[Action]:
-        yield from plugin.on_update(visit)
-        yield from plugin.keep(visit)
+    def actions(plugin: Plugin, call: PluginCall, marked: bool) -> Iterator[Action]:
+        yield from plugin.on_update(call)
+        yield from plugin.extend_job(call)
 
-    return _outcome(job, _visits(job, plugins, stored), actions, lambda plugin, controlled: controlled)
+    return _outcome(job, _calls(job, plugins, stored), actions, lambda plugin, controlled: controlled)
 
 
 def on_job_delete(job: Object, plugins: Given, stored: Stored | None = None) -> JobOutcome:
-    """What the plugins do when a Job or some of its pods are killed; parameters as of `on_job_add`."""
+    """Actions of the plugins when a Job or some of its pods are killed; parameters as of `on_job_add`."""
 
-    def actions(plugin: Plugin, visit: Visit, marked: bool) -> Iterable[Action]:
-        return plugin.on_delete(visit) if marked else ()
+    def actions(plugin: Plugin, call: PluginCall, marked: bool) -> Iterable[Action]:
+        return plugin.on_delete(call) if marked else ()
 
-    return _outcome(job, _visits(job, plugins, stored), actions, _unmarked)
+    return _outcome(job, _calls(job, plugins, stored), actions, _unmarked)
 
 
 def _outcome(
     job: Object,
-    visits: Iterable[tuple[Plugin, Visit]],
-    actions: Callable[[Plugin, Visit, bool], Iterable[Action]],
+    calls: Iterable[tuple[Plugin, PluginCall]],
+    actions: Callable[[Plugin, PluginCall, bool], Iterable[Action]],
     mark: Callable[[Plugin, dict[str, str]], dict[str, str]],
 ) -> JobOutcome:
     controlled: dict[str, str] = dict((job.get("status") or {}).get("controlledResources") or {})
     found: list[Action] = []
-    for plugin, visit in visits:
-        found += actions(plugin, visit, controlled.get(_marker(plugin)) == plugin.name)
+    for plugin, call in calls:
+        found += actions(plugin, call, controlled.get(_marker(plugin)) == plugin.name)
         if plugin.marked:
             controlled = mark(plugin, controlled)
     return JobOutcome(tuple(found), controlled)
@@ -159,16 +160,16 @@ def _unmarked(plugin: Plugin, controlled: dict[str, str]) -> dict[str, str]:
     return {key: value for key, value in controlled.items() if (key, value) != (marker, plugin.name)}
 
 
-def _visits(
+def _calls(
     job: Object, plugins: Given, stored: Stored | None = None, ssh_keys: SshKeys = PLACEHOLDER_KEYS
-) -> Iterator[tuple[Plugin, Visit]]:
+) -> Iterator[tuple[Plugin, PluginCall]]:
     """The plugins of a Job in their order; an unknown name is told before any of them runs."""
     for name in plugins:
         _plugin(name)
     for plugin in PLUGINS:
         if plugin.name in plugins:
             arguments = arguments_of(plugin.name, plugins[plugin.name])
-            yield plugin, Visit(job, arguments, stored or {}, ssh_keys)
+            yield plugin, PluginCall(job, arguments, stored or {}, ssh_keys)
 
 
 def _plugin(name: str) -> Plugin:

@@ -12,8 +12,8 @@ from workbench.jobs.frameworks.contract import (
     Action,
     Object,
     Plugin,
+    PluginCall,
     SshKeys,
-    Visit,
     data_written,
     deleted_if_there,
     object_of_job,
@@ -53,8 +53,8 @@ def client_config(job: Object, port: int) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _inject(pod: Object, visit: Visit) -> Object:
-    name, path = _secret_name(visit.job), visit.text("ssh-key-file-path")
+def _inject(pod: Object, call: PluginCall) -> Object:
+    name, path = _secret_name(call.job), call.text("ssh-key-file-path")
     secret = {
         "secretName": name,
         "items": [{"key": file, "path": f"{_FOLDER}/{file}"} for file in _FILES],
@@ -68,23 +68,23 @@ def _inject(pod: Object, visit: Visit) -> Object:
     return with_volume(edit_init_containers(edit_containers(pod, edit), edit), {"name": name, "secret": secret})
 
 
-def _on_add(visit: Visit) -> Iterable[Action]:
+def _on_add(call: PluginCall) -> Iterable[Action]:
     """Upstream compares nothing but the configuration of a Secret that exists: new keys alone do not replace it."""
-    keys = visit.ssh_keys
-    if visit.text("ssh-private-key"):
-        keys = SshKeys(visit.text("ssh-private-key"), visit.text("ssh-public-key"))
-    config = client_config(visit.job, effective_port(visit.number("ssh-port")))
+    keys = call.ssh_keys
+    if call.text("ssh-private-key"):
+        keys = SshKeys(call.text("ssh-private-key"), call.text("ssh-public-key"))
+    config = client_config(call.job, effective_port(call.number("ssh-port")))
     texts = (keys.private, keys.public, keys.public, config)
     data = {file: base64.b64encode(text.encode()).decode() for file, text in zip(_FILES, texts, strict=True)}
-    name = _secret_name(visit.job)
-    known = visit.stored.get(("Secret", name))
+    name = _secret_name(call.job)
+    known = call.stored.get(("Secret", name))
     if known is not None and (known.get("data") or {}).get(_FILES[-1]) == data[_FILES[-1]]:
         return ()
-    return data_written(visit, object_of_job(visit.job, "v1", "Secret", name, type="Opaque", data=data))
+    return data_written(call, object_of_job(call.job, "v1", "Secret", name, type="Opaque", data=data))
 
 
-def _on_delete(visit: Visit) -> Iterable[Action]:
-    return deleted_if_there(visit, "Secret", _secret_name(visit.job))
+def _on_delete(call: PluginCall) -> Iterable[Action]:
+    return deleted_if_there(call, "Secret", _secret_name(call.job))
 
 
 def _secret_name(job: Object) -> str:

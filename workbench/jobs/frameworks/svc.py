@@ -11,7 +11,7 @@ from workbench.jobs.frameworks.contract import (
     Action,
     Object,
     Plugin,
-    Visit,
+    PluginCall,
     created_if_absent,
     data_written,
     deleted_if_there,
@@ -52,17 +52,17 @@ def hosts_config_map(job: Object) -> dict[str, object]:
     return object_of_job(job, "v1", "ConfigMap", _config_map_name(job), data=data)
 
 
-def _inject(pod: Object, visit: Visit) -> Object:
+def _inject(pod: Object, call: PluginCall) -> Object:
     spec = spec_of(pod)
-    name = _config_map_name(visit.job)
+    name = _config_map_name(call.job)
     pod = with_spec(
         pod,
         hostname=spec.get("hostname") or name_of(pod),
-        subdomain=spec.get("subdomain") or name_of(visit.job),
+        subdomain=spec.get("subdomain") or name_of(call.job),
     )
     variables = []
-    if visit.on("inject-hosts-env"):
-        keys = [key for task in tasks_of(visit.job) for key in _variables(task)]
+    if call.on("inject-hosts-env"):
+        keys = [key for task in tasks_of(call.job) for key in _variables(task)]
         variables = [{"name": key, "valueFrom": {"configMapKeyRef": {"name": name, "key": key}}} for key in keys]
     mount = {"name": name, "mountPath": _FOLDER}
 
@@ -72,30 +72,30 @@ def _inject(pod: Object, visit: Visit) -> Object:
     return with_volume(edit_init_containers(edit_containers(pod, edit), edit), config_map_volume(name))
 
 
-def _on_add(visit: Visit) -> Iterable[Action]:
-    yield from _on_update(visit)
-    yield from created_if_absent(visit, _service(visit))
-    if not visit.on("disable-network-policy"):
-        yield from created_if_absent(visit, _network_policy(visit.job))
+def _on_add(call: PluginCall) -> Iterable[Action]:
+    yield from _on_update(call)
+    yield from created_if_absent(call, _service(call))
+    if not call.on("disable-network-policy"):
+        yield from created_if_absent(call, _network_policy(call.job))
 
 
-def _on_update(visit: Visit) -> Iterable[Action]:
-    return data_written(visit, hosts_config_map(visit.job))
+def _on_update(call: PluginCall) -> Iterable[Action]:
+    return data_written(call, hosts_config_map(call.job))
 
 
-def _on_delete(visit: Visit) -> Iterable[Action]:
-    yield from deleted_if_there(visit, "ConfigMap", _config_map_name(visit.job))
-    yield from deleted_if_there(visit, "Service", name_of(visit.job))
-    if not visit.on("disable-network-policy"):
-        yield from deleted_if_there(visit, "NetworkPolicy", name_of(visit.job))
+def _on_delete(call: PluginCall) -> Iterable[Action]:
+    yield from deleted_if_there(call, "ConfigMap", _config_map_name(call.job))
+    yield from deleted_if_there(call, "Service", name_of(call.job))
+    if not call.on("disable-network-policy"):
+        yield from deleted_if_there(call, "NetworkPolicy", name_of(call.job))
 
 
-def _service(visit: Visit) -> Object:
-    job = visit.job
+def _service(call: PluginCall) -> Object:
+    job = call.job
     spec = {
         "clusterIP": "None",
         "selector": labels_of_pods(job),
-        "publishNotReadyAddresses": visit.on("publish-not-ready-addresses"),
+        "publishNotReadyAddresses": call.on("publish-not-ready-addresses"),
     }
     return object_of_job(job, "v1", "Service", name_of(job), spec=spec)
 

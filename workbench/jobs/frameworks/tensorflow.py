@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from workbench.jobs.frameworks.contract import Object, Plugin, Visit
+from workbench.jobs.frameworks.contract import Object, Plugin, PluginCall
 from workbench.jobs.frameworks.flags import PORTS, Flag
 from workbench.jobs.frameworks.pod_edits import edit_containers, variable, with_env
 from workbench.jobs.task_pods import domain_name, number_in_name, task_key, tasks_of
@@ -28,26 +28,26 @@ _FLAGS = (
 )
 
 
-def _inject(pod: Object, visit: Visit) -> Object:
-    tasks = tasks_of(visit.job)
+def _inject(pod: Object, call: PluginCall) -> Object:
+    tasks = tasks_of(call.job)
     if len(tasks) == 1 and tasks[0].get("replicas") == 1:
         return pod
     index = number_in_name(pod)
     task = task_key(pod)
-    role = next((role for role in _OF_POD if visit.text(role) == task), task)
-    config = {"cluster": _cluster(visit), "task": {"type": role, "index": index}}
+    role = next((role for role in _OF_POD if call.text(role) == task), task)
+    config = {"cluster": _cluster(call), "task": {"type": role, "index": index}}
     text = json.dumps(config, separators=(",", ":"), ensure_ascii=False)
     return edit_containers(pod, lambda container: with_env(container, [variable("TF_CONFIG", text)]))
 
 
-def _cluster(visit: Visit) -> dict[str, Any]:
+def _cluster(call: PluginCall) -> dict[str, Any]:
     """Hosts by role; a fixed host name stands once for each replica, unlike in the other plugins."""
     hosts: dict[str, list[str]] = {}
-    for task in tasks_of(visit.job):
-        role = next((role for role in _IN_CLUSTER if visit.text(role) == (task.get("name") or "")), None)
+    for task in tasks_of(call.job):
+        role = next((role for role in _IN_CLUSTER if call.text(role) == (task.get("name") or "")), None)
         if role is not None:
-            names = [domain_name(visit.job, task, index) for index in range(task.get("replicas") or 0)]
-            hosts[role] = [f"{name}:{visit.number('port')}" for name in names]
+            names = [domain_name(call.job, task, index) for index in range(task.get("replicas") or 0)]
+            hosts[role] = [f"{name}:{call.number('port')}" for name in names]
     return {role: hosts[role] for role in _IN_CLUSTER if hosts.get(role)}
 
 
