@@ -190,8 +190,8 @@ def test_bad_input_is_one_error_with_its_path(job: Any, message: str) -> None:
 
 
 def test_too_many_pods_are_refused_before_they_are_made() -> None:
-    with pytest.raises(CapacityError, match="Job default/jobname has 200,000 pods; at most 100,000"):
-        workbench.expand_job(job_of({}, task_of("a", 100_000), task_of("b", 100_000)))
+    with pytest.raises(CapacityError, match="Job default/jobname has 20,000 pods; at most 10,000"):
+        workbench.expand_job(job_of({}, task_of("a", 10_000), task_of("b", 10_000)))
 
 
 def test_the_pods_stand_in_the_order_of_tasks_and_indices() -> None:

@@ -19,7 +19,7 @@ from workbench.objects.job import read_job
 __all__ = ["expand_job", "is_volcano_job"]
 
 #: Most pods of one Job that are written out.
-MOST_PODS = 100_000
+MOST_PODS = 10_000
 
 _GROUP, _KIND = "batch.volcano.sh", "Job"
 
@@ -48,7 +48,7 @@ def expand_job(job: Mapping[str, Any], *, ssh_keys: SshKeys | None = None) -> li
         No Job, a field of the wrong type, a Job that admission refuses, an unknown plugin or argument, or tasks that a
         plugin cannot serve. The error names the path in the Job.
     CapacityError
-        More than 100,000 pods.
+        More than 10,000 pods.
 
     Notes
     -----
