@@ -88,7 +88,15 @@ def template_spec_of(task: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def pod_name(job: str, task: str, index: int) -> str:
-    """The name of a pod, given the names of its Job and task and its index."""
+    """The name of a pod: ``job-task-index``.
+
+    Parameters
+    ----------
+    job, task : str
+        Names of the Job and of the task.
+    index : int
+        Number of the pod in its task.
+    """
     return f"{job}-{task}-{index}"
 
 
@@ -147,7 +155,15 @@ def replicas_of_task(tasks: Sequence[Mapping[str, Any]], name: str) -> int:
 
 
 def domain_name(job: Mapping[str, Any], task: Mapping[str, Any], index: int) -> str:
-    """The name by which other pods reach a pod: ``hostname.subdomain``, by default those that the plugin svc sets."""
+    """The name by which other pods reach a pod: ``hostname.subdomain``, by default those that the plugin svc sets.
+
+    Parameters
+    ----------
+    job, task : mapping
+        The Job, and the task of it that the pod belongs to.
+    index : int
+        Number of the pod in its task.
+    """
     spec = template_spec_of(task)
     host = spec.get("hostname") or pod_name(name_of(job), task.get("name") or "", index)
     return f"{host}.{spec.get('subdomain') or name_of(job)}"

@@ -148,7 +148,16 @@ def owner_reference(job: Object) -> dict[str, Any]:
 
 
 def object_of_job(job: Object, api_version: str, kind: str, name: str, **fields: Any) -> dict[str, Any]:
-    """An object in the Job's namespace that the Job controls."""
+    """An object in the Job's namespace that the Job controls.
+
+    Parameters
+    ----------
+    job : mapping
+        The Job; it becomes the owner.
+    api_version, kind, name : str
+    fields
+        Further fields of the object beside its metadata: ``spec``, ``data``.
+    """
     metadata = {"name": name, "namespace": namespace_of(job), "ownerReferences": [owner_reference(job)]}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **fields}
 
@@ -176,5 +185,13 @@ def data_written(call: PluginCall, manifest: Object) -> Iterable[Action]:
 
 
 def deleted_if_there(call: PluginCall, kind: str, name: str) -> Iterable[Action]:
-    """Delete an object, if it is there."""
+    """Delete an object, if it is there.
+
+    Parameters
+    ----------
+    call : PluginCall
+        What the plugin was called with; knows the objects that are stored.
+    kind, name : str
+        The object to delete.
+    """
     return (Action("delete", kind, name),) if (kind, name) in call.stored else ()

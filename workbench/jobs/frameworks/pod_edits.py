@@ -69,7 +69,17 @@ def with_missing_env(container: Object, values: Mapping[str, str]) -> dict[str, 
 
 
 def with_port(container: Object, name: str, number: int) -> Object:
-    """The container with a port, unless it declares that number already."""
+    """The container with one more port, unless it declares that number already.
+
+    Parameters
+    ----------
+    container : mapping
+        Stays as it is; the answer is a copy.
+    name : str
+        Name of the port.
+    number : int
+        Number of the port.
+    """
     if any(each.get("containerPort") == number for each in container.get("ports") or ()):
         return container
     return _appended(container, "ports", {"name": name, "containerPort": number})
@@ -98,7 +108,14 @@ def with_init_container(pod: Object, container: Object) -> Object:
 
 
 def with_annotation(pod: Object, key: str, value: str) -> dict[str, Any]:
-    """The pod with an annotation set."""
+    """The pod with an annotation set.
+
+    Parameters
+    ----------
+    pod : mapping
+        Stays as it is; the answer is a copy.
+    key, value : str
+    """
     metadata = pod.get("metadata") or {}
     return {**pod, "metadata": {**metadata, "annotations": {**annotations_of(pod), key: value}}}
 

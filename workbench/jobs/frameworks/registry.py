@@ -114,7 +114,16 @@ def on_job_add(
 
 
 def on_job_update(job: Object, plugins: Given, stored: Stored | None = None) -> JobOutcome:
-    """Actions of the plugins on every later change of a Job; parameters as of `on_job_add`."""
+    """Actions of the plugins on every later change of a Job.
+
+    Parameters
+    ----------
+    job : mapping
+    plugins : mapping of str to sequence of str
+        Arguments of each plugin by its name.
+    stored : mapping of (kind, name) to mapping, optional
+        Objects in the Job's namespace; None: there are none.
+    """
 
     def actions(plugin: Plugin, call: PluginCall, marked: bool) -> Iterator[Action]:
         yield from plugin.on_update(call)
@@ -124,7 +133,16 @@ def on_job_update(job: Object, plugins: Given, stored: Stored | None = None) -> 
 
 
 def on_job_delete(job: Object, plugins: Given, stored: Stored | None = None) -> JobOutcome:
-    """Actions of the plugins when a Job or some of its pods are killed; parameters as of `on_job_add`."""
+    """Actions of the plugins when a Job or some of its pods are killed.
+
+    Parameters
+    ----------
+    job : mapping
+    plugins : mapping of str to sequence of str
+        Arguments of each plugin by its name.
+    stored : mapping of (kind, name) to mapping, optional
+        Objects in the Job's namespace; None: there are none.
+    """
 
     def actions(plugin: Plugin, call: PluginCall, marked: bool) -> Iterable[Action]:
         return plugin.on_delete(call) if marked else ()
