@@ -53,6 +53,8 @@ class InputError(WorkbenchError, ValueError):
         Place inside the source: ``line 7``, ``document 3, spec.tier``, ``row 'gpu_4'``.
     got, expected : str, optional
         The value found and the values allowed.
+    remark : str, optional
+        How the input was understood, where the mistake may lie in that: ``read as slurm``.
     """
 
     def __init__(
@@ -63,12 +65,14 @@ class InputError(WorkbenchError, ValueError):
         where: str | None = None,
         got: str | None = None,
         expected: str | None = None,
+        remark: str | None = None,
     ) -> None:
         self.message = message
         self.source = source
         self.where = where
         self.got = got
         self.expected = expected
+        self.remark = remark
         super().__init__(str(self))
 
     def __str__(self) -> str:
@@ -77,21 +81,24 @@ class InputError(WorkbenchError, ValueError):
         found = [f"found {self.got}"] if self.got is not None else []
         if self.expected is not None:
             found.append(f"expected {self.expected}")
-        return f"{text} ({', '.join(found)})" if found else text
+        text = f"{text} ({', '.join(found)})" if found else text
+        return f"{text}; {self.remark}" if self.remark else text
 
     def at(self, *, source: str | None = None, where: str | None = None) -> InputError:
         """A copy of the error with `source` and `where` filled in if they were unknown."""
-        return type(self)(
-            self.message,
-            source=self.source or source,
-            where=self.where or where,
-            got=self.got,
-            expected=self.expected,
-        )
+        return self._copy(source=self.source or source, where=self.where or where)
 
     def of(self, source: str) -> InputError:
         """A copy of the error whose source is `source`, whatever name the text was read under."""
-        return type(self)(self.message, source=source, where=self.where, got=self.got, expected=self.expected)
+        return self._copy(source=source)
+
+    def remarking(self, remark: str) -> InputError:
+        """A copy of the error whose text ends in `remark`."""
+        return self._copy(remark=remark)
+
+    def _copy(self, **changes: str | None) -> InputError:
+        parts = ("source", "where", "got", "expected", "remark")
+        return type(self)(self.message, **{part: changes.get(part, getattr(self, part)) for part in parts})
 
 
 class UnknownNameError(WorkbenchError, KeyError):

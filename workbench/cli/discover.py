@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from workbench.cli.arguments import key_values, standard_input
-from workbench.cli.options import Out
+from workbench.cli.options import From, Out
 from workbench.cli.output import check_out, confirm, emit, print_tables, tell, to_json
 from workbench.errors import InputError
 
@@ -81,6 +81,7 @@ def label(
             "-f", "--file", metavar="PATH", help="Nodes, and HyperNodes that exist: file, folder or -. Repeatable."
         ),
     ],
+    from_: From = None,
     config: Config = None,
     type_: Annotated[
         list[str],
@@ -119,7 +120,7 @@ def label(
         types[name] = tuple(key.strip() for key in keys.split(",") if key.strip())
     if not types:
         raise InputError("no topology types", source="label", expected="--type NAME=KEY,… or --config FILE")
-    objects, manifests = _read(file)
+    objects, manifests = _read(file, from_)
     if not objects.nodes:
         tell("note: no Node in the input")
     nodes = {name: node.metadata.labels for name, node in objects.nodes.items()}
@@ -134,6 +135,7 @@ def _asking(name: str, metavar: str, meaning: str) -> Callable[[Ask], Ask]:
         def command(
             place: str = "",
             file: Existing = [],  # noqa: B006 - as above
+            from_: From = None,
             config: Config = None,
             credentials: CredentialsFile = None,
             ca_file: CaFile = None,
@@ -149,7 +151,7 @@ def _asking(name: str, metavar: str, meaning: str) -> Callable[[Ask], Ask]:
             source = _source(config, name)
             access = _access(name, source, config, credentials, ca_file, insecure_skip_verify, timeout)
             called, discover = ask(place or _setting(get_text, "endpoint", source, config), access)
-            objects, manifests = _read(file)
+            objects, manifests = _read(file, from_)
             _warn(called, access)
             _finish(discover(), objects, manifests, output, out, yes)
 
@@ -252,23 +254,12 @@ def _warn(place: str, access: Any) -> None:
         tell("warning: the server's certificate is not verified")
 
 
-def _read(files: list[str]) -> tuple[ClusterObjects, dict[str, dict[str, Any]]]:
-    """The objects of the files, and the HyperNodes among them as they were written."""
-    from workbench.formats.load import read_objects
-    from workbench.formats.manifests import read_manifests
+def _read(files: list[str], format: str | None) -> tuple[ClusterObjects, dict[str, dict[str, Any]]]:
+    """The objects of the files, and the manifests of the HyperNodes among them."""
+    from workbench.formats.load import load_as_written
     from workbench.objects.kinds import ClusterObjects
 
-    if not files:
-        return ClusterObjects(), {}
-    read = read_manifests(files, standard_input(files))
-    objects = read_objects(read)
-    by_name = {
-        document.data["metadata"]["name"]: document.data
-        for document in read.documents
-        if document.data.get("kind") == "HyperNode"
-        and str(document.data.get("apiVersion")).startswith("topology.volcano.sh/")
-    }
-    return objects, by_name
+    return load_as_written(files, standard_input(files), format) if files else (ClusterObjects(), {})
 
 
 def _finish(

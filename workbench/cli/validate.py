@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.arguments import standard_input
-from workbench.cli.options import Files, TableOutput
+from workbench.cli.options import Files, From, TableOutput
 from workbench.cli.output import emit, print_tables, tell, to_json
 from workbench.errors import InputError
 from workbench.model.release import Release
@@ -17,6 +17,7 @@ __all__ = ["validate"]
 
 def validate(
     file: Files,
+    from_: From = None,
     release: Annotated[Release, typer.Option("--release", help="Release of Volcano.")] = Release.NEWEST,
     output: Annotated[TableOutput, typer.Option("-o", "--output", help="Form of the result.")] = TableOutput.table,
 ) -> None:
@@ -24,7 +25,7 @@ def validate(
 
     Covers schema, admission policy and webhook; of a Job what concerns counts, names, partitions and the network
     topology; of Pods, Deployments, Queues and HyperJobs the names of fields. Unknown fields, and unknown labels and
-    annotations in Volcano's domain, are refused.
+    annotations in Volcano's domain, are refused. A fabric in another format has no objects to review.
 
     Exit status 1 when an object is refused, 2 when there is none to review.
 
@@ -34,14 +35,18 @@ def validate(
 
       workbench validate -f job.yaml --release 1.13 -o json
     """
+    from workbench.formats.fabric.intake import FabricIntake
     from workbench.formats.manifests import read_manifests
     from workbench.formats.review import review_manifests
     from workbench.objects.admission import REVIEWED_KINDS
 
     if not file:
         raise InputError("no input given", source="-f", expected="a file, a folder or -")
-    review = review_manifests(read_manifests(file, standard_input(file)), release)
-    kinds = ", ".join(f"{kind} ({count})" for kind, count in review.not_reviewed.items())
+    intake = FabricIntake.of(from_)
+    review = review_manifests(read_manifests(file, standard_input(file), intake.claim), release)
+    unread = [f"{kind} ({count})" for kind, count in review.not_reviewed.items()]
+    unread += [f"{source} (a fabric, {name})" for source, name in zip(intake.sources, intake.formats, strict=True)]
+    kinds = ", ".join(unread)
     if kinds:
         tell(f"not reviewed: {kinds}")
     if not review.objects:

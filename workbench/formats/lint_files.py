@@ -16,6 +16,7 @@ from workbench.formats.manifests import STDIN, Manifests, read_bytes, read_manif
 from workbench.formats.object_lines import decoded, hypernode_texts, not_editable, spliced
 from workbench.formats.whole_file import write_whole
 from workbench.model.notice import Notice
+from workbench.objects.hypernode_manifest import is_hypernode
 from workbench.topology.lint import Edit, LintReport, Place, Subject, apply_edits, edits_by_hypernode, lint
 
 __all__ = ["FileChange", "FixedFiles", "LintedFiles", "fix_files", "lint_files"]
@@ -107,7 +108,7 @@ def lint_files(
         manifests = read_manifests(paths, stdin, claim)
         cluster = read_objects(manifests, keep_patterns=True)
         joined = intake.join(cluster)
-        written = {d.data["metadata"]["name"]: d for d in manifests.documents if _is_hypernode(d.data)}
+        written = {d.data["metadata"]["name"]: d for d in manifests.documents if is_hypernode(d.data)}
         places |= {name: Place(d.source, d.where) for name, d in written.items()}
         if joined.snapshot is not None:
             subject = replace(Subject.of_snapshot(joined.snapshot), places=places)
@@ -119,10 +120,6 @@ def lint_files(
         report = lint(subject, only, ignore)
     ignored = dict(sorted((Counter(manifests.ignored) + cluster.ignored).items()))
     return LintedFiles(_with_lines(report, manifests, stdin), ignored, notes)
-
-
-def _is_hypernode(data: Mapping[str, Any]) -> bool:
-    return data.get("kind") == "HyperNode" and str(data.get("apiVersion")).startswith("topology.volcano.sh/")
 
 
 def _with_lines(report: LintReport, manifests: Manifests, stdin: bytes | str | None) -> LintReport:

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import re2
 
@@ -18,17 +18,18 @@ from workbench.errors import CapacityError, InputError
 from workbench.formats.fabric.intake import FabricIntake, Joined
 from workbench.formats.fabric.tor_node import nodes_by_address
 from workbench.formats.fabric.tor_tables import switch_table_of, with_share
-from workbench.formats.manifests import Document, Manifests, read_bytes, read_manifests
+from workbench.formats.manifests import Document, Manifests, Take, read_bytes, read_manifests
 from workbench.formats.matrix import MAX_BYTES, parse_matrix
 from workbench.jobs.gangs import read_workload
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.objects.fields import shown
+from workbench.objects.hypernode_manifest import hypernode_manifest, is_hypernode
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.selectors import compile_pattern
 from workbench.topology.objects_of import hypernodes_in, nodes_in
 
-__all__ = ["load", "load_objects", "load_to_draw", "no_collection", "read_objects"]
+__all__ = ["load", "load_as_written", "load_objects", "load_to_draw", "no_collection", "read_objects"]
 
 
 def load(
@@ -94,6 +95,40 @@ def load_objects(*paths: str | Path, stdin: bytes | str | None = None, format: s
         return _drawable(cluster, joined)
 
 
+def load_as_written(
+    paths: Sequence[str | Path], stdin: bytes | str | None = None, format: str | None = None
+) -> tuple[ClusterObjects, dict[str, dict[str, Any]]]:
+    """Read objects as `load_objects` does, but only HyperNodes that are written, with their manifests.
+
+    HyperNodes are not derived from other objects, such as labels of nodes: derived ones exist in no cluster.
+
+    Parameters
+    ----------
+    paths, stdin, format
+        As in `load`, with its errors.
+
+    Returns
+    -------
+    ClusterObjects
+    dict of str to dict
+        Manifest of each HyperNode by name, in the order of the input: the parsed document itself, or a new manifest
+        for a HyperNode that a fabric in another format describes.
+    """
+    written: dict[str, dict[str, Any]] = {}
+
+    def keep(document: Document) -> None:
+        if is_hypernode(document.data):
+            written[document.data["metadata"]["name"]] = document.data
+
+    with no_collection():
+        _, cluster, joined = _read(paths, stdin, format, keep, derive=False)
+        cluster = _drawable(cluster, joined)
+    for name, hypernode in cluster.hypernodes.items():
+        if name not in written:
+            written[name] = hypernode_manifest(hypernode)
+    return cluster, written
+
+
 def load_to_draw(path: str | Path) -> tuple[ClusterObjects, ClusterSnapshot]:
     """Read a file or folder once, as objects (`load_objects`) and as the snapshot that `load` makes."""
     with no_collection():
@@ -123,12 +158,24 @@ def _add(cluster: ClusterObjects, document: Document) -> None:
 
 
 def _read(
-    paths: Sequence[str | Path], stdin: bytes | str | None, format: str | None
+    paths: Sequence[str | Path],
+    stdin: bytes | str | None,
+    format: str | None,
+    keep: Take | None = None,
+    *,
+    derive: bool = True,
 ) -> tuple[Manifests, ClusterObjects, Joined]:
+    """Read the input; `keep` is given each document after its object was added."""
     intake = FabricIntake.of(format)
     cluster = ClusterObjects()
-    manifests = read_manifests(paths, stdin, intake.claim, partial(_add, cluster))
-    return manifests, cluster, intake.join(cluster)
+
+    def take(document: Document) -> None:
+        _add(cluster, document)
+        if keep is not None:
+            keep(document)
+
+    manifests = read_manifests(paths, stdin, intake.claim, take)
+    return manifests, cluster, intake.join(cluster, derive=derive)
 
 
 def _scenario(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from workbench.model.labels import Requirement
 from workbench.objects.hypernode import HyperNode, Member
 
-__all__ = ["hypernode_manifest", "hypernode_spec"]
+__all__ = ["hypernode_manifest", "hypernode_spec", "is_hypernode"]
 
 
 def hypernode_manifest(hypernode: HyperNode) -> dict[str, Any]:
@@ -25,6 +26,11 @@ def hypernode_manifest(hypernode: HyperNode) -> dict[str, Any]:
     if hypernode.node_count is not None:
         manifest["status"] = {"nodeCount": hypernode.node_count}
     return manifest
+
+
+def is_hypernode(data: Mapping[str, Any]) -> bool:
+    """Whether a parsed manifest is a HyperNode, of any version of its API."""
+    return data.get("kind") == "HyperNode" and str(data.get("apiVersion")).startswith("topology.volcano.sh/")
 
 
 def hypernode_spec(hypernode: HyperNode) -> dict[str, Any]:

@@ -65,13 +65,14 @@ class FabricIntake:
     wanted : FabricFormat, optional
         Of ``--from``: every file without Kubernetes objects is in this format, and if it is one that is derived from
         objects, HyperNodes are. None: the content tells.
-    found, sources : list
-        Contents of the files, and their names.
+    found, sources, formats : list
+        Contents of the files, and the names of the files and of their formats.
     """
 
     wanted: FabricFormat | None = None
     found: list[FabricRecords] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
+    formats: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, name: str | None) -> FabricIntake:
@@ -79,7 +80,14 @@ class FabricIntake:
         return cls(None if name is None else get_format(name))
 
     def claim(self, content: bytes, source: str) -> bool:
-        """Read a file if it is a fabric; see `workbench.formats.manifests.read_manifests`."""
+        """Read a file if it is a fabric; see `workbench.formats.manifests.read_manifests`.
+
+        Raises
+        ------
+        InputError
+            The reader of the format refuses the text. A format that the content suggested is named, because the file
+            may be something else.
+        """
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
@@ -89,18 +97,26 @@ class FabricIntake:
         chosen = detect_format(text, source) if self.wanted is None else self._wanted(text, source)
         if chosen is None or chosen.read is None:
             return False
-        self.found.append(chosen.read(text, source))
+        try:
+            records = chosen.read(text, source)
+        except InputError as error:
+            if self.wanted is not None:
+                raise
+            raise error.remarking(f"read as {chosen.name} ({chosen.title}), --from FORMAT forces another") from None
+        self.found.append(records)
         self.sources.append(source)
+        self.formats.append(chosen.name)
         return True
 
     def _wanted(self, text: str, source: str) -> FabricFormat | None:
         return None if Sample(text, source).is_manifest else self.wanted
 
-    def join(self, cluster: ClusterObjects) -> Joined:
+    def join(self, cluster: ClusterObjects, *, derive: bool = True) -> Joined:
         """Add the contents of the fabric files to the objects of the manifests.
 
         Nodes of manifests win: where there are any, the files add labels, and HyperNodes over them; else the nodes
-        that the files name are the cluster's. Two files that name one node add up, the later label winning.
+        that the files name are the cluster's. Two files that name one node add up, the later label winning. With
+        `derive`, a cluster without HyperNodes gets those that follow from other objects, such as labels of nodes.
 
         Raises
         ------
@@ -133,7 +149,7 @@ class FabricIntake:
                     numbers={"count": len(cluster.level_topologies)},
                 )
             )
-        derived = None if cluster.hypernodes else self._derive(cluster)
+        derived = self._derive(cluster) if derive and not cluster.hypernodes else None
         if derived is not None:
             joined.add(cluster, derived, bool(cluster.nodes))
         elif wanted is not None and not self.found:
