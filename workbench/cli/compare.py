@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.arguments import load_scenario, policies_with, tell_gaps
+from workbench.cli.option_values import one_of
 from workbench.cli.options import AnyScheduler, Files, From, GpusPerNode, Matrices, Out, ShowOutput
 from workbench.cli.output import check_out, emit, print_tables, progress_bar, to_json
 from workbench.cli.place import require_jobs
@@ -33,7 +34,7 @@ def compare(
     from_: From = None,
     any_scheduler: AnyScheduler = False,
     gpus_per_node: GpusPerNode = None,
-    output: Annotated[ShowOutput, typer.Option("-o", "--output", help="Form of the result.")] = ShowOutput.table,
+    output: Annotated[ShowOutput, one_of(ShowOutput, "-o", "--output", help="Form of the result.")] = ShowOutput.table,
     out: Out = None,
 ) -> None:
     """Place the same jobs by several policies and compare the results.

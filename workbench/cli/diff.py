@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from workbench.cli.option_values import one_of
 from workbench.cli.options import Out, ShowOutput
 from workbench.cli.output import check_out, emit, print_tables, to_json
 
@@ -28,7 +29,7 @@ def diff(
             help="Format of both; given twice, of the old and of the new one; auto: by content.",
         ),
     ] = [],  # noqa: B006
-    output: Annotated[ShowOutput, typer.Option("-o", "--output", help="Form of the result.")] = ShowOutput.table,
+    output: Annotated[ShowOutput, one_of(ShowOutput, "-o", "--output", help="Form of the result.")] = ShowOutput.table,
     out: Out = None,
 ) -> None:
     """Say what moved, appeared, vanished, changed tier or was renamed between two topologies.

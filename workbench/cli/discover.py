@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from workbench.cli.arguments import key_values, standard_input
+from workbench.cli.option_values import one_of, seconds
 from workbench.cli.options import From, Out
 from workbench.cli.output import check_out, confirm, emit, print_tables, tell, to_json
 from workbench.errors import InputError
@@ -57,7 +58,7 @@ Config = Annotated[
         "--config", metavar="FILE", help="volcano-controller.conf, or its ConfigMap, with the source's settings."
     ),
 ]
-Output = Annotated[DiscoverOutput, typer.Option("-o", "--output", help="Form of the result.")]
+Output = Annotated[DiscoverOutput, one_of(DiscoverOutput, "-o", "--output", help="Form of the result.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Delete what the source owned when it finds nothing, without asking.")]
 CredentialsFile = Annotated[
     Path | None,
@@ -67,9 +68,7 @@ CaFile = Annotated[Path | None, typer.Option("--ca-file", metavar="FILE", help="
 Insecure = Annotated[
     bool, typer.Option("--insecure-skip-verify", help="Do not verify the server's certificate (also in --config).")
 ]
-Timeout = Annotated[
-    float, typer.Option("--timeout", min=0.1, max=3600, metavar="SECONDS", help="For the whole exchange.")
-]
+Timeout = Annotated[float, seconds("--timeout", least=0.1, most=3600, help="For the whole exchange.")]
 _TIMEOUT_S = 30.0
 
 

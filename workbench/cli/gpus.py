@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import gpu_list, standard_input
+from workbench.cli.option_values import one_of, whole
 from workbench.cli.options import ShowOutput
 from workbench.cli.output import emit, print_tables, tell, to_json
 from workbench.cli.regret import refuse_options, show_regret
 from workbench.errors import InputError
+from workbench.model.whole_number import whole_number
 
 if TYPE_CHECKING:
     from workbench.formats.matrices.base import MatrixReading
@@ -41,18 +43,19 @@ class Objective(StrEnum):
 
 def gpus(
     matrix: Annotated[str, typer.Argument(metavar="MATRIX", help="File with the bandwidths in GB/s, or - for stdin.")],
-    k: Annotated[int | None, typer.Option("-k", metavar="K", help="How many GPUs.")] = None,
+    k: Annotated[int | None, whole("-k", metavar="K", help="How many GPUs.")] = None,
     pods: Annotated[
         str | None, typer.Option("--pods", metavar="4,4", help="GPUs of each of several pods, instead of -k.")
     ] = None,
     objective: Annotated[
-        Objective, typer.Option("--objective", help="Of several pods: all GPUs together first, or each pod by itself.")
+        Objective,
+        one_of(Objective, "--objective", help="Of several pods: all GPUs together first, or each pod by itself."),
     ] = Objective.union,
     free: Annotated[str | None, typer.Option("--free", metavar="0,1,…", help="GPUs that may be used.")] = None,
     require: Annotated[str | None, typer.Option("--require", metavar="0,1,…", help="GPUs that must be in.")] = None,
     avoid: Annotated[str | None, typer.Option("--avoid", metavar="0,1,…", help="GPUs that must not be in.")] = None,
     symmetric: Annotated[
-        Symmetric, typer.Option("--symmetric", help="How the two directions of a pair become one weight.")
+        Symmetric, one_of(Symmetric, "--symmetric", help="How the two directions of a pair become one weight.")
     ] = Symmetric.min,
     link_classes: Annotated[
         bool, typer.Option("--link-classes", help="Maximise the link class first, the measured value second.")
@@ -72,7 +75,7 @@ def gpus(
         str | None, typer.Option("--policies", metavar="P,P,…", help="GPU policies for --regret.")
     ] = None,
     output: Annotated[
-        ShowOutput, typer.Option("-o", "--output", help="Form of the result; html with --regret.")
+        ShowOutput, one_of(ShowOutput, "-o", "--output", help="Form of the result; html with --regret.")
     ] = ShowOutput.table,
 ) -> None:
     """Choose the K GPUs with the fastest slowest pair, exactly.
@@ -145,10 +148,12 @@ def _sizes(k: int | None, pods: str | None, of_one_set: bool) -> list[int]:
         raise InputError("one of the two is needed", source="-k, --pods", got=got, expected=expected)
     if of_one_set:
         raise InputError("not for several pods", source="--pods", got="--link-classes or --all", expected="-k")
-    parts = [part.strip() for part in pods.split(",")]
-    if not all(part.isascii() and part.isdigit() and len(part) < 6 for part in parts):
-        raise InputError("not sizes of pods", source="--pods", got=repr(pods), expected="numbers such as 4,4,2")
-    return [int(part) for part in parts]
+    sizes = [whole_number(part.strip()) for part in pods.split(",")]
+    if not all(sizes):
+        raise InputError(
+            "not sizes of pods", source="--pods", got=repr(pods), expected="whole numbers from 1, such as 4,4,2"
+        )
+    return [size for size in sizes if size]
 
 
 def _tell(reading: MatrixReading, source: str) -> None:

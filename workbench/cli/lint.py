@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import standard_input, tell_kinds, tell_notes
+from workbench.cli.option_values import one_of
 from workbench.cli.options import Files, From, Out
 from workbench.cli.output import check_out, emit, print_tables, tell_lines, to_json
 from workbench.errors import InputError
@@ -30,7 +31,7 @@ class LintOutput(StrEnum):
 def lint(
     file: Files = [],  # noqa: B006 - typer reads the default, nobody changes it
     from_: From = None,
-    output: Annotated[LintOutput, typer.Option("-o", "--output", help="Form of the result.")] = LintOutput.table,
+    output: Annotated[LintOutput, one_of(LintOutput, "-o", "--output", help="Form of the result.")] = LintOutput.table,
     out: Out = None,
     fix: Annotated[
         bool, typer.Option("--fix", help="Mend in the files what has only one remedy, and show the difference.")

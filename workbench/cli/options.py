@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from workbench.cli.option_values import whole
+
 __all__ = [
     "AnyScheduler",
     "Files",
@@ -75,10 +77,10 @@ From = Annotated[
 ]
 GpusPerNode = Annotated[
     int | None,
-    typer.Option(
+    whole(
         "--gpus-per-node",
-        min=1,
-        max=1024,
+        least=1,
+        most=1024,
         metavar="N",
         help="GPUs assumed for every node that reports no resources, such as one that only a fabric file names.",
     ),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import load_scenario, policy_with, tell_gaps
+from workbench.cli.option_values import one_of
 from workbench.cli.options import AnyScheduler, Files, From, GpusPerNode, Matrices, PlaceOutput
 from workbench.cli.output import emit, print_tables, to_json, to_yaml
 from workbench.errors import InputError
@@ -36,7 +37,9 @@ def place(
     from_: From = None,
     any_scheduler: AnyScheduler = False,
     gpus_per_node: GpusPerNode = None,
-    output: Annotated[PlaceOutput, typer.Option("-o", "--output", help="Form of the result.")] = PlaceOutput.table,
+    output: Annotated[
+        PlaceOutput, one_of(PlaceOutput, "-o", "--output", help="Form of the result.")
+    ] = PlaceOutput.table,
     explain: Annotated[bool, typer.Option("--explain", help="Say what was considered and why it was dropped.")] = False,
 ) -> None:
     """Place the jobs of the input by one policy.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from workbench.cli.option_values import one_of
 from workbench.cli.options import TableOutput
 from workbench.cli.output import emit, print_tables, to_json
 
@@ -13,7 +12,9 @@ __all__ = ["policies"]
 
 
 def policies(
-    output: Annotated[TableOutput, typer.Option("-o", "--output", help="Form of the result.")] = TableOutput.table,
+    output: Annotated[
+        TableOutput, one_of(TableOutput, "-o", "--output", help="Form of the result.")
+    ] = TableOutput.table,
 ) -> None:
     """List the policies with their kinds, parameters and sources.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.arguments import load_scenario, tell_gaps
+from workbench.cli.option_values import one_of, whole
 from workbench.cli.options import Files, From, GpusPerNode, Out
 from workbench.cli.output import check_out, emit, print_tables, to_json
 
@@ -31,14 +32,14 @@ def show(
     from_: From = None,
     gpus_per_node: GpusPerNode = None,
     depth: Annotated[
-        int | None, typer.Option("--depth", metavar="N", help="Show N tiers from the top, all of their HyperNodes.")
+        int | None, whole("--depth", least=1, metavar="N", help="Show N tiers from the top, all of their HyperNodes.")
     ] = None,
     unfold: Annotated[
         list[str],
         typer.Option("--unfold", metavar="NAME", help="Show all of this HyperNode, node by node. Repeatable."),
     ] = [],  # noqa: B006 - typer reads the default, nobody changes it
     output: Annotated[
-        DrawOutput, typer.Option("-o", "--output", help="Form of the result; table is a tree.")
+        DrawOutput, one_of(DrawOutput, "-o", "--output", help="Form of the result; table is a tree.")
     ] = DrawOutput.table,
     out: Out = None,
 ) -> None:

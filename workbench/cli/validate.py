@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.arguments import standard_input
+from workbench.cli.option_values import one_of
 from workbench.cli.options import Files, From, TableOutput
 from workbench.cli.output import emit, print_tables, tell, to_json
 from workbench.errors import InputError
@@ -18,8 +19,10 @@ __all__ = ["validate"]
 def validate(
     file: Files,
     from_: From = None,
-    release: Annotated[Release, typer.Option("--release", help="Release of Volcano.")] = Release.NEWEST,
-    output: Annotated[TableOutput, typer.Option("-o", "--output", help="Form of the result.")] = TableOutput.table,
+    release: Annotated[Release, one_of(Release, "--release", help="Release of Volcano.")] = Release.NEWEST,
+    output: Annotated[
+        TableOutput, one_of(TableOutput, "-o", "--output", help="Form of the result.")
+    ] = TableOutput.table,
 ) -> None:
     """Say what a cluster would make of new HyperNodes, PodGroups and Volcano Jobs: accept, fill in or refuse.
 

@@ -1,0 +1,85 @@
+"""Options that take a number or one of a few words; errors name option, value and allowed values."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, TypeVar
+
+import typer
+
+from workbench.errors import InputError, WorkbenchError
+from workbench.model.whole_number import whole_number
+
+__all__ = ["OptionError", "one_of", "seconds", "whole"]
+
+E = TypeVar("E", bound=StrEnum)
+
+
+class OptionError(WorkbenchError):
+    """An option with a wrong value.
+
+    No `InputError`: typer rewords every ValueError of a parser, differently in each of its releases.
+    """
+
+
+def whole(*names: str, least: int = 0, most: int | None = None, metavar: str, help: str) -> Any:
+    """A typer option that takes a whole number.
+
+    Parameters
+    ----------
+    *names : str
+        Of the option; the first one is named in errors.
+    least, most : int
+        Smallest and largest number allowed; without `most` there is no largest.
+    metavar, help : str
+        As for `typer.Option`.
+    """
+
+    def parse(text: str) -> int:
+        number = whole_number(text)
+        if number is None or number < least or (most is not None and number > most):
+            allowed = (f" from {least}" if least else "") + (f" to {most:,}" if most is not None else "")
+            raise _refused(names[0], "not a number that is allowed", text, f"a whole number{allowed}")
+        return number
+
+    return typer.Option(*names, parser=parse, metavar=metavar, help=help)
+
+
+def seconds(*names: str, least: float, most: float, help: str) -> Any:
+    """A typer option that takes a number of seconds, with or without decimals.
+
+    Parameters
+    ----------
+    *names, help : str
+        As of `whole`.
+    least, most : float
+        Shortest and longest time allowed.
+    """
+
+    def parse(text: str | float) -> float:
+        # typer hands in the default value as it is.
+        try:
+            number = float(text) if str(text).isascii() and "_" not in str(text) else None
+        except ValueError:
+            number = None
+        if number is None or not least <= number <= most:  # NaN is not, either
+            raise _refused(names[0], "not a time that is allowed", str(text), f"{least:g} to {most:,g} seconds")
+        return number
+
+    return typer.Option(*names, parser=parse, metavar="SECONDS", help=help)
+
+
+def one_of(kind: type[E], *names: str, help: str) -> Any:
+    """A typer option that takes one value of an enumeration; parameters otherwise as of `whole`."""
+
+    def parse(text: str) -> E:
+        try:
+            return kind(text)
+        except ValueError:
+            raise _refused(names[0], "not a value of this option", text, " or ".join(kind)) from None
+
+    return typer.Option(*names, parser=parse, metavar=f"[{'|'.join(kind)}]", help=help)
+
+
+def _refused(option: str, message: str, text: str, expected: str) -> OptionError:
+    return OptionError(str(InputError(message, source=option, got=repr(text), expected=expected)))
