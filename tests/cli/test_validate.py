@@ -171,3 +171,29 @@ def test_jobs_of_another_scheduler_are_counted_and_placed_on_demand(run: Run, fi
     taken = run("place", *inputs, "--any-scheduler", "-o", "json")
     assert (taken.status, len(taken.json["jobs"])) == (0, 1) and note not in taken.err
     assert run("compare", *inputs, "--policies", "gang", "--any-scheduler").status == 0
+
+
+@pytest.mark.parametrize("kind", ["Job", "PodGroup"])
+def test_topology_annotations_without_effect_are_told_everywhere(run: Run, files: Path, kind: str) -> None:
+    annotations = "annotations: {volcano.sh/network-topology-mode: hard}"
+    if kind == "Job":
+        text = job_yaml("wide", 3).replace("{name: wide, ", f"{{name: wide, {annotations}, ")
+    else:
+        group = (
+            "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\n"
+            f"metadata: {{name: wide, namespace: default, {annotations}}}\nspec: {{minMember: 1}}\n"
+        )
+        pod = (
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  namespace: default\n"
+            "  annotations: {scheduling.k8s.io/group-name: wide}\n"
+            "spec:\n  schedulerName: volcano\n  containers: [{name: c, resources: {requests: {cpu: '1'}}}]\n"
+        )
+        text = f"{group}---\n{pod}"
+    note = "metadata.annotations: volcano.sh/network-topology-mode without effect here: spec.networkTopology counts"
+    inputs = ("-f", files / "cluster.yaml", "-f", write(files, text))
+    assert note in run("validate", *inputs).out
+    (job,) = run("place", *inputs, "-o", "json").json["jobs"]
+    assert [w["code"] for w in job["warnings"] if w["message"] == note] == ["annotation-without-effect"]
+    compared = run("compare", *inputs, "--policies", "gang", "-o", "html")
+    assert compared.status == 0 and note in compared.out
+    assert note in run("compare", *inputs, "--policies", "gang").out

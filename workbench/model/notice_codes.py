@@ -78,6 +78,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "unknown-field": "Volcano or the API server does not know this field or key; nothing reads it.",
     },
     "What jobs and other objects do not say": {
+        "annotation-without-effect": "An annotation asks for a network topology on a kind where nobody reads it.",
         "captures-no-pod": "A subGroupPolicy without matchLabelKeys matches no pod.",
         "default-filled-in": "The API server would fill in this default; the workbench does, too.",
         "default-not-filled-in": "The object was read from a cluster, so a default that is absent stays absent.",

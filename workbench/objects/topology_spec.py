@@ -15,6 +15,7 @@ __all__ = [
     "HIGHEST_TIER_ANNOTATION",
     "MODE_ANNOTATION",
     "constraint_annotation_notes",
+    "constraint_annotations_without_effect",
     "constraint_from_annotations",
     "read_constraint",
 ]
@@ -82,3 +83,24 @@ def constraint_annotation_notes(annotations: Mapping[str, str]) -> list[Notice]:
         text = f"annotation {HIGHEST_TIER_ANNOTATION} is {tier!r}, no whole number: no highest tier is taken"
         notes.append(Notice("invalid-annotation", text))
     return notes
+
+
+def constraint_annotations_without_effect(data: Mapping[str, Any], where: str, instead: str) -> list[Notice]:
+    """A notice if metadata has one of the two annotations where nobody reads them.
+
+    Parameters
+    ----------
+    data : mapping
+        The object or pod template that has the metadata.
+    where : str
+        Path of `data`; empty for an object.
+    instead : str
+        What states the constraint there.
+    """
+    path = child(where, "metadata")
+    annotations = get_map(get_map(data, "metadata", where), "annotations", path)
+    found = [key for key in (MODE_ANNOTATION, HIGHEST_TIER_ANNOTATION) if key in annotations]
+    if not found:
+        return []
+    text = f"{child(path, 'annotations')}: {' and '.join(found)} without effect here: {instead} counts"
+    return [Notice("annotation-without-effect", text)]

@@ -225,3 +225,43 @@ def test_a_hyperjob_came_after_1_13() -> None:
     manifest = {"apiVersion": "training.volcano.sh/v1alpha1", "kind": "HyperJob", "metadata": {"name": "h"}, "spec": {}}
     assert review(manifest, NEWEST).allowed
     assert review(manifest, V1_13).refusal == 'no matches for kind "HyperJob" in version "training.volcano.sh/v1alpha1"'
+
+
+#: Manifest with an annotation that nobody reads there, its place, and what counts instead.
+WITHOUT_EFFECT = {
+    "a Job": ("Job", {"metadata": {MODE: "hard", TIER: "1"}}, "metadata.annotations", "spec.networkTopology"),
+    "a template of a Job": (
+        "Job",
+        {"spec": {"tasks": [{"name": "t", "template": {"metadata": {"annotations": {MODE: "hard", TIER: "1"}}}}]}},
+        "spec.tasks[0].template.metadata.annotations",
+        "spec.networkTopology",
+    ),
+    "a PodGroup": ("PodGroup", {"metadata": {MODE: "hard", TIER: "1"}}, "metadata.annotations", "spec.networkTopology"),
+    "a Deployment": (
+        "Deployment",
+        {"metadata": {MODE: "hard", TIER: "1"}},
+        "metadata.annotations",
+        "the annotation in spec.template.metadata",
+    ),
+}
+GROUPS = {"Job": "batch.volcano.sh/v1alpha1", "PodGroup": "scheduling.volcano.sh/v1beta1", "Deployment": "apps/v1"}
+
+
+@pytest.mark.parametrize(("kind", "parts", "where", "instead"), WITHOUT_EFFECT.values(), ids=WITHOUT_EFFECT.keys())
+def test_topology_annotations_where_nobody_reads_them_are_told(
+    kind: str, parts: dict[str, Any], where: str, instead: str
+) -> None:
+    spec = {"template": {"spec": {"containers": []}}} if kind == "Deployment" else parts.get("spec", {})
+    metadata = {"name": "j", "annotations": parts.get("metadata", {})}
+    manifest = {"apiVersion": GROUPS[kind], "kind": kind, "metadata": metadata, "spec": spec}
+    want = (f"{where}: {MODE} and {TIER} without effect here: {instead} counts",)
+    for notes in (notes_of(manifest), review(manifest).warnings):
+        found = [note for note in notes if note.code == "annotation-without-effect"]
+        assert said(found) == want
+    other = {**manifest, "metadata": {"name": "j", "annotations": {"example.com/mode": "hard"}}}
+    if kind == "PodGroup":
+        assert "annotation-without-effect" not in codes(notes_of(other))
+        # The annotations of a group that a controller made are copies.
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "1", "controller": True}
+        owned = {**manifest, "metadata": {**metadata, "ownerReferences": [owner]}}
+        assert "annotation-without-effect" not in codes(notes_of(owned))

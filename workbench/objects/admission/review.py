@@ -21,7 +21,7 @@ from workbench.objects.pod import read_pod, read_template
 from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, read_pod_group
 from workbench.objects.queue import read_queue
 from workbench.objects.schemas import DESCRIBED_KINDS, strict_text, unknown_in, unknown_notes
-from workbench.objects.topology_spec import constraint_annotation_notes
+from workbench.objects.topology_spec import constraint_annotation_notes, constraint_annotations_without_effect
 
 __all__ = ["REVIEWED_KINDS", "Verdict", "notes_of", "refusal_of", "review"]
 
@@ -170,12 +170,26 @@ def _refuse_pod(data: Mapping[str, Any]) -> str:
 
 
 def _annotation_notes(data: Mapping[str, Any]) -> list[Notice]:
-    """What is taken instead of invalid values of annotations; nothing reads those of a Job's pods."""
+    """Which annotations are invalid, and what is taken instead, or have no effect on this kind of object."""
     metadata = get_map(data, "metadata", "")
+    spec = get_map(data, "spec", "")
     if data["kind"] == "Deployment":
-        template = read_template(get_map(data, "spec", ""), "spec")
+        template = read_template(spec, "spec")
         own = get_texts(metadata, "annotations", "metadata")
-        return [*min_member_notes(own), *constraint_annotation_notes(template.annotations)]
+        ignored = constraint_annotations_without_effect(data, "", "the annotation in spec.template.metadata")
+        return [*min_member_notes(own), *constraint_annotation_notes(template.annotations), *ignored]
+    if data["kind"] == "Job":
+        tasks = [
+            (child(path, "template"), get_map(item, "template", path)) for path, item in get_maps(spec, "tasks", "spec")
+        ]
+        return [
+            note
+            for path, holder in (("", data), *tasks)
+            for note in constraint_annotations_without_effect(holder, path, "spec.networkTopology")
+        ]
+    # A controller copies the annotations of its object to the PodGroup; the notice belongs to that object.
+    if data["kind"] == "PodGroup" and not metadata.get("ownerReferences"):
+        return constraint_annotations_without_effect(data, "", "spec.networkTopology")
     if data["kind"] == "Pod" and metadata.get("annotations"):
         annotations = get_texts(metadata, "annotations", "metadata")
         return [] if GROUP_NAME_ANNOTATION in annotations else constraint_annotation_notes(annotations)
