@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from workbench.formats.snapshot_file import save as save
     from workbench.jobs.expand import expand_job as expand_job
     from workbench.jobs.frameworks.contract import SshKeys as SshKeys
+    from workbench.jobs.lifecycle.events import job_request as job_request
+    from workbench.jobs.lifecycle.next_status import NextStep as NextStep
+    from workbench.jobs.lifecycle.next_status import next_status as next_status
+    from workbench.jobs.lifecycle.observed import Observed as Observed
+    from workbench.jobs.lifecycle.request import JobRequest as JobRequest
     from workbench.model.bandwidth import BandwidthMatrix as BandwidthMatrix
     from workbench.model.best_gpus import BestGpus as BestGpus
     from workbench.model.best_gpus import best_gpus as best_gpus
@@ -68,8 +73,11 @@ _HOME = {
     "Decision": "workbench.model.placement",
     "Explanation": "workbench.model.explanation",
     "Gang": "workbench.model.gang",
+    "JobRequest": "workbench.jobs.lifecycle.request",
     "KoordinatorWish": "workbench.model.extras",
+    "NextStep": "workbench.jobs.lifecycle.next_status",
     "Notice": "workbench.model.notice",
+    "Observed": "workbench.jobs.lifecycle.observed",
     "Placement": "workbench.model.placement",
     "Policy": "workbench.policies",
     "Refusal": "workbench.model.placement",
@@ -89,12 +97,14 @@ _HOME = {
     "generate_scenario": "workbench.topology.presets",
     "get_gpu_policy": "workbench.policies",
     "get_policy": "workbench.policies",
+    "job_request": "workbench.jobs.lifecycle.events",
     "list_policies": "workbench.policies",
     "load": "workbench.formats.load",
     "load_config": "workbench.formats.scheduler_conf",
     "load_matrix": "workbench.formats.matrix",
     "measure": "workbench.evaluate.metrics",
     "metric": "workbench.evaluate.metric_table",
+    "next_status": "workbench.jobs.lifecycle.next_status",
     "policy": "workbench.policies",
     "regret": "workbench.evaluate.regret",
     "save": "workbench.formats.snapshot_file",

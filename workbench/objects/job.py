@@ -8,23 +8,41 @@ from typing import Any
 
 from workbench.model.gang import TopologyConstraint
 from workbench.objects.fields import get_count, get_int, get_map, get_maps, get_text
+from workbench.objects.lifecycle_policy import DependsOn, LifecyclePolicy, read_depends_on, read_lifecycle_policies
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.partition import PartitionPolicy, read_partition_policy
 from workbench.objects.pod import PodTemplate, read_template
 from workbench.objects.topology_spec import read_constraint
 
-__all__ = ["Job", "Task", "read_job"]
+__all__ = ["DEFAULT_MAX_RETRY", "Job", "Task", "read_job"]
+
+#: maxRetry of a Job or a task that says nothing or 0.
+DEFAULT_MAX_RETRY = 3
 
 
 @dataclass(frozen=True)
 class Task:
-    """One entry of spec.tasks; `min_available` None: absent."""
+    """One entry of spec.tasks.
+
+    Attributes
+    ----------
+    min_available : int, optional
+        None: absent.
+    policies : tuple of LifecyclePolicy
+        They go before the Job's.
+    depends_on : DependsOn, optional
+    max_retry : int
+        Container restarts after which the task has failed; below 0: never.
+    """
 
     name: str
     replicas: int
     min_available: int | None
     template: PodTemplate
     partition: PartitionPolicy | None = None
+    policies: tuple[LifecyclePolicy, ...] = ()
+    depends_on: DependsOn | None = None
+    max_retry: int = DEFAULT_MAX_RETRY
 
     @property
     def minimum(self) -> int:
@@ -48,6 +66,13 @@ class Job:
         Names of its job plugins, in byte order.
     scheduler : str
         Scheduler of tasks whose template names none; ``volcano`` where absent.
+    policies : tuple of LifecyclePolicy
+    max_retry : int
+        Restarts after which the Job has failed.
+    min_success : int, optional
+        Pods that must succeed for the Job to be complete; None: absent.
+    claims : tuple of str
+        Names of the volume claims that must exist before pods are created: those without a claim of their own.
     """
 
     metadata: Metadata
@@ -58,6 +83,10 @@ class Job:
     constraint: TopologyConstraint | None = None
     plugins: tuple[str, ...] = ()
     scheduler: str = "volcano"
+    policies: tuple[LifecyclePolicy, ...] = ()
+    max_retry: int = DEFAULT_MAX_RETRY
+    min_success: int | None = None
+    claims: tuple[str, ...] = ()
 
 
 def read_job(data: Mapping[str, Any]) -> Job:
@@ -85,7 +114,17 @@ def read_job(data: Mapping[str, Any]) -> Job:
         constraint=read_constraint(spec, "spec", submitted=submitted),
         plugins=tuple(sorted(get_map(spec, "plugins", "spec"))),
         scheduler=get_text(spec, "schedulerName", "spec") or "volcano",
+        policies=read_lifecycle_policies(spec, "spec"),
+        max_retry=get_int(spec, "maxRetry", "spec") or DEFAULT_MAX_RETRY,
+        min_success=get_int(spec, "minSuccess", "spec"),
+        claims=_claims(spec),
     )
+
+
+def _claims(spec: Mapping[str, Any]) -> tuple[str, ...]:
+    volumes = [item for item in get_maps(spec, "volumes", "spec") if item[1].get("volumeClaim") is None]
+    names = [get_text(item, "volumeClaimName", path) for path, item in volumes]
+    return tuple(name for name in names if name)
 
 
 def _task(item: Mapping[str, Any], path: str, position: int, submitted: bool) -> Task:
@@ -95,4 +134,7 @@ def _task(item: Mapping[str, Any], path: str, position: int, submitted: bool) ->
         min_available=get_int(item, "minAvailable", path),
         template=read_template(item, path),
         partition=read_partition_policy(item, path, submitted=submitted),
+        policies=read_lifecycle_policies(item, path),
+        depends_on=read_depends_on(item, path),
+        max_retry=get_int(item, "maxRetry", path) or DEFAULT_MAX_RETRY,
     )

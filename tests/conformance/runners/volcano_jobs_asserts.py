@@ -1,0 +1,115 @@
+"""The list `expected.assert` of the area volcano-jobs: paths into a result document, and what holds there.
+
+The area's README describes the operators and says which values are the same: absent, null, "", [], {}, 0 and false.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tests.conformance.registry import NotUnderstood
+from workbench.errors import InputError
+from workbench.objects.quantity import parse_quantity
+
+__all__ = ["assert_holds", "same"]
+
+#: Mappings of resources, whose values are compared as quantities.
+_QUANTITIES = frozenset({"minResources", "requests", "limits"})
+
+
+def assert_holds(document: Mapping[str, Any], assertions: Sequence[Mapping[str, Any]]) -> None:
+    """Check each assertion; NotUnderstood for an operator or a root that nobody knows."""
+    for one in assertions:
+        if one["op"] not in _OPERATORS:
+            raise NotUnderstood(f"operator {one['op']!r}; known are {', '.join(sorted(_OPERATORS))}")
+        root = one["path"].split("/")[1]
+        if root not in document:
+            raise NotUnderstood(f"{one['path']}: the result has only {', '.join(sorted(document))}")
+        found = _at(document, one["path"])
+        last = one["path"].rsplit("/", 1)[1]
+        assert _OPERATORS[one["op"]](found, one.get("value"), last in _QUANTITIES), (one, found)
+
+
+_MISSING = object()
+
+
+def _at(document: Any, path: str) -> Any:
+    """The value at a path; `_MISSING`: nothing is there."""
+    found = document
+    parts = path.split("/")[1:]
+    for position, part in enumerate(parts):
+        if part == "*":
+            rest = "".join(f"/{each}" for each in parts[position + 1 :])
+            return [_at(item, rest) if rest else item for item in found]
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, Mapping):
+            found = found.get(key, _MISSING)
+        elif isinstance(found, Sequence) and part.startswith("["):
+            name, _, text = key[1:-1].partition("=")
+            found = next((item for item in found if str(item.get(name)) == text), _MISSING)
+        elif isinstance(found, Sequence) and not isinstance(found, str) and key.isdigit() and int(key) < len(found):
+            found = found[int(key)]
+        else:
+            return _MISSING
+    return found
+
+
+def same(found: Any, want: Any, quantities: bool = False) -> bool:
+    """Whether two values are equal; absent and empty values of any kind are."""
+    if _is_empty(found) or _is_empty(want):
+        return _is_empty(found) and _is_empty(want)
+    if isinstance(found, Mapping) and isinstance(want, Mapping):
+        return all(same(found.get(key), want.get(key), quantities or key in _QUANTITIES) for key in {*found, *want})
+    if _is_list(found) and _is_list(want):
+        return len(found) == len(want) and all(map(same, found, want))
+    return bool(found == want) or (quantities and _quantity(found) == _quantity(want))
+
+
+def _includes(found: Any, want: Any, quantities: bool = False) -> bool:
+    if isinstance(want, Mapping):
+        return isinstance(found, Mapping) and all(
+            _includes(found.get(key), value, quantities or key in _QUANTITIES) for key, value in want.items()
+        )
+    if _is_list(want) and want:
+        return _is_list(found) and len(found) == len(want) and all(map(_includes, found, want))
+    return same(found, want, quantities)
+
+
+def _quantity(value: Any) -> Any:
+    try:
+        return parse_quantity(str(value))
+    except InputError:
+        return value
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _is_empty(value: Any) -> bool:
+    """A mapping of nothing but empty values is one of them: every key may be left out."""
+    if isinstance(value, Mapping):
+        return all(map(_is_empty, value.values()))
+    return value is _MISSING or value is None or value == "" or value == [] or value == () or value == 0
+
+
+def _list(value: Any) -> list[Any]:
+    return [] if value is _MISSING or value is None else list(value)
+
+
+_OPERATORS = {
+    "equals": same,
+    "includes": _includes,
+    "has": lambda found, want, _: all(any(same(item, value) for item in _list(found)) for value in want),
+    "set": lambda found, want, _: (
+        len(_list(found)) == len(want) and all(any(same(item, value) for item in _list(found)) for value in want)
+    ),
+    "count": lambda found, want, _: len(_list(found)) == want,
+    "present": lambda found, _, __: found is not _MISSING,
+    "absent": lambda found, _, __: found is _MISSING,
+    "empty": lambda found, _, __: found is _MISSING or found in (None, "", []),
+    "nonempty": lambda found, _, __: found is not _MISSING and found not in (None, "", []),
+    "json-equals": lambda found, want, _: found is not _MISSING and same(json.loads(found), want),
+}

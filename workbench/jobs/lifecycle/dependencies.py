@@ -1,0 +1,63 @@
+"""dependsOn: when the pods of a task may be created."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from workbench.jobs.lifecycle.observed import PodState
+from workbench.objects.job import Job, Task
+from workbench.objects.lifecycle_policy import DependsOn
+
+__all__ = ["is_met", "is_ready", "may_start", "pod_name"]
+
+
+def pod_name(job: Job, task: Task, index: int) -> str:
+    """Name of a task's pod by its index."""
+    return f"{job.metadata.name}-{task.name}-{index}"
+
+
+def may_start(job: Job, task: Task, pods: Iterable[PodState]) -> bool:
+    """Whether the tasks that a task depends on are ready enough for its pods to be created."""
+    if task.depends_on is None:
+        return True
+    pods = tuple(pods)
+    return is_met(task.depends_on, lambda name: is_ready(job, name, pods))
+
+
+def is_met(depends_on: DependsOn, ready: Callable[[str], bool]) -> bool:
+    """Whether dependencies are met: one of several where iteration is ``any``, else all of them."""
+    enough = any if depends_on.any_of and len(depends_on.names) > 1 else all
+    return enough(map(ready, depends_on.names))
+
+
+def is_ready(job: Job, name: str, pods: Iterable[PodState], job_exists: bool = True) -> bool:
+    """Whether a task is ready for those that depend on it: its minAvailable pods succeeded, or run and are ready.
+
+    Parameters
+    ----------
+    job : Job
+    name : str
+        Of the task; one that the Job does not have, which admission refuses, is never ready.
+    pods : iterable of PodState
+    job_exists : bool
+        Where the Job is gone, a pod that is missing holds up nothing.
+
+    Notes
+    -----
+    A task without minAvailable is ready at once; the mutating webhook leaves none without.
+    """
+    task = next((task for task in job.tasks if task.name == name), None)
+    if task is None:
+        return False
+    if task.min_available is None:
+        return True
+    found = {pod.name: pod for pod in pods}
+    ready = 0
+    for index in range(task.replicas):
+        pod = found.get(pod_name(job, task, index))
+        if pod is None:
+            if not job_exists:
+                return True
+        elif pod.phase == "Succeeded" or (pod.phase == "Running" and pod.ready):
+            ready += 1
+    return ready >= task.min_available

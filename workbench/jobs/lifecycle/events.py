@@ -1,0 +1,128 @@
+"""From what changed on a pod or a PodGroup to the request that the Job's controller answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from workbench.jobs.lifecycle.observed import GroupState, PodState
+from workbench.jobs.lifecycle.request import JobRequest
+from workbench.objects.job import DEFAULT_MAX_RETRY, Job, Task
+
+__all__ = [
+    "event_of_addition",
+    "event_of_deletion",
+    "event_of_update",
+    "is_task_completed",
+    "is_task_failed",
+    "job_request",
+    "pending_text",
+]
+
+_OUT_OF_SYNC = "OutOfSync"
+
+
+def job_request(
+    job: Job,
+    before: PodState | GroupState | None,
+    after: PodState | GroupState | None,
+    pods: Iterable[PodState] = (),
+) -> JobRequest | None:
+    """Make the request that follows from a change of one of a Job's pods or of its PodGroup.
+
+    Parameters
+    ----------
+    job : Job
+    before, after : PodState or GroupState, optional
+        None before: it was created; None after: it is gone.
+    pods : iterable of PodState
+        The pods of the Job as they are now; those of the same task decide whether it completed or failed.
+
+    Returns
+    -------
+    JobRequest or None
+        None: the change asks for nothing, such as most changes of a PodGroup.
+    """
+    if isinstance(after, GroupState) or isinstance(before, GroupState):
+        # A group becomes Unknown when it runs with too few pods.
+        changed = isinstance(after, GroupState) and (before is None or before.phase != after.phase)
+        return JobRequest("Unknown") if changed and after is not None and after.phase == "Unknown" else None
+    pod = after or before
+    if pod is None:
+        return None
+    if before is None:
+        event = event_of_addition(pod)
+    elif after is None:
+        event = event_of_deletion(pod)
+    else:
+        task = next((task for task in job.tasks if task.name == pod.task), None)
+        alike = [one for one in pods if one.task == pod.task]
+        completed = task is not None and is_task_completed(task, alike)
+        event = event_of_update(before, after, completed, task is not None and is_task_failed(task, alike))
+    return JobRequest(
+        event,
+        task=pod.task,
+        pod=pod.name,
+        pod_uid=pod.uid,
+        partition=pod.partition,
+        exit_code=pod.exit_code if event == "PodFailed" else 0,
+        job_uid=pod.job_uid,
+        job_version=pod.job_version,
+    )
+
+
+def event_of_addition(pod: PodState) -> str:
+    """Event of a pod that was created."""
+    return _OUT_OF_SYNC if pod.out_of_sync else "PodPending"
+
+
+def event_of_deletion(pod: PodState, known: bool = True) -> str:
+    """Event of a pod that is gone; `known`: the controller had it among the Job's pods."""
+    return "PodEvicted" if known and not pod.out_of_sync else _OUT_OF_SYNC
+
+
+def event_of_update(before: PodState, after: PodState, completed: bool = False, failed: bool = False) -> str:
+    """Event of a pod that changed.
+
+    Parameters
+    ----------
+    before, after : PodState
+    completed, failed : bool
+        What `is_task_completed` and `is_task_failed` say of its task.
+    """
+    changed = before.phase != after.phase
+    if after.out_of_sync:
+        return _OUT_OF_SYNC
+    if after.phase in ("Running", "Pending"):
+        if changed:
+            return f"Pod{after.phase}"
+        return "TaskFailed" if failed else _OUT_OF_SYNC
+    if changed and after.phase == "Failed":
+        return "PodFailed"
+    if changed and after.phase == "Succeeded" and completed:
+        return "TaskCompleted"
+    return _OUT_OF_SYNC
+
+
+def is_task_completed(task: Task, pods: Iterable[PodState]) -> bool:
+    """Whether as many of a task's pods succeeded as it has replicas."""
+    return 0 < task.replicas <= sum(pod.phase == "Succeeded" for pod in pods)
+
+
+def is_task_failed(task: Task, pods: Iterable[PodState]) -> bool:
+    """Whether the containers of a task's pods that run or wait were restarted as often as maxRetry says."""
+    if task.replicas == 0 or task.max_retry < 0:
+        return False
+    restarts = sum(pod.restarts for pod in pods if pod.phase in ("Running", "Pending"))
+    return restarts >= (task.max_retry or DEFAULT_MAX_RETRY)
+
+
+def pending_text(job: Job, group: GroupState) -> str:
+    """What the Job's event says while the newest true condition of its PodGroup is not Scheduled; empty: nothing."""
+    newest = None
+    for condition in group.conditions:
+        if newest is None or condition.at > newest.at:
+            newest = condition
+    if newest is None or newest.type == "Scheduled":
+        return ""
+    name = f"{job.metadata.namespace}:{job.metadata.name}"
+    return f"PodGroup {name} {newest.type.lower()}, reason: {newest.message}"

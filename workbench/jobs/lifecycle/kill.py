@@ -1,0 +1,49 @@
+"""Killing the pods of a Job: all of them, or those of one task, one pod or one partition."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.jobs.lifecycle.actions import Action, DeletePod, DeletePodGroup, RunHooks
+from workbench.jobs.lifecycle.counts import counted
+from workbench.jobs.lifecycle.observed import Observed, PodState
+from workbench.jobs.lifecycle.request import JobRequest
+from workbench.objects.job import Job
+from workbench.objects.job_status import JobStatus
+
+__all__ = ["kill_job", "kill_target"]
+
+
+def kill_job(job: Job, observed: Observed, keep_finished: bool) -> tuple[JobStatus, tuple[Action, ...]]:
+    """Kill the whole Job: its pods, but for finished ones where they are kept, and its PodGroup.
+
+    Pods that are kept are not counted: after the kill of a Job whose pods all finished, every counter is 0.
+    """
+    doomed = [pod for pod in observed.pods if not (keep_finished and pod.phase in ("Succeeded", "Failed"))]
+    ending = [pod for pod in observed.pods if pod.terminating]
+    victims = [pod for pod in doomed if not pod.terminating]
+    status = counted(job, observed.status, (), len(ending) + len(victims))
+    return replace(status, version=status.version + 1), (*_deletions(victims), RunHooks("delete"), DeletePodGroup())
+
+
+def kill_target(job: Job, observed: Observed, action: str, request: JobRequest) -> tuple[JobStatus, tuple[Action, ...]]:
+    """Kill the pods that a restart of a task, a pod or a partition concerns, be they finished or not.
+
+    The PodGroup stays, and so does status.version. Only pods of the target are counted. The hooks for a kill run here
+    too, so that what plugins made for the whole Job is made anew (docs/reference/volcano-jobs.md, section 7).
+    """
+    targets = [pod for pod in observed.pods if _concerns(action, request, pod)]
+    victims = [pod for pod in targets if not pod.terminating]
+    return counted(job, observed.status, (), len(targets)), (*_deletions(victims), RunHooks("delete"))
+
+
+def _concerns(action: str, request: JobRequest, pod: PodState) -> bool:
+    if pod.task != request.task:
+        return False
+    if action == "RestartPod":
+        return pod.name == request.pod
+    return action == "RestartTask" or (pod.partition == request.partition and bool(request.partition))
+
+
+def _deletions(pods: list[PodState]) -> tuple[Action, ...]:
+    return tuple(DeletePod(pod.name) for pod in pods)

@@ -1,0 +1,173 @@
+"""What the controller sees of one Job: its status, pods, PodGroup and claims, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.jobs.lifecycle.request import Delayed
+from workbench.jobs.membership import ROLE_LABEL
+from workbench.jobs.sub_groups import PARTITION_LABEL
+from workbench.model.whole_number import whole_number
+from workbench.objects.fields import child, get_bool, get_int, get_map, get_maps, get_text, get_texts
+from workbench.objects.job_status import JobStatus, read_job_status
+
+__all__ = ["OUT_OF_SYNC_ANNOTATION", "GroupCondition", "GroupState", "Observed", "PodState", "read_pod_state"]
+
+#: On a pod that the controller is about to delete.
+OUT_OF_SYNC_ANNOTATION = "volcano.sh/controller-out-of-sync"
+#: On a pod of a Job: status.version of the Job when the pod was made.
+JOB_VERSION_ANNOTATION = "volcano.sh/job-version"
+
+
+@dataclass(frozen=True, slots=True)
+class PodState:
+    """What the rules read of a pod of the Job.
+
+    Attributes
+    ----------
+    name, uid : str
+    task, partition : str
+        Of its annotation or label; empty: none.
+    phase : str
+    terminating : bool
+        Its deletion was requested.
+    out_of_sync : bool
+        The controller marked it before it asked for the deletion.
+    ready : bool
+        Every container status says so; a pod without statuses counts as ready.
+    restarts : int
+        Of its init containers and containers together.
+    exit_code : int
+        Of the first container status; 0 where there is none.
+    job_uid : str
+        Of the Job that controls it; empty: not known.
+    job_version : int, optional
+        status.version of the Job when it was made; None: not known.
+    """
+
+    name: str
+    task: str = ""
+    phase: str = "Pending"
+    uid: str = ""
+    partition: str = ""
+    terminating: bool = False
+    out_of_sync: bool = False
+    ready: bool = True
+    restarts: int = 0
+    exit_code: int = 0
+    job_uid: str = ""
+    job_version: int | None = None
+
+
+@dataclass(frozen=True)
+class GroupCondition:
+    """A condition of the PodGroup that is true; `at` is the time of its change as Kubernetes writes it."""
+
+    type: str
+    message: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True)
+class GroupState:
+    """Phase of the Job's PodGroup (empty: none yet) and those of its conditions that are true."""
+
+    phase: str = ""
+    conditions: tuple[GroupCondition, ...] = ()
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> GroupState:
+        """Read the status of a PodGroup's manifest; InputError for a field of the wrong type."""
+        status = get_map(data, "status", "")
+        return cls(
+            get_text(status, "phase", "status"),
+            tuple(
+                GroupCondition(
+                    get_text(item, "type", path),
+                    get_text(item, "message", path),
+                    get_text(item, "lastTransitionTime", path),
+                )
+                for path, item in get_maps(status, "conditions", "status")
+                if item.get("status") == "True"
+            ),
+        )
+
+    @property
+    def lets_pods_be_created(self) -> bool:
+        """Whether the scheduler admitted the group: a phase, and another one than Pending."""
+        return self.phase not in ("", "Pending")
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The state of the world around one Job.
+
+    Attributes
+    ----------
+    status : JobStatus
+        As last stored.
+    pods : tuple of PodState
+        All pods of the Job.
+    pod_group : GroupState, optional
+        None: there is none yet.
+    claims : frozenset of str
+        Names of the volume claims in the Job's namespace.
+    delayed : tuple of Delayed
+        Actions that wait for their time.
+    now : str
+        Time that is written into conditions; empty: none is.
+    """
+
+    status: JobStatus = field(default_factory=JobStatus)
+    pods: tuple[PodState, ...] = ()
+    pod_group: GroupState | None = None
+    claims: frozenset[str] = frozenset()
+    delayed: tuple[Delayed, ...] = ()
+    now: str = ""
+
+    @classmethod
+    def of_manifests(
+        cls,
+        job: Mapping[str, Any],
+        pods: Iterable[Mapping[str, Any]] = (),
+        pod_group: Mapping[str, Any] | None = None,
+        claims: Iterable[str] = (),
+    ) -> Observed:
+        """Read the state from manifests as a cluster holds them; InputError for a field of the wrong type."""
+        return cls(
+            status=read_job_status(job),
+            pods=tuple(map(read_pod_state, pods)),
+            pod_group=None if pod_group is None else GroupState.read(pod_group),
+            claims=frozenset(claims),
+        )
+
+
+def read_pod_state(data: Mapping[str, Any]) -> PodState:
+    """What the rules read of a pod's manifest; InputError for a field of the wrong type."""
+    metadata, status = get_map(data, "metadata", ""), get_map(data, "status", "")
+    annotations = get_texts(metadata, "annotations", "metadata")
+    labels = get_texts(metadata, "labels", "metadata")
+    containers = list(get_maps(status, "containerStatuses", "status"))
+    starting = list(get_maps(status, "initContainerStatuses", "status"))
+    owners = get_maps(metadata, "ownerReferences", "metadata")
+    exit_code = 0
+    if containers:
+        path, first = containers[0]
+        ended = get_map(get_map(first, "state", path), "terminated", child(path, "state"))
+        exit_code = get_int(ended, "exitCode", child(path, "state.terminated")) or 0
+    return PodState(
+        name=get_text(metadata, "name", "metadata"),
+        task=annotations.get(ROLE_LABEL) or labels.get(ROLE_LABEL, ""),
+        phase=get_text(status, "phase", "status", "Pending"),
+        uid=get_text(metadata, "uid", "metadata"),
+        partition=labels.get(PARTITION_LABEL, ""),
+        terminating=bool(metadata.get("deletionTimestamp")),
+        out_of_sync=annotations.get(OUT_OF_SYNC_ANNOTATION) == "true",
+        ready=all(get_bool(item, "ready", path) for path, item in containers),
+        restarts=sum(get_int(item, "restartCount", path) or 0 for path, item in [*starting, *containers]),
+        exit_code=exit_code,
+        job_uid=next((get_text(item, "uid", path) for path, item in owners if get_bool(item, "controller", path)), ""),
+        job_version=whole_number(annotations.get(JOB_VERSION_ANNOTATION, "")),
+    )

@@ -1,0 +1,124 @@
+"""The states of a Job: what is done with its pods on an action, and the phase that follows.
+
+Source: docs/reference/volcano-jobs.md, section 7.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from workbench.jobs.lifecycle.counts import with_phase
+from workbench.objects.job import Job
+from workbench.objects.job_status import JobStatus
+
+__all__ = ["TARGETED", "Work", "after_work", "keeps_finished", "work_of"]
+
+#: What happens to the pods before the phase is decided.
+Work = Literal["sync", "kill", "kill-target"]
+
+#: Actions that concern one task, pod or partition.
+TARGETED = ("RestartTask", "RestartPod", "RestartPartition")
+
+_RESTARTS = ("RestartJob", *TARGETED)
+_ENDING = {"AbortJob": "Aborting", "CompleteJob": "Completing", "TerminateJob": "Terminating"}
+#: A phase in which pods are killed -> the phase when none is alive any more.
+_ENDED = {"Aborting": "Aborted", "Completing": "Completed", "Terminating": "Terminated"}
+_FINISHED = (*_ENDED.values(), "Failed")
+
+
+def work_of(phase: str, action: str) -> Work:
+    """What is done with the pods of a Job in a phase on an action."""
+    if phase in _ENDED or phase in _FINISHED:
+        return "kill"
+    if action in TARGETED:
+        return "kill-target"
+    killing = ("RestartJob", *_ENDING, *(("ResumeJob",) if phase == "Restarting" else ()))
+    return "kill" if action in killing else "sync"
+
+
+def keeps_finished(job: Job, status: JobStatus, action: str) -> bool:
+    """Whether a kill of the whole Job spares pods that succeeded or failed.
+
+    RestartJob spares none, but on the last try that maxRetry allows every kill does. In the phases that end a Job, no
+    action restarts it.
+    """
+    last_try = status.retry_count >= job.max_retry - 1
+    restarts = action == "RestartJob" and status.phase not in _ENDED and status.phase not in _FINISHED
+    return last_try or not restarts
+
+
+def after_work(job: Job, action: str, status: JobStatus, now: str = "") -> JobStatus:
+    """The status after the pods were worked on: counters as they are then, phase and retries as they follow.
+
+    Parameters
+    ----------
+    job : Job
+    action : str
+    status : JobStatus
+        With the phase before the action.
+    now : str
+        Time for the new condition.
+    """
+    phase, retries = _next(job, status.phase or "Pending", action, status)
+    if phase == status.phase:
+        return status
+    return with_phase(replace(status, retry_count=status.retry_count + retries), phase, now)
+
+
+def _next(job: Job, phase: str, action: str, status: JobStatus) -> tuple[str, int]:
+    """The next phase, and by how much the number of restarts rises."""
+    if phase in ("Aborting", "Aborted") and action == "ResumeJob":
+        return "Restarting", 1
+    if phase in _ENDED:
+        alive = status.pending or status.running or status.terminating
+        return (phase if alive else _ENDED[phase]), 0
+    if phase in _FINISHED:
+        return phase, 0
+    if phase == "Restarting":
+        return _restarting(job, status), 0
+    if action in _RESTARTS:
+        return "Restarting", 1
+    if action in _ENDING:
+        return _ENDING[action], 0
+    return (_running if phase == "Running" else _pending)(job, phase, status), 0
+
+
+def _pending(job: Job, phase: str, status: JobStatus) -> str:
+    started = status.running + status.succeeded + status.failed
+    return "Running" if job.min_available <= started else phase
+
+
+def _restarting(job: Job, status: JobStatus) -> str:
+    if status.retry_count >= job.max_retry:
+        return "Failed"
+    return "Pending" if _replicas(job) - status.terminating >= status.min_available else "Restarting"
+
+
+def _running(job: Job, phase: str, status: JobStatus) -> str:
+    total = _replicas(job)
+    if total == 0:
+        return phase
+    if job.min_success is not None and status.succeeded >= job.min_success:
+        return "Completed"
+    if status.succeeded + status.failed == total:
+        missed = job.min_success is not None or _task_missed(job, status) or status.succeeded < job.min_available
+        return "Failed" if missed else "Completed"
+    return "Pending" if status.pending > total - job.min_available else phase
+
+
+def _task_missed(job: Job, status: JobStatus) -> bool:
+    """Whether a task with a minimum of its own has fewer successes; not looked at where the Job asks for less."""
+    minimums = [task.replicas if task.min_available is None else task.min_available for task in job.tasks]
+    if job.min_available < sum(minimums):
+        return False
+    return any(
+        task.min_available is not None
+        and task.name in status.task_counts
+        and status.task_counts[task.name].get("Succeeded", 0) < task.min_available
+        for task in job.tasks
+    )
+
+
+def _replicas(job: Job) -> int:
+    return sum(task.replicas for task in job.tasks)

@@ -1,0 +1,149 @@
+"""Requests to the controller, the action that a Job's policies answer with, and actions that wait for their time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from workbench.objects.job import Job
+from workbench.objects.lifecycle_policy import ANY_EVENT, LifecyclePolicy
+
+__all__ = ["SYNC", "Answer", "Delayed", "JobRequest", "after_action", "after_event", "answer_to", "with_delayed"]
+
+SYNC = "SyncJob"
+
+#: Events that always ask for a synchronisation.
+_SYNCHRONISING = ("OutOfSync", "CommandIssued", "PodRunning")
+#: What the end of a wait takes back: event that started the wait -> later events of the same pod.
+_TAKEN_BACK = {
+    "PodPending": ("PodRunning", "PodFailed", "PodEvicted"),
+    "PodFailed": ("PodRunning",),
+    "PodEvicted": ("PodRunning",),
+}
+_OF_JOB = ("AbortJob", "RestartJob", "TerminateJob", "CompleteJob", "ResumeJob")
+_OF_TARGET = ("RestartTask", "RestartPod", "RestartPartition")
+
+
+@dataclass(frozen=True)
+class JobRequest:
+    """What happened, or what a user commands.
+
+    Attributes
+    ----------
+    event : str
+        Such as ``PodFailed``; empty with an action.
+    action : str
+        A command; it goes before every policy.
+    task, pod, pod_uid, partition : str
+        What it happened to; empty: the Job as a whole.
+    exit_code : int
+        Of the pod's first container; 0: none.
+    job_uid : str
+        The Job that the pod belonged to; empty: not known.
+    job_version : int, optional
+        status.version of the Job when the pod was made; None: the present one.
+    """
+
+    event: str = ""
+    action: str = ""
+    task: str = ""
+    pod: str = ""
+    pod_uid: str = ""
+    partition: str = ""
+    exit_code: int = 0
+    job_uid: str = ""
+    job_version: int | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The action that follows a request, after so many seconds."""
+
+    action: str
+    delay: float = 0.0
+
+
+@dataclass(frozen=True)
+class Delayed:
+    """An action that waits: what to do, for which request, in how many seconds after it was decided."""
+
+    action: str
+    request: JobRequest
+    delay: float
+
+
+def answer_to(job: Job, version: int, request: JobRequest) -> Answer:
+    """The action for a request.
+
+    Parameters
+    ----------
+    job : Job
+    version : int
+        status.version.
+    request : JobRequest
+
+    Notes
+    -----
+    A command wins; what concerns another or an older Job, and events that say nothing else, synchronise. Then the first
+    policy that matches: those of the task in their order, then those of the Job.
+    """
+    if request.action:
+        return Answer(request.action)
+    other_job = bool(request.job_uid) and request.job_uid != job.metadata.uid
+    older = request.job_version is not None and request.job_version < version
+    if request.event in _SYNCHRONISING or other_job or older:
+        return Answer(SYNC)
+    task = next((task for task in job.tasks if request.task and task.name == request.task), None)
+    for policy in (*(task.policies if task else ()), *job.policies):
+        if _matches(policy, request):
+            return Answer(policy.action, policy.timeout or 0.0)
+    return Answer(SYNC)
+
+
+def _matches(policy: LifecyclePolicy, request: JobRequest) -> bool:
+    if request.event == "PodPending" and policy.timeout is None:
+        return False
+    if policy.events and request.event and {request.event, ANY_EVENT} & set(policy.events):
+        return True
+    return policy.exit_code is not None and policy.exit_code == request.exit_code
+
+
+def with_delayed(waiting: Iterable[Delayed], new: Delayed) -> tuple[Delayed, ...]:
+    """The waiting actions with one more, unless the same action waits for the same pod already.
+
+    An older action of the pod, if it is another one, keeps waiting: its timer is not stopped.
+    """
+    waiting = tuple(waiting)
+    known = any(one.action == new.action and one.request.pod == new.request.pod for one in waiting)
+    return waiting if known else (*waiting, new)
+
+
+def after_event(waiting: Iterable[Delayed], request: JobRequest) -> tuple[Delayed, ...]:
+    """The actions that still wait after an event: what a pod's waiting asked for is taken back when it runs or ends."""
+    return tuple(one for one in waiting if not _takes_back(request, one))
+
+
+def _takes_back(request: JobRequest, waiting: Delayed) -> bool:
+    if request.event not in _TAKEN_BACK.get(waiting.request.event, ()):
+        return False
+    if waiting.request.event == "PodPending":
+        return request.pod_uid == waiting.request.pod_uid and request.pod == waiting.request.pod
+    return request.pod == waiting.request.pod
+
+
+def after_action(waiting: Iterable[Delayed], action: str, request: JobRequest) -> tuple[Delayed, ...]:
+    """The actions that still wait after one was carried out: one of the whole Job ends every other, one of a task, pod
+    or partition those of the same target.
+    """
+    if action in _OF_JOB:
+        return ()
+    if action not in _OF_TARGET:
+        return tuple(waiting)
+    target = _target(action, request)
+    return tuple(one for one in waiting if one.action != action or _target(action, one.request) != target)
+
+
+def _target(action: str, request: JobRequest) -> tuple[str, ...]:
+    if action == "RestartTask":
+        return (request.task,)
+    return (request.task, request.pod if action == "RestartPod" else request.partition)

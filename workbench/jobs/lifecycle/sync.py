@@ -1,0 +1,84 @@
+"""Synchronisation: which pods of a Job are created and deleted, and how the others are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from workbench.jobs.lifecycle.actions import Action, CreatePod, DeletePod, KeepPodGroup, RecordEvent, RunHooks
+from workbench.jobs.lifecycle.counts import counted, with_phase
+from workbench.jobs.lifecycle.dependencies import may_start, pod_name
+from workbench.jobs.lifecycle.events import pending_text
+from workbench.jobs.lifecycle.observed import Observed, PodState
+from workbench.objects.job import Job, Task
+from workbench.objects.job_status import JobStatus
+from workbench.objects.task_order import launch_order
+
+__all__ = ["Synced", "missing_claim", "sync_job"]
+
+Synced = tuple[JobStatus, tuple[Action, ...], bool]
+
+
+def sync_job(job: Job, observed: Observed) -> Synced:
+    """Bring the pods of a Job in line with its spec.
+
+    Returns
+    -------
+    status : JobStatus
+    actions : tuple of Action
+    complete : bool
+        False: a volume claim is missing, and the phase stays as it is.
+
+    Notes
+    -----
+    As long as the scheduler has not admitted the PodGroup no pod is touched, and the counters stay as stored.
+    """
+    status = observed.status
+    if not status.phase:
+        status = with_phase(counted(job, status, (), 0), "Pending", observed.now)
+    starting = status.phase == "Pending"
+    actions: list[Action] = [RunHooks("add" if starting else "update")]
+    if starting and (missing := missing_claim(job, observed.claims)):
+        return status, (*actions, RecordEvent("PVCError", missing)), False
+    actions.append(KeepPodGroup())
+    group = observed.pod_group
+    if group is not None and (text := pending_text(job, group)):
+        actions.append(RecordEvent("PodGroupPending", text))
+    if group is None or not group.lets_pods_be_created:
+        return status, tuple(actions), True
+    status, changes = _pods(job, status, observed)
+    return status, (*actions, *changes), True
+
+
+def missing_claim(job: Job, claims: Collection[str]) -> str:
+    """Why a Job waits for a volume claim that its user names and that nobody made; empty: all are there."""
+    name = next((name for name in job.claims if name not in claims), "")
+    waits = "the job will be in the Pending state until the PVC is created"
+    return f"pvc {name} is not found, {waits}" if name else ""
+
+
+def _pods(job: Job, status: JobStatus, observed: Observed) -> tuple[JobStatus, list[Action]]:
+    existing = {pod.name: pod for pod in observed.pods}
+    wanted: dict[str, PodState] = {}
+    created: list[Action] = []
+    for task in _in_order(job):
+        names = [pod_name(job, task, index) for index in range(task.replicas)]
+        missing = [index for index, name in enumerate(names) if name not in existing]
+        if missing and may_start(job, task, observed.pods):
+            created += [CreatePod(names[index], task.name, index) for index in missing]
+            wanted |= {names[index]: PodState(names[index], task.name) for index in missing}
+        wanted |= {name: existing[name] for name in names if name in existing}
+    ending = sum(pod.terminating for pod in wanted.values())
+    # A pod that is out of sync is counted by its phase, and once more as one that is being deleted.
+    stale = [pod for pod in wanted.values() if pod.out_of_sync and not pod.terminating]
+    superfluous = [pod for pod in observed.pods if pod.name not in wanted]
+    doomed = [*stale, *superfluous]
+    deleted = [DeletePod(pod.name) for pod in doomed if not pod.terminating]
+    stay = [pod for pod in wanted.values() if not pod.terminating]
+    return counted(job, status, stay, ending + len(doomed)), [*created, *deleted]
+
+
+def _in_order(job: Job) -> tuple[Task, ...]:
+    """The tasks, each after those that it depends on."""
+    order = launch_order([(task.name, task.depends_on.names if task.depends_on else ()) for task in job.tasks])
+    by_name = {task.name: task for task in job.tasks}
+    return tuple(by_name[name] for name in order or by_name)

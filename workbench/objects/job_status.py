@@ -1,0 +1,99 @@
+"""Status of a Job (batch.volcano.sh) as its controller writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.objects.fields import get_int, get_map, get_maps, get_text, get_texts
+
+__all__ = ["COUNTERS", "Condition", "JobStatus", "job_status_manifest", "read_job_status"]
+
+#: Counters of pods, in the order of the API type.
+COUNTERS = ("pending", "running", "succeeded", "failed", "terminating", "unknown")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A phase that the Job was in; `at` is the time of the change as Kubernetes writes it, empty: not known."""
+
+    phase: str
+    at: str = ""
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    """The status of a Job.
+
+    Attributes
+    ----------
+    phase : str
+        Empty: the Job was never synchronised.
+    pending, running, succeeded, failed, terminating, unknown : int
+        Pods by phase; one that is being deleted is only `terminating`.
+    min_available : int
+        spec.minAvailable at the last pass.
+    retry_count : int
+        Restarts so far.
+    version : int
+        Rises whenever the Job as a whole is killed; requests of older versions are answered by a synchronisation.
+    task_counts : mapping of str to mapping of str to int
+        Pods of each task by phase.
+    controlled_resources : mapping of str to str
+        Markers of the plugins.
+    conditions : tuple of Condition
+        Oldest first, each phase once.
+    """
+
+    phase: str = ""
+    pending: int = 0
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    terminating: int = 0
+    unknown: int = 0
+    min_available: int = 0
+    retry_count: int = 0
+    version: int = 0
+    task_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    controlled_resources: Mapping[str, str] = field(default_factory=dict)
+    conditions: tuple[Condition, ...] = ()
+
+
+def read_job_status(data: Mapping[str, Any]) -> JobStatus:
+    """The status in a Job's manifest; InputError for a field of the wrong type."""
+    status = get_map(data, "status", "")
+    counts = get_map(status, "taskStatusCount", "status")
+    return JobStatus(
+        phase=get_text(get_map(status, "state", "status"), "phase", "status.state"),
+        **{name: get_int(status, name, "status") or 0 for name in COUNTERS},
+        min_available=get_int(status, "minAvailable", "status") or 0,
+        retry_count=get_int(status, "retryCount", "status") or 0,
+        version=get_int(status, "version", "status") or 0,
+        task_counts={task: _phases(counts, task) for task in counts},
+        controlled_resources=get_texts(status, "controlledResources", "status"),
+        conditions=tuple(
+            Condition(get_text(item, "status", path), get_text(item, "lastTransitionTime", path))
+            for path, item in get_maps(status, "conditions", "status")
+        ),
+    )
+
+
+def _phases(counts: Mapping[str, Any], task: str) -> dict[str, int]:
+    where = f"status.taskStatusCount.{task}"
+    phases = get_map(get_map(counts, task, "status.taskStatusCount"), "phase", where)
+    return {phase: get_int(phases, phase, f"{where}.phase") or 0 for phase in phases}
+
+
+def job_status_manifest(status: JobStatus) -> dict[str, Any]:
+    """The status as Kubernetes takes it; zeros and empty values are left out."""
+    written: dict[str, Any] = {"state": {"phase": status.phase} if status.phase else {}}
+    written |= {name: getattr(status, name) for name in COUNTERS}
+    written |= {"minAvailable": status.min_available, "retryCount": status.retry_count, "version": status.version}
+    written["taskStatusCount"] = {task: {"phase": dict(phases)} for task, phases in status.task_counts.items()}
+    written["controlledResources"] = dict(status.controlled_resources)
+    written["conditions"] = [
+        {"status": one.phase} | ({"lastTransitionTime": one.at} if one.at else {}) for one in status.conditions
+    ]
+    return {key: value for key, value in written.items() if value}

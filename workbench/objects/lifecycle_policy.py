@@ -1,0 +1,129 @@
+"""Lifecycle policies of a Job and of its tasks: which action follows which event, and dependsOn.
+
+Source: docs of Volcano's API types (names only); behaviour in docs/lifecycle.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.objects.duration import read_duration
+from workbench.objects.fields import child, get_int, get_list, get_map, get_maps, get_text, wrong
+
+__all__ = [
+    "ANY_EVENT",
+    "INTERNAL_ACTIONS",
+    "INTERNAL_EVENTS",
+    "USER_ACTIONS",
+    "USER_EVENTS",
+    "DependsOn",
+    "LifecyclePolicy",
+    "read_depends_on",
+    "read_lifecycle_policies",
+]
+
+ANY_EVENT = "*"
+
+#: Events and actions that a user may write into a policy, and those that only the controller uses.
+USER_EVENTS = (
+    ANY_EVENT,
+    "PodFailed",
+    "PodEvicted",
+    "PodPending",
+    "Unknown",
+    "TaskCompleted",
+    "TaskFailed",
+    "JobUpdated",
+)
+INTERNAL_EVENTS = ("OutOfSync", "CommandIssued", "PodRunning")
+USER_ACTIONS = (
+    "AbortJob",
+    "RestartJob",
+    "RestartTask",
+    "RestartPod",
+    "RestartPartition",
+    "TerminateJob",
+    "CompleteJob",
+    "ResumeJob",
+)
+INTERNAL_ACTIONS = ("SyncJob", "EnqueueJob", "SyncQueue", "OpenQueue", "CloseQueue")
+
+
+@dataclass(frozen=True)
+class LifecyclePolicy:
+    """One entry of a list of policies.
+
+    Attributes
+    ----------
+    action : str
+        Empty where absent.
+    events : tuple of str
+        `events`, then `event`, each once.
+    exit_code : int, optional
+        None: absent.
+    timeout : float, optional
+        Seconds by which the action is delayed; None: absent.
+    """
+
+    action: str = ""
+    events: tuple[str, ...] = ()
+    exit_code: int | None = None
+    timeout: float | None = None
+
+
+@dataclass(frozen=True)
+class DependsOn:
+    """The tasks that must be ready before a task's pods are created.
+
+    Attributes
+    ----------
+    names : tuple of str
+    any_of : bool
+        One ready task is enough (iteration ``any``); of a single name it means nothing.
+    """
+
+    names: tuple[str, ...]
+    any_of: bool = False
+
+
+def read_lifecycle_policies(data: Mapping[str, Any], where: str) -> tuple[LifecyclePolicy, ...]:
+    """Read the field ``policies`` of a Job's spec or of a task; InputError for a field of the wrong type."""
+    return tuple(_policy(item, path) for path, item in get_maps(data, "policies", where))
+
+
+def _policy(item: Mapping[str, Any], path: str) -> LifecyclePolicy:
+    events = _texts(item, "events", path)
+    single = get_text(item, "event", path)
+    return LifecyclePolicy(
+        action=get_text(item, "action", path),
+        events=tuple(dict.fromkeys([*events, *([single] if single else [])])),
+        exit_code=get_int(item, "exitCode", path),
+        timeout=_seconds(item, path),
+    )
+
+
+def _seconds(item: Mapping[str, Any], path: str) -> float | None:
+    if item.get("timeout") is None:
+        return None
+    try:
+        return read_duration(get_text(item, "timeout", path))
+    except InputError as error:
+        raise error.at(where=child(path, "timeout")) from None
+
+
+def read_depends_on(data: Mapping[str, Any], where: str) -> DependsOn | None:
+    """Read the field ``dependsOn`` of a task; None where absent."""
+    if data.get("dependsOn") is None:
+        return None
+    depends, where = get_map(data, "dependsOn", where), child(where, "dependsOn")
+    return DependsOn(_texts(depends, "name", where), get_text(depends, "iteration", where) == "any")
+
+
+def _texts(data: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
+    values = get_list(data, key, where)
+    if any(type(value) is not str for value in values):
+        raise wrong(child(where, key), values, "a list of text")
+    return tuple(values)

@@ -1,0 +1,34 @@
+"""The order of a Job's tasks that dependsOn asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+__all__ = ["launch_order"]
+
+
+def launch_order(tasks: Sequence[tuple[str, Collection[str]]]) -> tuple[str, ...] | None:
+    """Names of tasks, each after those that it depends on, else in the order given.
+
+    Parameters
+    ----------
+    tasks : sequence of (str, collection of str)
+        Name of each task, and of those that it depends on.
+
+    Returns
+    -------
+    tuple of str or None
+        None: there is no such order, because a task depends on itself, be it through others, or on one that the Job
+        does not have.
+    """
+    left = {name: set(before) for name, before in tasks}
+    order: list[str] = []
+    while left:
+        ready = next((name for name, before in left.items() if not before), None)
+        if ready is None:
+            return None
+        order.append(ready)
+        del left[ready]
+        for before in left.values():
+            before.discard(ready)
+    return tuple(order)
