@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from workbench.jobs.lifecycle.next_status import next_status as next_status
     from workbench.jobs.lifecycle.observed import Observed as Observed
     from workbench.jobs.lifecycle.request import JobRequest as JobRequest
+    from workbench.jobs.next_pod_group import next_pod_group as next_pod_group
     from workbench.model.bandwidth import BandwidthMatrix as BandwidthMatrix
     from workbench.model.best_gpus import BestGpus as BestGpus
     from workbench.model.best_gpus import best_gpus as best_gpus
@@ -104,6 +105,7 @@ _HOME = {
     "load_matrix": "workbench.formats.matrix",
     "measure": "workbench.evaluate.metrics",
     "metric": "workbench.evaluate.metric_table",
+    "next_pod_group": "workbench.jobs.next_pod_group",
     "next_status": "workbench.jobs.lifecycle.next_status",
     "policy": "workbench.policies",
     "regret": "workbench.evaluate.regret",

@@ -7,6 +7,7 @@ import pytest
 from workbench.jobs.min_resources import min_resources_of_job, min_resources_of_pods
 from workbench.jobs.roles import Priorities
 from workbench.objects.job import read_job
+from workbench.objects.pod import PodSpec, PodTemplate, read_template
 from workbench.objects.queue import PriorityClass
 
 
@@ -31,12 +32,26 @@ CASES = {
 }
 
 
+def quota(amounts, pods):
+    """By the names of a quota: every request also as ``requests.``, every pod also as an object."""
+    requests = {f"requests.{name}": amount for name, amount in amounts.items()}
+    return {**amounts, **requests, "pods": pods, "count/pods": pods}
+
+
 @pytest.mark.parametrize(("min_available", "tasks", "cpu", "pods"), CASES.values(), ids=CASES.keys())
 def test_min_resources_of_a_job(min_available, tasks, cpu, pods):
     job = read_job({"metadata": {"name": "j"}, "spec": {"minAvailable": min_available, "tasks": tasks}})
-    assert min_resources_of_job(job, PRIORITIES) == {"cpu": cpu * 1000, "pods": pods}
+    assert min_resources_of_job(job, PRIORITIES) == quota({"cpu": cpu * 1000}, pods)
 
 
 def test_bare_pods_need_as_many_as_their_minimum():
-    assert min_resources_of_pods({"cpu": 500}, 3) == {"cpu": 1500, "pods": 3}
-    assert min_resources_of_pods({"cpu": 500}, 0) == {}
+    template = PodTemplate(PodSpec({"cpu": 500}), {}, {})
+    assert min_resources_of_pods(template, 3) == quota({"cpu": 1500}, 3)
+    assert min_resources_of_pods(template, 0) == {}
+
+
+def test_limits_count_where_a_quota_limits():
+    container = {"resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "2", "nvidia.com/gpu": "8"}}}
+    template = read_template({"template": {"spec": {"containers": [container]}}}, "spec")
+    want = quota({"cpu": 1000, "nvidia.com/gpu": 8}, 1) | {"limits.cpu": 2000}
+    assert min_resources_of_pods(template, 1) == want

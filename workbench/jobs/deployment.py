@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.jobs.min_resources import min_resources_of_pods
+from workbench.jobs.pod_group_of_pods import pod_group_of_pods
 from workbench.jobs.roles import (
     JOB_CLASS_LABEL,
     Priorities,
@@ -16,9 +16,9 @@ from workbench.jobs.roles import (
 )
 from workbench.model.extras import AscendWish, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang
-from workbench.objects.deployment import QUEUE_ANNOTATION, Deployment
+from workbench.objects.deployment import Deployment
+from workbench.objects.metadata import Metadata
 from workbench.objects.pod import Pod
-from workbench.objects.topology_spec import constraint_from_annotations
 
 __all__ = ["ROLE", "gang_of_deployment"]
 
@@ -68,21 +68,23 @@ def gang_of_deployment(deployment: Deployment, pods: Sequence[Pod], priorities: 
     )
     gather = first_gather([deployment.metadata.annotations, template.annotations], notes)
     gpu_group = read_gpu_group(template.labels, notes)
+    pod = Metadata("", deployment.metadata.namespace, labels=template.labels, annotations=template.annotations)
+    group = pod_group_of_pods("", pod, template, deployment.metadata.annotations)
     job_class = template.labels.get(JOB_CLASS_LABEL) or deployment.metadata.labels.get(JOB_CLASS_LABEL, "")
     return Gang(
         namespace=deployment.metadata.namespace,
         name=deployment.metadata.name,
         roles=(role,),
         min_available=deployment.min_member,
-        constraint=constraint_from_annotations(template.annotations),
-        queue=template.annotations.get(QUEUE_ANNOTATION) or "default",
+        constraint=group.constraint,
+        queue=group.queue,
         priority=role.priority,
         kind="Deployment",
         ready=ready,
         notes=tuple(notes),
         uid=deployment.metadata.uid,
         resource_version=deployment.metadata.resource_version,
-        volcano=VolcanoMemory(min_resources=min_resources_of_pods(template.spec.requests, deployment.min_member)),
+        volcano=VolcanoMemory(min_resources=group.min_resources or {}),
         koordinator=KoordinatorWish(gpu_group=gpu_group, gather=gather),
         ascend=AscendWish(job_class=job_class),
     )

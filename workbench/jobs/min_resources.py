@@ -5,13 +5,24 @@ Source: docs/reference/volcano-jobs.md, sections 5 and 6.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from workbench.jobs.roles import Priorities
-from workbench.model.resources import PODS
-from workbench.objects.job import Job
+from workbench.model.resources import CPU, MEMORY, PODS
+from workbench.objects.job import Job, Task
+from workbench.objects.pod import PodTemplate
 
-__all__ = ["min_resources_of_job", "min_resources_of_pods"]
+__all__ = [
+    "keeps_task_minimums",
+    "min_resources_of_job",
+    "min_resources_of_pods",
+    "of_first_pods",
+    "of_minimums_first",
+    "quota_usage",
+]
+
+#: Resources whose limits count, too.
+_LIMITED = (CPU, MEMORY, "ephemeral-storage")
 
 
 def min_resources_of_job(job: Job, priorities: Priorities) -> dict[str, int]:
@@ -29,35 +40,72 @@ def min_resources_of_job(job: Job, priorities: Priorities) -> dict[str, int]:
     Returns
     -------
     dict of str to int
-        Base units, a ``pods`` for each pod; empty for minAvailable 0. Names with ``requests.`` or ``limits.`` before
-        them, which the controller writes too, are left out: no node has them.
+        Base units, by the names of a quota (`quota_usage`); empty for minAvailable 0.
     """
+    of = of_minimums_first if keeps_task_minimums(job) else of_first_pods
+    return of(job, priorities)
+
+
+def keeps_task_minimums(job: Job) -> bool:
+    """Whether minAvailable is enough for the tasks' own minimums together; a task without one needs all its pods."""
+    return job.min_available >= sum(map(_own_minimum, job.tasks))
+
+
+def of_first_pods(job: Job, priorities: Priorities) -> dict[str, int]:
+    """What minAvailable pods ask for, task by task in order of priority."""
+    return _taken(job, priorities, [lambda task: task.replicas])
+
+
+def of_minimums_first(job: Job, priorities: Priorities) -> dict[str, int]:
+    """The same, where each task gives its own minimum before any gives more."""
+    return _taken(job, priorities, [_own_minimum, lambda task: task.replicas])
+
+
+def _own_minimum(task: Task) -> int:
+    return task.replicas if task.min_available is None else task.min_available
+
+
+def _taken(job: Job, priorities: Priorities, rounds: Sequence[Callable[[Task], int]]) -> dict[str, int]:
+    """In each round every task gives pods until it has given as many as the round says, or minAvailable are taken."""
     # A class that is not in the input is noted where the roles are made.
     order = sorted(job.tasks, key=lambda task: -priorities.of(task.template.spec.priority_class, []))
-    own = [task.replicas if task.min_available is None else task.min_available for task in order]
+    usages = [quota_usage(task.template) for task in order]
     left = job.min_available
     total: dict[str, int] = {}
     taken = [0] * len(order)
-    rounds = [[task.replicas for task in order]]
-    if left >= sum(own):
-        rounds.insert(0, own)
     for wanted in rounds:
         for i, task in enumerate(order):
-            count = max(min(wanted[i], task.replicas, taken[i] + left) - taken[i], 0)
-            _add(total, task.template.spec.requests, count)
+            count = max(min(wanted(task), task.replicas, taken[i] + left) - taken[i], 0)
+            _add(total, usages[i], count)
             taken[i] += count
             left -= count
     return total
 
 
-def min_resources_of_pods(requests: Mapping[str, int], min_member: int) -> dict[str, int]:
-    """minMember times the request of one pod, for a PodGroup made for bare pods; empty for minMember 0."""
+def min_resources_of_pods(template: PodTemplate, min_member: int) -> dict[str, int]:
+    """minMember times what one pod uses of a quota, for a PodGroup made for bare pods; empty for minMember 0."""
     total: dict[str, int] = {}
-    _add(total, requests, min_member)
+    _add(total, quota_usage(template), min_member)
     return total
 
 
-def _add(total: dict[str, int], requests: Mapping[str, int], count: int) -> None:
+def quota_usage(template: PodTemplate) -> dict[str, int]:
+    """What one pod uses of a quota, in base units.
+
+    Every request counts under its own name and with ``requests.`` before it, limits of what a quota limits with
+    ``limits.``, and the pod itself as ``pods`` and ``count/pods``. A scheduler reads only the names that nodes have.
+    """
+    requests = template.spec.requests
+    return {
+        **requests,
+        **{f"requests.{name}": amount for name, amount in requests.items()},
+        **{f"limits.{name}": amount for name, amount in template.limits.items() if name in _LIMITED},
+        PODS: 1,
+        f"count/{PODS}": 1,
+    }
+
+
+def _add(total: dict[str, int], usage: Mapping[str, int], count: int) -> None:
     if count > 0:
-        for name, amount in {**requests, PODS: 1}.items():
+        for name, amount in usage.items():
             total[name] = total.get(name, 0) + amount * count

@@ -26,7 +26,7 @@ from workbench.objects.admission.gpu_group import GANG_MINIMUM_ANNOTATION, GANG_
 from workbench.objects.deployment import QUEUE_ANNOTATION
 from workbench.objects.fields import shown
 from workbench.objects.partition import SubGroupPolicy
-from workbench.objects.pod import Pod
+from workbench.objects.pod import Pod, PodTemplate
 from workbench.objects.pod_group import PodGroup
 from workbench.objects.topology_spec import constraint_from_annotations
 
@@ -135,7 +135,7 @@ def _single(pod: Pod, priorities: Priorities, notes: list[Notice]) -> Gang:
         notes,
         kind="Pod",
         min_available=1,
-        min_resources=min_resources_of_pods(pod.spec.requests, 1),
+        min_resources=min_resources_of_pods(PodTemplate(pod.spec, {}, {}), 1),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from workbench.jobs.group_pods import SubGroups, min_sub_groups
 from workbench.jobs.membership import ROLE_LABEL, role_of
-from workbench.jobs.min_resources import min_resources_of_job
+from workbench.jobs.pod_group_of_job import pod_group_of_job
 from workbench.jobs.roles import (
     JOB_CLASS_LABEL,
     Priorities,
@@ -17,7 +17,7 @@ from workbench.jobs.roles import (
     notes_about,
     read_gpu_group,
 )
-from workbench.jobs.sub_groups import PARTITION_LABEL, partition_id, sub_group_policy
+from workbench.jobs.sub_groups import PARTITION_LABEL, partition_id
 from workbench.model.extras import AscendWish, KoordinatorWish, VolcanoMemory
 from workbench.model.gang import Gang, Role
 from workbench.model.notice import Notice
@@ -60,7 +60,8 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
     if not any(role.count for role in roles):
         return None
     groups = {read_gpu_group(task.template.labels, notes) for task in job.tasks}
-    policies = tuple(policy for task in job.tasks if (policy := sub_group_policy(task)) is not None)
+    made = pod_group_of_job(job, priorities)
+    policies = made.sub_group_policies
     parts = _sub_groups(job, policies, roles, [*started, *gated])
     sub_groups = parts.make()
     gather = first_gather([job.metadata.annotations, *(task.template.annotations for task in job.tasks)], notes)
@@ -87,7 +88,7 @@ def gang_of_job(job: Job, pods: Sequence[Pod], group: PodGroup | None, prioritie
         resource_version=job.metadata.resource_version,
         volcano=VolcanoMemory(
             record=(group.record if group else "") or job.metadata.annotations.get(ALLOCATED_HYPERNODE_ANNOTATION, ""),
-            min_resources=group.min_resources if group else min_resources_of_job(job, priorities),
+            min_resources=(group or made).min_resources,
             inqueue=group is not None and group.inqueue,
         ),
         koordinator=KoordinatorWish(gpu_group=groups.pop() if len(groups) == 1 else None, gather=gather),

@@ -12,7 +12,14 @@ from workbench.objects.fields import get_count, get_map
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.pod import PodTemplate, read_template
 
-__all__ = ["MIN_MEMBER_ANNOTATION", "QUEUE_ANNOTATION", "Deployment", "min_member_notes", "read_deployment"]
+__all__ = [
+    "MIN_MEMBER_ANNOTATION",
+    "QUEUE_ANNOTATION",
+    "Deployment",
+    "min_member_notes",
+    "min_member_of",
+    "read_deployment",
+]
 
 #: Annotation of the Deployment itself: number of pods that must be placed together.
 MIN_MEMBER_ANNOTATION = "scheduling.volcano.sh/group-min-member"
@@ -35,12 +42,17 @@ class Deployment:
 
     @property
     def min_member(self) -> int:
-        """Value of the annotation; 1 if it is absent, negative or not a 32-bit integer; 0 stays 0.
+        """Number of pods that are placed together or not at all (`min_member_of`)."""
+        return min_member_of(self.metadata.annotations)
 
-        Source: docs/reference/volcano-jobs.md, section 6 (the template's annotation is not looked at).
-        """
-        number = _min_member(self.metadata.annotations)
-        return 1 if number is None else number
+
+def min_member_of(annotations: Mapping[str, str]) -> int:
+    """Value of the annotation on the owner of pods; 1 if it is absent, negative or not a 32-bit integer; 0 stays 0.
+
+    Source: docs/reference/volcano-jobs.md, section 6 (the template's annotation is not looked at).
+    """
+    number = _min_member(annotations)
+    return 1 if number is None else number
 
 
 def min_member_notes(annotations: Mapping[str, str]) -> list[Notice]:

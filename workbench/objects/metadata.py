@@ -18,6 +18,9 @@ class Owner:
     kind: str
     name: str
     controller: bool
+    uid: str = ""
+    api_version: str = ""
+    blocks_deletion: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,13 @@ def read_metadata(data: Mapping[str, Any], namespaced: bool) -> Metadata:
 
 def _owners(metadata: Mapping[str, Any]) -> tuple[Owner, ...]:
     return tuple(
-        Owner(get_text(item, "kind", path), get_text(item, "name", path), get_bool(item, "controller", path))
+        Owner(
+            get_text(item, "kind", path),
+            get_text(item, "name", path),
+            get_bool(item, "controller", path),
+            get_text(item, "uid", path),
+            get_text(item, "apiVersion", path),
+            get_bool(item, "blockOwnerDeletion", path),
+        )
         for path, item in get_maps(metadata, "ownerReferences", "metadata")
     )

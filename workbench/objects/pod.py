@@ -12,7 +12,7 @@ from workbench.objects.fields import child, get_int, get_list, get_map, get_maps
 from workbench.objects.metadata import Metadata, read_metadata
 from workbench.objects.quantity import check_amounts, read_resources
 
-__all__ = ["Pod", "PodSpec", "PodTemplate", "read_pod", "read_pod_spec", "read_template"]
+__all__ = ["Pod", "PodSpec", "PodTemplate", "read_pod", "read_pod_as_template", "read_pod_spec", "read_template"]
 
 ANY_NODE = NodeFilter()
 
@@ -55,11 +55,12 @@ class PodSpec:
 
 @dataclass(frozen=True)
 class PodTemplate:
-    """The template of a task or a Deployment."""
+    """The template of a task or a Deployment; `limits` are those of its containers together, in base units."""
 
     spec: PodSpec
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
+    limits: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -139,11 +140,18 @@ def read_template(data: Mapping[str, Any], where: str) -> PodTemplate:
     template = get_map(data, "template", where)
     where = child(where, "template")
     metadata = get_map(template, "metadata", where)
+    spec = get_map(template, "spec", where)
     return PodTemplate(
-        read_pod_spec(get_map(template, "spec", where), child(where, "spec")),
+        read_pod_spec(spec, child(where, "spec")),
         get_texts(metadata, "labels", child(where, "metadata")),
         get_texts(metadata, "annotations", child(where, "metadata")),
+        _limits(spec, child(where, "spec")),
     )
+
+
+def read_pod_as_template(data: Mapping[str, Any]) -> PodTemplate:
+    """What a pod's manifest would be as a template; InputError for a field of the wrong type."""
+    return read_template({"template": data}, "")
 
 
 def read_pod_spec(spec: Mapping[str, Any], where: str) -> PodSpec:
@@ -178,6 +186,19 @@ def _container_requests(container: Mapping[str, Any], path: str) -> dict[str, in
     where = child(path, "resources")
     # An absent request equals the limit (Kubernetes defaulting, per resource).
     return {**read_resources(resources, "limits", where), **read_resources(resources, "requests", where)}
+
+
+def _limits(spec: Mapping[str, Any], where: str) -> dict[str, int]:
+    """Total limits of a pod, of those containers that have any."""
+
+    def of(container: Mapping[str, Any], path: str) -> dict[str, int]:
+        return read_resources(get_map(container, "resources", path), "limits", child(path, "resources"))
+
+    starting = [
+        (get_text(item, "restartPolicy", path) == "Always", of(item, path))
+        for path, item in get_maps(spec, "initContainers", where)
+    ]
+    return _pod_requests([of(item, path) for path, item in get_maps(spec, "containers", where)], starting)
 
 
 def _pod_requests(

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from tests.conformance.registry import Runners
-from tests.conformance.runners import volcano_jobs_lifecycle, volcano_jobs_plugins, volcano_jobs_pods
+from tests.conformance.runners import (
+    volcano_jobs_lifecycle,
+    volcano_jobs_plugins,
+    volcano_jobs_pod_groups,
+    volcano_jobs_pods,
+)
 
 RUNNERS = Runners("volcano-jobs")
 volcano_jobs_plugins.register(RUNNERS)
 volcano_jobs_pods.register(RUNNERS)
 volcano_jobs_lifecycle.register(RUNNERS)
+volcano_jobs_pod_groups.register(RUNNERS)

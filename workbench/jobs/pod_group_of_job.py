@@ -1,0 +1,58 @@
+"""The PodGroup that the controller makes of a Job, and what it changes on one that exists.
+
+Source: docs/reference/volcano-jobs.md, section 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.jobs.min_resources import min_resources_of_job
+from workbench.jobs.roles import Priorities
+from workbench.jobs.sub_groups import sub_group_policy
+from workbench.objects.job import Job
+from workbench.objects.metadata import Metadata, Owner
+from workbench.objects.pod_group import PodGroup
+
+__all__ = ["pod_group_of_job", "updated_pod_group"]
+
+
+def pod_group_of_job(job: Job, priorities: Priorities) -> PodGroup:
+    """The PodGroup of a new Job.
+
+    It is called ``<job>-<uid>``; labels and annotations are the Job's, and what is set there later is not carried over.
+    """
+    policies = (sub_group_policy(task) for task in job.tasks)
+    return PodGroup(
+        metadata=Metadata(
+            name=f"{job.metadata.name}-{job.metadata.uid}",
+            namespace=job.metadata.namespace,
+            labels=job.metadata.labels,
+            annotations=job.metadata.annotations,
+            owners=(Owner("Job", job.metadata.name, True, job.metadata.uid, "batch.volcano.sh/v1alpha1", True),),
+        ),
+        min_member=job.min_available,
+        min_task_member={task.name: task.minimum for task in job.tasks},
+        queue=job.queue,
+        priority_class=job.priority_class,
+        constraint=job.constraint,
+        sub_group_policies=tuple(policy for policy in policies if policy is not None),
+        min_resources=min_resources_of_job(job, priorities),
+    )
+
+
+def updated_pod_group(group: PodGroup, job: Job, priorities: Priorities) -> PodGroup:
+    """The PodGroup as it is after a change of its Job; equal to `group`: nothing is written.
+
+    Queue, labels, annotations and the Job's own network topology stay as they were, and so do the minimums of tasks
+    that the Job has no more.
+    """
+    made = pod_group_of_job(job, priorities)
+    return replace(
+        group,
+        priority_class=made.priority_class,
+        min_member=made.min_member,
+        min_resources=made.min_resources,
+        min_task_member={**group.min_task_member, **made.min_task_member},
+        sub_group_policies=made.sub_group_policies,
+    )

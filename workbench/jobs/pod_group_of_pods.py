@@ -1,0 +1,83 @@
+"""The PodGroup that the controller makes of pods without a Job: bare ones, and those of a ReplicaSet or StatefulSet.
+
+Source: docs/reference/volcano-jobs.md, section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from workbench.jobs.min_resources import min_resources_of_pods
+from workbench.objects.deployment import QUEUE_ANNOTATION, min_member_of
+from workbench.objects.metadata import Metadata, Owner
+from workbench.objects.pod import PodTemplate
+from workbench.objects.pod_group import GROUP_NAME_ANNOTATION, PodGroup
+from workbench.objects.topology_spec import constraint_from_annotations
+
+__all__ = ["group_name", "pod_group_of_pods", "rebuilt_pod_group", "wants_group"]
+
+_PREEMPTABLE, _COOLDOWN, _ZONE = "volcano.sh/preemptable", "volcano.sh/cooldown-time", "volcano.sh/revocable-zone"
+_MIN_AVAILABLE, _MAX_UNAVAILABLE = "volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable"
+
+
+def group_name(pod: Metadata) -> str:
+    """Name of the group of a pod: after what controls it, else after the pod itself."""
+    return f"podgroup-{pod.controller.uid if pod.controller else pod.uid}"
+
+
+def pod_group_of_pods(
+    name: str, pod: Metadata, template: PodTemplate, owner_annotations: Mapping[str, str] | None
+) -> PodGroup:
+    """The group of a pod and of all others that its owner makes of the same template.
+
+    Parameters
+    ----------
+    name : str
+        Of the group.
+    pod : Metadata
+    template : PodTemplate
+        What the pod is made of.
+    owner_annotations : mapping of str to str, optional
+        Those of what controls the pod directly; None: there is no owner, or its annotations are not inherited.
+    """
+    own = owner_annotations or {}
+    min_member = min_member_of(own)
+    alone = Owner("Pod", pod.name, True, pod.uid, "v1", True)
+    return PodGroup(
+        metadata=Metadata(
+            name=name,
+            namespace=pod.namespace,
+            labels={key: pod.labels[key] for key in (_PREEMPTABLE, _COOLDOWN) if key in pod.labels},
+            annotations=_annotations(own, pod.annotations),
+            owners=pod.owners if pod.controller else (alone,),
+        ),
+        min_member=min_member,
+        min_task_member={},
+        queue=template.annotations.get(QUEUE_ANNOTATION) or "default",
+        priority_class=template.spec.priority_class,
+        constraint=constraint_from_annotations(template.annotations),
+        min_resources=min_resources_of_pods(template, min_member) or None,
+        phase="Pending",
+    )
+
+
+def _annotations(owner: Mapping[str, str], pod: Mapping[str, str]) -> dict[str, str]:
+    """The owner's annotations in Volcano's domain itself, under those of the pod that concern preemption."""
+    budget = _MIN_AVAILABLE if _MIN_AVAILABLE in pod else _MAX_UNAVAILABLE
+    kept = {key: value for key, value in owner.items() if key.startswith("volcano.sh/")}
+    return kept | {key: pod[key] for key in (_PREEMPTABLE, _COOLDOWN, _ZONE, budget) if key in pod}
+
+
+def rebuilt_pod_group(stored: PodGroup, made: PodGroup) -> PodGroup:
+    """The stored group with spec, labels and annotations of one made anew; equal to `stored`: nothing is written.
+
+    What others wrote into the annotations meanwhile is lost, as in a cluster.
+    """
+    metadata = replace(stored.metadata, labels=made.metadata.labels, annotations=made.metadata.annotations)
+    return replace(made, metadata=metadata, phase=stored.phase)
+
+
+def wants_group(pod: Metadata, scheduler: str, schedulers: Collection[str]) -> bool:
+    """Whether a group is made for a pod: its scheduler is one of ours, or none is named, and it names no group."""
+    return scheduler in ("", *schedulers) and not pod.annotations.get(GROUP_NAME_ANNOTATION)
