@@ -22,7 +22,7 @@ metadata: {name: named}
 spec:
   networkTopology: {mode: hard, highestTierName: rack}
   tasks:
-  - {name: t, replicas: 2}
+  - {name: t, replicas: 2, template: {spec: {containers: [{name: c, image: busybox}]}}}
 """
 
 

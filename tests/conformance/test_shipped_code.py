@@ -36,7 +36,7 @@ NOT_SHIPPED_YET = {
     "workbench.jobs.task_pods:pod_before": _RECONCILING,
     "workbench.jobs.task_pods:pod_names_of_task": _RECONCILING,
     "workbench.live.credentials:credentials_of_secret": _CONTROLLER,
-    "workbench.objects.admission.job:refuse_job_update": _UPDATES,
+    "workbench.objects.admission.job_update:refuse_job_update": _UPDATES,
     "workbench.objects.discovery:config_map_name": _CONTROLLER,
     "workbench.objects.selectors:resolve_selector": _EVENTS,
     "workbench.policies.koordinator.device_share:choose_devices": _FRACTIONS,

@@ -68,7 +68,7 @@ def test_a_lone_running_pod_speaks_for_itself(tmp_path: Path) -> None:
     ("label", "plugins", "want"),
     [
         ("", "plugins: {svc: [], tensorflow: []}", "tensorflow"),
-        ("", "plugins: {pytorch: ['--master=m'], mpi: []}", "pytorch"),
+        ("", "plugins: {pytorch: ['--master=m'], mpi: ['--master=w']}", "pytorch"),
         ("", "plugins: {svc: [], ssh: []}", ""),
         ("framework: MindSpore", "plugins: {pytorch: []}", "mindspore"),
     ],

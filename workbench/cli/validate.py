@@ -8,7 +8,7 @@ import typer
 
 from workbench.cli.arguments import standard_input
 from workbench.cli.option_values import one_of
-from workbench.cli.options import Files, From, TableOutput
+from workbench.cli.options import Files, From, PlaceOutput
 from workbench.cli.output import emit, print_tables, tell, to_json
 from workbench.errors import InputError
 from workbench.model.release import Release
@@ -19,16 +19,19 @@ __all__ = ["validate"]
 def validate(
     file: Files,
     from_: From = None,
-    release: Annotated[Release, one_of(Release, "--release", help="Release of Volcano.")] = Release.NEWEST,
+    release: Annotated[
+        Release | None,
+        one_of(Release, "--release", help="Release of Volcano; without it the newest, and the plugin mxnet is accepted."),
+    ] = None,
     output: Annotated[
-        TableOutput, one_of(TableOutput, "-o", "--output", help="Form of the result.")
-    ] = TableOutput.table,
+        PlaceOutput, one_of(PlaceOutput, "-o", "--output", help="Form of the result.")
+    ] = PlaceOutput.table,
 ) -> None:
-    """Say what a cluster would make of new HyperNodes, PodGroups and Volcano Jobs: accept, fill in or refuse.
+    """Say what a cluster would make of new HyperNodes, PodGroups, Queues and Volcano Jobs: accept, fill in or refuse.
 
-    Covers schema, admission policy and webhook; of a Job what concerns counts, names, partitions and the network
-    topology; of Pods, Deployments, Queues and HyperJobs the names of fields. Unknown fields, and unknown labels and
-    annotations in Volcano's domain, are refused. A fabric in another format has no objects to review.
+    Covers schema, admission policy and webhooks, pod templates too; of Pods, Deployments and HyperJobs the names of
+    fields. Unknown fields, and unknown labels and annotations in Volcano's domain, are refused. A fabric in another format
+    has no objects to review. -o yaml prints the objects as they would be stored.
 
     Exit status 1 when an object is refused, 2 when there is none to review.
 
@@ -37,6 +40,8 @@ def validate(
       workbench validate -f datasets/three-level-tree
 
       workbench validate -f job.yaml --release 1.13 -o json
+
+      workbench validate -f job.yaml -o yaml
     """
     from workbench.formats.fabric.intake import FabricIntake
     from workbench.formats.manifests import read_manifests
@@ -46,7 +51,8 @@ def validate(
     if not file:
         raise InputError("no input given", source="-f", expected="a file, a folder or -")
     intake = FabricIntake.of(from_)
-    review = review_manifests(read_manifests(file, standard_input(file), intake.claim), release)
+    manifests = read_manifests(file, standard_input(file), intake.claim)
+    review = review_manifests(manifests, release or Release.NEWEST, own_plugins=release is None)
     unread = [f"{kind} ({count})" for kind, count in review.not_reviewed.items()]
     unread += [f"{source} (a fabric, {name})" for source, name in zip(intake.sources, intake.formats, strict=True)]
     kinds = ", ".join(unread)
@@ -59,7 +65,7 @@ def validate(
             got=kinds or "no object",
             expected=" or ".join(f"{kind} ({group or 'v1'})" for group, kind in sorted(REVIEWED_KINDS)),
         )
-    if output is TableOutput.json:
+    if output is PlaceOutput.json:
         objects = [
             {
                 "kind": one.kind,
@@ -69,12 +75,21 @@ def validate(
                 "where": one.where,
                 "allowed": one.verdict.allowed,
                 "message": one.verdict.refusal,
+                "findings": [{"path": found.path, "message": found.text.strip()} for found in one.verdict.findings],
                 "defaults": dict(one.verdict.defaults),
                 "warnings": [warning.to_dict() for warning in one.verdict.warnings],
             }
             for one in review.objects
         ]
         emit(to_json({"release": review.release.value, "refused": review.refused, "objects": objects}))
+    elif output is PlaceOutput.yaml:
+        from workbench.formats.write_manifests import to_yaml
+
+        for one in review.objects:
+            if one.verdict.allowed:
+                emit(to_yaml([one.stored]).removesuffix("\n"))
+            else:
+                tell(f"refused: {one.key}: {one.verdict.refusal}")
     else:
         from workbench.report.tables import review_tables
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from workbench.errors import InputError
 from workbench.formats.manifests import Document, Manifests
 from workbench.model.release import Release
-from workbench.objects.admission import REVIEWED_KINDS, Verdict, review
+from workbench.objects.admission import REVIEWED_KINDS, Known, Verdict, review
+from workbench.objects.admission.known import KnownQueue
+from workbench.objects.admission.stored import with_defaults
 from workbench.objects.fields import get_map, get_text
 from workbench.objects.kinds import ClusterObjects
 from workbench.objects.metadata import read_metadata
@@ -22,7 +25,10 @@ _CLUSTER_SCOPED = ("HyperNode", "Queue")
 
 @dataclass(frozen=True)
 class Reviewed:
-    """One object, its place and its verdict; `namespace` is empty for cluster-scoped kinds."""
+    """One object, its place and its verdict; `namespace` is empty for cluster-scoped kinds.
+
+    `submitted` is its manifest.
+    """
 
     kind: str
     namespace: str
@@ -30,6 +36,12 @@ class Reviewed:
     source: str
     where: str
     verdict: Verdict
+    submitted: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """The manifest with what is filled in, as a cluster that accepts it would store it."""
+        return with_defaults(self.submitted, self.verdict.defaults)
 
     @property
     def key(self) -> str:
@@ -60,17 +72,19 @@ class Review:
         return sum(not reviewed.verdict.allowed for reviewed in self.objects)
 
 
-def review_manifests(manifests: Manifests, release: Release = Release.NEWEST) -> Review:
+def review_manifests(manifests: Manifests, release: Release = Release.NEWEST, *, own_plugins: bool = True) -> Review:
     """The verdict on every object of `REVIEWED_KINDS`, as if it were created in a cluster of a release.
 
-    Queues and tier names are those of the input.
+    Queues, namespaces and tier names are those of the input. With `own_plugins` the Job plugins that only this project
+    has are accepted, with a warning.
 
     Raises
     ------
     InputError
         A field of the wrong type, with file, document and field.
     """
-    queue_states: dict[str, str] = {}
+    queues: dict[str, KnownQueue] = {}
+    namespaces: dict[str, Mapping[str, str]] = {}
     tier_names: set[str] = set()
     any_hypernode = False
     others = ClusterObjects()
@@ -87,19 +101,23 @@ def review_manifests(manifests: Manifests, release: Release = Release.NEWEST) ->
                 not_reviewed[str(data["kind"])] += 1
             if group_and_kind == ("scheduling.volcano.sh", "Queue"):
                 state = get_text(get_map(data, "status", ""), "state", "status")
-                queue_states[read_metadata(data, namespaced=False).name] = state or "Open"
+                parent = get_text(get_map(data, "spec", ""), "parent", "spec")
+                queues[read_metadata(data, namespaced=False).name] = KnownQueue(state or "Open", parent)
+            elif group_and_kind == ("", "Namespace"):
+                metadata = read_metadata(data, namespaced=False)
+                namespaces[metadata.name] = metadata.annotations
             elif group_and_kind == ("topology.volcano.sh", "HyperNode"):
                 any_hypernode = True
                 tier_names.add(get_text(get_map(data, "spec", ""), "tierName", "spec"))
-    known_names = tier_names if any_hypernode else None
+    known = Known(queues, tier_names if any_hypernode else None, namespaces)
     objects = []
     for document in waiting:
         with _at(document):
-            verdict = review(document.data, release, queue_states, known_names)
+            verdict = review(document.data, release, known, own_plugins=own_plugins)
             kind = str(document.data["kind"])
             metadata = read_metadata(document.data, namespaced=kind not in _CLUSTER_SCOPED)
             place = (document.source, document.where)
-            objects.append(Reviewed(kind, metadata.namespace, metadata.name, *place, verdict))
+            objects.append(Reviewed(kind, metadata.namespace, metadata.name, *place, verdict, document.data))
     return Review(release, tuple(objects), dict(sorted(not_reviewed.items())))
 
 

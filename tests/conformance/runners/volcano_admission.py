@@ -14,7 +14,8 @@ from workbench.objects.admission.hypernode import (
     hypernode_webhook,
     refuse_hypernode,
 )
-from workbench.objects.admission.job import refuse_job, refuse_job_update
+from workbench.objects.admission.job import refuse_job
+from workbench.objects.admission.job_update import refuse_job_update
 from workbench.objects.admission.pod_group import refuse_pod_group
 from workbench.objects.job import read_job
 from workbench.objects.pod_group import read_pod_group
@@ -59,7 +60,7 @@ def admit_job(given: dict[str, Any], want: dict[str, Any], release: Release) -> 
     known(given["operation"], _OPERATIONS)
     refuse = refuse_job if given["operation"] == "CREATE" else refuse_job_update
     job = given["job"]
-    assert_verdict(refuse(read_job({"metadata": {"name": job["name"]}, "spec": job}), release), want)
+    assert_verdict(refuse({"metadata": {"name": job["name"]}, "spec": job}, release), want)
 
 
 def mutate_job(given: dict[str, Any], want: dict[str, Any]) -> None:

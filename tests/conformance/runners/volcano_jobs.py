@@ -8,6 +8,7 @@ from tests.conformance.runners import (
     volcano_jobs_plugins,
     volcano_jobs_pod_groups,
     volcano_jobs_pods,
+    volcano_jobs_webhooks,
 )
 
 RUNNERS = Runners("volcano-jobs")
@@ -15,3 +16,4 @@ volcano_jobs_plugins.register(RUNNERS)
 volcano_jobs_pods.register(RUNNERS)
 volcano_jobs_lifecycle.register(RUNNERS)
 volcano_jobs_pod_groups.register(RUNNERS)
+volcano_jobs_webhooks.register(RUNNERS)

@@ -13,7 +13,7 @@ from tests.conformance.registry import NotUnderstood
 from workbench.errors import InputError
 from workbench.objects.quantity import parse_quantity
 
-__all__ = ["assert_holds", "same"]
+__all__ = ["assert_holds", "includes", "same"]
 
 #: Mappings of resources, whose values are compared as quantities.
 _QUANTITIES = frozenset({"minResources", "requests", "limits"})
@@ -67,13 +67,13 @@ def same(found: Any, want: Any, quantities: bool = False) -> bool:
     return bool(found == want) or (quantities and _quantity(found) == _quantity(want))
 
 
-def _includes(found: Any, want: Any, quantities: bool = False) -> bool:
+def includes(found: Any, want: Any, quantities: bool = False) -> bool:
     if isinstance(want, Mapping):
         return isinstance(found, Mapping) and all(
-            _includes(found.get(key), value, quantities or key in _QUANTITIES) for key, value in want.items()
+            includes(found.get(key), value, quantities or key in _QUANTITIES) for key, value in want.items()
         )
     if _is_list(want) and want:
-        return _is_list(found) and len(found) == len(want) and all(map(_includes, found, want))
+        return _is_list(found) and len(found) == len(want) and all(map(includes, found, want))
     return same(found, want, quantities)
 
 
@@ -101,7 +101,7 @@ def _list(value: Any) -> list[Any]:
 
 _OPERATORS = {
     "equals": same,
-    "includes": _includes,
+    "includes": includes,
     "has": lambda found, want, _: all(any(same(item, value) for item in _list(found)) for value in want),
     "set": lambda found, want, _: (
         len(_list(found)) == len(want) and all(any(same(item, value) for item in _list(found)) for value in want)

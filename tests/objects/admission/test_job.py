@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from workbench.model.release import Release
-from workbench.objects.admission.job import refuse_job, refuse_job_update
+from workbench.objects.admission.job import refuse_job
+from workbench.objects.admission.job_update import refuse_job_update
 from workbench.objects.job import read_job
 
 
 def refusal(*tasks: dict[str, Any], **spec: Any) -> str:
-    return refuse_job(read_job({"metadata": {"name": "j"}, "spec": {"tasks": list(tasks), **spec}}))
+    return refuse_job({"metadata": {"name": "j"}, "spec": {"tasks": list(tasks), **spec}})
 
 
 TOO_MANY = "job 'minAvailable' should not be greater than total replicas in tasks;"
@@ -86,7 +87,7 @@ def parted(replicas: int = 8, minimum: int | None = None, **policy: Any) -> dict
 )
 @pytest.mark.parametrize("refuse", [refuse_job, refuse_job_update])
 def test_partitions_the_first_check_that_fails(refuse: Any, task: dict[str, Any], want: str) -> None:
-    job = read_job({"metadata": {"name": "j"}, "spec": {"tasks": [task], "minAvailable": 1}})
+    job = {"metadata": {"name": "j"}, "spec": {"tasks": [task], "minAvailable": 1}}
     assert refuse(job) == (f"{want} in task: t, job: j;" if want else "")
     assert refuse(job, Release.V1_13) == ""
 
@@ -96,9 +97,7 @@ def test_a_partition_that_names_its_tier_twice() -> None:
 
 
 def test_an_update_has_texts_of_its_own() -> None:
-    job = read_job(
-        {"metadata": {"name": "j"}, "spec": {"tasks": [{"name": "t", "minAvailable": 2}], "minAvailable": 3}}
-    )
+    job = {"metadata": {"name": "j"}, "spec": {"tasks": [{"name": "t", "minAvailable": 2}], "minAvailable": 3}}
     assert refuse_job_update(job) == (
         "'minAvailable' must be <= 'replicas' in task: t; job 'minAvailable' must not be greater than total replicas"
     )

@@ -9,13 +9,18 @@ import pytest
 from tests.notices import codes, said
 from workbench.errors import InputError
 from workbench.model.release import Release
-from workbench.objects.admission import Verdict, notes_of, refusal_of, review
+from workbench.objects.admission import Known, Verdict, notes_of, refusal_of, review
+from workbench.objects.admission.known import KnownQueue
 
 V1_13, NEWEST = Release.V1_13, Release.NEWEST
 
 
+TEMPLATE = {"spec": {"containers": [{"name": "c", "image": "busybox"}]}}
+
+
 def job(*tasks: dict[str, Any], **spec: Any) -> dict[str, Any]:
-    return {"kind": "Job", "metadata": {"name": "j"}, "spec": {"tasks": list(tasks), **spec}}
+    whole = [{"template": TEMPLATE, **task} for task in tasks]
+    return {"kind": "Job", "metadata": {"name": "j"}, "spec": {"tasks": whole, **spec}}
 
 
 def pod_group(**spec: Any) -> dict[str, Any]:
@@ -58,7 +63,7 @@ def test_hard_without_a_tier_is_tier_1_in_1_13_and_nothing_in_the_newest(
 @pytest.mark.parametrize(("names", "warned"), [(None, False), (["rack"], False), (["pod"], True)])
 def test_a_tier_name_that_no_hypernode_has(names: list[str] | None, warned: bool) -> None:
     manifest = job({"name": "t"}, networkTopology={"mode": "hard", "highestTierName": "rack"})
-    found = review(manifest, tier_names=names).warnings
+    found = review(manifest, known=Known(tier_names=names)).warnings
     assert ("constraint-without-effect" in codes(found)) == warned
 
 
@@ -84,7 +89,7 @@ def test_the_first_bad_sub_group_and_the_group_itself_are_told() -> None:
     both = {"mode": "hard", "highestTierAllowed": 1, "highestTierName": "rack"}
     policies = [{"name": name, "networkTopology": both} for name in ("a", "b")]
     text = review(
-        pod_group(queue="q", networkTopology=both, subGroupPolicy=policies), queue_states={"q": "Closed"}
+        pod_group(queue="q", networkTopology=both, subGroupPolicy=policies), known=Known({"q": KnownQueue("Closed")})
     ).refusal
     assert "queue `q` status is `Closed`.; must not specify" in text
     assert "'a'" in text
@@ -106,7 +111,7 @@ def test_the_schema_of_a_constraint(constraint: dict[str, Any], want: str) -> No
 
 
 def test_a_queue_that_is_not_in_the_input_is_taken_as_open() -> None:
-    verdict = review(pod_group(queue="q"), queue_states={"other": "Open"})
+    verdict = review(pod_group(queue="q"), known=Known({"other": KnownQueue()}))
     assert verdict.allowed
     assert said(verdict.warnings) == ("queue q is not in the input: taken as open",)
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from workbench.objects.admission.gpu_group import refuse_gpu_group
 from workbench.objects.admission.job import refuse_job
+from workbench.objects.admission.known import Known
 from workbench.objects.admission.pod_group import refuse_pod_group
 from workbench.objects.admission.review import REVIEWED_KINDS, Verdict, notes_of, refusal_of, review
 
 __all__ = [
     "REVIEWED_KINDS",
+    "Known",
     "Verdict",
     "notes_of",
     "refusal_of",

@@ -13,11 +13,12 @@ from typing import Any
 
 from workbench.model.release import Release
 from workbench.objects.admission import schema
+from workbench.objects.admission.finding import Finding
 from workbench.objects.fields import get_int, get_map, get_maps, get_text, shown
 from workbench.objects.names import LONGEST, SUBDOMAIN, is_subdomain, qualified_name_errors
 from workbench.objects.selectors import read_label_selector, why_no_pattern
 
-__all__ = ["hypernode_policy", "hypernode_schema", "hypernode_webhook", "refuse_hypernode"]
+__all__ = ["hypernode_findings", "hypernode_policy", "hypernode_schema", "hypernode_webhook", "refuse_hypernode"]
 
 _SELECTORS = ("exactMatch", "regexMatch", "labelMatch")
 
@@ -43,6 +44,21 @@ def refuse_hypernode(data: Mapping[str, Any], release: Release) -> str:
     return next(filter(None, (layer(data, release) for layer in layers)), "")
 
 
+def hypernode_findings(data: Mapping[str, Any], release: Release) -> list[Finding]:
+    """What the first layer that refuses a HyperNode says, error by error."""
+    layers: list[Callable[[Mapping[str, Any], Release], Iterator[str]]] = [
+        _schema_errors,
+        _policy_texts,
+        _webhook_errors,
+    ]
+    errors = next(filter(None, (list(layer(data, release)) for layer in layers)), [])
+    return [Finding(text.partition(": ")[0] if text.startswith("spec.") else "", text) for text in errors]
+
+
+def _policy_texts(data: Mapping[str, Any], release: Release) -> Iterator[str]:
+    return iter(()) if release is Release.V1_13 else iter(dict.fromkeys(_policy_errors(data)))
+
+
 def hypernode_schema(data: Mapping[str, Any], release: Release) -> str:
     """Return the API server's text for violations of the CRD schema; empty: none."""
     return ", ".join(_schema_errors(data, release))
@@ -54,9 +70,7 @@ def hypernode_policy(data: Mapping[str, Any], release: Release) -> str:
     The policy counts brackets instead of compiling a pattern: valid patterns such as ``a\\(b`` are refused, and a lone
     ``)`` passes here.
     """
-    if release is Release.V1_13:
-        return ""
-    errors = list(dict.fromkeys(_policy_errors(data)))
+    errors = list(_policy_texts(data, release))
     return (
         f"ValidatingAdmissionPolicy 'hypernode-validation-policy' denied request: {', '.join(errors)}" if errors else ""
     )

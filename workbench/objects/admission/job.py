@@ -1,93 +1,162 @@
-"""Job (batch.volcano.sh): what Volcano's webhook refuses.
+"""Job (batch.volcano.sh): what the schema and Volcano's webhook refuse of a new one.
 
-Covers the rules on counts, names, partitions and the network topology; the rest of docs/reference/volcano-jobs.md,
-section 3.2 comes with the framework plugins.
+Source: docs/reference/volcano-jobs.md, section 3.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from workbench.model.release import Release
+from workbench.objects.admission.finding import Finding, refusal_text
+from workbench.objects.admission.job_queue import job_queue_findings
+from workbench.objects.admission.job_volumes import volume_findings
+from workbench.objects.admission.known import KnownQueue
+from workbench.objects.admission.lifecycle_policies import policy_findings
+from workbench.objects.admission.plugins import mpi_master_finding, plugin_findings
+from workbench.objects.admission.pod_template import template_findings, topology_policy_findings
 from workbench.objects.admission.topology_spec import BOTH_TIERS, both_tiers, partition_error
-from workbench.objects.job import Job, Task
+from workbench.objects.fields import child, get_map, get_maps
+from workbench.objects.job import Job, Task, read_job
+from workbench.objects.names import qualified_name_errors
+from workbench.objects.task_order import launch_order
 
-__all__ = ["refuse_job", "refuse_job_update"]
+__all__ = ["job_findings", "partition_findings", "refuse_job"]
 
 
-def refuse_job(job: Job, release: Release = Release.NEWEST) -> str:
-    """Return the text with which admission refuses a new Job, in the webhook's order; empty: accepted.
+def refuse_job(data: Mapping[str, Any], release: Release = Release.NEWEST) -> str:
+    """Return the text with which admission refuses a new Job for what concerns its placement; empty: accepted.
+
+    Everything that `job_findings` finds but for the templates of its pods.
+    """
+    return refusal_text(job_findings(data, release, templates=False))
+
+
+def job_findings(
+    data: Mapping[str, Any],
+    release: Release = Release.NEWEST,
+    *,
+    queues: Mapping[str, KnownQueue] | None = None,
+    templates: bool = True,
+    pod_level_resources: bool = True,
+    own_plugins: bool = True,
+) -> list[Finding]:
+    """Everything that the API server and the webhook do not accept in a new Job, in their order.
+
+    Parameters
+    ----------
+    data : mapping
+        The parsed manifest; defaults of the mutating webhook count as written.
+    release : Release
+        1.13 knows neither highestTierName nor partitions.
+    queues : mapping of str to KnownQueue, optional
+        All queues there are; None: queues are not known, and the Job's is not looked at.
+    templates : bool
+        Also judge the templates of the pods.
+    pod_level_resources : bool
+        The feature gate PodLevelResources of the API server.
+    own_plugins : bool
+        Accept the plugins that only this project has.
 
     Notes
     -----
-    Source: docs/reference/volcano-jobs.md, section 3.2. Negative counts are refused by the schema, with the API
-    server's text, which stands first. A duplicated task name ends the walk over tasks: later ones are neither
-    checked nor counted. 1.13 knows neither highestTierName nor partitions.
+    Negative counts are refused by the schema, with the API server's text, which stands first. A duplicated task name
+    ends the walk over tasks: later ones are neither checked nor counted.
+
+    Raises
+    ------
+    InputError
+        A field of the wrong type.
     """
-    return "; ".join(filter(None, [*_negative_counts(job), _webhook_text(job, release)]))
-
-
-def refuse_job_update(job: Job, release: Release = Release.NEWEST) -> str:
-    """Return the text with which admission refuses a Job's new state, whatever the old state; empty: accepted."""
-    fragments = []
-    for task in job.tasks:
-        if task.replicas < 0:
-            fragments.append(f"'replicas' must be >= 0 in task: {task.name};")
-        if task.min_available is not None and task.min_available < 0:
-            fragments.append(f"'minAvailable' must be >= 0 in task: {task.name};")
-        if task.min_available is not None and task.min_available > task.replicas:
-            fragments.append(f"'minAvailable' must be <= 'replicas' in task: {task.name};")
-        if release is Release.NEWEST:
-            fragments += _partition_texts(task, job.metadata.name)
-    if job.min_available > sum(task.replicas for task in job.tasks):
-        fragments.append("job 'minAvailable' must not be greater than total replicas")
-    if job.min_available < 0:
-        fragments.append("job 'minAvailable' must be >= 0")
-    if release is Release.NEWEST and both_tiers(job.constraint):
-        fragments.append(BOTH_TIERS)
-    return " ".join(text.strip() for text in fragments if text)
-
-
-def _webhook_text(job: Job, release: Release) -> str:
+    job, spec = read_job(data), get_map(data, "spec", "")
+    found = list(_negative_counts(job))
     if not job.tasks:
-        return "No task specified in job spec"
+        return [*found, Finding("spec.tasks", "No task specified in job spec")]
+    if early := mpi_master_finding(spec, job):
+        return [*found, *early]
     newest = release is Release.NEWEST
-    fragments = []
     if newest and both_tiers(job.constraint):
-        fragments.append(BOTH_TIERS)
+        found.append(Finding("spec.networkTopology", BOTH_TIERS))
     names: set[str] = set()
     total = 0
-    for task in job.tasks:
-        if task.min_available is not None and task.min_available > task.replicas:
-            fragments.append(
-                f" 'minAvailable' is greater than 'replicas' in task: {task.name}, job: {job.metadata.name};"
-            )
+    for position, ((path, item), task) in enumerate(zip(get_maps(spec, "tasks", "spec"), job.tasks, strict=True)):
+        found += _minimum_finding(task, job, path)
         if task.name in names:
-            fragments.append(f" duplicated task name {task.name};")
+            found.append(Finding(child(path, "name"), f" duplicated task name {task.name};"))
             break
         names.add(task.name)
         total += task.replicas
+        found += policy_findings(task.policies, child(path, "policies"), release)
+        found += _name_findings(f"{job.metadata.name}-{task.name}-{position}", "pod", child(path, "name"))
+        if templates:
+            found += _template_findings(item, path, position, pod_level_resources)
         if newest:
-            fragments += _partition_texts(task, job.metadata.name)
+            found += partition_findings(task, job.metadata.name, path)
+    found += _name_findings(job.metadata.name, "job", "metadata.name")
     if job.min_available > total:
-        fragments.append(" job 'minAvailable' should not be greater than total replicas in tasks;")
-    return "".join(fragments).strip()
+        text = " job 'minAvailable' should not be greater than total replicas in tasks;"
+        found.append(Finding("spec.minAvailable", text))
+    found += policy_findings(job.policies, "spec.policies", release)
+    found += plugin_findings(job, own_plugins)
+    found += volume_findings(spec)
+    if queues is not None:
+        found += job_queue_findings(job.queue, queues)
+    return [*found, *_dependency_finding(job)]
 
 
-def _partition_texts(task: Task, job: str) -> list[str]:
-    """Errors of a task's partitionPolicy, its counts and its topology; an empty text is no error."""
-    tiers = f" {BOTH_TIERS} in task: {task.name}, job: {job};"
-    return [partition_error(task, job), tiers if task.partition and both_tiers(task.partition.constraint) else ""]
+def _minimum_finding(task: Task, job: Job, path: str) -> Iterator[Finding]:
+    if task.min_available is not None and task.min_available > task.replicas:
+        text = f" 'minAvailable' is greater than 'replicas' in task: {task.name}, job: {job.metadata.name};"
+        yield Finding(child(path, "minAvailable"), text)
 
 
-def _negative_counts(job: Job) -> Iterator[str]:
-    text = "Invalid value: {}: should be greater than or equal to 0"
-    if job.min_available < 0 and all(task.replicas >= 0 for task in job.tasks):
-        yield f"spec.minAvailable: {text.format(job.min_available)}"
+def _name_findings(name: str, kind: str, path: str) -> Iterator[Finding]:
+    """The last number of a pod's name is here the position of its task, not the index of the pod, as in the cluster."""
+    errors = qualified_name_errors(name)
+    if errors:
+        yield Finding(path, f"create {kind} with name {name} validate failed [{' '.join(errors)}];")
+
+
+def _template_findings(item: Mapping[str, Any], path: str, position: int, pod_level: bool) -> list[Finding]:
+    """The validation of Kubernetes calls the task ``spec.task[k]``; only a valid template is asked for its CPUs."""
+    errors = template_findings(item, pod_level)
+    if errors:
+        prefix = f"spec.task[{position}]."
+        first = Finding(f"{path}.{errors[0].path}", f"{prefix}{errors[0].text}. ")
+        return [first, *(Finding(f"{path}.{one.path}", f"{one.text}. ") for one in errors[1:])]
+    return [Finding(f"{path}.{one.path}", one.text) for one in topology_policy_findings(item, position)]
+
+
+def partition_findings(task: Task, job: str, path: str) -> Iterator[Finding]:
+    """Errors of a task's partitionPolicy, of its counts and its topology."""
+    where = child(path, "partitionPolicy")
+    if text := partition_error(task, job):
+        yield Finding(where, text)
+    if task.partition and both_tiers(task.partition.constraint):
+        yield Finding(child(where, "networkTopology"), f" {BOTH_TIERS} in task: {task.name}, job: {job};")
+
+
+def _dependency_finding(job: Job) -> Iterator[Finding]:
+    if not any(task.depends_on for task in job.tasks):
+        return
+    if launch_order([(task.name, task.depends_on.names if task.depends_on else ()) for task in job.tasks]) is None:
+        text = " job has dependencies between tasks, but doesn't form a directed acyclic graph(DAG);"
+        yield Finding("spec.tasks", text)
+
+
+def _negative_counts(job: Job) -> Iterator[Finding]:
+    """Text of the API server for counts below 0, for which the schema gives the minimum 0."""
+    counts: list[tuple[str, int]] = []
+    # A sum of negative replicas is not what the user wrote.
+    if all(task.replicas >= 0 for task in job.tasks):
+        counts.append(("spec.minAvailable", job.min_available))
     for i, task in enumerate(job.tasks):
-        if task.replicas < 0:
-            yield f"spec.tasks[{i}].replicas: {text.format(task.replicas)}"
-        if task.min_available is not None and task.min_available < 0:
-            yield f"spec.tasks[{i}].minAvailable: {text.format(task.min_available)}"
-        if task.partition and task.partition.min_partitions < 0:
-            yield f"spec.tasks[{i}].partitionPolicy.minPartitions: {text.format(task.partition.min_partitions)}"
+        counts.append((f"spec.tasks[{i}].replicas", task.replicas))
+        counts.append((f"spec.tasks[{i}].minAvailable", task.min_available or 0))
+        partitions = task.partition.min_partitions if task.partition else 0
+        counts.append((f"spec.tasks[{i}].partitionPolicy.minPartitions", partitions))
+    for path, value in counts:
+        if value < 0:
+            text = f"{path}: Invalid value: {value}: should be greater than or equal to 0"
+            yield Finding(path, text, by_schema=True)

@@ -5,11 +5,17 @@ Source: docs/reference/volcano-topology.md, section 3.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from workbench.model.release import Release
+from workbench.objects.admission.finding import Finding
 from workbench.objects.admission.topology_spec import BOTH_TIERS, both_tiers
+from workbench.objects.deployment import QUEUE_ANNOTATION
 from workbench.objects.pod_group import PodGroup
 
-__all__ = ["refuse_pod_group"]
+__all__ = ["pod_group_findings", "queue_of_namespace", "refuse_pod_group"]
+
+_QUEUE = "spec.queue"
 
 
 def refuse_pod_group(
@@ -27,19 +33,37 @@ def refuse_pod_group(
     release : Release
         1.13 knows neither highestTierName nor subGroupPolicy.
     """
-    fragments = []
+    topology: list[str] = []
+    queues: list[str] = []
+    for one in pod_group_findings(group, queue, queue_state, release):
+        (queues if one.path == _QUEUE else topology).append(one.text)
+    return "; ".join([*queues, *([" ".join(topology)] if topology else [])])
+
+
+def pod_group_findings(
+    group: PodGroup, queue: str = "", queue_state: str | None = None, release: Release = Release.NEWEST
+) -> list[Finding]:
+    """What is wrong with a new PodGroup; parameters as of `refuse_pod_group`."""
+    found = []
     if queue and queue_state is None:
-        fragments.append(f'unable to find queue: queue.scheduling.volcano.sh "{queue}" not found')
+        found.append(Finding(_QUEUE, f'unable to find queue: queue.scheduling.volcano.sh "{queue}" not found'))
     elif queue and queue_state != "Open":
-        fragments.append(
-            f"can only submit PodGroup to queue with state `Open`, queue `{queue}` status is `{queue_state}`."
-        )
+        state = f"can only submit PodGroup to queue with state `Open`, queue `{queue}` status is `{queue_state}`."
+        found.append(Finding(_QUEUE, state))
     if release is Release.NEWEST:
-        topology = [f"{BOTH_TIERS}."] if both_tiers(group.constraint) else []
-        # Upstream stops at the first sub-group.
-        bad = next((policy for policy in group.sub_group_policies if both_tiers(policy.constraint)), None)
-        if bad is not None:
-            topology.append(f"in subGroupPolicy '{bad.name}': {BOTH_TIERS}.")
-        if topology:
-            fragments.append(" ".join(topology))
-    return "; ".join(fragments)
+        if both_tiers(group.constraint):
+            found.append(Finding("spec.networkTopology", f"{BOTH_TIERS}."))
+        for i, policy in enumerate(group.sub_group_policies):
+            if both_tiers(policy.constraint):
+                text = f"in subGroupPolicy '{policy.name}': {BOTH_TIERS}."
+                # Upstream stops at the first sub-group.
+                return [*found, Finding(f"spec.subGroupPolicy[{i}].networkTopology", text)]
+    return found
+
+
+def queue_of_namespace(queue: str, annotations: Mapping[str, str]) -> str:
+    """The queue that the mutating webhook takes instead of ``default``: the one that the namespace's annotation names.
+
+    Empty: none, the queue stays as it is.
+    """
+    return annotations.get(QUEUE_ANNOTATION, "") if queue in ("", "default") else ""

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.model.notice import Notice
 from workbench.model.release import Release
+from workbench.objects.admission.finding import Finding, refusal_text
 from workbench.objects.admission.gpu_group import refuse_gpu_group
-from workbench.objects.admission.hypernode import refuse_hypernode
-from workbench.objects.admission.job import refuse_job
-from workbench.objects.admission.pod_group import refuse_pod_group
-from workbench.objects.admission.topology_spec import constraint_defaults, constraint_errors, constraint_warnings
+from workbench.objects.admission.hypernode import hypernode_findings, refuse_hypernode
+from workbench.objects.admission.job import job_findings, refuse_job
+from workbench.objects.admission.job_defaults import job_defaults
+from workbench.objects.admission.known import Known, KnownQueue
+from workbench.objects.admission.plugins import master_warnings, plugin_warnings
+from workbench.objects.admission.pod_group import pod_group_findings, queue_of_namespace, refuse_pod_group
+from workbench.objects.admission.queue import queue_defaults, queue_findings
+from workbench.objects.admission.topology_holders import topology_errors, topology_holders, unknown_tier_names
+from workbench.objects.admission.topology_spec import constraint_defaults, constraint_warnings
 from workbench.objects.deployment import min_member_notes, read_deployment
-from workbench.objects.fields import child, get_map, get_maps, get_text, get_texts
+from workbench.objects.fields import get_map, get_maps, get_text, get_texts
 from workbench.objects.job import read_job
 from workbench.objects.metadata import is_stored, read_metadata
 from workbench.objects.pod import read_pod, read_template
@@ -25,7 +31,7 @@ from workbench.objects.topology_spec import constraint_annotation_notes, constra
 
 __all__ = ["REVIEWED_KINDS", "Verdict", "notes_of", "refusal_of", "review"]
 
-#: (API group, kind) of the objects that `review` knows. Of Queues, Deployments and HyperJobs it checks the names of
+#: (API group, kind) of the objects that `review` knows. Of Deployments and HyperJobs it checks the names of
 #: fields and keys, and the types of the fields that are read.
 REVIEWED_KINDS = DESCRIBED_KINDS
 
@@ -42,11 +48,14 @@ class Verdict:
         What is filled in, by path; empty where it is refused.
     warnings : tuple of Notice
         Fields that are accepted and do nothing, or that make trouble later.
+    findings : tuple of Finding
+        The refusal in parts, each with its path.
     """
 
     refusal: str = ""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[Notice, ...] = ()
+    findings: tuple[Finding, ...] = field(default=(), compare=False)
 
     @property
     def allowed(self) -> bool:
@@ -54,11 +63,15 @@ class Verdict:
         return not self.refusal
 
 
+_NOTHING_KNOWN = Known()
+
+
 def review(
     data: Mapping[str, Any],
     release: Release = Release.NEWEST,
-    queue_states: Mapping[str, str] | None = None,
-    tier_names: Collection[str] | None = None,
+    known: Known = _NOTHING_KNOWN,
+    *,
+    own_plugins: bool = True,
 ) -> Verdict:
     """Return the verdict of a cluster of a release on a new object of one of `REVIEWED_KINDS`.
 
@@ -67,11 +80,9 @@ def review(
     data : mapping
         The parsed manifest.
     release : Release
-    queue_states : mapping of str to str, optional
-        States of the known queues. An unknown queue counts as open, with a warning, because the cluster may have it;
-        ``default`` always exists.
-    tier_names : collection of str, optional
-        Tier names of the known HyperNodes; None: HyperNodes are unknown.
+    known : Known
+    own_plugins : bool
+        Accept the Job plugins that only this project has, with a warning; a cluster refuses them.
 
     Raises
     ------
@@ -79,12 +90,15 @@ def review(
         A field of the wrong type.
     """
     # The API server decodes an object before anybody else sees it.
-    if not_decoded := strict_text(unknown_in(data, release)):
-        return Verdict(not_decoded)
-    verdict = _decoded(data, release, queue_states or {})
-    unknown = _unknown_tier_names(data, release, tier_names)
+    unknown_fields = unknown_in(data, release)
+    if not_decoded := strict_text(unknown_fields):
+        findings = tuple(Finding(one.path, strict_text([one])) for one in unknown_fields)
+        return Verdict(not_decoded, findings=findings)
+    verdict = _decoded(data, release, known, own_plugins)
+    unknown = unknown_tier_names(data, release, known.tier_names)
     warnings = (*verdict.warnings, *unknown, *_annotation_notes(data))
-    return Verdict(verdict.refusal, {} if verdict.refusal else verdict.defaults, warnings)
+    findings = verdict.findings or ((Finding("", verdict.refusal),) if verdict.refusal else ())
+    return Verdict(verdict.refusal, {} if verdict.refusal else verdict.defaults, warnings, findings)
 
 
 def notes_of(data: Mapping[str, Any]) -> list[Notice]:
@@ -100,7 +114,7 @@ def notes_of(data: Mapping[str, Any]) -> list[Notice]:
     if data["kind"] == "Pod" and get_map(data, "spec", "").get("nodeName"):
         return notes
     fills_in = data["kind"] in ("Job", "PodGroup") and not is_stored(data)
-    holders = _holders(data, Release.NEWEST) if fills_in else []
+    holders = topology_holders(data, Release.NEWEST) if fills_in else []
     filled = {path: value for holder in holders for path, value in constraint_defaults(*holder, Release.NEWEST).items()}
     return [
         *unknown_notes(unknown_in(data)),
@@ -118,8 +132,9 @@ def refusal_of(data: Mapping[str, Any]) -> str:
     A HyperNode is refused only if both releases refuse it, because the input may come from a cluster of either; the
     text is that of the newest release. A tier written as text counts as a number, as in the design document, and an
     absent tier as 0, because a cluster shows tier 0 as absent. Jobs and PodGroups are checked by the newest release;
-    their queue counts as open, because it may have been open when they were created. A Pod with a node was accepted
-    before.
+    their queue counts as open, because it may have been open when they were created. What a template of a Job's pods
+    lacks does not matter for its placement, and neither does what a Queue says beyond the types of its fields. A Pod
+    with a node was accepted before.
 
     Fields and keys that a kind does not have refuse nothing here: a program may submit such an object (`notes_of`).
 
@@ -132,8 +147,13 @@ def refusal_of(data: Mapping[str, Any]) -> str:
         return ""
     if data["kind"] == "Pod":
         return "" if get_map(data, "spec", "").get("nodeName") else _refuse_pod(data)
+    if data["kind"] == "Job":
+        return "; ".join(topology_errors(data, Release.NEWEST)) or refuse_job(data)
+    if data["kind"] == "Queue":
+        read_queue(data)
+        return ""
     if data["kind"] != "HyperNode":
-        return _decoded(data, Release.NEWEST, {}).refusal
+        return _decoded(data, Release.NEWEST, _NOTHING_KNOWN, True).refusal
     spec = get_map(data, "spec", "")
     tier = spec.get("tier")
     if tier is None or type(tier) is str:
@@ -142,20 +162,21 @@ def refusal_of(data: Mapping[str, Any]) -> str:
     return text if text and refuse_hypernode(data, Release.V1_13) else ""
 
 
-def _decoded(data: Mapping[str, Any], release: Release, queue_states: Mapping[str, str]) -> Verdict:
+def _decoded(data: Mapping[str, Any], release: Release, known: Known, own_plugins: bool) -> Verdict:
     """Return the verdict on an object that the API server could decode."""
     match data.get("kind"):
         case "HyperNode":
             return _hypernode(data, release)
         case "PodGroup":
-            return _pod_group(data, release, queue_states)
+            return _pod_group(data, release, known)
         case "Job":
-            return _job(data, release)
+            return _job(data, release, known, own_plugins)
         case "Pod":
             read_pod(data)
             return Verdict(_refuse_pod(data))
         case "Queue":
-            read_queue(data)
+            findings = queue_findings(data)
+            return Verdict("; ".join(one.text for one in findings), queue_defaults(data), findings=tuple(findings))
         case "Deployment":
             read_deployment(data)
         case _:
@@ -205,97 +226,80 @@ def _no_such_kind(data: Mapping[str, Any], release: Release) -> str:
 
 def _hypernode(data: Mapping[str, Any], release: Release) -> Verdict:
     read_metadata(data, namespaced=False)
-    return Verdict(refuse_hypernode(data, release))
+    return Verdict(refuse_hypernode(data, release), findings=tuple(hypernode_findings(data, release)))
 
 
-def _pod_group(data: Mapping[str, Any], release: Release, queue_states: Mapping[str, str]) -> Verdict:
+def _by_schema(errors: Sequence[str]) -> tuple[Finding, ...]:
+    """Errors of the API server's schema, each of which begins with its path."""
+    return tuple(Finding(error.partition(": ")[0], error, by_schema=True) for error in errors)
+
+
+def _pod_group(data: Mapping[str, Any], release: Release, known: Known) -> Verdict:
     spec = get_map(data, "spec", "")
     queue = get_text(spec, "queue", "spec")
-    errors = [error for holder, path in _holders(data, release) for error in constraint_errors(holder, path, release)]
-    refusal = "; ".join(errors)
+    metadata = read_metadata(data, namespaced=True)
+    instead = queue_of_namespace(queue, known.namespaces.get(metadata.namespace, {}))
+    errors = topology_errors(data, release)
+    refusal, findings = "; ".join(errors), _by_schema(errors)
+    taken = instead or queue
     if not refusal:
-        refusal = refuse_pod_group(read_pod_group(data), queue, queue_states.get(queue, "Open"), release)
-    defaults: dict[str, Any] = {} if queue else {"spec.queue": "default"}
+        group, state = read_pod_group(data), known.queues.get(taken, KnownQueue()).state
+        refusal = refuse_pod_group(group, taken, state, release)
+        findings = tuple(pod_group_findings(group, taken, state, release))
+    defaults: dict[str, Any] = {"spec.queue": instead or "default"} if instead or not queue else {}
     if spec.get("minMember") is None:
         defaults["spec.minMember"] = 1
-    warnings: list[Notice] = []
-    if queue and queue not in queue_states and queue != "default":
-        text = f"queue {queue} is not in the input: taken as open"
-        warnings.append(Notice("unknown-queue", text, f"queue {queue}"))
+    warnings = _unknown_queue(taken, known)
     if release is Release.NEWEST:
         for path, policy in get_maps(spec, "subGroupPolicy", "spec"):
             if not policy.get("matchLabelKeys"):
                 text = f"{path} has no matchLabelKeys: it captures no pod"
                 warnings.append(Notice("captures-no-pod", text, path))
-    return _with_topology(refusal, defaults, warnings, data, release)
+    return _with_topology(refusal, defaults, warnings, data, release, findings)
 
 
-def _job(data: Mapping[str, Any], release: Release) -> Verdict:
-    errors = [error for holder, path in _holders(data, release) for error in constraint_errors(holder, path, release)]
+def _unknown_queue(queue: str, known: Known) -> list[Notice]:
+    if not queue or queue in known.queues or queue in ("default", "root"):
+        return []
+    return [Notice("unknown-queue", f"queue {queue} is not in the input: taken as open", f"queue {queue}")]
+
+
+def _job(data: Mapping[str, Any], release: Release, known: Known, own_plugins: bool) -> Verdict:
+    errors = topology_errors(data, release)
+    refusal, findings = "; ".join(errors), _by_schema(errors)
     spec = get_map(data, "spec", "")
-    refusal = "; ".join(errors)
     defaults: dict[str, Any] = {}
     warnings: list[Notice] = []
     if not refusal:
         job = read_job(data)
-        refusal = refuse_job(job, release)
-        for (path, item), task in zip(get_maps(spec, "tasks", "spec"), job.tasks, strict=True):
-            if not item.get("name"):
-                defaults[f"{path}.name"] = task.name
-            if task.min_available is None:
-                defaults[f"{path}.minAvailable"] = task.minimum
-            if not item.get("maxRetry"):
-                defaults[f"{path}.maxRetry"] = 3
-        if not spec.get("minAvailable"):
-            defaults["spec.minAvailable"] = job.min_available
-    for key, value in (("queue", "default"), ("schedulerName", "volcano"), ("maxRetry", 3)):
-        if not spec.get(key):
-            defaults[f"spec.{key}"] = value
+        defaults = job_defaults(data, job)
+        queues = {"root": KnownQueue(), job.queue: KnownQueue(), **known.queues}
+        found = job_findings(data, release, queues=queues, own_plugins=own_plugins)
+        refusal, findings = refusal_text(found), tuple(found)
+        warnings += _unknown_queue(job.queue, known) + plugin_warnings(job) + master_warnings(spec, job)
     for path, item in get_maps(spec, "tasks", "spec"):
         template = read_template(item, path)
         contradiction = refuse_gpu_group(template.labels, template.annotations)
         if contradiction:
             text = f"{path}.template: its pods will be refused: {contradiction}"
             warnings.append(Notice("pods-refused-by-admission", text, path))
-    return _with_topology(refusal, defaults, warnings, data, release)
+    return _with_topology(refusal, defaults, warnings, data, release, findings)
 
 
 def _with_topology(
-    refusal: str, defaults: dict[str, Any], warnings: list[Notice], data: Mapping[str, Any], release: Release
+    refusal: str,
+    defaults: dict[str, Any],
+    warnings: list[Notice],
+    data: Mapping[str, Any],
+    release: Release,
+    findings: tuple[Finding, ...],
 ) -> Verdict:
     stored = is_stored(data)
-    for holder, path in _holders(data, release):
+    for holder, path in topology_holders(data, release):
         if not stored:
             defaults |= constraint_defaults(holder, path, release)
         elif missing := constraint_defaults(holder, path, release):
             text = f"{path}.networkTopology was read from a cluster: {', '.join(missing)} stays absent"
             warnings.append(Notice("default-not-filled-in", text, path))
         warnings += constraint_warnings(holder, path, release)
-    return Verdict(refusal, defaults, tuple(warnings))
-
-
-def _holders(data: Mapping[str, Any], release: Release) -> list[tuple[Mapping[str, Any], str]]:
-    """Mappings of an object that may contain a networkTopology in this release, with their paths."""
-    spec = get_map(data, "spec", "")
-    found: list[tuple[Mapping[str, Any], str]] = [(spec, "spec")]
-    if release is Release.V1_13:
-        return found
-    if data.get("kind") == "PodGroup":
-        found += [(item, path) for path, item in get_maps(spec, "subGroupPolicy", "spec")]
-    else:
-        for path, item in get_maps(spec, "tasks", "spec"):
-            found.append((get_map(item, "partitionPolicy", path), child(path, "partitionPolicy")))
-    return found
-
-
-def _unknown_tier_names(data: Mapping[str, Any], release: Release, tier_names: Collection[str] | None) -> list[Notice]:
-    if tier_names is None or release is Release.V1_13 or data.get("kind") == "HyperNode":
-        return []
-    found = []
-    for holder, path in _holders(data, release):
-        topology = get_map(holder, "networkTopology", path)
-        name = topology.get("highestTierName")
-        if name and topology.get("highestTierAllowed") is None and name not in tier_names:
-            text = f"{path}.networkTopology: no HyperNode has the tier name {name}: it restricts nothing"
-            found.append(Notice("constraint-without-effect", text, path))
-    return found
+    return Verdict(refusal, defaults, tuple(warnings), findings)

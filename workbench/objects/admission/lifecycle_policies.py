@@ -1,0 +1,65 @@
+"""Lifecycle policies of a Job or a task: what Volcano's webhook refuses.
+
+Source: docs/reference/volcano-jobs.md, section 3.2, "Policies (per list)".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.model.release import Release
+from workbench.objects.admission.finding import Finding
+from workbench.objects.lifecycle_policy import ANY_EVENT, USER_ACTIONS, USER_EVENTS, LifecyclePolicy
+
+__all__ = ["policy_findings"]
+
+
+def policy_findings(policies: Sequence[LifecyclePolicy], where: str, release: Release) -> list[Finding]:
+    """What is wrong with a list of policies: its first error, and an event ``*`` beside others.
+
+    Parameters
+    ----------
+    policies : sequence of LifecyclePolicy
+    where : str
+        Path of the list.
+    release : Release
+        1.13 does not know RestartPartition.
+    """
+    actions = [name for name in USER_ACTIONS if release is Release.NEWEST or name != "RestartPartition"]
+    valid = f" valid events are [{' '.join(USER_EVENTS)}], valid actions are [{' '.join(actions)}];"
+    events: set[str] = set()
+    exit_codes: set[int] = set()
+    found = []
+    for position, policy in enumerate(policies):
+        text = _error(policy, actions, events, exit_codes)
+        if text:
+            found.append(Finding(f"{where}[{position}]", text + valid))
+            break
+    if ANY_EVENT in events and len(events) > 1:
+        found.append(Finding(where, f"if there's * here, no other policy should be here{valid}"))
+    return found
+
+
+def _error(policy: LifecyclePolicy, actions: Sequence[str], events: set[str], exit_codes: set[int]) -> str:
+    """The error of one entry; its events and its exit code are added to those of the entries before it."""
+    if policy.events and policy.exit_code is not None:
+        return "must not specify event and exitCode simultaneously"
+    if policy.exit_code is not None:
+        # The action of such an entry is not looked at, as in the cluster.
+        if policy.exit_code == 0:
+            return "0 is not a valid error code"
+        if policy.exit_code in exit_codes:
+            return f"duplicate exitCode {policy.exit_code}"
+        exit_codes.add(policy.exit_code)
+        return ""
+    if not policy.events:
+        return "either event and exitCode should be specified"
+    for event in policy.events:
+        if event not in USER_EVENTS:
+            return f'Invalid value: "{event}": invalid policy event'
+        if policy.action not in actions:
+            return f'Invalid value: "{policy.action}": invalid policy action'
+        if event in events:
+            return f"duplicate event {event}  across different policy"
+        events.add(event)
+    return ""

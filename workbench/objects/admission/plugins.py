@@ -1,0 +1,127 @@
+"""Plugins of a Job: which there are, which are added, and what their tasks should say themselves.
+
+Source: docs/reference/volcano-jobs.md, sections 2.9, 3.1 and 3.2; the warnings: design document "Distributed framework
+plugins", motivation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.model.notice import Notice
+from workbench.objects.admission.finding import Finding
+from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, wrong
+from workbench.objects.job import Job
+
+__all__ = [
+    "OWN_PLUGINS",
+    "PLUGINS",
+    "master_warnings",
+    "mpi_master_finding",
+    "plugin_defaults",
+    "plugin_findings",
+    "plugin_warnings",
+]
+
+#: Plugins of Volcano, in every release that is followed.
+PLUGINS = frozenset({"ssh", "env", "svc", "tensorflow", "mpi", "pytorch", "hcclrank", "ray"})
+#: Plugins that only this project has; Volcano refuses a Job that names one.
+OWN_PLUGINS = frozenset({"mxnet"})
+
+_NEED_SERVICE = ("tensorflow", "mpi", "pytorch", "ray", *OWN_PLUGINS)
+_NEED_KEYS = ("mpi",)
+
+#: The task that leads a framework: plugin -> flag that names it, and its default.
+_MASTERS = {
+    "mpi": ("master", "master"),
+    "pytorch": ("master", "master"),
+    "tensorflow": ("chief", "chief"),
+    "ray": ("head", "head"),
+    "mxnet": ("scheduler", "scheduler"),
+}
+
+
+def plugin_defaults(plugins: Mapping[str, Any] | None) -> dict[str, list[str]]:
+    """The plugins that the mutating webhook adds, with their arguments; None: the Job names no plugins at all."""
+    if plugins is None:
+        return {}
+    added: dict[str, list[str]] = {}
+    for name, needed_by in (("svc", _NEED_SERVICE), ("ssh", _NEED_KEYS)):
+        if name not in plugins and any(plugin in plugins for plugin in needed_by):
+            added[name] = []
+    return added
+
+
+def plugin_findings(job: Job, own: bool) -> list[Finding]:
+    """Plugins that there are not; `own`: those of this project are accepted, too."""
+    known = PLUGINS | OWN_PLUGINS if own else PLUGINS
+    return [
+        Finding(f"spec.plugins.{name}", f" unable to find job plugin: {name};")
+        for name in job.plugins
+        if name not in known
+    ]
+
+
+def plugin_warnings(job: Job) -> list[Notice]:
+    """Plugins that this project accepts and no release of Volcano has."""
+    return [
+        Notice(
+            "own-plugin", f"spec.plugins.{name} is this project's own: Volcano refuses the Job", f"spec.plugins.{name}"
+        )
+        for name in job.plugins
+        if name in OWN_PLUGINS
+    ]
+
+
+def mpi_master_finding(spec: Mapping[str, Any], job: Job) -> list[Finding]:
+    """The plugin mpi wants its master task; that there are workers nobody checks."""
+    plugins = get_map(spec, "plugins", "spec")
+    if "mpi" not in plugins or any(task.name == _master(plugins, "mpi") for task in job.tasks):
+        return []
+    return [Finding("spec.plugins.mpi", "The specified mpi master task was not found")]
+
+
+def master_warnings(spec: Mapping[str, Any], job: Job) -> list[Notice]:
+    """What the leading task of a framework should say and does not, because no plugin fills it in.
+
+    It starts before its workers answer, so it should be restarted where it fails; and the Job is done when it is.
+    """
+    plugins = get_map(spec, "plugins", "spec")
+    found = []
+    for (path, item), task in zip(get_maps(spec, "tasks", "spec"), job.tasks, strict=True):
+        frameworks = [name for name in _MASTERS if name in plugins and _master(plugins, name) == task.name]
+        if not frameworks:
+            continue
+        who = f"task {task.name} leads the job of the plugin {frameworks[0]}"
+        template = get_map(get_map(item, "template", path), "spec", child(path, "template"))
+        if get_text(template, "restartPolicy", child(path, "template.spec")) != "OnFailure":
+            text = f"{path}.template.spec.restartPolicy: {who} and should say OnFailure"
+            found.append(Notice("framework-master-policy", text, path))
+        policies = (*task.policies, *job.policies)
+        if not any("TaskCompleted" in policy.events and policy.action == "CompleteJob" for policy in policies):
+            text = f"{path}.policies: {who} and should have the policy TaskCompleted → CompleteJob"
+            found.append(Notice("framework-master-policy", text, path))
+    return found
+
+
+def _master(plugins: Mapping[str, Any], plugin: str) -> str:
+    flag, default = _MASTERS[plugin]
+    arguments = get_list(plugins, plugin, "spec.plugins")
+    if any(type(argument) is not str for argument in arguments):
+        raise wrong(f"spec.plugins.{plugin}", arguments, "a list of text")
+    return _flag(arguments, flag, default)
+
+
+def _flag(arguments: Sequence[str], flag: str, default: str) -> str:
+    """The last value of a flag, as Go reads flags: ``-name=value``, ``--name=value`` or ``--name value``."""
+    value, left = default, list(arguments)
+    while left and left[0] not in ("-", "--") and left[0].startswith("-"):
+        name, equals, given = left.pop(0).removeprefix("-").removeprefix("-").partition("=")
+        if not equals:
+            if not left:
+                break
+            given = left.pop(0)
+        if name == flag:
+            value = given
+    return value

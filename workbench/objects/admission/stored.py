@@ -1,0 +1,31 @@
+"""The object as a cluster would store it: as submitted, with what admission fills in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["with_defaults"]
+
+_PART = re.compile(r"([^.\[\]]+)|\[([0-9]+)\]")
+
+
+def with_defaults(data: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of a manifest with values set by path (``spec.tasks[0].name``); mappings on the way are made."""
+    whole = _copied(data)
+    for path, value in defaults.items():
+        *parents, last = (int(index) if index else key for key, index in _PART.findall(path))
+        place: Any = whole
+        for part in parents:
+            if isinstance(place, dict) and place.get(part) is None:
+                place[part] = {}
+            place = place[part]
+        place[last] = _copied(value)
+    return whole  # type: ignore[no-any-return]
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list) else value
