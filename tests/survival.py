@@ -76,7 +76,17 @@ def unused_values(scenario: Scenario) -> dict[str, Any]:
         "difference": diff_topologies(snapshot.topology, snapshot.topology),
         "list of policies": workbench.list_policies(),
         "ssh keys": workbench.SshKeys("private", "public"),
+        **lifecycle_values(),
     }
+
+
+def lifecycle_values() -> dict[str, Any]:
+    """What the rules on the life of a Job are asked and answer."""
+    job = {"kind": "Job", "metadata": {"name": "train"}, "spec": {"tasks": [{"name": "worker", "replicas": 2}]}}
+    observed = workbench.Observed.of_manifests(job, pod_group=workbench.next_pod_group(job).write)
+    request = workbench.JobRequest(action="AbortJob")
+    step = workbench.next_status(job, observed, request)
+    return {"observed": observed, "request": request, "step": step}
 
 
 def used_values(scenario: Scenario, name: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def validate(
     from_: From = None,
     release: Annotated[
         Release | None,
-        one_of(Release, "--release", help="Release of Volcano; without it the newest, and the plugin mxnet is accepted."),
+        one_of(Release, "--release", help="Release of Volcano; without it the newest, and mxnet is accepted."),
     ] = None,
     output: Annotated[
         PlaceOutput, one_of(PlaceOutput, "-o", "--output", help="Form of the result.")

@@ -75,8 +75,14 @@ class Review:
 def review_manifests(manifests: Manifests, release: Release = Release.NEWEST, *, own_plugins: bool = True) -> Review:
     """The verdict on every object of `REVIEWED_KINDS`, as if it were created in a cluster of a release.
 
-    Queues, namespaces and tier names are those of the input. With `own_plugins` the Job plugins that only this project
-    has are accepted, with a warning.
+    Queues, namespaces and tier names are those of the input.
+
+    Parameters
+    ----------
+    manifests : Manifests
+    release : Release
+    own_plugins : bool
+        Accept the Job plugins that only this project has, with a warning.
 
     Raises
     ------

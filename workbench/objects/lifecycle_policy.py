@@ -15,8 +15,6 @@ from workbench.objects.fields import child, get_int, get_list, get_map, get_maps
 
 __all__ = [
     "ANY_EVENT",
-    "INTERNAL_ACTIONS",
-    "INTERNAL_EVENTS",
     "USER_ACTIONS",
     "USER_EVENTS",
     "DependsOn",
@@ -27,7 +25,7 @@ __all__ = [
 
 ANY_EVENT = "*"
 
-#: Events and actions that a user may write into a policy, and those that only the controller uses.
+#: Events and actions that a user may write into a policy; the controller itself has more.
 USER_EVENTS = (
     ANY_EVENT,
     "PodFailed",
@@ -38,7 +36,6 @@ USER_EVENTS = (
     "TaskFailed",
     "JobUpdated",
 )
-INTERNAL_EVENTS = ("OutOfSync", "CommandIssued", "PodRunning")
 USER_ACTIONS = (
     "AbortJob",
     "RestartJob",
@@ -49,7 +46,6 @@ USER_ACTIONS = (
     "CompleteJob",
     "ResumeJob",
 )
-INTERNAL_ACTIONS = ("SyncJob", "EnqueueJob", "SyncQueue", "OpenQueue", "CloseQueue")
 
 
 @dataclass(frozen=True)

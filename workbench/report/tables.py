@@ -275,6 +275,12 @@ def plan_tables(plan: ReconcilePlan) -> list[Any]:
     return [*parts, *_more(len(rows) - _ROWS, "HyperNodes"), Text(plan.summary)]
 
 
+def _finding_text(path: str, text: str) -> str:
+    """The path and what is wrong there; most texts of the API server begin with the path."""
+    text = text.strip().removesuffix(";")
+    return text if not path or text.startswith(path) else f"{path}: {text}"
+
+
 def review_tables(review: Review) -> list[Any]:
     """Table of the objects that are refused, filled in or warned about; the others are counted."""
     table = new_table("object", "verdict", "what")
@@ -282,7 +288,9 @@ def review_tables(review: Review) -> list[Any]:
     for one in review.objects:
         verdict = one.verdict
         filled = [f"{path} = {value}" for path, value in verdict.defaults.items()]
-        texts = [verdict.refusal] if verdict.refusal else ["; ".join(filled)] if filled else []
+        texts = [_finding_text(found.path, found.text) for found in verdict.findings] or (
+            ["; ".join(filled)] if filled else []
+        )
         texts += [f"warning: {text}" for text in verdict.warnings]
         if not texts:
             plain += 1

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Finding", "refusal_text"]
+__all__ = ["Fault", "refusal_text"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class Fault:
     """A finding of admission.
 
     Attributes
@@ -27,7 +27,7 @@ class Finding:
     by_schema: bool = False
 
 
-def refusal_text(findings: Iterable[Finding]) -> str:
+def refusal_text(findings: Iterable[Fault]) -> str:
     """The findings as one text, those of the API server first; empty: there are none."""
     findings = list(findings)
     webhook = "".join(one.text for one in findings if not one.by_schema).strip()

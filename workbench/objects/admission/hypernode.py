@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.model.release import Release
 from workbench.objects.admission import schema
-from workbench.objects.admission.finding import Finding
+from workbench.objects.admission.finding import Fault
 from workbench.objects.fields import get_int, get_map, get_maps, get_text, shown
 from workbench.objects.names import LONGEST, SUBDOMAIN, is_subdomain, qualified_name_errors
 from workbench.objects.selectors import read_label_selector, why_no_pattern
@@ -44,7 +44,7 @@ def refuse_hypernode(data: Mapping[str, Any], release: Release) -> str:
     return next(filter(None, (layer(data, release) for layer in layers)), "")
 
 
-def hypernode_findings(data: Mapping[str, Any], release: Release) -> list[Finding]:
+def hypernode_findings(data: Mapping[str, Any], release: Release) -> list[Fault]:
     """What the first layer that refuses a HyperNode says, error by error."""
     layers: list[Callable[[Mapping[str, Any], Release], Iterator[str]]] = [
         _schema_errors,
@@ -52,7 +52,7 @@ def hypernode_findings(data: Mapping[str, Any], release: Release) -> list[Findin
         _webhook_errors,
     ]
     errors = next(filter(None, (list(layer(data, release)) for layer in layers)), [])
-    return [Finding(text.partition(": ")[0] if text.startswith("spec.") else "", text) for text in errors]
+    return [Fault(text.partition(": ")[0] if text.startswith("spec.") else "", text) for text in errors]
 
 
 def _policy_texts(data: Mapping[str, Any], release: Release) -> Iterator[str]:

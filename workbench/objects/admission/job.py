@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench.model.release import Release
-from workbench.objects.admission.finding import Finding, refusal_text
+from workbench.objects.admission.finding import Fault, refusal_text
 from workbench.objects.admission.job_queue import job_queue_findings
 from workbench.objects.admission.job_volumes import volume_findings
 from workbench.objects.admission.known import KnownQueue
@@ -41,7 +41,7 @@ def job_findings(
     templates: bool = True,
     pod_level_resources: bool = True,
     own_plugins: bool = True,
-) -> list[Finding]:
+) -> list[Fault]:
     """Everything that the API server and the webhook do not accept in a new Job, in their order.
 
     Parameters
@@ -72,18 +72,18 @@ def job_findings(
     job, spec = read_job(data), get_map(data, "spec", "")
     found = list(_negative_counts(job))
     if not job.tasks:
-        return [*found, Finding("spec.tasks", "No task specified in job spec")]
+        return [*found, Fault("spec.tasks", "No task specified in job spec")]
     if early := mpi_master_finding(spec, job):
         return [*found, *early]
     newest = release is Release.NEWEST
     if newest and both_tiers(job.constraint):
-        found.append(Finding("spec.networkTopology", BOTH_TIERS))
+        found.append(Fault("spec.networkTopology", BOTH_TIERS))
     names: set[str] = set()
     total = 0
     for position, ((path, item), task) in enumerate(zip(get_maps(spec, "tasks", "spec"), job.tasks, strict=True)):
         found += _minimum_finding(task, job, path)
         if task.name in names:
-            found.append(Finding(child(path, "name"), f" duplicated task name {task.name};"))
+            found.append(Fault(child(path, "name"), f" duplicated task name {task.name};"))
             break
         names.add(task.name)
         total += task.replicas
@@ -96,7 +96,7 @@ def job_findings(
     found += _name_findings(job.metadata.name, "job", "metadata.name")
     if job.min_available > total:
         text = " job 'minAvailable' should not be greater than total replicas in tasks;"
-        found.append(Finding("spec.minAvailable", text))
+        found.append(Fault("spec.minAvailable", text))
     found += policy_findings(job.policies, "spec.policies", release)
     found += plugin_findings(job, own_plugins)
     found += volume_findings(spec)
@@ -105,47 +105,56 @@ def job_findings(
     return [*found, *_dependency_finding(job)]
 
 
-def _minimum_finding(task: Task, job: Job, path: str) -> Iterator[Finding]:
+def _minimum_finding(task: Task, job: Job, path: str) -> Iterator[Fault]:
     if task.min_available is not None and task.min_available > task.replicas:
         text = f" 'minAvailable' is greater than 'replicas' in task: {task.name}, job: {job.metadata.name};"
-        yield Finding(child(path, "minAvailable"), text)
+        yield Fault(child(path, "minAvailable"), text)
 
 
-def _name_findings(name: str, kind: str, path: str) -> Iterator[Finding]:
+def _name_findings(name: str, kind: str, path: str) -> Iterator[Fault]:
     """The last number of a pod's name is here the position of its task, not the index of the pod, as in the cluster."""
     errors = qualified_name_errors(name)
     if errors:
-        yield Finding(path, f"create {kind} with name {name} validate failed [{' '.join(errors)}];")
+        yield Fault(path, f"create {kind} with name {name} validate failed [{' '.join(errors)}];")
 
 
-def _template_findings(item: Mapping[str, Any], path: str, position: int, pod_level: bool) -> list[Finding]:
+def _template_findings(item: Mapping[str, Any], path: str, position: int, pod_level: bool) -> list[Fault]:
     """The validation of Kubernetes calls the task ``spec.task[k]``; only a valid template is asked for its CPUs."""
     errors = template_findings(item, pod_level)
     if errors:
         prefix = f"spec.task[{position}]."
-        first = Finding(f"{path}.{errors[0].path}", f"{prefix}{errors[0].text}. ")
-        return [first, *(Finding(f"{path}.{one.path}", f"{one.text}. ") for one in errors[1:])]
-    return [Finding(f"{path}.{one.path}", one.text) for one in topology_policy_findings(item, position)]
+        first = Fault(f"{path}.{errors[0].path}", f"{prefix}{errors[0].text}. ")
+        return [first, *(Fault(f"{path}.{one.path}", f"{one.text}. ") for one in errors[1:])]
+    return [Fault(f"{path}.{one.path}", one.text) for one in topology_policy_findings(item, position)]
 
 
-def partition_findings(task: Task, job: str, path: str) -> Iterator[Finding]:
-    """Errors of a task's partitionPolicy, of its counts and its topology."""
+def partition_findings(task: Task, job: str, path: str) -> Iterator[Fault]:
+    """Errors of a task's partitionPolicy, of its counts and its topology.
+
+    Parameters
+    ----------
+    task : Task
+    job : str
+        Name of its Job.
+    path : str
+        Of the task.
+    """
     where = child(path, "partitionPolicy")
     if text := partition_error(task, job):
-        yield Finding(where, text)
+        yield Fault(where, text)
     if task.partition and both_tiers(task.partition.constraint):
-        yield Finding(child(where, "networkTopology"), f" {BOTH_TIERS} in task: {task.name}, job: {job};")
+        yield Fault(child(where, "networkTopology"), f" {BOTH_TIERS} in task: {task.name}, job: {job};")
 
 
-def _dependency_finding(job: Job) -> Iterator[Finding]:
+def _dependency_finding(job: Job) -> Iterator[Fault]:
     if not any(task.depends_on for task in job.tasks):
         return
     if launch_order([(task.name, task.depends_on.names if task.depends_on else ()) for task in job.tasks]) is None:
         text = " job has dependencies between tasks, but doesn't form a directed acyclic graph(DAG);"
-        yield Finding("spec.tasks", text)
+        yield Fault("spec.tasks", text)
 
 
-def _negative_counts(job: Job) -> Iterator[Finding]:
+def _negative_counts(job: Job) -> Iterator[Fault]:
     """Text of the API server for counts below 0, for which the schema gives the minimum 0."""
     counts: list[tuple[str, int]] = []
     # A sum of negative replicas is not what the user wrote.
@@ -159,4 +168,4 @@ def _negative_counts(job: Job) -> Iterator[Finding]:
     for path, value in counts:
         if value < 0:
             text = f"{path}: Invalid value: {value}: should be greater than or equal to 0"
-            yield Finding(path, text, by_schema=True)
+            yield Fault(path, text, by_schema=True)

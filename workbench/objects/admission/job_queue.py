@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.objects.admission.finding import Finding
+from workbench.objects.admission.finding import Fault
 from workbench.objects.admission.known import KnownQueue
 
 __all__ = ["job_queue_findings"]
@@ -12,7 +12,7 @@ __all__ = ["job_queue_findings"]
 _PATH = "spec.queue"
 
 
-def job_queue_findings(name: str, queues: Mapping[str, KnownQueue]) -> list[Finding]:
+def job_queue_findings(name: str, queues: Mapping[str, KnownQueue]) -> list[Fault]:
     """What is wrong with the queue of a new Job, where `queues` are all that there are.
 
     Source: docs/reference/volcano-jobs.md, section 3.2.
@@ -20,15 +20,15 @@ def job_queue_findings(name: str, queues: Mapping[str, KnownQueue]) -> list[Find
     queue = queues.get(name)
     if queue is None:
         missing = f'queue.scheduling.volcano.sh "{name}" not found'
-        return [Finding(_PATH, f" unable to find job queue: {missing};")]
+        return [Fault(_PATH, f" unable to find job queue: {missing};")]
     found = []
     if queue.state != "Open":
         text = f" can only submit job to queue with state `Open`, queue `{name}` status is `{queue.state}`;"
-        found.append(Finding(_PATH, text))
+        found.append(Fault(_PATH, text))
     children = sum(other.parent == name for other in queues.values())
     if name == "root":
-        found.append(Finding(_PATH, " can not submit job to root queue;"))
+        found.append(Fault(_PATH, " can not submit job to root queue;"))
     elif children:
         text = f" can only submit job to leaf queue, queue `{name}` has {children} child queues;"
-        found.append(Finding(_PATH, text))
+        found.append(Fault(_PATH, text))
     return found

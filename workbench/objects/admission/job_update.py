@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.model.release import Release
-from workbench.objects.admission.finding import Finding, refusal_text
+from workbench.objects.admission.finding import Fault, refusal_text
 from workbench.objects.admission.job import partition_findings
 from workbench.objects.admission.topology_spec import BOTH_TIERS, both_tiers
 from workbench.objects.fields import get_map, get_maps
@@ -43,36 +43,36 @@ def refuse_job_update(
     return refusal_text([*found, *(_change_findings(before, data) if before is not None else ())])
 
 
-def _state_findings(data: Mapping[str, Any], release: Release) -> list[Finding]:
+def _state_findings(data: Mapping[str, Any], release: Release) -> list[Fault]:
     job = read_job(data)
     found = []
     for i, task in enumerate(job.tasks):
         path = f"spec.tasks[{i}]"
         if task.replicas < 0:
-            found.append(Finding(f"{path}.replicas", f" 'replicas' must be >= 0 in task: {task.name};"))
+            found.append(Fault(f"{path}.replicas", f" 'replicas' must be >= 0 in task: {task.name};"))
         if task.min_available is not None and task.min_available < 0:
-            found.append(Finding(f"{path}.minAvailable", f" 'minAvailable' must be >= 0 in task: {task.name};"))
+            found.append(Fault(f"{path}.minAvailable", f" 'minAvailable' must be >= 0 in task: {task.name};"))
         if task.min_available is not None and task.min_available > task.replicas:
             text = f" 'minAvailable' must be <= 'replicas' in task: {task.name};"
-            found.append(Finding(f"{path}.minAvailable", text))
+            found.append(Fault(f"{path}.minAvailable", text))
         if release is Release.NEWEST:
             found += partition_findings(task, job.metadata.name, path)
     if job.min_available > sum(task.replicas for task in job.tasks):
-        found.append(Finding("spec.minAvailable", " job 'minAvailable' must not be greater than total replicas"))
+        found.append(Fault("spec.minAvailable", " job 'minAvailable' must not be greater than total replicas"))
     if job.min_available < 0:
-        found.append(Finding("spec.minAvailable", " job 'minAvailable' must be >= 0"))
+        found.append(Fault("spec.minAvailable", " job 'minAvailable' must be >= 0"))
     if release is Release.NEWEST and both_tiers(job.constraint):
-        found.append(Finding("spec.networkTopology", f" {BOTH_TIERS}"))
+        found.append(Fault("spec.networkTopology", f" {BOTH_TIERS}"))
     return found
 
 
-def _change_findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Finding]:
+def _change_findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Fault]:
     old, new = get_map(before, "spec", ""), get_map(after, "spec", "")
     if len(list(get_maps(old, "tasks", "spec"))) != len(list(get_maps(new, "tasks", "spec"))):
-        return [Finding("spec.tasks", " job updates may not add or remove tasks")]
+        return [Fault("spec.tasks", " job updates may not add or remove tasks")]
     old_fixed, new_fixed = _fixed(old), _fixed(new)
     keys = [key for key in {**old_fixed, **new_fixed} if old_fixed.get(key) != new_fixed.get(key)]
-    return [Finding(f"spec.{keys[0]}", f" {_OTHER_FIELDS}")] if keys else []
+    return [Fault(f"spec.{keys[0]}", f" {_OTHER_FIELDS}")] if keys else []
 
 
 def _fixed(spec: Mapping[str, Any]) -> dict[str, Any]:

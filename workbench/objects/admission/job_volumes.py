@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.objects.admission.finding import Finding
+from workbench.objects.admission.finding import Fault
 from workbench.objects.fields import child, get_maps, get_text
 from workbench.objects.names import is_name
 
@@ -20,21 +20,21 @@ _CONFLICT = (
 )
 
 
-def volume_findings(spec: Mapping[str, Any]) -> list[Finding]:
+def volume_findings(spec: Mapping[str, Any]) -> list[Fault]:
     """The first error among the entries of spec.volumes."""
     paths: set[str] = set()
     for where, volume in get_maps(spec, "volumes", "spec"):
         mounted, name = get_text(volume, "mountPath", where), get_text(volume, "volumeClaimName", where)
         claim = volume.get("volumeClaim") is not None
         if not mounted:
-            return [Finding(child(where, "mountPath"), " mountPath is required;")]
+            return [Fault(child(where, "mountPath"), " mountPath is required;")]
         if mounted in paths:
-            return [Finding(child(where, "mountPath"), f" duplicated mountPath: {mounted};")]
+            return [Fault(child(where, "mountPath"), f" duplicated mountPath: {mounted};")]
         if not (claim or name):
-            return [Finding(where, " either VolumeClaim or VolumeClaimName must be specified;")]
+            return [Fault(where, " either VolumeClaim or VolumeClaimName must be specified;")]
         if claim and name:
-            return [Finding(where, _CONFLICT)]
+            return [Fault(where, _CONFLICT)]
         if name and not is_name(name):
-            return [Finding(child(where, "volumeClaimName"), f"invalid VolumeClaimName {name};")]
+            return [Fault(child(where, "volumeClaimName"), f"invalid VolumeClaimName {name};")]
         paths.add(mounted)
     return []

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.model.release import Release
-from workbench.objects.admission.finding import Finding
+from workbench.objects.admission.finding import Fault
 from workbench.objects.lifecycle_policy import ANY_EVENT, USER_ACTIONS, USER_EVENTS, LifecyclePolicy
 
 __all__ = ["policy_findings"]
 
 
-def policy_findings(policies: Sequence[LifecyclePolicy], where: str, release: Release) -> list[Finding]:
+def policy_findings(policies: Sequence[LifecyclePolicy], where: str, release: Release) -> list[Fault]:
     """What is wrong with a list of policies: its first error, and an event ``*`` beside others.
 
     Parameters
@@ -33,10 +33,10 @@ def policy_findings(policies: Sequence[LifecyclePolicy], where: str, release: Re
     for position, policy in enumerate(policies):
         text = _error(policy, actions, events, exit_codes)
         if text:
-            found.append(Finding(f"{where}[{position}]", text + valid))
+            found.append(Fault(f"{where}[{position}]", text + valid))
             break
     if ANY_EVENT in events and len(events) > 1:
-        found.append(Finding(where, f"if there's * here, no other policy should be here{valid}"))
+        found.append(Fault(where, f"if there's * here, no other policy should be here{valid}"))
     return found
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.model.notice import Notice
-from workbench.objects.admission.finding import Finding
+from workbench.objects.admission.finding import Fault
 from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, wrong
 from workbench.objects.job import Job
 
@@ -53,11 +53,11 @@ def plugin_defaults(plugins: Mapping[str, Any] | None) -> dict[str, list[str]]:
     return added
 
 
-def plugin_findings(job: Job, own: bool) -> list[Finding]:
+def plugin_findings(job: Job, own: bool) -> list[Fault]:
     """Plugins that there are not; `own`: those of this project are accepted, too."""
     known = PLUGINS | OWN_PLUGINS if own else PLUGINS
     return [
-        Finding(f"spec.plugins.{name}", f" unable to find job plugin: {name};")
+        Fault(f"spec.plugins.{name}", f" unable to find job plugin: {name};")
         for name in job.plugins
         if name not in known
     ]
@@ -74,12 +74,12 @@ def plugin_warnings(job: Job) -> list[Notice]:
     ]
 
 
-def mpi_master_finding(spec: Mapping[str, Any], job: Job) -> list[Finding]:
+def mpi_master_finding(spec: Mapping[str, Any], job: Job) -> list[Fault]:
     """The plugin mpi wants its master task; that there are workers nobody checks."""
     plugins = get_map(spec, "plugins", "spec")
     if "mpi" not in plugins or any(task.name == _master(plugins, "mpi") for task in job.tasks):
         return []
-    return [Finding("spec.plugins.mpi", "The specified mpi master task was not found")]
+    return [Fault("spec.plugins.mpi", "The specified mpi master task was not found")]
 
 
 def master_warnings(spec: Mapping[str, Any], job: Job) -> list[Notice]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.model.release import Release
-from workbench.objects.admission.finding import Finding
+from workbench.objects.admission.finding import Fault
 from workbench.objects.admission.topology_spec import BOTH_TIERS, both_tiers
 from workbench.objects.deployment import QUEUE_ANNOTATION
 from workbench.objects.pod_group import PodGroup
@@ -42,22 +42,31 @@ def refuse_pod_group(
 
 def pod_group_findings(
     group: PodGroup, queue: str = "", queue_state: str | None = None, release: Release = Release.NEWEST
-) -> list[Finding]:
-    """What is wrong with a new PodGroup; parameters as of `refuse_pod_group`."""
+) -> list[Fault]:
+    """What is wrong with a new PodGroup.
+
+    Parameters
+    ----------
+    group : PodGroup
+    queue : str
+    queue_state : str, optional
+    release : Release
+        All as of `refuse_pod_group`.
+    """
     found = []
     if queue and queue_state is None:
-        found.append(Finding(_QUEUE, f'unable to find queue: queue.scheduling.volcano.sh "{queue}" not found'))
+        found.append(Fault(_QUEUE, f'unable to find queue: queue.scheduling.volcano.sh "{queue}" not found'))
     elif queue and queue_state != "Open":
         state = f"can only submit PodGroup to queue with state `Open`, queue `{queue}` status is `{queue_state}`."
-        found.append(Finding(_QUEUE, state))
+        found.append(Fault(_QUEUE, state))
     if release is Release.NEWEST:
         if both_tiers(group.constraint):
-            found.append(Finding("spec.networkTopology", f"{BOTH_TIERS}."))
+            found.append(Fault("spec.networkTopology", f"{BOTH_TIERS}."))
         for i, policy in enumerate(group.sub_group_policies):
             if both_tiers(policy.constraint):
                 text = f"in subGroupPolicy '{policy.name}': {BOTH_TIERS}."
                 # Upstream stops at the first sub-group.
-                return [*found, Finding(f"spec.subGroupPolicy[{i}].networkTopology", text)]
+                return [*found, Fault(f"spec.subGroupPolicy[{i}].networkTopology", text)]
     return found
 
 

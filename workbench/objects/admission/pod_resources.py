@@ -9,7 +9,7 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.model.resources import CPU, MEMORY
 from workbench.objects.admission import schema
-from workbench.objects.admission.finding import Finding
+from workbench.objects.admission.finding import Fault
 from workbench.objects.fields import child, get_map, wrong
 from workbench.objects.pod import read_pod_spec
 from workbench.objects.quantity import parse_quantity, quantity_text
@@ -17,12 +17,12 @@ from workbench.objects.quantity import parse_quantity, quantity_text
 __all__ = ["container_resource_findings", "pod_resource_findings"]
 
 
-def container_resource_findings(container: Mapping[str, Any], where: str) -> list[Finding]:
+def container_resource_findings(container: Mapping[str, Any], where: str) -> list[Fault]:
     """Amounts that are negative, requests above the limit, and devices without a limit or with another one."""
     return list(_against_limits(get_map(container, "resources", where), child(where, "resources")))
 
 
-def pod_resource_findings(spec: Mapping[str, Any], where: str) -> list[Finding]:
+def pod_resource_findings(spec: Mapping[str, Any], where: str) -> list[Fault]:
     """The same of a pod's own resources, and own requests that are less than those of its containers together."""
     resources, path = get_map(spec, "resources", where), child(where, "resources")
     found = list(_against_limits(resources, path))
@@ -30,38 +30,38 @@ def pod_resource_findings(spec: Mapping[str, Any], where: str) -> list[Finding]:
         for name in get_map(resources, key, path):
             if name not in (CPU, MEMORY) and not name.startswith("hugepages-"):
                 place = f"{path}.{key}[{name}]"
-                found.append(Finding(place, schema.unsupported(place, name, (CPU, "hugepages-", MEMORY))))
+                found.append(Fault(place, schema.unsupported(place, name, (CPU, "hugepages-", MEMORY))))
     together = read_pod_spec({key: spec.get(key) for key in ("containers", "initContainers")}, where).requests
     for name, (text, amount) in _amounts(resources, "requests", path).items():
         total = quantity_text(name, together.get(name, 0))
         if parse_quantity(total) > amount:
             place = f"{path}.requests[{name}]"
             why = f"must be greater than or equal to aggregate container requests of {total}"
-            found.append(Finding(place, f'{place}: Invalid value: "{text}": {why}'))
+            found.append(Fault(place, f'{place}: Invalid value: "{text}": {why}'))
     return found
 
 
-def _against_limits(resources: Mapping[str, Any], where: str) -> Iterator[Finding]:
+def _against_limits(resources: Mapping[str, Any], where: str) -> Iterator[Fault]:
     limits, requests = (_amounts(resources, key, where) for key in ("limits", "requests"))
     for key, amounts in (("limits", limits), ("requests", requests)):
         for name, (text, amount) in amounts.items():
             if amount < 0:
                 place = f"{where}.{key}[{name}]"
-                yield Finding(place, f'{place}: Invalid value: "{text}": must be greater than or equal to 0')
+                yield Fault(place, f'{place}: Invalid value: "{text}": must be greater than or equal to 0')
     for name, (text, amount) in requests.items():
         device = "/" in name or name.startswith("hugepages-")
         place = f"{where}.requests"
         if name not in limits:
             if device:
                 text = f"{where}.limits: Required value: Limit must be set for non overcommitable resources"
-                yield Finding(f"{where}.limits", text)
+                yield Fault(f"{where}.limits", text)
             continue
         limit_text, limit = limits[name]
         if device and amount != limit:
-            yield Finding(place, f'{place}: Invalid value: "{text}": must be equal to {name} limit of {limit_text}')
+            yield Fault(place, f'{place}: Invalid value: "{text}": must be equal to {name} limit of {limit_text}')
         elif amount > limit:
             why = f"must be less than or equal to {name} limit of {limit_text}"
-            yield Finding(place, f'{place}: Invalid value: "{text}": {why}')
+            yield Fault(place, f'{place}: Invalid value: "{text}": {why}')
 
 
 def _amounts(resources: Mapping[str, Any], key: str, where: str) -> dict[str, tuple[str, Fraction]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.objects.admission import schema
-from workbench.objects.admission.finding import Finding
+from workbench.objects.admission.finding import Fault
 from workbench.objects.admission.pod_resources import container_resource_findings, pod_resource_findings
 from workbench.objects.fields import child, get_int, get_map, get_maps, get_text
 from workbench.objects.quantity import read_resources
@@ -32,7 +32,7 @@ _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _PORTS = range(1, 1 << 16)
 
 
-def template_findings(task: Mapping[str, Any], pod_level_resources: bool) -> list[Finding]:
+def template_findings(task: Mapping[str, Any], pod_level_resources: bool) -> list[Fault]:
     """Everything that is wrong with the template of a task; paths begin with ``template``.
 
     Parameters
@@ -45,7 +45,7 @@ def template_findings(task: Mapping[str, Any], pod_level_resources: bool) -> lis
     return list(_spec_findings(spec, "template.spec", pod_level_resources))
 
 
-def topology_policy_findings(task: Mapping[str, Any], position: int) -> list[Finding]:
+def topology_policy_findings(task: Mapping[str, Any], position: int) -> list[Fault]:
     """The first container without a whole number of CPUs in a task with a NUMA topology policy.
 
     Parameters
@@ -61,7 +61,7 @@ def topology_policy_findings(task: Mapping[str, Any], position: int) -> list[Fin
     for number, (path, container) in enumerate(containers):
         if not _whole_cpus(container, path):
             text = f"the cpu request isn't an integer in spec.task[{position}] container[{number}]."
-            return [Finding(path, text)]
+            return [Fault(path, text)]
     return []
 
 
@@ -72,13 +72,13 @@ def _whole_cpus(container: Mapping[str, Any], path: str) -> bool:
     return cpu > 0 and cpu % 1000 == 0
 
 
-def _spec_findings(spec: Mapping[str, Any], where: str, pod_level_resources: bool) -> Iterator[Finding]:
+def _spec_findings(spec: Mapping[str, Any], where: str, pod_level_resources: bool) -> Iterator[Fault]:
     volumes = list(_volume_names(spec, where))
     yield from _names(volumes, required=True)
     known = {name for _, name in volumes}
     containers = list(get_maps(spec, "containers", where))
     if not containers:
-        yield Finding(child(where, "containers"), schema.required(child(where, "containers")))
+        yield Fault(child(where, "containers"), schema.required(child(where, "containers")))
     names = []
     for path, container in [*get_maps(spec, "initContainers", where), *containers]:
         names.append((child(path, "name"), get_text(container, "name", path)))
@@ -95,57 +95,57 @@ def _volume_names(spec: Mapping[str, Any], where: str) -> Iterator[tuple[str, st
         yield child(path, "name"), get_text(volume, "name", path)
 
 
-def _container_findings(container: Mapping[str, Any], where: str, volumes: set[str]) -> Iterator[Finding]:
+def _container_findings(container: Mapping[str, Any], where: str, volumes: set[str]) -> Iterator[Fault]:
     if not get_text(container, "image", where):
-        yield Finding(child(where, "image"), schema.required(child(where, "image")))
+        yield Fault(child(where, "image"), schema.required(child(where, "image")))
     yield from _choice(container, "imagePullPolicy", where, _PULL_POLICIES)
     yield from _port_findings(container, where)
     for path, variable in get_maps(container, "env", where):
         if not get_text(variable, "name", path):
-            yield Finding(child(path, "name"), schema.required(child(path, "name")))
+            yield Fault(child(path, "name"), schema.required(child(path, "name")))
     for path, mount in get_maps(container, "volumeMounts", where):
         name = get_text(mount, "name", path)
         if not name:
-            yield Finding(child(path, "name"), schema.required(child(path, "name")))
+            yield Fault(child(path, "name"), schema.required(child(path, "name")))
         elif name not in volumes:
-            yield Finding(child(path, "name"), f'{child(path, "name")}: Not found: "{name}"')
+            yield Fault(child(path, "name"), f'{child(path, "name")}: Not found: "{name}"')
         if not get_text(mount, "mountPath", path):
-            yield Finding(child(path, "mountPath"), schema.required(child(path, "mountPath")))
+            yield Fault(child(path, "mountPath"), schema.required(child(path, "mountPath")))
     yield from container_resource_findings(container, where)
 
 
-def _port_findings(container: Mapping[str, Any], where: str) -> Iterator[Finding]:
+def _port_findings(container: Mapping[str, Any], where: str) -> Iterator[Fault]:
     names: set[str] = set()
     for path, port in get_maps(container, "ports", where):
         number, name = get_int(port, "containerPort", path), get_text(port, "name", path)
         if not number:
-            yield Finding(child(path, "containerPort"), schema.required(child(path, "containerPort")))
+            yield Fault(child(path, "containerPort"), schema.required(child(path, "containerPort")))
         elif number not in _PORTS:
             text = f"{child(path, 'containerPort')}: Invalid value: {number}: must be between 1 and 65535, inclusive"
-            yield Finding(child(path, "containerPort"), text)
+            yield Fault(child(path, "containerPort"), text)
         if name and name in names:
-            yield Finding(child(path, "name"), f'{child(path, "name")}: Duplicate value: "{name}"')
+            yield Fault(child(path, "name"), f'{child(path, "name")}: Duplicate value: "{name}"')
         names.add(name)
         yield from _choice(port, "protocol", path, _PROTOCOLS)
 
 
-def _names(found: Sequence[tuple[str, str]], required: bool) -> Iterator[Finding]:
+def _names(found: Sequence[tuple[str, str]], required: bool) -> Iterator[Fault]:
     """Names that are missing, are no DNS label, or stand twice."""
     seen: set[str] = set()
     for path, name in found:
         if not name:
             if required:
-                yield Finding(path, schema.required(path))
+                yield Fault(path, schema.required(path))
         elif len(name) > _LONGEST_LABEL:
-            yield Finding(path, f'{path}: Invalid value: "{name}": must be no more than {_LONGEST_LABEL} characters')
+            yield Fault(path, f'{path}: Invalid value: "{name}": must be no more than {_LONGEST_LABEL} characters')
         elif not _LABEL.fullmatch(name):
-            yield Finding(path, f'{path}: Invalid value: "{name}": {_NO_LABEL}')
+            yield Fault(path, f'{path}: Invalid value: "{name}": {_NO_LABEL}')
         elif name in seen:
-            yield Finding(path, f'{path}: Duplicate value: "{name}"')
+            yield Fault(path, f'{path}: Duplicate value: "{name}"')
         seen.add(name)
 
 
-def _choice(data: Mapping[str, Any], key: str, where: str, known: Sequence[str]) -> Iterator[Finding]:
+def _choice(data: Mapping[str, Any], key: str, where: str, known: Sequence[str]) -> Iterator[Fault]:
     value = get_text(data, key, where)
     if value and value not in known:
-        yield Finding(child(where, key), schema.unsupported(child(where, key), value, known))
+        yield Fault(child(where, key), schema.unsupported(child(where, key), value, known))

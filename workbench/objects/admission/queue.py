@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.model.snapshot import Queue
-from workbench.objects.admission.finding import Finding
+from workbench.objects.admission.finding import Fault
 from workbench.objects.fields import get_int, get_map, get_text
 from workbench.objects.queue import read_queue
 
@@ -30,7 +30,7 @@ def queue_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def queue_findings(data: Mapping[str, Any]) -> list[Finding]:
+def queue_findings(data: Mapping[str, Any]) -> list[Fault]:
     """What is wrong with a Queue; of its three amounts of resources only the first contradiction."""
     queue, spec = read_queue(data), get_map(data, "spec", "")
     found = []
@@ -43,7 +43,7 @@ def queue_findings(data: Mapping[str, Any]) -> list[Finding]:
     return [*found, *_amounts(queue)]
 
 
-def _amounts(queue: Queue) -> list[Finding]:
+def _amounts(queue: Queue) -> list[Fault]:
     """Capability is at least what is deserved, and that at least what is guaranteed; not named counts as 0."""
     deserved, guarantee = queue.deserved or {}, queue.guarantee or {}
     if queue.capability and _exceeds(deserved, queue.capability):
@@ -63,6 +63,6 @@ def _shown(amounts: Mapping[str, int]) -> str:
     return f'"{", ".join(f"{name} {amount}" for name, amount in amounts.items())}"'
 
 
-def _invalid(path: str, value: str, text: str) -> Finding:
+def _invalid(path: str, value: str, text: str) -> Fault:
     # The webhook calls the object "requestBody".
-    return Finding(path, f"requestBody.{path}: Invalid value: {value}: {text}")
+    return Fault(path, f"requestBody.{path}: Invalid value: {value}: {text}")

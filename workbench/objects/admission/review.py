@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.model.notice import Notice
 from workbench.model.release import Release
-from workbench.objects.admission.finding import Finding, refusal_text
+from workbench.objects.admission.finding import Fault, refusal_text
 from workbench.objects.admission.gpu_group import refuse_gpu_group
 from workbench.objects.admission.hypernode import hypernode_findings, refuse_hypernode
 from workbench.objects.admission.job import job_findings, refuse_job
@@ -20,7 +20,7 @@ from workbench.objects.admission.queue import queue_defaults, queue_findings
 from workbench.objects.admission.topology_holders import topology_errors, topology_holders, unknown_tier_names
 from workbench.objects.admission.topology_spec import constraint_defaults, constraint_warnings
 from workbench.objects.deployment import min_member_notes, read_deployment
-from workbench.objects.fields import get_map, get_maps, get_text, get_texts
+from workbench.objects.fields import child, get_map, get_maps, get_text, get_texts
 from workbench.objects.job import read_job
 from workbench.objects.metadata import is_stored, read_metadata
 from workbench.objects.pod import read_pod, read_template
@@ -48,14 +48,14 @@ class Verdict:
         What is filled in, by path; empty where it is refused.
     warnings : tuple of Notice
         Fields that are accepted and do nothing, or that make trouble later.
-    findings : tuple of Finding
+    findings : tuple of Fault
         The refusal in parts, each with its path.
     """
 
     refusal: str = ""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[Notice, ...] = ()
-    findings: tuple[Finding, ...] = field(default=(), compare=False)
+    findings: tuple[Fault, ...] = field(default=(), compare=False)
 
     @property
     def allowed(self) -> bool:
@@ -92,12 +92,12 @@ def review(
     # The API server decodes an object before anybody else sees it.
     unknown_fields = unknown_in(data, release)
     if not_decoded := strict_text(unknown_fields):
-        findings = tuple(Finding(one.path, strict_text([one])) for one in unknown_fields)
+        findings = tuple(Fault(one.path, strict_text([one])) for one in unknown_fields)
         return Verdict(not_decoded, findings=findings)
     verdict = _decoded(data, release, known, own_plugins)
     unknown = unknown_tier_names(data, release, known.tier_names)
     warnings = (*verdict.warnings, *unknown, *_annotation_notes(data))
-    findings = verdict.findings or ((Finding("", verdict.refusal),) if verdict.refusal else ())
+    findings = verdict.findings or ((Fault("", verdict.refusal),) if verdict.refusal else ())
     return Verdict(verdict.refusal, {} if verdict.refusal else verdict.defaults, warnings, findings)
 
 
@@ -229,9 +229,9 @@ def _hypernode(data: Mapping[str, Any], release: Release) -> Verdict:
     return Verdict(refuse_hypernode(data, release), findings=tuple(hypernode_findings(data, release)))
 
 
-def _by_schema(errors: Sequence[str]) -> tuple[Finding, ...]:
+def _by_schema(errors: Sequence[str]) -> tuple[Fault, ...]:
     """Errors of the API server's schema, each of which begins with its path."""
-    return tuple(Finding(error.partition(": ")[0], error, by_schema=True) for error in errors)
+    return tuple(Fault(error.partition(": ")[0], error, by_schema=True) for error in errors)
 
 
 def _pod_group(data: Mapping[str, Any], release: Release, known: Known) -> Verdict:
@@ -292,7 +292,7 @@ def _with_topology(
     warnings: list[Notice],
     data: Mapping[str, Any],
     release: Release,
-    findings: tuple[Finding, ...],
+    findings: tuple[Fault, ...],
 ) -> Verdict:
     stored = is_stored(data)
     for holder, path in topology_holders(data, release):

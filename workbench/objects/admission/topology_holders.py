@@ -35,7 +35,15 @@ def topology_errors(data: Mapping[str, Any], release: Release) -> list[str]:
 
 
 def unknown_tier_names(data: Mapping[str, Any], release: Release, tier_names: Collection[str] | None) -> list[Notice]:
-    """Constraints by a tier name that no HyperNode has; None: HyperNodes are unknown."""
+    """Constraints by a tier name that no HyperNode has.
+
+    Parameters
+    ----------
+    data : mapping
+    release : Release
+    tier_names : collection of str, optional
+        None: HyperNodes are unknown, and nothing is found.
+    """
     if tier_names is None or release is Release.V1_13 or data.get("kind") == "HyperNode":
         return []
     found = []

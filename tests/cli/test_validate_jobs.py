@@ -1,0 +1,168 @@
+"""`workbench validate` on whole Jobs and Queues: every finding with its path, and the object as stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.conftest import Run
+
+JOB = """\
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {{name: train, namespace: ml}}
+spec:
+  plugins: {{{plugin}: []}}
+{more}  tasks:
+  - name: {task}
+    replicas: 2
+{policy}    template: {{spec: {{restartPolicy: {restart}, containers: [{{name: c, image: "{image}"}}]}}}}
+"""
+
+
+def job(
+    plugin: str = "svc",
+    more: str = "",
+    task: str = "master",
+    policy: str = "",
+    restart: str = "OnFailure",
+    image: str = "i",
+) -> str:
+    return JOB.format(plugin=plugin, more=more, task=task, policy=policy, restart=restart, image=image)
+
+
+def write(files: Path, text: str) -> Path:
+    path = files / "more.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_every_finding_has_its_path(run: Run, files: Path) -> None:
+    text = job("warp", "  policies: [{event: Sometimes, action: AbortJob}]\n  minAvailable: 5\n", image="")
+    result = run("validate", "-f", write(files, text), "-o", "json")
+    assert result.status == 1
+    (one,) = result.json["objects"]
+    found = {finding["path"]: finding["message"] for finding in one["findings"]}
+    assert list(found) == [
+        "spec.tasks[0].template.spec.containers[0].image",
+        "spec.minAvailable",
+        "spec.policies[0]",
+        "spec.plugins.warp",
+    ]
+    assert found["spec.plugins.warp"] == "unable to find job plugin: warp;"
+    assert all(message in one["message"] for message in found.values())
+    table = " ".join(run("validate", "-f", files / "more.yaml").out.split())
+    assert "spec.plugins.warp: unable to find job plugin: warp" in table
+
+
+def test_yaml_is_the_object_as_stored(run: Run, files: Path) -> None:
+    result = run("validate", "-f", write(files, job("mpi")), "-o", "yaml")
+    assert result.status == 0
+    spec = yaml.safe_load(result.out)["spec"]
+    assert spec["plugins"] == {"mpi": [], "svc": [], "ssh": []}
+    assert (spec["queue"], spec["schedulerName"], spec["maxRetry"], spec["minAvailable"]) == (
+        "default",
+        "volcano",
+        3,
+        2,
+    )
+    assert {key: spec["tasks"][0][key] for key in ("minAvailable", "maxRetry")} == {"minAvailable": 2, "maxRetry": 3}
+    again = run("validate", "-f", write(files, result.out), "-o", "json")
+    assert again.json["objects"][0]["defaults"] == {}
+
+
+def test_yaml_leaves_out_what_is_refused_and_says_so(run: Run, files: Path) -> None:
+    result = run("validate", "-f", write(files, job("warp")), "-o", "yaml")
+    assert (result.status, result.out) == (1, "")
+    assert "refused: Job ml/train: unable to find job plugin: warp;" in result.err
+
+
+@pytest.mark.parametrize(("release", "status"), [((), 0), (("--release", "newest"), 1), (("--release", "1.13"), 1)])
+def test_the_plugin_mxnet_is_this_project_s_own(run: Run, files: Path, release: tuple[str, ...], status: int) -> None:
+    result = run("validate", "-f", write(files, job("mxnet", task="worker")), *release, "-o", "json")
+    assert result.status == status
+    (one,) = result.json["objects"]
+    codes = [warning["code"] for warning in one["warnings"]]
+    assert codes == ["own-plugin"]
+    assert ("unable to find job plugin: mxnet" in one["message"]) == (status == 1)
+
+
+@pytest.mark.parametrize(
+    ("restart", "policy", "warned"),
+    [
+        ("OnFailure", "    policies: [{event: TaskCompleted, action: CompleteJob}]\n", []),
+        ("Never", "    policies: [{event: TaskCompleted, action: CompleteJob}]\n", ["restartPolicy"]),
+        ("OnFailure", "", ["policies"]),
+        ("Always", "", ["restartPolicy", "policies"]),
+    ],
+)
+def test_the_task_that_leads_a_framework_should_say_how_it_ends(
+    run: Run, files: Path, restart: str, policy: str, warned: list[str]
+) -> None:
+    result = run("validate", "-f", write(files, job("pytorch", policy=policy, restart=restart)), "-o", "json")
+    assert result.status == 0
+    warnings = result.json["objects"][0]["warnings"]
+    assert [one["message"].partition(":")[0].rpartition(".")[2] for one in warnings] == warned
+
+
+QUEUE = """\
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {{name: {name}}}
+spec: {spec}
+"""
+
+
+@pytest.mark.parametrize(
+    ("spec", "path", "text"),
+    [
+        ("{weight: -1}", "spec.weight", "requestBody.spec.weight: Invalid value: -1: queue weight must be a positive"),
+        ("{capability: {cpu: 1}, deserved: {cpu: 2}}", "spec.deserved", "deserved should less equal than capability"),
+        ("{deserved: {cpu: 1}, guarantee: {resource: {cpu: 2}}}", "spec.guarantee", "less equal than deserved"),
+    ],
+)
+def test_a_queue_that_contradicts_itself(run: Run, files: Path, spec: str, path: str, text: str) -> None:
+    result = run("validate", "-f", write(files, QUEUE.format(name="q", spec=spec)), "-o", "json")
+    (one,) = result.json["objects"]
+    assert result.status == 1
+    assert [finding["path"] for finding in one["findings"]] == [path] and text in one["message"]
+
+
+def test_a_queue_gets_its_weight(run: Run, files: Path) -> None:
+    result = run("validate", "-f", write(files, QUEUE.format(name="q", spec="{}")), "-o", "yaml")
+    assert yaml.safe_load(result.out)["spec"] == {"reclaimable": True, "weight": 1}
+
+
+@pytest.mark.parametrize(
+    ("queue", "text"),
+    [("root", "can not submit job to root queue"), ("top", "leaf queue, queue `top` has 1 child queues"), ("low", "")],
+)
+def test_a_job_goes_into_a_leaf_of_the_queues(run: Run, files: Path, queue: str, text: str) -> None:
+    queues = QUEUE.format(name="top", spec="{}") + "---\n" + QUEUE.format(name="low", spec="{parent: top}") + "---\n"
+    result = run("validate", "-f", write(files, queues + job(more=f"  queue: {queue}\n")), "-o", "json")
+    verdict = result.json["objects"][-1]
+    assert verdict["allowed"] == (not text) and text in verdict["message"]
+
+
+def test_a_namespace_names_the_queue_of_its_pod_groups(run: Run, files: Path) -> None:
+    text = """\
+apiVersion: v1
+kind: Namespace
+metadata: {name: ml, annotations: {scheduling.volcano.sh/queue-name: research}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: g, namespace: ml}
+spec: {minMember: 2}
+"""
+    result = run("validate", "-f", write(files, text), "-o", "json")
+    assert result.json["objects"][0]["defaults"] == {"spec.queue": "research"}
+
+
+def test_place_does_not_ask_for_images_but_for_plugins(run: Run, files: Path) -> None:
+    inputs = ("-f", files / "cluster.yaml", "-f")
+    assert run("place", *inputs, write(files, job(image="")), "-o", "json").status == 0
+    refused = run("place", *inputs, write(files, job("warp")), "-o", "json")
+    assert (refused.status, refused.json["refused"][0]["subject"]) == (1, "Job ml/train")
