@@ -57,6 +57,12 @@ def test_every_finding_has_its_path(run: Run, files: Path) -> None:
     assert "spec.plugins.warp: unable to find job plugin: warp" in table
 
 
+def test_arguments_of_a_plugin_are_text(run: Run, files: Path) -> None:
+    result = run("validate", "-f", write(files, job().replace("svc: []", "svc: [{a: b}]")))
+    assert result.status == 2
+    assert "more.yaml" in result.err and "spec.plugins.svc" in result.err
+
+
 def test_yaml_is_the_object_as_stored(run: Run, files: Path) -> None:
     result = run("validate", "-f", write(files, job("mpi")), "-o", "yaml")
     assert result.status == 0

@@ -86,7 +86,13 @@ def job_as_stored(data: Mapping[str, Any]) -> Job:
     ]
     policies = [_in_seconds(policy) for policy in spec.get("policies", ())]
     job = read_job({**data, "spec": {**spec, "tasks": tasks, "policies": policies}})
-    return replace(job, min_available=spec.get("minAvailable", 0), max_retry=spec.get("maxRetry", 0))
+    as_stored = zip(job.tasks, tasks, strict=True)
+    return replace(
+        job,
+        min_available=spec.get("minAvailable", 0),
+        max_retry=spec.get("maxRetry", 0),
+        tasks=tuple(replace(task, replicas=item.get("replicas", 0)) for task, item in as_stored),
+    )
 
 
 def _in_seconds(policy: Mapping[str, Any]) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def job_findings(
         text = " job 'minAvailable' should not be greater than total replicas in tasks;"
         found.append(Fault("spec.minAvailable", text))
     found += policy_findings(job.policies, "spec.policies", release)
-    found += plugin_findings(job, own_plugins)
+    found += plugin_findings(spec, job, own_plugins)
     found += volume_findings(spec)
     if queues is not None:
         found += job_queue_findings(job.queue, queues)

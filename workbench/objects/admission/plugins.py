@@ -53,8 +53,25 @@ def plugin_defaults(plugins: Mapping[str, Any] | None) -> dict[str, list[str]]:
     return added
 
 
-def plugin_findings(job: Job, own: bool) -> list[Fault]:
-    """Plugins that there are not; `own`: those of this project are accepted, too."""
+def plugin_findings(spec: Mapping[str, Any], job: Job, own: bool) -> list[Fault]:
+    """Plugins that there are not.
+
+    Parameters
+    ----------
+    spec : mapping
+    job : Job
+        What it was read as.
+    own : bool
+        Those of this project are accepted, too.
+
+    Raises
+    ------
+    InputError
+        Arguments that are no list of text.
+    """
+    plugins = get_map(spec, "plugins", "spec")
+    for name in plugins:
+        _arguments(plugins, name)
     known = PLUGINS | OWN_PLUGINS if own else PLUGINS
     return [
         Fault(f"spec.plugins.{name}", f" unable to find job plugin: {name};")
@@ -107,10 +124,14 @@ def master_warnings(spec: Mapping[str, Any], job: Job) -> list[Notice]:
 
 def _master(plugins: Mapping[str, Any], plugin: str) -> str:
     flag, default = _MASTERS[plugin]
+    return _flag(_arguments(plugins, plugin), flag, default)
+
+
+def _arguments(plugins: Mapping[str, Any], plugin: str) -> list[str]:
     arguments = get_list(plugins, plugin, "spec.plugins")
     if any(type(argument) is not str for argument in arguments):
         raise wrong(f"spec.plugins.{plugin}", arguments, "a list of text")
-    return _flag(arguments, flag, default)
+    return arguments
 
 
 def _flag(arguments: Sequence[str], flag: str, default: str) -> str:
