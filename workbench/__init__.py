@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from workbench.formats.snapshot_file import save as save
     from workbench.jobs.expand import expand_job as expand_job
     from workbench.jobs.frameworks.contract import SshKeys as SshKeys
+    from workbench.jobs.hyper_job.next_step import next_hyper_job as next_hyper_job
     from workbench.jobs.lifecycle.events import job_request as job_request
     from workbench.jobs.lifecycle.next_status import NextStep as NextStep
     from workbench.jobs.lifecycle.next_status import next_status as next_status
@@ -105,6 +106,7 @@ _HOME = {
     "load_matrix": "workbench.formats.matrix",
     "measure": "workbench.evaluate.metrics",
     "metric": "workbench.evaluate.metric_table",
+    "next_hyper_job": "workbench.jobs.hyper_job.next_step",
     "next_pod_group": "workbench.jobs.next_pod_group",
     "next_status": "workbench.jobs.lifecycle.next_status",
     "policy": "workbench.policies",

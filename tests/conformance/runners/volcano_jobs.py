@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.conformance.registry import Runners
 from tests.conformance.runners import (
+    volcano_jobs_hyper_job,
     volcano_jobs_lifecycle,
     volcano_jobs_plugins,
     volcano_jobs_pod_groups,
@@ -17,3 +18,4 @@ volcano_jobs_pods.register(RUNNERS)
 volcano_jobs_lifecycle.register(RUNNERS)
 volcano_jobs_pod_groups.register(RUNNERS)
 volcano_jobs_webhooks.register(RUNNERS)
+volcano_jobs_hyper_job.register(RUNNERS)

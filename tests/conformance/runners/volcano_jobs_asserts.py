@@ -58,6 +58,8 @@ def _at(document: Any, path: str) -> Any:
 
 def same(found: Any, want: Any, quantities: bool = False) -> bool:
     """Whether two values are equal; absent and empty values of any kind are."""
+    if (spoken := _said(found, want)) is not None:
+        return spoken
     if _is_empty(found) or _is_empty(want):
         return _is_empty(found) and _is_empty(want)
     if isinstance(found, Mapping) and isinstance(want, Mapping):
@@ -68,6 +70,9 @@ def same(found: Any, want: Any, quantities: bool = False) -> bool:
 
 
 def includes(found: Any, want: Any, quantities: bool = False) -> bool:
+    """Whether all that is wanted is there, recursively; lists are of one length."""
+    if (spoken := _said(found, want)) is not None:
+        return spoken
     if isinstance(want, Mapping):
         return isinstance(found, Mapping) and all(
             includes(found.get(key), value, quantities or key in _QUANTITIES) for key, value in want.items()
@@ -75,6 +80,17 @@ def includes(found: Any, want: Any, quantities: bool = False) -> bool:
     if _is_list(want) and want:
         return _is_list(found) and len(found) == len(want) and all(map(includes, found, want))
     return same(found, want, quantities)
+
+
+def _said(found: Any, want: Any) -> bool | None:
+    """Whether a text is as ``$nonempty`` or ``$contains`` says; None: the value wanted is a value."""
+    if not isinstance(want, Mapping) or len(want) != 1:
+        return None
+    if "$nonempty" in want:
+        return isinstance(found, str) and bool(found)
+    if "$contains" in want:
+        return isinstance(found, str) and all(fragment in found for fragment in want["$contains"])
+    return None
 
 
 def _quantity(value: Any) -> Any:

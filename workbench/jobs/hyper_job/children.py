@@ -1,0 +1,127 @@
+"""The Jobs of a HyperJob, and for each the policy that sends it to one member cluster.
+
+Source: docs/reference/volcano-jobs.md, section 8.2.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.objects.fields import get_count, get_list, get_map, get_maps, get_text
+from workbench.objects.metadata import Metadata
+
+__all__ = [
+    "HASH_LABEL",
+    "HYPER_JOB_LABEL",
+    "MEMBER_LABEL",
+    "ReplicatedJob",
+    "job_of",
+    "kept_defaults",
+    "members_of",
+    "policy_of",
+]
+
+HYPER_JOB_LABEL = "volcano.sh/hyperjob-name"
+MEMBER_LABEL = "volcano.sh/replicatedjob-name"
+HASH_LABEL = "volcano.sh/vcjob-template-spec-hash"
+_POLICY_HASH_LABEL = "volcano.sh/pp-spec-hash"
+
+#: What the webhook fills in where a template says nothing, of a Job and of each of its tasks.
+_JOB_DEFAULTS = ("queue", "schedulerName", "maxRetry", "minAvailable")
+_TASK_DEFAULTS = ("maxRetry", "minAvailable")
+
+
+@dataclass(frozen=True)
+class ReplicatedJob:
+    """One entry of replicatedJobs; `clusters` None: the field is absent, and every cluster will do."""
+
+    name: str
+    replicas: int
+    template: Mapping[str, Any]
+    clusters: tuple[str, ...] | None = None
+
+    @property
+    def code(self) -> str:
+        """Code of the template, by which a Job made from another one is recognised."""
+        return _code(self.template)
+
+
+def members_of(data: Mapping[str, Any]) -> list[ReplicatedJob]:
+    """The entries of replicatedJobs; InputError for a field of the wrong type."""
+    return [
+        ReplicatedJob(
+            name=get_text(item, "name", path),
+            replicas=get_count(item, "replicas", path, default=1),
+            template=get_map(item, "templateSpec", path),
+            clusters=None if item.get("clusterNames") is None else tuple(get_list(item, "clusterNames", path)),
+        )
+        for path, item in get_maps(get_map(data, "spec", ""), "replicatedJobs", "spec")
+    ]
+
+
+def job_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, Any]:
+    """The manifest of a Job of a member."""
+    owner = {
+        "apiVersion": "training.volcano.sh/v1alpha1",
+        "kind": "HyperJob",
+        "name": hyper_job.name,
+        "uid": hyper_job.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    labels = {HYPER_JOB_LABEL: hyper_job.name, MEMBER_LABEL: member.name, HASH_LABEL: member.code}
+    return {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": {
+            "name": name,
+            "namespace": hyper_job.namespace,
+            "labels": labels,
+            "ownerReferences": [owner],
+        },
+        "spec": dict(member.template),
+    }
+
+
+def policy_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, Any]:
+    """The manifest of the policy that sends a Job, as a whole, to one cluster."""
+    placement: dict[str, Any] = {
+        "replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"},
+        "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
+    }
+    if member.clusters is not None:
+        placement["clusterAffinity"] = {"clusterNames": list(member.clusters)}
+    selector = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": name}
+    spec = {"propagateDeps": True, "resourceSelectors": [selector], "placement": placement}
+    labels = {HYPER_JOB_LABEL: hyper_job.name, _POLICY_HASH_LABEL: _code(spec)}
+    return {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "PropagationPolicy",
+        "metadata": {"name": name, "namespace": hyper_job.namespace, "labels": labels},
+        "spec": spec,
+    }
+
+
+def kept_defaults(existing: Mapping[str, Any], desired: Mapping[str, Any]) -> dict[str, Any]:
+    """The spec that is written over an existing one: the template, with what the webhook filled in before."""
+    tasks = {get_text(item, "name", path): item for path, item in get_maps(existing, "tasks", "spec")}
+    written = [
+        _filled(item, tasks.get(get_text(item, "name", path), {}), _TASK_DEFAULTS)
+        for path, item in get_maps(desired, "tasks", "spec")
+    ]
+    return {**_filled(desired, existing, _JOB_DEFAULTS), "tasks": written}
+
+
+def _filled(data: Mapping[str, Any], other: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    return {**data, **{key: other[key] for key in keys if not data.get(key) and other.get(key)}}
+
+
+def _code(value: Any) -> str:
+    """64-bit FNV-1a of the value as text, in hexadecimal. Upstream hashes another text, so codes differ from its."""
+    code = 0xCBF29CE484222325
+    for byte in json.dumps(value, sort_keys=True).encode():
+        code = (code ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return f"{code:016x}"

@@ -1,0 +1,117 @@
+"""One step of the controller of HyperJobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.jobs.hyper_job.children import (
+    HASH_LABEL,
+    HYPER_JOB_LABEL,
+    job_of,
+    kept_defaults,
+    members_of,
+    policy_of,
+)
+from workbench.jobs.hyper_job.status import hyper_job_status
+from workbench.objects.fields import get_map
+from workbench.objects.metadata import Metadata, read_metadata
+
+__all__ = ["HyperStep", "next_hyper_job"]
+
+_Manifest = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class HyperStep:
+    """What is done for a HyperJob.
+
+    Attributes
+    ----------
+    status : mapping
+        As Kubernetes takes it.
+    create, update : tuple of mapping
+        Manifests of Jobs.
+    delete : tuple of str
+        Names of Jobs that are not wanted any more; their policies go with them.
+    policies : tuple of mapping
+        Manifests of the propagation policies, one per Job; a cluster without Karmada has no use for them.
+    errors : tuple of str
+        Jobs that cannot be made, because others have their names.
+    """
+
+    status: _Manifest = field(default_factory=dict)
+    create: tuple[_Manifest, ...] = ()
+    update: tuple[_Manifest, ...] = ()
+    delete: tuple[str, ...] = ()
+    policies: tuple[_Manifest, ...] = ()
+    errors: tuple[str, ...] = ()
+
+
+def next_hyper_job(hyper_job: _Manifest, jobs: Sequence[_Manifest] = ()) -> HyperStep:
+    """Decide what the controller of HyperJobs does, as volcano-global does it.
+
+    Parameters
+    ----------
+    hyper_job : mapping
+        Parsed manifest of a HyperJob (training.volcano.sh) with ``replicatedJobs[].templateSpec``.
+    jobs : sequence of mapping
+        Manifests of the Jobs in its namespace.
+
+    Returns
+    -------
+    HyperStep
+        A pure function: nothing is written. For a HyperJob that is being deleted nothing is done.
+
+    Raises
+    ------
+    InputError
+        A field of the wrong type.
+
+    Notes
+    -----
+    A Job that exists is written again only where its template is another one than before; what the webhook filled in
+    stays. Topology across Jobs, minAvailable over Jobs and exclusive HyperNodes are not decided here.
+    """
+    metadata, members = read_metadata(hyper_job, namespaced=True), members_of(hyper_job)
+    if get_map(hyper_job, "metadata", "").get("deletionTimestamp"):
+        return HyperStep(get_map(hyper_job, "status", ""))
+    existing = {read_metadata(job, namespaced=True).name: job for job in jobs}
+    children = {name for name, job in existing.items() if _is_child(metadata, job)}
+    wanted = {f"{metadata.name}-{member.name}-{i}": member for member in members for i in range(member.replicas)}
+    create, update = [], []
+    for name, member in wanted.items():
+        made = job_of(metadata, member, name)
+        if name not in existing:
+            create.append(made)
+        elif name in children and _label(existing[name], HASH_LABEL) != member.code:
+            spec = kept_defaults(get_map(existing[name], "spec", ""), member.template)
+            update.append({**existing[name], "metadata": _relabelled(existing[name], made), "spec": spec})
+    return HyperStep(
+        status=hyper_job_status(hyper_job, metadata, members, jobs),
+        create=tuple(create),
+        update=tuple(update),
+        delete=tuple(sorted(children - wanted.keys(), key=str.encode)),
+        policies=tuple(policy_of(metadata, member, name) for name, member in wanted.items()),
+        errors=tuple(
+            f'jobs.batch.volcano.sh "{name}" already exists'
+            for name in wanted
+            if name in existing and name not in children
+        ),
+    )
+
+
+def _is_child(hyper_job: Metadata, job: _Manifest) -> bool:
+    owner = read_metadata(job, namespaced=True).controller
+    named = owner is not None and (owner.kind, owner.name) == ("HyperJob", hyper_job.name)
+    return named and _label(job, HYPER_JOB_LABEL) == hyper_job.name
+
+
+def _label(job: _Manifest, key: str) -> str:
+    return read_metadata(job, namespaced=True).labels.get(key, "")
+
+
+def _relabelled(job: _Manifest, made: _Manifest) -> dict[str, Any]:
+    metadata = get_map(job, "metadata", "")
+    return {**metadata, "labels": {**get_map(metadata, "labels", "metadata"), **made["metadata"]["labels"]}}
