@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.arguments import standard_input, tell_kinds
+from workbench.cli.option_values import one_of
 from workbench.cli.options import ObjectOutput
 from workbench.cli.output import emit, to_json
 from workbench.errors import InputError
@@ -17,7 +18,9 @@ __all__ = ["expand"]
 
 def expand(
     path: Annotated[list[str], typer.Argument(metavar="PATH…", help="File, folder or - for stdin, with Volcano Jobs.")],
-    output: Annotated[ObjectOutput, typer.Option("-o", "--output", help="Form of the result.")] = ObjectOutput.yaml,
+    output: Annotated[
+        ObjectOutput, one_of(ObjectOutput, "-o", "--output", help="Form of the result.")
+    ] = ObjectOutput.yaml,
 ) -> None:
     """Write out the pods that Volcano Jobs become, and what their plugins make.
 

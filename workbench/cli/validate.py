@@ -30,8 +30,8 @@ def validate(
     """Say what a cluster would make of new HyperNodes, PodGroups, Queues and Volcano Jobs: accept, fill in or refuse.
 
     Covers schema, admission policy and webhooks, pod templates too; of Pods, Deployments and HyperJobs the names of
-    fields. Unknown fields, and unknown labels and annotations in Volcano's domain, are refused. A fabric in another format
-    has no objects to review. -o yaml prints the objects as they would be stored.
+    fields. Unknown fields, and unknown labels and annotations in Volcano's domain, are refused. A fabric in another
+    format has no objects to review. -o yaml prints the objects as they would be stored.
 
     Exit status 1 when an object is refused, 2 when there is none to review.
 

@@ -46,6 +46,15 @@ def updated_pod_group(group: PodGroup, job: Job, priorities: Priorities) -> PodG
 
     Queue, labels, annotations and the Job's own network topology stay as they were, and so do the minimums of tasks
     that the Job has no more.
+
+    Parameters
+    ----------
+    group : PodGroup
+        As it is stored.
+    job : Job
+        After the change.
+    priorities : Priorities
+        Values of the PriorityClasses, by which tasks are sorted for minResources.
     """
     made = pod_group_of_job(job, priorities)
     return replace(

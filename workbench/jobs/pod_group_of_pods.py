@@ -79,5 +79,14 @@ def rebuilt_pod_group(stored: PodGroup, made: PodGroup) -> PodGroup:
 
 
 def wants_group(pod: Metadata, scheduler: str, schedulers: Collection[str]) -> bool:
-    """Whether a group is made for a pod: its scheduler is one of ours, or none is named, and it names no group."""
+    """Whether a group is made for a pod: its scheduler is one of ours, or none is named, and it names no group.
+
+    Parameters
+    ----------
+    pod : Metadata
+    scheduler : str
+        schedulerName of the pod; empty: none.
+    schedulers : collection of str
+        Names that mean ours.
+    """
     return scheduler in ("", *schedulers) and not pod.annotations.get(GROUP_NAME_ANNOTATION)

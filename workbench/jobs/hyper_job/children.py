@@ -63,7 +63,16 @@ def members_of(data: Mapping[str, Any]) -> list[ReplicatedJob]:
 
 
 def job_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, Any]:
-    """The manifest of a Job of a member."""
+    """The manifest of a Job of a member.
+
+    Parameters
+    ----------
+    hyper_job : Metadata
+        Of the HyperJob, which becomes the owner.
+    member : ReplicatedJob
+    name : str
+        Of the Job.
+    """
     owner = {
         "apiVersion": "training.volcano.sh/v1alpha1",
         "kind": "HyperJob",
@@ -87,7 +96,16 @@ def job_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, A
 
 
 def policy_of(hyper_job: Metadata, member: ReplicatedJob, name: str) -> dict[str, Any]:
-    """The manifest of the policy that sends a Job, as a whole, to one cluster."""
+    """The manifest of the policy that sends a Job, as a whole, to one cluster.
+
+    Parameters
+    ----------
+    hyper_job : Metadata
+        Of the HyperJob, which becomes the owner.
+    member : ReplicatedJob
+    name : str
+        Of the Job.
+    """
     placement: dict[str, Any] = {
         "replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"},
         "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],

@@ -15,7 +15,18 @@ _PHASES = ("Pending", "Running", "Succeeded", "Failed")
 
 
 def counted(job: Job, status: JobStatus, pods: Iterable[PodState], terminating: int) -> JobStatus:
-    """The status with counters made anew: pods by phase, in all and per task, and so many that are terminating."""
+    """The status with counters made anew: pods by phase, in all and per task, and so many that are terminating.
+
+    Parameters
+    ----------
+    job : Job
+    status : JobStatus
+        Before; everything but its counters stays.
+    pods : iterable of PodState
+        Pods of the Job that are there and not terminating.
+    terminating : int
+        How many others are terminating.
+    """
     total = dict.fromkeys((*_PHASES, "Unknown"), 0)
     tasks: dict[str, dict[str, int]] = {}
     for pod in pods:
@@ -37,6 +48,14 @@ def counted(job: Job, status: JobStatus, pods: Iterable[PodState], terminating: 
 
 
 def with_phase(status: JobStatus, phase: str, now: str = "") -> JobStatus:
-    """The status in a phase; its condition is the last one, and the phase has no other."""
+    """The status in a phase; its condition is the last one, and the phase has no other.
+
+    Parameters
+    ----------
+    status : JobStatus
+    phase : str
+    now : str
+        Time of the transition, as Kubernetes writes it; empty: unknown.
+    """
     others = tuple(one for one in status.conditions if one.phase != phase)
     return replace(status, phase=phase, conditions=(*others, Condition(phase, now)))

@@ -12,12 +12,30 @@ __all__ = ["is_met", "is_ready", "may_start", "pod_name"]
 
 
 def pod_name(job: Job, task: Task, index: int) -> str:
-    """Name of a task's pod by its index."""
+    """Name of a task's pod by its index.
+
+    Parameters
+    ----------
+    job : Job
+    task : Task
+        One of the Job's tasks.
+    index : int
+        Number of the pod in its task.
+    """
     return f"{job.metadata.name}-{task.name}-{index}"
 
 
 def may_start(job: Job, task: Task, pods: Iterable[PodState]) -> bool:
-    """Whether the tasks that a task depends on are ready enough for its pods to be created."""
+    """Whether the tasks that a task depends on are ready enough for its pods to be created.
+
+    Parameters
+    ----------
+    job : Job
+    task : Task
+        The one whose pods wait.
+    pods : iterable of PodState
+        Pods of the Job that are there.
+    """
     if task.depends_on is None:
         return True
     pods = tuple(pods)

@@ -18,6 +18,14 @@ def kill_job(job: Job, observed: Observed, keep_finished: bool) -> tuple[JobStat
     """Kill the whole Job: its pods, but for finished ones where they are kept, and its PodGroup.
 
     Pods that are kept are not counted: after the kill of a Job whose pods all finished, every counter is 0.
+
+    Parameters
+    ----------
+    job : Job
+    observed : Observed
+        What is there of the Job.
+    keep_finished : bool
+        Spare pods that succeeded or failed.
     """
     doomed = [pod for pod in observed.pods if not (keep_finished and pod.phase in ("Succeeded", "Failed"))]
     ending = [pod for pod in observed.pods if pod.terminating]
@@ -31,6 +39,16 @@ def kill_target(job: Job, observed: Observed, action: str, request: JobRequest) 
 
     The PodGroup stays, and so does status.version. Only pods of the target are counted. The hooks for a kill run here
     too, so that what plugins made for the whole Job is made anew (docs/reference/volcano-jobs.md, section 7).
+
+    Parameters
+    ----------
+    job : Job
+    observed : Observed
+        What is there of the Job.
+    action : str
+        RestartTask, RestartPod or RestartPartition.
+    request : JobRequest
+        Names the task, pod or partition.
     """
     targets = [pod for pod in observed.pods if _concerns(action, request, pod)]
     victims = [pod for pod in targets if not pod.terminating]

@@ -135,7 +135,18 @@ class Observed:
         pod_group: Mapping[str, Any] | None = None,
         claims: Iterable[str] = (),
     ) -> Observed:
-        """Read the state from manifests as a cluster holds them; InputError for a field of the wrong type."""
+        """Read the state from manifests as a cluster holds them; InputError for a field of the wrong type.
+
+        Parameters
+        ----------
+        job : mapping
+        pods : iterable of mapping
+            Pods in the Job's namespace that the Job controls.
+        pod_group : mapping, optional
+            The Job's PodGroup; None: there is none.
+        claims : iterable of str
+            Names of the PersistentVolumeClaims in the Job's namespace.
+        """
         return cls(
             status=read_job_status(job),
             pods=tuple(map(read_pod_state, pods)),

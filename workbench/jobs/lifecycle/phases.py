@@ -42,6 +42,14 @@ def keeps_finished(job: Job, status: JobStatus, action: str) -> bool:
 
     RestartJob spares none, but on the last try that maxRetry allows every kill does. In the phases that end a Job, no
     action restarts it.
+
+    Parameters
+    ----------
+    job : Job
+    status : JobStatus
+        Before the kill.
+    action : str
+        The action that kills.
     """
     last_try = status.retry_count >= job.max_retry - 1
     restarts = action == "RestartJob" and status.phase not in _ENDED and status.phase not in _FINISHED

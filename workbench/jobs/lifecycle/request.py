@@ -134,6 +134,15 @@ def _takes_back(request: JobRequest, waiting: Delayed) -> bool:
 def after_action(waiting: Iterable[Delayed], action: str, request: JobRequest) -> tuple[Delayed, ...]:
     """The actions that still wait after one was carried out: one of the whole Job ends every other, one of a task, pod
     or partition those of the same target.
+
+    Parameters
+    ----------
+    waiting : iterable of Delayed
+        The actions that wait, the one that was carried out not among them.
+    action : str
+        The action that was carried out.
+    request : JobRequest
+        Names its target.
     """
     if action in _OF_JOB:
         return ()
