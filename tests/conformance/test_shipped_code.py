@@ -32,7 +32,6 @@ NOT_SHIPPED_YET = {
     "workbench.jobs.frameworks.registry:on_job_delete": _RECONCILING,
     "workbench.jobs.frameworks.registry:on_job_update": _RECONCILING,
     "workbench.jobs.task_pods:OUT_OF_SYNC_PATCH": _RECONCILING,
-    "workbench.jobs.task_pods:is_out_of_sync": _RECONCILING,
     "workbench.jobs.task_pods:pod_before": _RECONCILING,
     "workbench.jobs.task_pods:pod_names_of_task": _RECONCILING,
     "workbench.live.credentials:credentials_of_secret": _CONTROLLER,

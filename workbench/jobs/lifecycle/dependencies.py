@@ -5,24 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from workbench.jobs.lifecycle.observed import PodState
+from workbench.jobs.task_pods import pod_name
 from workbench.objects.job import Job, Task
 from workbench.objects.lifecycle_policy import DependsOn
 
-__all__ = ["is_met", "is_ready", "may_start", "pod_name"]
-
-
-def pod_name(job: Job, task: Task, index: int) -> str:
-    """Name of a task's pod by its index.
-
-    Parameters
-    ----------
-    job : Job
-    task : Task
-        One of the Job's tasks.
-    index : int
-        Number of the pod in its task.
-    """
-    return f"{job.metadata.name}-{task.name}-{index}"
+__all__ = ["is_met", "is_ready", "may_start"]
 
 
 def may_start(job: Job, task: Task, pods: Iterable[PodState]) -> bool:
@@ -72,7 +59,7 @@ def is_ready(job: Job, name: str, pods: Iterable[PodState], job_exists: bool = T
     found = {pod.name: pod for pod in pods}
     ready = 0
     for index in range(task.replicas):
-        pod = found.get(pod_name(job, task, index))
+        pod = found.get(pod_name(job.metadata.name, task.name, index))
         if pod is None:
             if not job_exists:
                 return True

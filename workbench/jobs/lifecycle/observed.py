@@ -9,14 +9,13 @@ from typing import Any
 from workbench.jobs.lifecycle.request import Delayed
 from workbench.jobs.membership import ROLE_LABEL
 from workbench.jobs.sub_groups import PARTITION_LABEL
+from workbench.jobs.task_pods import is_out_of_sync
 from workbench.model.whole_number import whole_number
 from workbench.objects.fields import child, get_bool, get_int, get_map, get_maps, get_text, get_texts
 from workbench.objects.job_status import JobStatus, read_job_status
 
-__all__ = ["OUT_OF_SYNC_ANNOTATION", "GroupCondition", "GroupState", "Observed", "PodState", "read_pod_state"]
+__all__ = ["GroupCondition", "GroupState", "Observed", "PodState", "read_pod_state"]
 
-#: On a pod that the controller is about to delete.
-OUT_OF_SYNC_ANNOTATION = "volcano.sh/controller-out-of-sync"
 #: On a pod of a Job: status.version of the Job when the pod was made.
 JOB_VERSION_ANNOTATION = "volcano.sh/job-version"
 
@@ -175,7 +174,7 @@ def read_pod_state(data: Mapping[str, Any]) -> PodState:
         uid=get_text(metadata, "uid", "metadata"),
         partition=labels.get(PARTITION_LABEL, ""),
         terminating=bool(metadata.get("deletionTimestamp")),
-        out_of_sync=annotations.get(OUT_OF_SYNC_ANNOTATION) == "true",
+        out_of_sync=is_out_of_sync(data),
         ready=all(get_bool(item, "ready", path) for path, item in containers),
         restarts=sum(get_int(item, "restartCount", path) or 0 for path, item in [*starting, *containers]),
         exit_code=exit_code,
