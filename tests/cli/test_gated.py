@@ -23,7 +23,7 @@ def test_where_all_pods_are_held_back_the_error_says_so(tmp_path, capsys):
     (tmp_path / "in.yaml").write_text(POD + NODE, "utf-8")
     assert main(["place", "-f", str(tmp_path / "in.yaml")]) == 2
     error = capsys.readouterr().err
-    assert "no pod that waits for a node; scheduling gates hold back 1 pods" in " ".join(error.split())
+    assert "no pod that waits for a node; scheduling gates hold back 1 pod:" in " ".join(error.split())
 
 
 def test_a_gate_that_is_no_mapping_is_refused(tmp_path, capsys):

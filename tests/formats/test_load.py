@@ -89,7 +89,7 @@ def test_a_cluster_in_the_topologys_order(tmp_path: Path) -> None:
     ]
     assert snapshot.gpu_total.tolist() == [[0b11], [0b1111], [0b1111]]
     assert [row["name"] for row in snapshot.labels.rows()] == ["n0", "n2", "n1"]
-    assert "1 nodes do not say how many pods they take: no limit" in said(snapshot.gaps)
+    assert "1 node does not say how many pods it takes: no limit" in said(snapshot.gaps)
     assert not snapshot.used.any()
     with pytest.raises(ValueError, match="read-only"):
         snapshot.allocatable[0, 0] = 1
@@ -129,8 +129,8 @@ def test_gpus_and_matrices_come_from_devices(tmp_path: Path) -> None:
     assert matrix.gb_s.tolist() == MATRIX
     assert len(s.snapshot.matrices) == 1
     assert said(s.snapshot.gaps) == (
-        "on 1 nodes the Device lists another number of healthy GPUs than the Node offers",
-        "no bandwidth matrix for 1 nodes with several GPUs",
+        "on 1 node the Device lists another number of healthy GPUs than the Node offers",
+        "no bandwidth matrix for 1 node with several GPUs",
         "1 Devices belong to nodes that are not in the input",
     )
 

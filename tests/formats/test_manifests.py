@@ -116,7 +116,7 @@ def test_missing_files_and_empty_folders(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no manifest in the folder \(found 0 files"):
         read_manifests([tmp_path])
     (tmp_path / "values.yaml").write_text("a: 1\n")
-    with pytest.raises(InputError, match=r"no manifest in the folder \(found 1 files"):
+    with pytest.raises(InputError, match=r"no manifest in the folder \(found 1 file "):
         read_manifests([tmp_path])
     with pytest.raises(InputError, match="nothing to read"):
         read_manifests([])

@@ -197,10 +197,10 @@ def test_jobs_may_stand_beside_it_and_no_second_cluster(tmp_path):
     (tmp_path / "job.json").write_text(JOB)
     assert [gang.key for gang in workbench.load(tmp_path / "s.json", tmp_path / "job.json").gangs] == ["default/j"]
     (tmp_path / "node.json").write_text('{"apiVersion":"v1","kind":"Node","metadata":{"name":"n2"}}')
-    with pytest.raises(InputError, match=r"a snapshot is a whole cluster .*1 nodes beside it"):
+    with pytest.raises(InputError, match=r"a snapshot is a whole cluster .*1 node beside it"):
         workbench.load(tmp_path / "s.json", tmp_path / "node.json")
     (tmp_path / "t.conf").write_text("SwitchName=a Nodes=n1\n")
-    with pytest.raises(InputError, match="1 more fabric files"):
+    with pytest.raises(InputError, match="1 more fabric file "):
         workbench.load(tmp_path / "t.conf", tmp_path / "s.json")
 
 

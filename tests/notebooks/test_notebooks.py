@@ -74,7 +74,7 @@ KEY_CELLS = {
         "group": "(4, 5, 6, 7): 48.33",
         "threes": "17.47",
         "union": "16.95",
-        "steps": "2 pods, 1 GPUs left over",
+        "steps": "2 pods, 1 GPU left over",
         "plan": "planned: llm-0 on node2, GPU mask 11110000",
         "restart": "<td>(1, 2)</td>",
         "apart": "<td>48.33</td>",

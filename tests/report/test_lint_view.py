@@ -25,9 +25,9 @@ def cluster(n: int = 2, missing: int = 0) -> Cluster:
 
 
 def test_findings_are_listed_or_their_absence_said() -> None:
-    assert shown(lint_tables(cluster().lint())) == "no problem found in 1 HyperNodes over 2 nodes\n"
+    assert shown(lint_tables(cluster().lint())) == "no problem found in 1 HyperNode over 2 nodes\n"
     text = shown(lint_tables(cluster(missing=1).lint(only=["dangling-member"])))
-    assert "dangling-member" in text and "[2].sele" in text and "1 error in 1 HyperNodes" in text
+    assert "dangling-member" in text and "[2].sele" in text and "1 error in 1 HyperNode " in text
     assert "Correct the name" in text
 
 

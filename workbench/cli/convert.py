@@ -10,6 +10,7 @@ from workbench.cli.arguments import load_scenario, tell_gaps
 from workbench.cli.options import Files, From, GpusPerNode, Matrices, Out
 from workbench.cli.output import check_out, emit, print_tables, tell
 from workbench.errors import InputError
+from workbench.model.counted import counted
 
 __all__ = ["convert"]
 
@@ -55,6 +56,6 @@ def convert(
     tell_gaps(scenario)
     losses = list(written.losses)
     if scenario.gangs:
-        losses.append(f"not written: {len(scenario.gangs)} jobs")
+        losses.append(f"not written: {counted(len(scenario.gangs), 'job')}")
     for loss in losses:
         tell(f"{loss}")

@@ -16,6 +16,7 @@ from workbench.cli.option_values import one_of, seconds
 from workbench.cli.options import From, Out
 from workbench.cli.output import check_out, confirm, emit, print_tables, tell, to_json
 from workbench.errors import InputError
+from workbench.model.counted import counted
 
 if TYPE_CHECKING:
     from workbench.objects.discovery import DiscoverySource
@@ -281,7 +282,7 @@ def _finish(
     if plan.empties and not yes and not _agreed(plan):
         count = len(plan.delete)
         tell(
-            f"refused: source {plan.source} found nothing, its {count} HyperNode{'s' * (count != 1)} would be deleted; "
+            f"refused: source {plan.source} found nothing, its {counted(count, 'HyperNode')} would be deleted; "
             "nothing is written (--yes agrees)"
         )
         raise typer.Exit(1)
@@ -305,7 +306,7 @@ def _finish(
 def _agreed(plan: ReconcilePlan) -> bool:
     if not sys.stdin.isatty():
         return False
-    return confirm(f"source {plan.source} found nothing: delete its {len(plan.delete)} HyperNodes?")
+    return confirm(f"source {plan.source} found nothing: delete its {counted(len(plan.delete), 'HyperNode')}?")
 
 
 def _facts(plan: ReconcilePlan, result: DiscoveryResult, manifests: Mapping[str, dict[str, Any]]) -> dict[str, Any]:

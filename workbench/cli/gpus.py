@@ -14,6 +14,7 @@ from workbench.cli.options import ShowOutput
 from workbench.cli.output import emit, print_tables, tell, to_json
 from workbench.cli.regret import refuse_options, show_regret
 from workbench.errors import InputError
+from workbench.model.counted import counted
 from workbench.model.whole_number import whole_number
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def gpus(
 
         print_tables(*(best_gpus_tables(found) if isinstance(found, BestGpus) else pod_gpus_tables(found)))
     if not found.gpus:
-        tell(f"workbench: {sum(sizes)} GPUs asked for, {found.n_free} of {len(found.matrix)} are free")
+        tell(f"workbench: {counted(sum(sizes), 'GPU')} asked for, {found.n_free} of {len(found.matrix)} are free")
         raise typer.Exit(1)
 
 
@@ -163,4 +164,4 @@ def _tell(reading: MatrixReading, source: str) -> None:
     for number, line in reading.unread[:_UNREAD]:
         tell(f"note: {source}: line {number} could not be read: {line[:60]!r}")
     if len(reading.unread) > _UNREAD:
-        tell(f"note: {source}: {len(reading.unread) - _UNREAD} more lines could not be read")
+        tell(f"note: {source}: {counted(len(reading.unread) - _UNREAD, 'more line')} could not be read")

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from workbench.cluster.node_table import Matrices, NodeTable, read_nodes
 from workbench.jobs.gangs import Workload, read_workload
 from workbench.jobs.running import running_pods
+from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.resources import request_vector
@@ -106,7 +107,7 @@ def join(
     """
     gated = []
     if workload.gated:
-        text = f"scheduling gates hold back {workload.gated} pods: not tried"
+        text = f"scheduling gates hold back {counted(workload.gated, 'pod')}: not tried"
         gated.append(Notice("scheduling-gates", text, numbers={"count": workload.gated}))
     return ClusterSnapshot(
         topology=table.topology,

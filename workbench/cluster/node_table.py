@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.counted import counted
 from workbench.model.labels import NodeLabels, NodeTaints
 from workbench.model.notice import Notice
 from workbench.model.resources import PODS, UNLIMITED, amount_text, is_gpu_resource, resource_columns
@@ -125,7 +126,7 @@ def read_nodes(
         matrix_gaps.append(
             Notice(
                 "no-bandwidth-matrix",
-                f"no bandwidth matrix for {without} nodes with several GPUs",
+                f"no bandwidth matrix for {counted(without, 'node')} with several GPUs",
                 numbers={"count": without},
             )
         )
@@ -252,7 +253,9 @@ def _nodes_of_members(cluster: ClusterObjects, gaps: list[Notice]) -> dict[str, 
         gaps.append(
             Notice(
                 "no-nodes",
-                f"no Node in the input: the {len(names)} nodes that HyperNodes name have no resources",
+                "no Node in the input: the "
+                f"{counted(len(names), 'node that HyperNodes name has', 'nodes that HyperNodes name have')} "
+                "no resources",
                 numbers={"count": len(names)},
             )
         )
@@ -263,13 +266,10 @@ def _nodes_of_members(cluster: ClusterObjects, gaps: list[Notice]) -> dict[str, 
         for hypernode in cluster.hypernodes.values()
     )
     if selecting:
-        gaps.append(
-            Notice(
-                "members-without-nodes",
-                f"{selecting} HyperNodes select nodes by pattern or label: without a Node they hold none",
-                numbers={"count": selecting},
-            )
-        )
+        one = "HyperNode selects nodes by pattern or label: without a Node it holds none"
+        several = "HyperNodes select nodes by pattern or label: without a Node they hold none"
+        text = counted(selecting, one, several)
+        gaps.append(Notice("members-without-nodes", text, numbers={"count": selecting}))
     return {name: Node(Metadata(name), {}) for name in sorted(names, key=str.encode)}
 
 
@@ -282,7 +282,8 @@ def _with_assumed_gpus(nodes: Mapping[str, Node], gpus: int, gaps: list[Notice])
         gaps.append(
             Notice(
                 "gpus-assumed",
-                f"assumed for {len(silent)} nodes that report no resources: {amounts} each",
+                f"assumed for {counted(len(silent), 'node that reports', 'nodes that report')} no resources: "
+                f"{amounts} each",
                 numbers={"count": len(silent)},
             )
         )
@@ -299,36 +300,33 @@ def _allocatable(nodes: Sequence[Node], columns: tuple[str, ...], gaps: list[Not
     without_pods = np.array([PODS not in amounts for amounts in offered], dtype=np.bool_)
     allocatable[without_pods, columns.index(PODS)] = UNLIMITED
     if unlimited := int(without_pods.sum()):
-        text = f"{unlimited} nodes do not say how many pods they take: no limit"
+        several = "nodes do not say how many pods they take"
+        text = f"{counted(unlimited, 'node does not say how many pods it takes', several)}: no limit"
         gaps.append(Notice("no-pod-limit", text, numbers={"count": unlimited}))
     empty = sum(not amounts for amounts in offered)
     if empty:
-        gaps.append(
-            Notice(
-                "no-resources",
-                f"{empty} nodes report neither allocatable nor capacity: they offer nothing",
-                numbers={"count": empty},
-            )
-        )
+        one = "node reports neither allocatable nor capacity: it offers nothing"
+        several = "nodes report neither allocatable nor capacity: they offer nothing"
+        gaps.append(Notice("no-resources", counted(empty, one, several), numbers={"count": empty}))
     return allocatable
 
 
 def _gpu_masks(
-    nodes: Sequence[Node], counted: Sequence[int], devices: Mapping[str, Device], gaps: list[Notice]
+    nodes: Sequence[Node], offered: Sequence[int], devices: Mapping[str, Device], gaps: list[Notice]
 ) -> list[int]:
-    masks = [(1 << count) - 1 for count in counted]
+    masks = [(1 << count) - 1 for count in offered]
     differing = 0
     for i, node in enumerate(nodes if devices else ()):
         device = devices.get(node.name)
         if device is None:
             continue
         masks[i] = sum(1 << minor for minor in set(device.healthy_gpus))
-        differing += masks[i].bit_count() != counted[i]
+        differing += masks[i].bit_count() != offered[i]
     if differing:
         gaps.append(
             Notice(
                 "gpu-counts-differ",
-                f"on {differing} nodes the Device lists another number of healthy GPUs than the Node offers",
+                f"on {counted(differing, 'node')} the Device lists another number of healthy GPUs than the Node offers",
                 numbers={"count": differing},
             )
         )
@@ -379,7 +377,7 @@ def _check_size(matrix: BandwidthMatrix, node: str, gpus: int) -> None:
             f"the matrix has another number of GPUs than node {node}",
             source=matrix.source,
             got=f"{len(matrix)} rows",
-            expected=f"{gpus} GPUs",
+            expected=counted(gpus, "GPU"),
         )
 
 

@@ -15,6 +15,7 @@ from workbench.evaluate.metric import Metric, MetricValue
 from workbench.evaluate.metrics import RunMetrics, measure_run
 from workbench.evaluate.provenance import Provenance, record_provenance
 from workbench.evaluate.records import session_record
+from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, Placement, Refusal
@@ -113,7 +114,7 @@ class Comparison(Value, Displayed):
             f"{row.policy}: " + ("failed" if row.metrics is None else f"{len(row.metrics.placed)} placed")
             for row in self.rows
         ]
-        return f"Comparison({len(self.gangs)} jobs; {'; '.join(parts)})"
+        return f"Comparison({counted(len(self.gangs), 'job')}; {'; '.join(parts)})"
 
     @property
     def all_placed(self) -> bool:

@@ -12,6 +12,7 @@ from workbench.cancel import check
 from workbench.errors import InputError, WorkbenchError
 from workbench.kernels.bottleneck import indices_of, mask_of
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.policies import get_gpu_policy, list_policies
 from workbench.policies.gpu.base import NodeGpus
@@ -90,7 +91,10 @@ def _ask(name: str, gpus: NodeGpus, matrix: BandwidthMatrix, k: int, symmetric: 
         policy = get_gpu_policy(name)
         if gpus.free.bit_count() < k:
             left = gpus.free.bit_count()
-            return _refused(name, Notice("insufficient", f"{left} GPUs are free", numbers={"count": left}))
+            return _refused(
+                name,
+                Notice("insufficient", counted(left, "GPU is free", "GPUs are free"), numbers={"count": left}),
+            )
         masks = policy.choose(gpus, (k,)) if policy.fits(gpus, (k,)) else None
         warnings = tuple(policy.warnings([(gpus, (k,), 1)]))
     except WorkbenchError as error:

@@ -20,6 +20,7 @@ from workbench.kernels.bottleneck import mask_of
 from workbench.kernels.states import MAX_TABLE_DEVICES, best_bottlenecks, bottlenecks
 from workbench.kernels.subsets import device_lists, words_of_masks
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
+from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.notice import Notice
 from workbench.model.value import Value
@@ -147,7 +148,10 @@ class Regret(Value, Displayed):
 
     def __repr__(self) -> str:
         kind = "every state" if self.every_state else "sampled states"
-        return f"Regret({len(self.matrix)} GPUs, {len(self.states)} states ({kind}), {len(self.rows)} policies)"
+        return (
+            f"Regret({counted(len(self.matrix), 'GPU')}, {counted(len(self.states), 'state')} ({kind}), "
+            f"{counted(len(self.rows), 'policy', 'policies')})"
+        )
 
     def ratios(self, row: PolicyRegret) -> Floats:
         """Bottleneck over optimum, (m, s); 1 where they are equal, NaN where the policy has no answer."""

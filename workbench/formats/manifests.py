@@ -14,6 +14,7 @@ import orjson
 from workbench.errors import InputError
 from workbench.formats.misplaced import describe_content, describe_document
 from workbench.formats.yaml_events import YamlDocument, read_yaml
+from workbench.model.counted import counted
 from workbench.objects.fields import shown
 
 __all__ = [
@@ -164,7 +165,9 @@ def read_documents(content: bytes, source: str) -> Iterator[tuple[Any, str]]:
     if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("binary data", source=source, got=shown(content[:8]), expected="YAML or JSON text")
     if not head:
-        raise InputError("the file is empty", source=source, got=f"{len(content)} bytes", expected="YAML or JSON text")
+        raise InputError(
+            "the file is empty", source=source, got=counted(len(content), "byte"), expected="YAML or JSON text"
+        )
     if head[:1] in (b"{", b"["):
         try:
             data = orjson.loads(content.removeprefix(b"\xef\xbb\xbf"))
@@ -230,7 +233,7 @@ def _add_folder(result: Manifests, folder: Path, claim: Claim | None, take: Take
         raise InputError(
             "no manifest in the folder",
             source=str(folder),
-            got=f"{len(files)} files *.yaml, *.yml or *.json",
+            got=f"{counted(len(files), 'file')} *.yaml, *.yml or *.json",
             expected="Kubernetes manifests; fabric files of other names are given one by one",
         )
 

@@ -19,6 +19,7 @@ from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
 from workbench.formats.xml_input import parse_xml
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.whole_number import whole_number
 
@@ -143,7 +144,7 @@ def read_nccl_topo(text: str, source: str) -> Machine:
         found[device.bus_id] = (device, element)
     gpus = sorted((pair for pair in found.values() if pair[0].kind == "gpu"), key=lambda pair: pair[0].bus_id)
     if not gpus:
-        got = f"{len(found)} other devices"
+        got = counted(len(found), "other device")
         raise InputError("no GPU in the topology", source=source, got=got, expected='pci with class="0x030200"')
     if len(gpus) > MAX_GPUS:
         raise InputError("too many GPUs", source=source, got=str(len(gpus)), expected=f"at most {MAX_GPUS}")
@@ -246,7 +247,10 @@ def _read(text: str, source: str) -> FabricRecords:
     notes = [] if machine.has_nvlink else [Notice("pci-only", text, node)]
     n_gpus = len(machine.gpus)
     switches, numa = len(machine.switches), len(machine.numa)
-    text = f"{name}: {n_gpus} GPUs, {len(machine.nics)} NICs, {switches} PCI switches, {numa} NUMA nodes, nominal GB/s"
+    text = (
+        f"{name}: {counted(n_gpus, 'GPU')}, {counted(len(machine.nics), 'NIC')}, "
+        f"{counted(switches, 'PCI switch', 'PCI switches')}, {counted(numa, 'NUMA node')}, nominal GB/s"
+    )
     notes.append(Notice("nominal-bandwidth", text, node, {"gpus": n_gpus, "nics": len(machine.nics)}))
     nodes = (make_node(name, allocatable={"nvidia.com/gpu": n_gpus}),)
     return FabricRecords(nodes=nodes, matrices={name: machine.matrix}, notes=tuple(notes))

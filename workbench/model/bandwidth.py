@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.bottleneck import BottleneckSolver
+from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.links import SuspiciousLinks
 from workbench.model.value import Value
@@ -104,7 +105,10 @@ class BandwidthMatrix(Value, Displayed):
         return hash(self.checksum)
 
     def __repr__(self) -> str:
-        return f"BandwidthMatrix({len(self)} GPUs, {len(self.class_floors_gb_s)} link classes, from {self.source})"
+        return (
+            f"BandwidthMatrix({counted(len(self), 'GPU')}, "
+            f"{counted(len(self.class_floors_gb_s), 'link class', 'link classes')}, from {self.source})"
+        )
 
     @cached_property
     def checksum(self) -> str:
@@ -196,7 +200,7 @@ def _checked_matrix(given: Any, source: str) -> npt.NDArray[np.float64]:
             expected="n rows of n numbers, n >= 1",
         )
     if len(gb_s) > MAX_GPUS:
-        raise CapacityError(f"{source}: {len(gb_s)} GPUs in one matrix, at most {MAX_GPUS} are supported")
+        raise CapacityError(f"{source}: {counted(len(gb_s), 'GPU')} in one matrix, at most {MAX_GPUS} are supported")
     off_diagonal = ~np.eye(len(gb_s), dtype=np.bool_)
     bad = (~np.isfinite(gb_s) | (gb_s < 0) | (gb_s > _LARGEST_GB_S)) & off_diagonal
     if bad.any():

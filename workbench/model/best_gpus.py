@@ -13,6 +13,7 @@ from workbench.errors import InputError
 from workbench.kernels.bottleneck import indices_of, mask_of
 from workbench.kernels.subsets import device_lists, words_of_masks
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
+from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.links import suspicious_links
 from workbench.model.value import Value
@@ -63,7 +64,11 @@ class BestGpus(Value, Displayed):
     @property
     def shortage(self) -> str:
         """Why no set was chosen, in words; empty where one was."""
-        return "" if self.gpus else f"no such set: only {self.n_free} of {len(self.matrix)} GPUs are free"
+        return (
+            ""
+            if self.gpus
+            else (f"no such set: only {self.n_free} of {counted(len(self.matrix), 'GPU is', 'GPUs are')} free")
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of `workbench gpus -o json` (README.md); infinity becomes None.

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.placement import Decision
 from workbench.model.value import Value
@@ -137,7 +138,7 @@ class Explanation(Value, Displayed):
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        looked = f"{len(self.domains)} HyperNodes and {len(self.nodes)} nodes considered"
+        looked = f"{counted(len(self.domains), 'HyperNode')} and {counted(len(self.nodes), 'node')} considered"
         return f"Explanation({self.decision.result!r}, {looked})"
 
     @property

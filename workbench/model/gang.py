@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
+from workbench.model.counted import counted
 from workbench.model.extras import (
     NO_ASCEND_WISH,
     NO_KOORDINATOR_WISH,
@@ -295,7 +296,7 @@ class Gang(Value):
                 "order names other pods than the roles; give a gang with other roles order=(), too",
                 source=f"gang {self.key}",
                 got=f"{len(self.order)} names",
-                expected=f"each of the {self.n_pods} pods once",
+                expected=f"each of {counted(self.n_pods, 'pod')} once",
             )
 
     @property

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from workbench.kernels.bottleneck import indices_of
 from workbench.kernels.domains import NO_RECORD
+from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
 from workbench.model.gpu_environment import DeviceIds, container_environment
@@ -219,7 +220,10 @@ class Placement(Value, Displayed):
     def __repr__(self) -> str:
         nodes = len(np.unique(self.node[self.node >= 0]))
         inside = f" inside {self.hypernode} (tier {self.tier})" if self.has_record else ""
-        return f"Placement({self.gang.key} by {self.policy}: {self.n_placed} pods on {nodes} nodes{inside})"
+        return (
+            f"Placement({self.gang.key} by {self.policy}: {counted(self.n_placed, 'pod')} on "
+            f"{counted(nodes, 'node')}{inside})"
+        )
 
     def gpu_mask(self, position: int) -> int:
         """GPUs of one pod as a bit mask."""

@@ -14,6 +14,7 @@ from workbench.kernels.bottleneck import MAX_SPLIT_DEVICES, BottleneckSolver, in
 from workbench.kernels.two_pods import split_in_two
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.best_gpus import asked_masks
+from workbench.model.counted import counted
 from workbench.model.links import suspicious_links
 
 __all__ = ["PodGpus", "PodObjective", "split_gpus"]
@@ -117,7 +118,7 @@ def split_gpus(
     if objective not in ("union", "per-pod"):
         raise InputError("unknown objective", source="objective", got=repr(objective), expected="union or per-pod")
     if sum(pods) > len(bandwidth):
-        got, expected = f"{sum(pods)} GPUs in all", f"at most {len(bandwidth)}"
+        got, expected = f"{counted(sum(pods), 'GPU')} in all", f"at most {len(bandwidth)}"
         raise InputError("the pods do not fit the machine", source=bandwidth.source, got=got, expected=expected)
     usable, required = asked_masks(bandwidth, sum(pods), free, require, avoid)
     if required and objective == "per-pod":
@@ -135,8 +136,9 @@ def split_gpus(
         proved = "all" if len(pods) == 1 else "union and slowest pod"
     else:
         raise CapacityError(
-            f"{bandwidth.source}: {len(pods)} pods, objective {objective}, {n_free} free GPUs: exact up to "
-            f"{MAX_SPLIT_DEVICES} free GPUs, above that for two pods with the objective union"
+            f"{bandwidth.source}: {counted(len(pods), 'pod')}, objective {objective}, "
+            f"{counted(n_free, 'free GPU')}: exact up to {MAX_SPLIT_DEVICES} free GPUs, above that for two pods with "
+            "the objective union"
         )
     weights = bandwidth.pair_weights_gb_s(symmetric)
     return PodGpus(

@@ -14,6 +14,7 @@ from workbench.errors import InputError, UnknownNameError
 from workbench.kernels.node_states import NodeStates
 from workbench.kernels.subsets import words_of_masks as gpu_words
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
 from workbench.model.gpu_plan import GpuPlan
@@ -273,7 +274,8 @@ class ClusterSnapshot(Value, Displayed):
         free = int(np.bitwise_count(self.gpu_free).sum())
         pods = len(self.running)
         return (
-            f"ClusterSnapshot({self.n_nodes} nodes, {free} of {gpus} GPUs free, {pods} running pods, {self.topology!r})"
+            f"ClusterSnapshot({counted(self.n_nodes, 'node')}, {free} of {counted(gpus, 'GPU')} free, "
+            f"{counted(pods, 'running pod')}, {self.topology!r})"
         )
 
     @cached_property

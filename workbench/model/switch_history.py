@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.placement import Decision
 from workbench.model.switches import SwitchStates
@@ -54,7 +55,10 @@ class SwitchHistory(Displayed):
     policy: str = ""
 
     def __repr__(self) -> str:
-        return f"SwitchHistory({len(self.names)} switches, {len(self.moments) - 1} steps by {self.policy})"
+        return (
+            f"SwitchHistory({counted(len(self.names), 'switch', 'switches')}, "
+            f"{counted(len(self.moments) - 1, 'step')} by {self.policy})"
+        )
 
     @property
     def jobs(self) -> tuple[str, ...]:

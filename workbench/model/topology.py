@@ -17,6 +17,7 @@ import numpy.typing as npt
 from workbench.errors import UnknownNameError
 from workbench.kernels.tiers import Forest
 from workbench.kernels.two_level import DomainTree
+from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.value import Value
 
@@ -198,8 +199,11 @@ class Topology(Value, Displayed):
 
     def __repr__(self) -> str:
         tiers = ", ".join(f"{int((self.tier == t).sum())} of tier {t}" for t in self.tiers)
-        state = "" if self.ready else f", not ready: {len(self.problems)} problems"
-        return f"Topology({self.n_nodes} nodes, {self.n_domains} HyperNodes{f' ({tiers})' if tiers else ''}{state})"
+        state = "" if self.ready else f", not ready: {counted(len(self.problems), 'problem')}"
+        return (
+            f"Topology({counted(self.n_nodes, 'node')}, {counted(self.n_domains, 'HyperNode')}"
+            f"{f' ({tiers})' if tiers else ''}{state})"
+        )
 
     @cached_property
     def tiers(self) -> tuple[int, ...]:

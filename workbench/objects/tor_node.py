@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import InputError
+from workbench.model.counted import counted
 from workbench.objects.fields import child, get_int, get_maps, get_text, get_texts, shown, wrong
 from workbench.objects.metadata import Metadata, read_metadata
 
@@ -193,7 +194,7 @@ def _check_count(tor: Tor, per_tor: int, path: str, where: str) -> None:
         raise InputError(
             "tor_count is not the number of servers under a switch",
             where=child(where, "tor_count"),
-            got=f"{per_tor}, but {len(tor.servers)} servers in {path}",
+            got=f"{per_tor}, but {counted(len(tor.servers), 'server')} in {path}",
             expected="at least as many as any switch has",
         )
     for i, server in enumerate(tor.servers):

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from workbench.cancel import check
 from workbench.kernels.domains import NO_RECORD
+from workbench.model.counted import counted
 from workbench.model.explanation import NO_RECORDERS, Explanation, Recorder, Recorders
 from workbench.model.gang import Gang
 from workbench.model.ledger import Ledger
@@ -539,7 +540,7 @@ def place_best_effort(
     """
     demand, gang = request.demand, request.gang
     n_pods = sum(gang.roles[i].count for i in demand.best_effort)
-    text = f"{n_pods} pods ask for nothing: placed last, topology does not restrict them"
+    text = f"{counted(n_pods, 'pod asks', 'pods ask')} for nothing: placed last, topology does not restrict them"
     answer.warnings = (*answer.warnings, Notice("best-effort-last", text, numbers={"count": n_pods}))
     reasons = dict(answer.reasons)
     for role in demand.best_effort:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.notice import Notice
 from workbench.model.resources import amount_text
@@ -127,7 +128,7 @@ def not_enough_pods(text: str, progress: Progress) -> Notice:
 def fractional_gpus(policy: str, gang: Gang) -> Notice:
     """The reason that a gang asks for parts of GPUs under a policy that gives whole GPUs only."""
     pods = sum(role.count for role in gang.roles if role.gpu_milli)
-    text = f"{pods} pods ask for thousandths of a GPU: {policy} gives whole GPUs only"
+    text = f"{counted(pods, 'pod asks', 'pods ask')} for thousandths of a GPU: {policy} gives whole GPUs only"
     return Notice("fractional-gpus", text, numbers={"count": pods})
 
 
@@ -137,7 +138,7 @@ def topology_not_ready(topology: Topology) -> Notice:
     Source: docs/decisions.md, decision 14.
     """
     count = len(topology.problems)
-    why = f"{topology.problems[0].message} ({count} problems in all)" if count else "there are no HyperNodes"
+    why = f"{topology.problems[0].message} ({counted(count, 'problem')} in all)" if count else "there are no HyperNodes"
     return Notice("topology-not-ready", f"the network topology is not ready: {why}", numbers={"count": count})
 
 

@@ -22,6 +22,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
+from workbench.model.counted import counted
 from workbench.model.topology import Topology
 
 __all__ = ["ASPECT", "MIN_CELL", "Block", "Cell", "Layout", "natural_key", "pack", "square_corners"]
@@ -227,12 +228,8 @@ def _fold_leaves(tree: _Tree) -> None:
         else:
             nodes = child.all_nodes()
             if nodes:
-                tree.folded.append((f"{child.name} ({_count(len(nodes))})", nodes))
+                tree.folded.append((f"{child.name} ({counted(len(nodes), 'node', form=',')})", nodes))
     tree.children = kept
-
-
-def _count(n: int) -> str:
-    return f"{n:,} node" if n == 1 else f"{n:,} nodes"
 
 
 def _make_runs(tree: _Tree, topology: Topology, per_run: int) -> None:
@@ -247,7 +244,11 @@ def _make_runs(tree: _Tree, topology: Topology, per_run: int) -> None:
     for at in range(0, len(items), per_run):
         part = items[at : at + per_run]
         nodes = tuple(node for _, members in part for node in members)
-        label = part[0][0] if len(part) == 1 else f"{part[0][0]} … {part[-1][0]} ({_count(len(nodes))})"
+        label = (
+            part[0][0]
+            if len(part) == 1
+            else (f"{part[0][0]} … {part[-1][0]} ({counted(len(nodes), 'node', form=',')})")
+        )
         tree.runs.append((label, nodes))
 
 

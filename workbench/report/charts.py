@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from workbench.evaluate.compare import Comparison, ComparisonRow
 from workbench.evaluate.facts import tier_keys
+from workbench.model.counted import counted
 from workbench.report.colours import job_colours
 from workbench.report.svg_text import fit_text
 
@@ -132,7 +133,7 @@ def switch_chart(comparison: Comparison) -> str:
         amounts = np.bincount(counts, minlength=len(names)).astype(float).tolist()
         # A job that is pending uses no switch.
         n, jobs = len(row.metrics.pending), len(comparison.gangs)
-        bars.append(Bar(row.policy, amounts, said=f"{n} of {jobs} jobs pending" if n else ""))
+        bars.append(Bar(row.policy, amounts, said=f"{n} of {counted(jobs, 'job')} pending" if n else ""))
     return draw_bars("Switches by the number of cross-switch jobs", names, bars, "switches") if bars else ""
 
 

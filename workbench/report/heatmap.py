@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.counted import counted
 from workbench.model.links import LinkClass, link_class_table, suspicious_links
 from workbench.report.colours import MARK, SET_COLOURS, heat, ink_on
 from workbench.report.heatmap_overlay import COLUMN, asymmetry_overlay, asymmetry_text, set_columns
@@ -268,7 +269,7 @@ def _class_keys(classes: Sequence[LinkClass]) -> tuple[list[str], float]:
         span = 17.0 + 6.6 * len(text) + 10.0
         if x and x + span > 400.0:
             x, y = 0.0, y + 18.0
-        about = f"{c.n_links} links, standard deviation {c.noise:.2%} of their mean"
+        about = f"{counted(c.n_links, 'link')}, standard deviation {c.noise:.2%} of their mean"
         parts.append(
             f"<g><title>{escape(about)}</title><rect x='{x + 0.5:.1f}' y='{y + 3:.1f}' width='12' height='12' "
             f"stroke='currentColor' stroke-opacity='.4' {paint}/>"

@@ -8,6 +8,7 @@ from html import escape
 import numpy as np
 
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.counted import counted
 from workbench.report.colours import SET_COLOURS
 from workbench.report.png import svg_image
 
@@ -56,7 +57,7 @@ def asymmetry_text(matrix: BandwidthMatrix) -> str:
     if not count:
         return "both directions of every pair are alike (within 2 %)"
     i, j = (int(x) for x in np.unravel_index(int(ratio.argmin()), ratio.shape))
-    pairs = f"{count} unequal pair{'s' * (count > 1)}"
+    pairs = counted(count, "unequal pair")
     return f"pink: slower direction of {pairs}; most: {i} → {j} has {ratio[i, j]:.0%} of {j} → {i}"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
+from workbench.model.counted import counted
 from workbench.model.topology import Topology
 from workbench.report.html import render
 from workbench.report.inserted import Inserted
@@ -33,7 +34,9 @@ def lint_tables(report: LintReport) -> list[Any]:
             table.add_row(colour, *row)
         parts.append(table)
         if len(report.findings) > _ROWS:
-            parts.append(Text(f"… and {len(report.findings) - _ROWS:,} more findings (-o json lists all)"))
+            parts.append(
+                Text(f"… and {counted(len(report.findings) - _ROWS, 'more finding', form=',')} (-o json lists all)")
+            )
         for rule in broken_rules(report):
             parts.append(Text(f"{rule.id}: ", "bold").append_text(Text(f"{rule.why} {rule.todo}", "not bold")))
     return [*parts, Text(_summary(report))]
@@ -51,11 +54,11 @@ def _place(finding: Finding) -> str:
 
 
 def _summary(report: LintReport) -> str:
-    over = f"{report.n_hypernodes:,} HyperNodes over {report.n_nodes:,} nodes"
+    over = f"{counted(report.n_hypernodes, 'HyperNode', form=',')} over {counted(report.n_nodes, 'node', form=',')}"
     if not report.findings:
         text = f"no problem found in {over}"
     else:
-        counts = ", ".join(f"{n} {kind}{'s' * (n != 1)}" for kind, n in report.counts.items() if n)
+        counts = ", ".join(counted(n, kind) for kind, n in report.counts.items() if n)
         text = f"{counts} in {over}"
         fixes = len(report.fixable)
         text += f"; {fixes} can be mended by --fix" if fixes else ""
@@ -63,7 +66,7 @@ def _summary(report: LintReport) -> str:
     if report.not_judged:
         reasons = dict.fromkeys(reason for _, reason in report.not_judged)
         n = len(report.not_judged)
-        text += f" ({n} rule{'s' * (n > 1)} not judged: {'; '.join(reasons)})"
+        text += f" ({counted(n, 'rule')} not judged: {'; '.join(reasons)})"
     return text
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
+from workbench.model.counted import counted
 from workbench.report.colours import CHOSEN, MARK, SET_COLOURS
 from workbench.report.machine_layout import Island, MachineLayout, machine_layout
 
@@ -146,7 +147,7 @@ def _island_links(layout: MachineLayout, classes: npt.NDArray[np.int32]) -> list
 
 def _box(island: Island) -> str:
     count = len(island.gpus)
-    text = f"{count} GPUs" if count != 1 else "1 GPU"
+    text = counted(count, "GPU")
     inside = " ".join(map(str, island.gpus))
     return (
         f"<rect data-gpus='{inside}' x='{island.x:.1f}' y='{island.y:.1f}' width='{island.width:.1f}' "

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from html import escape
 
 from workbench.errors import CapacityError
+from workbench.model.counted import counted
 from workbench.model.topology import Topology
 from workbench.report.blocks import natural_key
 from workbench.report.colours import job_colours
@@ -63,7 +64,7 @@ def network_html(topology: Topology, who: Occupancy | None = None, height_px: in
         if domain is None:
             held = who.held.get(topology.node(name), ())
             colour = colours[held[0].job].colour if held else "#bbbbbb"
-            tip = "; ".join(f"{who.jobs[h.job]} {h.pods} pods" for h in held) or "free"
+            tip = "; ".join(f"{who.jobs[h.job]} {counted(h.pods, 'pod')}" for h in held) or "free"
             network.add_node(
                 f"node/{name}",
                 label=name,
@@ -79,7 +80,7 @@ def network_html(topology: Topology, who: Occupancy | None = None, height_px: in
             network.add_node(
                 f"domain/{domain}",
                 label=name,
-                title=f"{name}: tier {topology.domain_tier(domain)}, {len(topology.nodes_of(domain))} nodes",
+                title=f"{name}: tier {topology.domain_tier(domain)}, {counted(len(topology.nodes_of(domain)), 'node')}",
                 x=x * spacing,
                 y=-110 * level[domain],
                 shape="box",

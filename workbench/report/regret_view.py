@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from workbench.evaluate.regret import NEAR, Regret, RegretLine
+from workbench.model.counted import counted
 from workbench.model.notice import texts_of
 from workbench.report.colours import heat, ink_on
 from workbench.report.heatmap import draw_heatmap
@@ -62,11 +63,12 @@ def _cell(line: RegretLine, x: float, y: float) -> str:
     width, height = _CELL
     box = f"x='{x:.1f}' y='{y:.1f}' width='{width - 2:.1f}' height='{height - 2:.1f}'"
     if line.mean_ratio is None or line.worst_ratio is None:
-        said = f"{line.policy}, k={line.k}: refused in all {line.states} states"
+        said = f"{line.policy}, k={line.k}: refused in all {counted(line.states, 'state')}"
         return f"<g><title>{escape(said)}</title><rect {box} fill-opacity='.12'/></g>"
     ground = heat(line.mean_ratio)
     said = (
-        f"{line.policy}, k={line.k}: {line.optimal} of {line.states} states optimal, {line.refused} refused; worst "
+        f"{line.policy}, k={line.k}: {line.optimal} of {counted(line.states, 'state')} optimal, {line.refused}"
+        " refused; worst "
         f"{line.worst_ratio:.3f} with free {_list(line.worst_free)}: takes {_list(line.worst_gpus)}"
     )
     corner = f"M{x + width - 14:.1f} {y:.1f}h12v12z"
@@ -116,7 +118,8 @@ def _warnings(regret: Regret) -> list[str]:
 def _summary(regret: Regret) -> str:
     kind = "every state" if regret.every_state else "a sample of states"
     return (
-        f"{len(regret.matrix)} GPUs from {regret.matrix.source}, {kind} ({len(regret.states):,}); near: at least "
+        f"{counted(len(regret.matrix), 'GPU')} from {regret.matrix.source}, {kind} ({len(regret.states):,}); "
+        "near: at least "
         f"{NEAR:.0%} of the best bottleneck; mean and worst: parts of it"
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 
+from workbench.model.counted import counted
 from workbench.report.blocks import square_corners
 from workbench.report.colours import JobColour, ink_on
 from workbench.report.occupancy import Held, Occupancy
@@ -239,12 +240,12 @@ def _facts(states: Sequence[_State], shown: dict[int, _JobPaint]) -> list[str]:
     total = sum(n_gpus or 0 for _, n_gpus, *_ in states)
     if total:
         taken = sum(gpus for _, gpus in pods.values()) + sum(n_busy or 0 for _, _, n_busy, *_ in states)
-        facts.append(f"{total - taken} of {total} GPUs free")
+        facts.append(f"{total - taken} of {counted(total, 'GPU')} free")
     return facts
 
 
 def _held_text(job: str, pods: int, gpus: int, single: Held | None) -> str:
-    text = f"{job} {pods} pod{'s' if pods != 1 else ''}"
+    text = f"{job} {counted(pods, 'pod')}"
     if single is not None and single.gpus:
         return f"{text} on GPU {', '.join(map(str, single.gpus))}"
-    return f"{text} on {gpus} GPUs" if gpus else text
+    return f"{text} on {counted(gpus, 'GPU')}" if gpus else text

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from html import escape
 
+from workbench.model.counted import counted
 from workbench.model.switch_history import Moment, SwitchHistory
 from workbench.report.colours import ink_on
 from workbench.report.svg_text import fit_text
@@ -53,7 +54,7 @@ def draw_switch_history(history: SwitchHistory, title: str = "") -> str:
     steps = [moment.step for moment in history.moments]
     key = "sh" + hashlib.sha256(repr((title, history.names, steps)).encode()).hexdigest()[:10]
     name = title or f"Switches under {history.policy or 'a policy'}"
-    said = f"{len(history.names)} switches, {len(history.moments) - 1} steps"
+    said = f"{counted(len(history.names), 'switch', 'switches')}, {counted(len(history.moments) - 1, 'step')}"
     parts = [
         f"<svg xmlns='http://www.w3.org/2000/svg' class='tw-switch-history' role='img' "
         f"aria-labelledby='{key}t {key}d' width='{total_width:.0f}' height='{total_height:.0f}' "
@@ -97,7 +98,7 @@ def _column(
         fill, letter = _LOOKS[state]
         y = top + height * row
         jobs = here.get(row, [])
-        tip = ", ".join(f"{job}: {pods} pods" for job, pods in jobs) or "no job"
+        tip = ", ".join(f"{job}: {counted(pods, 'pod')}" for job, pods in jobs) or "no job"
         parts.append(
             f"<g fill='{ink_on(fill)}'><title>{escape(f'{name} after {moment.step}: {state}; {tip}')}</title>"
             f"<rect x='{x:.0f}' y='{y:.0f}' width='{width - 1:.0f}' height='{height - 1:.0f}' fill='{fill}'/>"
@@ -119,7 +120,7 @@ def _column(
 def _jobs(jobs: list[tuple[str, int]], x: float, y: float, width: float) -> list[str]:
     texts = [f"{job.rpartition('/')[2]} {pods}" for job, pods in jobs]
     if len(texts) > _JOBS_NAMED:
-        texts = [*texts[: _JOBS_NAMED - 1], f"+{len(texts) - _JOBS_NAMED + 1} jobs"]
+        texts = [*texts[: _JOBS_NAMED - 1], f"+{counted(len(texts) - _JOBS_NAMED + 1, 'job')}"]
     return [
         f"<text x='{x + 16:.0f}' y='{y + 11 + _LINE * i:.0f}'>{escape(_fitted(text, width - 16))}</text>"
         for i, text in enumerate(texts)

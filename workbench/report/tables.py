@@ -14,6 +14,7 @@ from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import RunMetrics
 from workbench.formats.review import Review
 from workbench.model.best_gpus import BestGpus
+from workbench.model.counted import counted
 from workbench.model.explanation import Explanation
 from workbench.model.links import suspicious_links
 from workbench.model.placement import Decision, Placement, Refusal
@@ -142,7 +143,13 @@ def _reasons(decisions: Sequence[Decision]) -> list[Text]:
             ]
         elif result.unplaced:
             why = "; ".join(reason.message for reason in result.unplaced[0].reasons)
-            lines.append(Text(f"{key}: {len(result.unplaced)} pods beyond minAvailable have no node: {why}"))
+            lines.append(
+                Text(
+                    f"{key}: "
+                    f"{counted(len(result.unplaced), 'pod beyond minAvailable has', 'pods beyond minAvailable have')}"
+                    f" no node: {why}"
+                )
+            )
         lines += [Text(f"{key}: warning: {warning}") for warning in result.warnings]
     return lines
 
@@ -299,7 +306,7 @@ def review_tables(review: Review) -> list[Any]:
         if listed <= _ROWS:
             text_row(table, one.key, "accepted" if verdict.allowed else "refused", ";\n".join(texts))
     n = len(review.objects)
-    summary = f"{n - review.refused:,} of {n:,} objects accepted by Volcano ({review.release.value})"
+    summary = f"{n - review.refused:,} of {counted(n, 'object', form=',')} accepted by Volcano ({review.release.value})"
     parts: list[Any] = [table] if listed else []
     return [*parts, *_more(listed - _ROWS, "objects"), Text(f"{summary}, {plain:,} as they are")]
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 
+from workbench.model.counted import counted
 from workbench.model.topology import Topology
 from workbench.report.blocks import Layout, pack
 from workbench.report.colours import JobColour, ink_on, job_colours
@@ -218,9 +219,9 @@ def drawing_width(layout: Layout) -> float:
 
 def _describe(topology: Topology, who: Occupancy) -> str:
     counts = [(t, int((topology.tier == t).sum())) for t in topology.tiers]
-    tiers = ", ".join(f"{n} HyperNode{'s' if n != 1 else ''} of tier {t}" for t, n in counts)
-    jobs = f"; {len(who.jobs)} jobs, {len(who.held)} nodes in use by them" if who.jobs else ""
-    return f"{topology.n_nodes} nodes{', ' if tiers else ''}{tiers}{jobs}"
+    tiers = ", ".join(f"{counted(n, 'HyperNode')} of tier {t}" for t, n in counts)
+    jobs = f"; {counted(len(who.jobs), 'job')}, {counted(len(who.held), 'node')} in use by them" if who.jobs else ""
+    return f"{counted(topology.n_nodes, 'node')}{', ' if tiers else ''}{tiers}{jobs}"
 
 
 def _patterns(colours: Sequence[JobColour], key: str) -> str:
@@ -239,14 +240,14 @@ def _patterns(colours: Sequence[JobColour], key: str) -> str:
 def _frame(name: str, tier: int, n_nodes: int, x: float, y: float, width: float, height: float) -> str:
     return (
         f"<rect x='{short(x)}' y='{short(y)}' width='{short(width)}' height='{short(height)}' rx='3'>"
-        f"<title>{escape(name)}: tier {tier}, {n_nodes:,} nodes</title></rect>"
+        f"<title>{escape(name)}: tier {tier}, {counted(n_nodes, 'node', form=',')}</title></rect>"
     )
 
 
 @lru_cache(maxsize=4096)
 def _block_label(name: str, tier: int, n_nodes: int, x: float, y: float, width: float) -> str:
     room = width - 8.0
-    texts = (f"{name} · tier {tier} · {n_nodes:,} nodes", f"{name} · tier {tier}", name)
+    texts = (f"{name} · tier {tier} · {counted(n_nodes, 'node', form=',')}", f"{name} · tier {tier}", name)
     text = next((t for t in texts if fit_text(t, room, LABEL_PX) == t), fit_text(name, room, LABEL_PX))
     return f"<text x='{short(x + 5)}' y='{short(y + 12)}'>{escape(text)}</text>"
 
@@ -256,7 +257,7 @@ def _legend(
 ) -> tuple[str, float]:
     entries = [(f"fill='{fill_of(i, colours, key)}'", name) for i, name in enumerate(who.jobs[:_LEGEND_JOBS])]
     if len(who.jobs) > _LEGEND_JOBS:
-        entries.append(("fill='#8a8a8a'", f"and {len(who.jobs) - _LEGEND_JOBS} more jobs (hover)"))
+        entries.append(("fill='#8a8a8a'", f"and {counted(len(who.jobs) - _LEGEND_JOBS, 'more job')} (hover)"))
     if any(who.n_busy.values()):
         entries.append(("fill-opacity='.4'", "in use before"))
     if who.jobs or who.n_gpus:
@@ -284,7 +285,7 @@ def _note(topology: Topology, layout: Layout) -> str:
     sentences = []
     if topology.problems:
         n = len(topology.problems)
-        sentences.append(f"{n} problem{'s' if n != 1 else ''}: {topology.problems[0].message}{' …' if n > 1 else ''}.")
+        sentences.append(f"{counted(n, 'problem')}: {topology.problems[0].message}{' …' if n > 1 else ''}.")
     if layout.nodes_per_cell > 1:
         sentences.append(_folded(topology, layout))
     return " ".join(sentences)
@@ -292,7 +293,8 @@ def _note(topology: Topology, layout: Layout) -> str:
 
 def _folded(topology: Topology, layout: Layout) -> str:
     return (
-        f"{topology.n_nodes:,} nodes folded into {layout.n_cells:,} squares of up to {layout.nodes_per_cell} nodes; "
+        f"{counted(topology.n_nodes, 'node', form=',')} folded into "
+        f"{counted(layout.n_cells, 'square', form=',')} of up to {counted(layout.nodes_per_cell, 'node')}; "
         "a square is filled by the part of its GPUs that a job holds"
     )
 

@@ -11,6 +11,7 @@ from rich.tree import Tree
 
 from workbench.errors import InputError
 from workbench.formats.fabric.hostlist import compress_hosts, holds
+from workbench.model.counted import counted
 from workbench.model.topology import Topology
 from workbench.report.blocks import natural_key
 
@@ -120,7 +121,9 @@ class _Printer:
             if dropped and left > 0:
                 n_nodes = len(np.unique(np.concatenate([t.nodes_of(j) for j in dropped])))
                 names = f"{t.domain_names[dropped[0]]} … {t.domain_names[dropped[-1]]}"
-                branch.add(Text(f"… and {len(dropped):,} more: {names}, {n_nodes:,} nodes", style="dim"))
+                branch.add(
+                    Text(f"… and {len(dropped):,} more: {names}, {counted(n_nodes, 'node', form=',')}", style="dim")
+                )
             self._add_nodes(branch, domain, whole)
         return root
 
@@ -129,14 +132,14 @@ class _Printer:
         tier_name = f" ({t.tier_names[domain]})" if t.tier_names[domain] else ""
         label = Text(t.domain_names[domain], style="bold", no_wrap=True, overflow="ellipsis")
         n = len(t.nodes_of(domain))
-        label.append(f"  tier {int(t.tier[domain])}{tier_name}, {n:,} node{'s' if n != 1 else ''}", style="not bold")
+        label.append(f"  tier {int(t.tier[domain])}{tier_name}, {counted(n, 'node', form=',')}", style="not bold")
         inner = len(t.children[domain])
         if whole:
             return label
         if not inner:
             label.append(f": {_listed(t, t.nodes_of(domain))}" if n else "", style="not bold dim")
         elif not self.shown(domain, left, False)[0]:
-            label.append(f" in {inner:,} HyperNode{'s' if inner != 1 else ''}, folded", style="not bold dim")
+            label.append(f" in {counted(inner, 'HyperNode', form=',')}, folded", style="not bold dim")
         return label
 
     def _add_nodes(self, branch: Tree, domain: int, whole: bool) -> None:
@@ -149,9 +152,7 @@ class _Printer:
                 branch.add(Text(node))
         elif len(direct) and (len(inner) or domain < 0):
             home = "in no HyperNode" if domain < 0 else f"directly in {t.domain_names[domain]}"
-            branch.add(
-                Text(f"{len(direct):,} node{'s' if len(direct) != 1 else ''} {home}: {_listed(t, direct)}", "dim")
-            )
+            branch.add(Text(f"{counted(len(direct), 'node', form=',')} {home}: {_listed(t, direct)}", "dim"))
 
 
 def _listed(topology: Topology, nodes: Any) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from workbench.cancel import check
 from workbench.errors import InputError, UnknownNameError
+from workbench.model.counted import counted
 from workbench.model.gang import Gang, Role
 from workbench.model.placement import Decision
 from workbench.model.snapshot import ClusterSnapshot, RunningPod
@@ -54,7 +55,10 @@ class Timeline(Working):
         self._record("start")
 
     def __repr__(self) -> str:
-        return f"Timeline({len(self.moments) - 1} steps by {self.policy.name}, {len(self.pending)} jobs pending)"
+        return (
+            f"Timeline({counted(len(self.moments) - 1, 'step')} by {self.policy.name}, "
+            f"{counted(len(self.pending), 'job')} pending)"
+        )
 
     @property
     def history(self) -> SwitchHistory:

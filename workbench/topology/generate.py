@@ -16,6 +16,7 @@ import numpy as np
 
 from workbench.errors import InputError
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.counted import counted
 from workbench.model.gang import Gang, Role, SubGroup, TopologyConstraint
 from workbench.model.labels import NodeLabels, NodeTaints
 from workbench.model.notice import Notice
@@ -149,7 +150,7 @@ class Fabric:
                 "the matrix does not match the GPUs of a node",
                 source="matrix",
                 got=f"{len(self.matrix)} x {len(self.matrix)}",
-                expected=f"{self.shape.n_gpus} GPUs",
+                expected=counted(self.shape.n_gpus, "GPU"),
             )
 
     @property
@@ -227,7 +228,7 @@ class Fabric:
     def _gaps(self) -> tuple[Notice, ...]:
         if self.matrix is not None or self.shape.n_gpus < 2:
             return ()
-        text = f"no bandwidth matrix for {self.n_nodes} nodes with several GPUs"
+        text = f"no bandwidth matrix for {counted(self.n_nodes, 'node')} with several GPUs"
         return (Notice("no-bandwidth-matrix", text, numbers={"count": self.n_nodes}),)
 
     def hypernodes(self) -> Iterator[Manifest]:
@@ -317,7 +318,7 @@ class JobShape:
             raise InputError(
                 "the pods do not divide into groups",
                 source="group_size",
-                got=f"{self.group_size} for {self.pods} pods",
+                got=f"{self.group_size} for {counted(self.pods, 'pod')}",
                 expected="0 or a divisor of pods",
             )
 

@@ -16,6 +16,7 @@ from workbench.formats.fabric.registry import get_format, writable_formats
 from workbench.formats.load import load_objects, load_to_draw
 from workbench.formats.manifest_text import HyperNodeText, TextError
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.counted import counted
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.model.topology import Topology
 from workbench.objects.fields import shown
@@ -175,7 +176,7 @@ class TopologyEditor(Panel):
                 "none of these nodes has the matrix's number of GPUs",
                 source="editor",
                 got=f"nodes of {found} GPUs" if nodes else found,
-                expected=f"{len(matrix)} GPUs",
+                expected=counted(len(matrix), "GPU"),
             )
         self._matrices.update((node.id, matrix) for node in fitting)
         self._notify()

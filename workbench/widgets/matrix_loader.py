@@ -16,6 +16,7 @@ from workbench.evaluate.gpu_choices import PolicyChoice
 from workbench.formats.matrices.base import MatrixReading
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.best_gpus import BestGpus
+from workbench.model.counted import counted
 from workbench.widgets.matrix_view import (
     Question,
     answer_question,
@@ -218,7 +219,7 @@ class MatrixLoader(Panel):
         found: list[dict[str, Any] | Exception] = []
         delivery: dict[str, str] = {}
         begun, told = time.monotonic(), 0
-        text = f"searching for the best {question.k} of {len(matrix)} GPUs"
+        text = f"searching for the best {question.k} of {counted(len(matrix), 'GPU')}"
 
         def tick() -> None:
             nonlocal told

@@ -15,6 +15,7 @@ from workbench.formats.matrices.base import MatrixReading
 from workbench.formats.matrix import read_matrix_content
 from workbench.model.bandwidth import BandwidthMatrix, Symmetric
 from workbench.model.best_gpus import BestGpus, best_gpus
+from workbench.model.counted import counted
 from workbench.model.links import suspicious_links
 from workbench.model.notice import texts_of
 from workbench.objects.fields import shown
@@ -173,7 +174,11 @@ def reading_notes(reading: MatrixReading) -> list[str]:
     """Notes on reading the matrix: parts ignored, replaced or not understood."""
     lines = [f"line {number} could not be read: {text[:60]}" for number, text in reading.unread[:_UNREAD]]
     more = len(reading.unread) - _UNREAD
-    return [*texts_of(reading.notes), *lines, *([f"{more} more lines could not be read"] if more > 0 else [])]
+    return [
+        *texts_of(reading.notes),
+        *lines,
+        *([f"{counted(more, 'more line')} could not be read"] if more > 0 else []),
+    ]
 
 
 def answer_question(matrix: BandwidthMatrix, question: Question) -> tuple[BestGpus, tuple[PolicyChoice, ...]]:
@@ -303,7 +308,7 @@ def _sentence(
     question: Question, name: str, best: BestGpus, gpus: tuple[int, ...], value: float, pair: tuple[int, int] | None
 ) -> str:
     if name == BEST and not gpus:
-        return f"{question.k} GPUs asked for, {best.n_free} may be used"
+        return f"{counted(question.k, 'GPU')} asked for, {best.n_free} may be used"
     who = "Best set" if name == BEST else f"Tie {best.ties.index(gpus) + 1}" if name.startswith("tie ") else name
     if not gpus:
         return f"{who}: no set"

@@ -54,7 +54,7 @@ def test_it_is_found_by_its_content() -> None:
 
 def test_a_cell_with_fewer_children_than_its_type_is_said() -> None:
     text = CONFIG.replace("      - cellAddress: n4\n", "")
-    assert "rack-b lists 1 cells, its type V100-RACK has 2" in said(read_hived(text, "h.yaml").notes)
+    assert "rack-b lists 1 cell, its type V100-RACK has 2" in said(read_hived(text, "h.yaml").notes)
 
 
 BROKEN = {

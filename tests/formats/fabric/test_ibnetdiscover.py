@@ -106,7 +106,7 @@ def test_two_switches_of_one_name_keep_their_ids() -> None:
 def test_a_switch_that_only_its_neighbours_print_is_named() -> None:
     records = read_ibnetdiscover(HEAD + switch("1", "leaf", "H-11|n1 HCA-1", "S-3|spine"), "f")
     assert tree(records) == {"leaf": (1, ["n1"]), "spine": (2, ["leaf"])}
-    assert said(records.notes) == ("1 switches have no block of their own, is the printout cut off? spine",)
+    assert said(records.notes) == ("1 switch has no block of its own, is the printout cut off? spine",)
 
 
 BROKEN = {

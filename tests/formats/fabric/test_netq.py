@@ -46,7 +46,7 @@ def test_tiers_are_distances_from_the_hosts() -> None:
 def test_storage_and_loose_hosts_are_said() -> None:
     records = read(graph(*TREE, ("l2", "h2"), hosts=("gpu-1", "gpu-2", "nas-1", "gpu-3")))
     assert [node.name for node in records.nodes] == ["gpu-1", "gpu-2", "gpu-3"]
-    assert said(records.notes) == ("storage and management, not nodes: nas-1", "1 nodes are on no switch: gpu-3")
+    assert said(records.notes) == ("storage and management, not nodes: nas-1", "1 node is on no switch: gpu-3")
 
 
 BROKEN = {

@@ -48,7 +48,7 @@ def test_keys_in_any_case_comments_continued_lines_and_quotes():
     text += "SwitchName=top \\\n  switches=s1,s2 LinkSpeed=100\nSwitchName=s2 Nodes=m\n"
     snapshot = read_back(text)
     assert {name: len(row[3]) for name, row in forest(snapshot.topology).items()} == {"s1": 2, "s2": 1, "top": 3}
-    assert "stdin: the LinkSpeed of 1 switches is not kept" in said(snapshot.gaps)
+    assert "stdin: the LinkSpeed of 1 switch is not kept" in said(snapshot.gaps)
 
 
 def test_blocks_are_aggregated_as_their_sizes_say():
@@ -67,7 +67,7 @@ def test_of_switches_and_blocks_the_switches_are_read_unless_blocks_are_asked_fo
     text = "SwitchName=s Nodes=n[1-2]\nBlockName=b Nodes=n[1-2]\n"
     snapshot = read_back(text)
     assert snapshot.topology.domain_names == ("s",)
-    assert "stdin: 1 blocks beside the switches were left aside" in said(snapshot.gaps)
+    assert "stdin: 1 block beside the switches was left aside" in said(snapshot.gaps)
     assert read_back(text, format="slurm-block").topology.domain_names == ("b",)
 
 

@@ -66,7 +66,7 @@ def test_a_node_counts_up_to_the_first_label_it_lacks() -> None:
     }
     assert derived(rows) == {"l": (1, ["a"]), "l2": (1, ["b"]), "s": (2, ["l"])}
     records = derive_topograph_labels(cluster(rows))
-    assert records is not None and "1 nodes have none of these labels" in said(records.notes)
+    assert records is not None and "1 node has none of these labels" in said(records.notes)
 
 
 def test_one_value_under_two_keys_is_two_hypernodes() -> None:

@@ -40,7 +40,7 @@ def test_servers_are_bound_to_nodes_by_internal_ip(tmp_path):
         assert [topology.node_names[i] for i in topology.nodes_of(topology.domain("tor-0"))] == ["a"]
         assert [topology.node_names[i] for i in topology.nodes_of(topology.domain("tor-1"))] == ["b"]
         assert "2 servers of the switch table are the InternalIP of no node: left aside" in said(snapshot.gaps)
-        assert "1 nodes are in no switch of the switch table" in said(snapshot.gaps)
+        assert "1 node is in no switch of the switch table" in said(snapshot.gaps)
 
 
 def test_the_config_map_alone_brings_its_own_nodes(tmp_path):

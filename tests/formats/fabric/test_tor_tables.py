@@ -105,7 +105,7 @@ def test_preset_states_stay_and_a_switch_that_is_not_here_is_told(tmp_path):
     snapshot = load(*files).snapshot
     assert snapshot.switches is not None
     assert snapshot.switches.preset.names() == ("shared/unhealthy", "shared/healthy")
-    assert "tor-share-cm tells of 1 switches that are not here: 9.9.9.9" in said(snapshot.gaps)
+    assert "tor-share-cm tells of 1 switch that is not here: 9.9.9.9" in said(snapshot.gaps)
 
 
 def test_with_pods_a_difference_is_told(tmp_path):
@@ -125,7 +125,7 @@ def test_with_pods_a_difference_is_told(tmp_path):
     ]
     snapshot = load(*files).snapshot
     (gap,) = (gap for gap in snapshot.gaps if gap.code == "switch-states-differ")
-    assert "differ on 1 switches, the pods count: tor-0 is exclusive there, shared/healthy by the pods" in gap.message
+    assert "differ on 1 switch, the pods count: tor-0 is exclusive there, shared/healthy by the pods" in gap.message
 
 
 def test_states_without_switches_are_of_no_use(tmp_path):

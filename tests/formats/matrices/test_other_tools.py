@@ -115,7 +115,7 @@ def test_hwloc_knows_gpus_among_its_objects_in_gigabytes() -> None:
     reading = read(HWLOC)
     assert (reading.format, reading.matrix.labels) == ("hwloc", ("OSDev:7", "OSDev:8"))
     assert pair(reading) == (40.0, 30.0)
-    assert said(reading.notes) == ("left aside: 1 objects that are no GPUs",)
+    assert said(reading.notes) == ("left aside: 1 object that is no GPU",)
 
 
 @pytest.mark.parametrize(

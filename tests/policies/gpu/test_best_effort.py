@@ -94,7 +94,7 @@ def test_without_a_matrix_or_on_a_large_machine_it_takes_the_lowest_and_says_so(
     assert policy.choose(large, (3,)) == (0b1110,)
     assert policy.choose(NodeGpus(0b1110, None), (2,)) == (0b110,)
     assert [str(w) for w in policy.warnings([(large, (3,), 4), (NodeGpus(0b1110, None), (2,), 1)])] == [
-        "gpu-best-effort: 1 nodes have no bandwidth matrix, lowest indices taken",
+        "gpu-best-effort: 1 node has no bandwidth matrix, lowest indices taken",
         "gpu-best-effort: 4 nodes have more than 16 GPUs, lowest indices taken",
     ]
 

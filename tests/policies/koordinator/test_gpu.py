@@ -205,7 +205,7 @@ def test_the_explanation_scores_the_planned_nodes_100_and_the_others_0():
 def test_nodes_without_a_matrix_are_named():
     where = snapshot(["n0"])
     warnings = decide(gang(2), where).result.warnings
-    assert "1 of 1 nodes have no bandwidth matrix: lowest free GPUs taken" in said(warnings)
+    assert "1 of 1 node has no bandwidth matrix: lowest free GPUs taken" in said(warnings)
     assert not decide(gang(1), where).result.warnings
 
 

@@ -163,11 +163,11 @@ def test_the_explanation_tells_the_steps_and_every_switch() -> None:
     )
     assert isinstance(told.decision.result, Placement)
     assert [(c.name, c.kept) for c in told.domains] == [("S0", True), ("S1", True), ("S2", True)]
-    assert told.domains[2].why == "shared/unhealthy, 2 free: takes 1 pods"
+    assert told.domains[2].why == "shared/unhealthy, 2 free: takes 1 pod"
     assert told.notes[-3:] == (
-        "no 1 healthy shared and no idle switch hold the 1 pods that are left",
-        "fall-back: 8 pods fill all 2 idle switches, 1 are left",
-        "fall-back: 1 pods to S2 (shared/unhealthy, 2 free), now unhealthy",
+        "no 1 healthy shared and no idle switch hold the 1 pod that is left",
+        "fall-back: 8 pods fill all 2 idle switches, 1 left",
+        "fall-back: 1 pod to S2 (shared/unhealthy, 2 free), now unhealthy",
     )
 
 
@@ -260,8 +260,8 @@ def test_the_explanation_of_a_rescheduling_tells_every_step() -> None:
     gang = dataclasses.replace(job("A", "foundation", 4), ready=3)
     told = get_policy("switch-affinity").explain(gang, with_running(snapshot, pods))
     assert told.notes == (
-        "the switches used before have 1 free nodes for 4 pods",
-        "used before: 1 pods to S0 (exclusive, 1 free)",
+        "the switches used before have 1 free node for 4 pods",
+        "used before: 1 pod to S0 (exclusive, 1 free)",
         "idle rule: stop at S1 (idle, 4 free), which would not be full",
         "not used before: 3 pods open S1 (idle, 4 free)",
     )

@@ -13,6 +13,7 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricRecords, make_node, switch_tree
 from workbench.formats.fabric.writing import TopologyShape
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.hypernode import HyperNode, make_hypernode
@@ -181,7 +182,7 @@ def _wired(
         notes.append(
             Notice(
                 "switches-without-nodes",
-                f"{source}: {lost} switches are linked to no node: left aside",
+                f"{source}: {counted(lost, 'switch is', 'switches are')} linked to no node: left aside",
                 numbers={"count": lost},
             )
         )
@@ -191,7 +192,8 @@ def _wired(
         notes.append(
             Notice(
                 "overlapping-switches",
-                f"{source}: {several} nodes hang on several switches, which overlap therefore",
+                f"{source}: {counted(several, 'node hangs', 'nodes hang')} on several switches, which overlap "
+                "therefore",
                 numbers={"count": several},
             )
         )
@@ -231,7 +233,9 @@ def _wired(
             notes.append(
                 Notice(
                     "switches-merged",
-                    f"{source}: {merged} switches of rank {level} share the work of others and got no HyperNode",
+                    f"{source}: "
+                    f"{counted(merged, f'switch of rank {level} shares', f'switches of rank {level} share')} "
+                    "the work of others and got no HyperNode",
                     numbers={"count": merged},
                 )
             )

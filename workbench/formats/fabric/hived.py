@@ -10,6 +10,7 @@ from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
 from workbench.formats.manifests import read_text
 from workbench.model.bandwidth import MAX_GPUS
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.objects.fields import child, get_bool, get_int, get_map, get_maps, get_text, wrong
 from workbench.objects.hypernode import HyperNode, make_hypernode
@@ -169,7 +170,7 @@ def _add(cells: _Cells, cell: Mapping[str, Any], kind: str, name: str, path: str
         cells.notes.append(
             Notice(
                 "cell-size-differs",
-                f"{name} lists {len(members)} cells, its type {kind} has {level.n_children}",
+                f"{name} lists {counted(len(members), 'cell')}, its type {kind} has {level.n_children}",
                 f"cell {name}",
             )
         )

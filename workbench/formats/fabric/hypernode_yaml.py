@@ -10,6 +10,7 @@ from workbench.formats.fabric.base import FabricFormat, Written
 from workbench.formats.fabric.patterns import exact_patterns
 from workbench.formats.fabric.writing import listed, losses_beside, shape_of
 from workbench.formats.write_manifests import to_yaml
+from workbench.model.counted import counted
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.hypernode import HyperNode, Member
 from workbench.objects.hypernode_manifest import hypernode_manifest
@@ -80,7 +81,9 @@ def _written(snapshot: ClusterSnapshot, *, by_pattern: bool) -> Written:
     if by_pattern:
         hypernodes, hidden = _by_pattern(hypernodes, shape.own, topology.node_names)
         if hidden:
-            losses.append(f"not written: the names of {hidden} nodes, which patterns find beside the Nodes only")
+            losses.append(
+                f"not written: the names of {counted(hidden, 'node')}, which patterns find beside the Nodes only"
+            )
     order = sorted(range(topology.n_domains), key=lambda j: (int(topology.tier[j]), j))
     return Written(to_yaml(hypernode_manifest(hypernodes[j]) for j in order), tuple(losses))
 

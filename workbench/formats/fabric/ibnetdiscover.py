@@ -11,6 +11,7 @@ from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node
 from workbench.formats.fabric.hosts import Role, host_role, some
 from workbench.formats.fabric.switch_groups import group_switches, switch_ranks, weak_joins
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 
 __all__ = ["IBNETDISCOVER", "read_ibnetdiscover"]
@@ -92,7 +93,7 @@ def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
             "no switch in the printout: nothing is connected",
             source=source,
             where=f"line {first}",
-            got=f"{len(adapters)} adapter{'s' if len(adapters) != 1 else ''}",
+            got=counted(len(adapters), "adapter"),
             expected='blocks that begin with Switch, and below them the ports: [1] "H-..."[1]',
         )
     hosts = {which: _host_name(fabric.described.get(which, "")) for which in adapters}
@@ -116,7 +117,8 @@ def read_ibnetdiscover(text: str, source: str) -> FabricRecords:
         notes.append(
             Notice(
                 "printout-cut-off",
-                f"{len(unseen)} switches have no block of their own, is the printout cut off? {some(unseen)}",
+                f"{counted(len(unseen), 'switch has no block of its own', 'switches have no block of their own')}"
+                f", is the printout cut off? {some(unseen)}",
                 numbers={"count": len(unseen)},
             )
         )
@@ -182,7 +184,7 @@ def _nodes(fabric: _Fabric, hosts: Mapping[str, str], notes: list[Notice]) -> di
         elif not fabric.described.get(adapter, "").endswith(_AGGREGATION):
             unnamed.append(adapter)
     for role in sorted(aside):
-        listed = [f"{host} ({n} port{'s' if n > 1 else ''})" for host, n in sorted(aside[role].items())]
+        listed = [f"{host} ({counted(n, 'port')})" for host, n in sorted(aside[role].items())]
         notes.append(Notice("left-aside", f"{role} ports, not nodes: {some(listed)}", numbers={"count": len(listed)}))
     if unnamed and not node_of:
         notes.append(
@@ -206,7 +208,7 @@ def _nodes(fabric: _Fabric, hosts: Mapping[str, str], notes: list[Notice]) -> di
         notes.append(
             Notice(
                 "nodes-without-switch",
-                f"{len(loose)} nodes are on no switch: {some(loose)}",
+                f"{counted(len(loose), 'node is', 'nodes are')} on no switch: {some(loose)}",
                 numbers={"count": len(loose)},
             )
         )

@@ -9,6 +9,7 @@ from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample
 from workbench.formats.fabric.registry import FORMATS, detect_format, get_format
 from workbench.formats.fabric.tor_node import tor_records, tor_table_of
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.objects.kinds import ClusterObjects
@@ -166,11 +167,18 @@ class FabricIntake:
 
 def _check_alone(cluster: ClusterObjects, files: int) -> None:
     """Refuse cluster objects beside a snapshot, which is a whole cluster already; only jobs may be added."""
-    rooms = ("nodes", "hypernodes", "devices", "tor_nodes", "level_topologies")
-    beside = [f"{len(getattr(cluster, room))} {room.replace('_', ' ')}" for room in rooms if getattr(cluster, room)]
+    rooms = {
+        "nodes": ("node", ""),
+        "hypernodes": ("hypernode", ""),
+        "devices": ("device", ""),
+        "tor_nodes": ("tor node", ""),
+        "level_topologies": ("level topology", "level topologies"),
+    }
+    found = {room: len(getattr(cluster, room)) for room in rooms}
+    beside = [counted(count, *rooms[room]) for room, count in found.items() if count]
     held = sum(pod.holds_resources for pod in cluster.pods.values())
-    beside += [f"{held} running pods"] if held else []
-    beside += [f"{files - 1} more fabric files"] if files > 1 else []
+    beside += [counted(held, "running pod")] if held else []
+    beside += [counted(files - 1, "more fabric file")] if files > 1 else []
     if beside:
         raise InputError("a snapshot is a whole cluster", got=", ".join(beside) + " beside it", expected="jobs only")
 

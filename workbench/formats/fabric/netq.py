@@ -16,6 +16,7 @@ from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, m
 from workbench.formats.fabric.hosts import host_role, some
 from workbench.formats.fabric.switch_groups import group_switches, switch_ranks, weak_joins
 from workbench.formats.fabric.topograph import DOMAIN_LABEL
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.objects.fields import get_list, get_maps, get_text, wrong
 
@@ -92,7 +93,7 @@ def _graph(graph: Any) -> FabricRecords:
         notes.append(
             Notice(
                 "nodes-without-switch",
-                f"{len(loose)} nodes are on no switch: {some(loose)}",
+                f"{counted(len(loose), 'node is', 'nodes are')} on no switch: {some(loose)}",
                 numbers={"count": len(loose)},
             )
         )

@@ -14,6 +14,7 @@ from workbench.errors import InputError
 from workbench.formats.fabric.base import FabricRecords, make_node, switch_tree
 from workbench.formats.fabric.hostlist import MOST_HOSTS, compress_hosts, expand_hosts, holds
 from workbench.formats.fabric.writing import TopologyShape, listed, losses_beside, shape_of
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.whole_number import whole_number
@@ -81,7 +82,7 @@ def switch_records(switches: Sequence[Switch], source: str, notes: Sequence[Noti
         raise InputError("no switch in it", source=source, got="nothing", expected="at least one switch")
     speeds = sum(switch.has_speed for switch in switches)
     if speeds:
-        text = f"{source}: the LinkSpeed of {speeds} switches is not kept"
+        text = f"{source}: the LinkSpeed of {counted(speeds, 'switch', 'switches')} is not kept"
         notes = [*notes, Notice("left-aside", text, numbers={"count": speeds})]
     names = dict.fromkeys(name for some in nodes.values() for name in some)
     return FabricRecords(switch_tree(children, nodes), tuple(make_node(name) for name in names), notes=tuple(notes))

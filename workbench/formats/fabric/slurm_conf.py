@@ -19,6 +19,7 @@ from workbench.formats.fabric.slurm import (
     switch_records,
     switch_rows,
 )
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 
@@ -38,7 +39,10 @@ def _read(text: str, source: str) -> FabricRecords:
     switches, blocks, sizes = _parse(text, source)
     if not switches:
         return block_records(blocks, sizes, source)
-    text = f"{source}: {len(blocks)} blocks beside the switches were left aside"
+    text = (
+        f"{source}: {counted(len(blocks), 'block beside the switches was', 'blocks beside the switches were')} "
+        "left aside"
+    )
     notes = [Notice("left-aside", text, numbers={"count": len(blocks)})] if blocks else []
     return switch_records(switches, source, notes)
 

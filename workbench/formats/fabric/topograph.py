@@ -11,6 +11,7 @@ from workbench.formats.fabric.accelerators import insert_level
 from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, make_node, switch_tree
 from workbench.formats.fabric.hostlist import expand_hosts
 from workbench.formats.manifests import read_text
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.objects.fields import child, get_list, get_map, get_maps, get_text, get_texts, wrong
 
@@ -176,7 +177,7 @@ def _place_domains(model: _Model, notes: list[Notice]) -> None:
             notes.append(
                 Notice(
                     "nodes-without-switch",
-                    f"{len(homeless)} nodes are below no switch",
+                    f"{counted(len(homeless), 'node is', 'nodes are')} below no switch",
                     numbers={"count": len(homeless)},
                 )
             )

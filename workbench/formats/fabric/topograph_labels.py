@@ -10,6 +10,7 @@ from itertools import pairwise
 from workbench.formats.fabric.accelerators import insert_level, stays_inside
 from workbench.formats.fabric.base import FabricFormat, FabricRecords
 from workbench.formats.fabric.topograph import DOMAIN_LABEL
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.objects.hypernode import HyperNode, make_hypernode
 from workbench.objects.kinds import ClusterObjects
@@ -131,7 +132,11 @@ def _records(
         )
         if without:
             notes.append(
-                Notice("nodes-without-labels", f"{without} nodes have none of these labels", numbers={"count": without})
+                Notice(
+                    "nodes-without-labels",
+                    f"{counted(without, 'node has', 'nodes have')} none of these labels",
+                    numbers={"count": without},
+                )
             )
     return FabricRecords(_hypernodes(levels), notes=tuple(notes))
 

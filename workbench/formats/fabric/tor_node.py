@@ -10,6 +10,7 @@ from workbench.formats.fabric.base import FabricFormat, FabricRecords, Sample, W
 from workbench.formats.fabric.tor_tables import tor_nodes_of
 from workbench.formats.fabric.writing import TopologyShape, listed, losses_beside, shape_of
 from workbench.formats.write_manifests import to_yaml
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.snapshot import ClusterSnapshot
 from workbench.model.switches import SwitchTable
@@ -88,7 +89,8 @@ def tor_records(table: TorNodeTable, nodes: Mapping[str, Node], source: str = ""
             notes.append(
                 Notice(
                     "left-aside",
-                    f"{unbound} servers of the switch table are the InternalIP of no node: left aside",
+                    f"{counted(unbound, 'server of the switch table is', 'servers of the switch table are')} "
+                    "the InternalIP of no node: left aside",
                     numbers={"count": unbound},
                 )
             )
@@ -97,7 +99,7 @@ def tor_records(table: TorNodeTable, nodes: Mapping[str, Node], source: str = ""
             notes.append(
                 Notice(
                     "nodes-without-switch",
-                    f"{outside} nodes are in no switch of the switch table",
+                    f"{counted(outside, 'node is', 'nodes are')} in no switch of the switch table",
                     numbers={"count": outside},
                 )
             )
@@ -122,7 +124,7 @@ def tor_records(table: TorNodeTable, nodes: Mapping[str, Node], source: str = ""
         notes.append(
             Notice(
                 "switch-size-differs",
-                f"tor_count is {table.nodes_per_tor}, but the largest switch has {largest} servers",
+                f"tor_count is {table.nodes_per_tor}, but the largest switch has {counted(largest, 'server')}",
             )
         )
     return FabricRecords(hypernodes, made, notes=tuple(notes), tors=table)

@@ -11,6 +11,7 @@ import numpy as np
 from workbench.formats.fabric.base import FabricFormat, Written
 from workbench.formats.fabric.writing import losses_beside, shape_of
 from workbench.formats.write_manifests import to_yaml
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import ClusterSnapshot
@@ -148,7 +149,10 @@ def with_share(snapshot: ClusterSnapshot, share: Mapping[str, TorShare]) -> tupl
     unknown = [address for address in share if address not in known]
     gaps = []
     if unknown:
-        text = f"tor-share-cm tells of {len(unknown)} switches that are not here: {unknown[0]}"
+        text = (
+            f"tor-share-cm tells of {counted(len(unknown), 'switch that is', 'switches that are')} not here: "
+            f"{unknown[0]}"
+        )
         gaps.append(Notice("unknown-switch", text, numbers={"count": len(unknown)}))
     if not snapshot.running:
         text = "no running pod in the input: the states of the switches are those of tor-share-cm"
@@ -162,7 +166,8 @@ def with_share(snapshot: ClusterSnapshot, share: Mapping[str, TorShare]) -> tupl
         return snapshot, gaps
     first = table.names.index(differing[0])
     text = (
-        f"tor-share-cm and the annotations of running pods differ on {len(differing)} switches, the pods count: "
+        "tor-share-cm and the annotations of running pods differ on "
+        f"{counted(len(differing), 'switch', 'switches')}, the pods count: "
         f"{differing[0]} is {told.name(first)} there, {found.name(first)} by the pods"
     )
     return snapshot, [*gaps, Notice("switch-states-differ", text, numbers={"count": len(differing)})]

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from workbench.model.counted import counted
 from workbench.model.labels import NODE_NAME_FIELD
 from workbench.model.resources import PODS, UNLIMITED
 from workbench.model.snapshot import ClusterSnapshot
@@ -76,7 +77,7 @@ def shape_of(topology: Topology) -> TopologyShape:
 def listed(what: str, names: Sequence[str]) -> str:
     """``3 nodes (a, b, c)``, the first three named."""
     shown = ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")
-    return f"{len(names)} {what}{'s' if len(names) != 1 else ''} ({shown})"
+    return f"{counted(len(names), what)} ({shown})"
 
 
 def losses_beside(snapshot: ClusterSnapshot, shape: TopologyShape, keeps: frozenset[str] = frozenset()) -> list[str]:
@@ -97,23 +98,23 @@ def losses_beside(snapshot: ClusterSnapshot, shape: TopologyShape, keeps: frozen
         "empty": listed("HyperNode", [shape.names[j] for j in shape.empty]) + " without nodes" if shape.empty else None,
         "free": f"{listed('node', shape.free)} in no HyperNode" if shape.free else None,
         "tiers": _other_tiers(shape),
-        "tier-names": _counted("tier name", sum(1 for name in set(topology.tier_names) if name)),
-        "resources": _counted("node", int(_declared(snapshot).any(axis=1).sum()), " with resources"),
-        "labels": _counted("label key", len(set(snapshot.labels.columns) - {NODE_NAME_FIELD}), " of nodes"),
-        "taints": _counted("node", _restricted(snapshot), " with taints or cordoned"),
-        "gpus": _counted("node", _odd_gpus(snapshot), " whose GPUs are not all healthy and free"),
+        "tier-names": _loss("tier name", sum(1 for name in set(topology.tier_names) if name)),
+        "resources": _loss("node", int(_declared(snapshot).any(axis=1).sum()), " with resources"),
+        "labels": _loss("label key", len(set(snapshot.labels.columns) - {NODE_NAME_FIELD}), " of nodes"),
+        "taints": _loss("node", _restricted(snapshot), " with taints or cordoned"),
+        "gpus": _loss("node", _odd_gpus(snapshot), " whose GPUs are not all healthy and free"),
         "switches": None if snapshot.switches is None else "the switch table (order, addresses, positions, states)",
-        "matrices": _counted("bandwidth matrix", len(snapshot.matrices)),
-        "queues": _counted("queue", len(set(snapshot.queues) - {"default"})),
-        "running": _counted("running pod", len(snapshot.running)),
-        "problems": _counted("problem", len(topology.problems), " of the topology (see topology lint)"),
+        "matrices": _loss("bandwidth matrix", len(snapshot.matrices)),
+        "queues": _loss("queue", len(set(snapshot.queues) - {"default"})),
+        "running": _loss("running pod", len(snapshot.running)),
+        "problems": _loss("problem", len(topology.problems), " of the topology (see topology lint)"),
     }
     return [f"not written: {text}" for aspect, text in found.items() if text is not None and aspect not in keeps]
 
 
-def _counted(what: str, count: int, more: str = "") -> str | None:
-    plural = f"{what[:-1]}ces" if what.endswith("matrix") else f"{what}s"
-    return f"{count} {plural if count != 1 else what}{more}" if count else None
+def _loss(what: str, count: int, more: str = "") -> str | None:
+    many = f"{what[:-1]}ces" if what.endswith("matrix") else ""
+    return f"{counted(count, what, many)}{more}" if count else None
 
 
 def _other_tiers(shape: TopologyShape) -> str | None:

@@ -17,6 +17,7 @@ from workbench.formats.matrices.base import MatrixFormat, MatrixReading, no_dire
 from workbench.formats.matrices.link_speeds import LinkSpeeds
 from workbench.formats.xml_input import parse_xml
 from workbench.model.bandwidth import MAX_GPUS, BandwidthMatrix
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.objects.fields import shown
 
@@ -73,7 +74,15 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
     matrix = no_direct_link(BandwidthMatrix(gb_s, labels, source), speeds)
     left = n - len(labels)
     notes = (
-        (Notice("left-aside", f"left aside: {left} objects that are no GPUs", numbers={"count": left}),) if left else ()
+        (
+            Notice(
+                "left-aside",
+                f"left aside: {counted(left, 'object that is no GPU', 'objects that are no GPUs')}",
+                numbers={"count": left},
+            ),
+        )
+        if left
+        else ()
     )
     return MatrixReading(matrix, HWLOC_XML.name, "nominal", notes=notes)
 

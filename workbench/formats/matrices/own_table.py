@@ -26,6 +26,7 @@ from workbench.formats.matrices.hwloc_xml import gpus_of
 from workbench.formats.matrices.link_speeds import LinkSpeeds
 from workbench.formats.matrices.table import is_number, read_table
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.counted import counted
 
 __all__ = ["OWN_TABLE"]
 
@@ -53,7 +54,7 @@ def _read(text: str, source: str, speeds: LinkSpeeds, block: str | None) -> Matr
     if order is not None:
         objects = order[1].split()
         if len(objects) != len(matrix):
-            got, expected = f"{len(objects)} objects", f"{len(matrix)}, one per row"
+            got, expected = counted(len(objects), "object"), f"{len(matrix)}, one per row"
             raise InputError("the order has another number of objects", source=source, got=got, expected=expected)
         scale = 1.0 if "MB/s" in head else 1000.0
         gb_s, labels = gpus_of(objects, matrix.gb_s * scale, source)

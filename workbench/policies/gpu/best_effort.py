@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from workbench.kernels.subsets import device_lists, enumerate_masks, rank
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.policies.gpu.base import NodeGpus, lowest_indices
 from workbench.policies.gpu.link_scores import LastPairScores
@@ -79,11 +80,13 @@ class GpuBestEffort(PerPodGpuPolicy):
         large = sum(nodes for gpus, _, nodes in questions if gpus.matrix is not None and len(gpus.matrix) > MAX_DEVICES)
         found = []
         if blind:
-            text = f"{self.name}: {blind} nodes have no bandwidth matrix, lowest indices taken"
+            text = f"{self.name}: {counted(blind, 'node has', 'nodes have')} no bandwidth matrix, lowest indices taken"
             found.append(Notice("no-bandwidth-matrix", text, numbers={"count": blind}))
         if large:
-            what = "node has" if large == 1 else "nodes have"
-            text = f"{self.name}: {large} {what} more than {MAX_DEVICES} GPUs, lowest indices taken"
+            text = (
+                f"{self.name}: {counted(large, 'node has', 'nodes have')} more than {MAX_DEVICES} GPUs, lowest "
+                "indices taken"
+            )
             found.append(Notice("machine-too-large", text, numbers={"count": large}))
         return found
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from workbench.kernels.bottleneck import MAX_SPLIT_DEVICES
 from workbench.kernels.two_pods import split_in_two
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.policies.gpu.base import GpuPolicy, NodeGpus
 from workbench.policies.gpu.lowest_index import deal_lowest
@@ -112,10 +113,16 @@ class GpuBottleneck(GpuPolicy):
                 undealt += nodes * (len(gpus.matrix) > MAX_SPLIT_DEVICES and len(requests) > 2)
         found = []
         if blind and (known or self._required):
-            text = f"{self.name}: {blind} of {blind + known} nodes have no bandwidth matrix, lowest indices taken"
+            text = (
+                f"{self.name}: {blind} of {counted(blind + known, 'node has', 'nodes have')} no bandwidth matrix, "
+                "lowest indices taken"
+            )
             found.append(Notice("no-bandwidth-matrix", text, numbers={"count": blind, "of": blind + known}))
         if undealt:
-            text = f"{self.name}: on {undealt} nodes of more than {MAX_SPLIT_DEVICES} GPUs the union is the best, "
+            text = (
+                f"{self.name}: on {counted(undealt, 'node')} of more than {MAX_SPLIT_DEVICES} GPUs the union is "
+                "the best, "
+            )
             text += "but it is dealt to the pods by index"
             found.append(Notice("gpus-dealt-by-index", text, numbers={"count": undealt}))
         return found

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from workbench.kernels.bottleneck import indices_of, mask_of
 from workbench.kernels.subsets import DEFAULT_LIMIT, device_lists, enumerate_masks
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.policies.gpu.base import NodeGpus, lowest_indices
 from workbench.policies.gpu.link_scores import NVLINK_SCORE, LastPairScores
@@ -105,10 +106,13 @@ class GpuMapa(PerPodGpuPolicy):
         )
         found = []
         if blind:
-            text = f"{self.name}: {blind} nodes have no bandwidth matrix, lowest indices taken"
+            text = f"{self.name}: {counted(blind, 'node has', 'nodes have')} no bandwidth matrix, lowest indices taken"
             found.append(Notice("no-bandwidth-matrix", text, numbers={"count": blind}))
         if large:
-            text = f"{self.name}: {large} nodes have too many rings to look at, lowest indices taken"
+            text = (
+                f"{self.name}: {counted(large, 'node has', 'nodes have')} too many rings to look at, lowest "
+                "indices taken"
+            )
             found.append(Notice("machine-too-large", text, numbers={"count": large}))
         return found
 

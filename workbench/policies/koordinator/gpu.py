@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InternalError
+from workbench.model.counted import counted
 from workbench.model.explanation import NO_RECORDERS, Recorder, Recorders
 from workbench.model.extras import GpuGroup
 from workbench.model.gang import Gang
@@ -129,7 +130,7 @@ class _GroupNodes(NodePolicy):
                 failed = turn.one_by_one(todo)
                 if not failed:
                     raise InternalError("pods that fit one by one fit no set of nodes")
-                text = f"no set of nodes holds the {len(todo)} pods together: no plan, each for itself"
+                text = f"no set of nodes holds the {counted(len(todo), 'pod')} together: no plan, each for itself"
                 warnings.append(Notice("group-not-together", text, numbers={"count": len(todo)}))
             failed = failed or sorted({int(gang.role_of_pod[pod]) for pod in turn.pods() if turn.node[pod] < 0})
         _record(request, turn)
@@ -253,7 +254,7 @@ def _group_warnings(gang: Gang, grouped: bool) -> list[Notice]:
     pods = gang.ready + gang.n_pods
     if gang.kind == "GpuGroup" or pods == group.replica:
         return []
-    text = f"GPU group {group.name} wants {group.replica} pods, the {gang.kind} has {pods}"
+    text = f"GPU group {group.name} wants {counted(group.replica, 'pod')}, the {gang.kind} has {pods}"
     return [Notice("gpu-group-size", text, f"GPU group {group.name}", {"wants": group.replica, "has": pods})]
 
 
@@ -281,5 +282,5 @@ def _record(request: Request, turn: GangTurn) -> None:
         why = excluded or "not in the node set"
         if node in given:
             left = int(np.bitwise_count(request.gpus.free[node]).sum()) if isinstance(request.gpus, _GroupGpus) else 0
-            why = f"{given[node]} pods, {left} GPUs left over"
+            why = f"{counted(given[node], 'pod')}, {counted(left, 'GPU')} left over"
         recorder.node(name, node in given or not excluded, why, float(score))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.counted import counted
 from workbench.model.gang import Gang, Role
 from workbench.model.notice import Notice
 from workbench.model.placement import UNPLACED, NearestMiss
@@ -133,9 +134,15 @@ class KoordinatorNetwork(NodePolicy):
         most = max(roots, key=lambda at: at.offer, default=None)
         best = most.offer if most is not None else 0
         layer = roots[0].layer if roots else wish.must
-        text = f"no candidate of the {len(roots)} in {layer} holds the gang: {best} slots at most, {wanted} wanted"
+        text = (
+            f"no candidate of the {len(roots)} in {layer} holds the gang: {counted(best, 'slot')} at most, "
+            f"{wanted} wanted"
+        )
         if found:
-            text = f"the {len(found)} candidates offer {wanted} slots, but not in whole multiples of pods"
+            text = (
+                f"the {counted(len(found), 'candidate offers', 'candidates offer')} {counted(wanted, 'slot')}, "
+                "but not in whole multiples of pods"
+            )
         if wish.multiples:
             text += "; podCountMultiple " + ", ".join(f"{k}={v}" for k, v in sorted(wish.multiples.items()))
         reason = Notice("no-candidate", text, numbers={"count": len(roots)})
@@ -258,7 +265,10 @@ def _existing(request: Request) -> dict[int, int]:
 def _outside(nodes: list[int], topology: Topology) -> tuple[Notice, ...]:
     if not nodes:
         return ()
-    text = f"{len(nodes)} nodes such as {topology.node_names[nodes[0]]} are not in a HyperNode of every tier: not used"
+    text = (
+        f"{counted(len(nodes), 'node')} such as {topology.node_names[nodes[0]]} "
+        f"{'is' if len(nodes) == 1 else 'are'} not in a HyperNode of every tier: not used"
+    )
     return (Notice("nodes-outside-layers", text, numbers={"count": len(nodes)}),)
 
 
@@ -287,7 +297,7 @@ def _record(request: Request, roots: list[TreeNode], chosen: TreeNode | None, wa
         for at in root.walk():
             if at.node < 0:
                 name = topology.domain_name(at.domain)
-                why = f"{at.offer} slots of {wanted}" + (", chosen" if at is chosen else "")
+                why = f"{counted(at.offer, 'slot')} of {wanted}" + (", chosen" if at is chosen else "")
                 recorder.domain(name, topology.domain_tier(at.domain), at.offer >= wanted, why)
     for node in np.argsort(topology.node_rank).tolist():
         name = topology.node_names[node]

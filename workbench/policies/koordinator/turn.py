@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.bandwidth import BandwidthMatrix
+from workbench.model.counted import counted
 from workbench.model.gpu_plan import GpuPlan
 from workbench.model.notice import Notice
 from workbench.model.placement import words_to_mask
@@ -206,11 +207,15 @@ class GangTurn:
         several = {node for node in nodes if self.members[node].bit_count() > 1}
         blind = sum(matrix_for(self._request, node) is None for node in several)
         if blind:
-            text = f"{blind} of {len(nodes)} nodes have no bandwidth matrix: lowest free GPUs taken"
+            text = (
+                f"{blind} of {counted(len(nodes), 'node has', 'nodes have')} no bandwidth matrix: lowest free "
+                "GPUs taken"
+            )
             found.append(Notice("no-bandwidth-matrix", text, numbers={"count": blind, "of": len(nodes)}))
         if self._undealt:
             text = (
-                f"on {len(self._undealt)} nodes of more than 16 GPUs the union is the best one, but how it is dealt to "
+                f"on {counted(len(self._undealt), 'node')} of more than 16 GPUs the union is the best one, but "
+                "how it is dealt to "
             )
             text += "the pods is not"
             found.append(Notice("gpus-dealt-by-index", text, numbers={"count": len(self._undealt)}))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.counted import counted
 from workbench.model.explanation import Recorder
 from workbench.policies.switch_affinity.table import Switches
 
@@ -32,7 +33,8 @@ def tell(recorder: Recorder, switches: Switches, node: npt.NDArray[np.int32] | N
     for i in range(table.n_switches):
         said = switches.describe(i).removeprefix(f"{table.names[i]} (").removesuffix(")")
         kept = bool(taken[i])
-        recorder.domain(table.names[i], 1, kept, f"{said}: {f'takes {taken[i]} pods' if kept else 'not used'}")
+        takes = f"takes {counted(int(taken[i]), 'pod')}" if kept else "not used"
+        recorder.domain(table.names[i], 1, kept, f"{said}: {takes}")
     for step in switches.steps or ():
         recorder.note(step)
 
@@ -50,7 +52,9 @@ def tell_whole(switches: Switches, shares: Iterable[tuple[int, int]], following:
         The switch that would not be full; -1: none.
     """
     for switch, taken in shares:
-        switches.say(f"idle rule: {taken} pods fill {switches.describe(switch)}, now exclusive")
+        switches.say(
+            f"idle rule: {counted(taken, 'pod fills', 'pods fill')} {switches.describe(switch)}, now exclusive"
+        )
     if following >= 0:
         switches.say(f"idle rule: stop at {switches.describe(following)}, which would not be full")
 
@@ -68,4 +72,4 @@ def tell_closest(switches: Switches, shares: Iterable[tuple[int, int]], n_pods: 
         Pods that were left to place: the rule takes the switch whose free nodes come closest.
     """
     for switch, taken in shares:
-        switches.say(f"shared rule: {taken} pods to {switches.describe(switch)}, closest to {n_pods}")
+        switches.say(f"shared rule: {counted(taken, 'pod')} to {switches.describe(switch)}, closest to {n_pods}")

@@ -17,6 +17,7 @@ import numpy as np
 
 from workbench.kernels.switch_rules import COMMON, FALL_BACK, FOUNDATION, ONE, PADDING, WHOLE, place_new
 from workbench.kernels.switches import SAYS_UNHEALTHY
+from workbench.model.counted import counted
 from workbench.model.switches import EXCLUSIVE, IDLE, SHARED, JobKind
 from workbench.policies.switch_affinity.explaining import tell_closest, tell_whole
 from workbench.policies.switch_affinity.table import NoPlan, Plan, Switches
@@ -64,10 +65,10 @@ def place_new_job(switches: Switches, kind: JobKind, n_pods: int, max_shared: in
 def _tell(switches: Switches, kind: JobKind, n_pods: int, max_shared: int, shares: list[tuple[int, int, int]]) -> None:
     """Note the steps that led to these switches, pods and rules."""
     if shares and shares[0][2] == ONE:
-        switches.say(f"one switch: {n_pods} pods to {switches.describe(shares[0][0])}, its state stays")
+        switches.say(f"one switch: {counted(n_pods, 'pod')} to {switches.describe(shares[0][0])}, its state stays")
         return
     if kind == "padding" or n_pods < switches.table.nodes_per_switch:
-        switches.say(f"one switch: none that is open to the job has {n_pods} free nodes")
+        switches.say(f"one switch: none that is open to the job has {counted(n_pods, 'free node')}")
     if kind == "padding":
         return
     by_rule = [[(switch, taken) for switch, taken, rule in shares if rule == wanted] for wanted in range(FALL_BACK + 1)]
@@ -81,14 +82,20 @@ def _tell(switches: Switches, kind: JobKind, n_pods: int, max_shared: int, share
         return
     tell_closest(switches, rest, left)
     for switch, taken in opened:
-        switches.say(f"shared rule: {taken} pods open {switches.describe(switch)} as shared")
+        switches.say(f"shared rule: {counted(taken, 'pod opens', 'pods open')} {switches.describe(switch)} as shared")
     if rest or opened:
         return
-    switches.say(f"no {max_shared} healthy shared and no idle switch hold the {left} pods that are left")
+    switches.say(
+        f"no {max_shared} healthy shared and no idle switch hold the "
+        f"{counted(left, 'pod that is left', 'pods that are left')}"
+    )
     if kind == "common":
-        switches.say(f"fall-back: {n_pods - left} pods fill all {len(whole)} idle switches, {left} are left")
+        switches.say(
+            f"fall-back: {counted(n_pods - left, 'pod fills', 'pods fill')} all "
+            f"{counted(len(whole), 'idle switch', 'idle switches')}, {left} left"
+        )
         for switch, taken in fallen:
-            switches.say(f"fall-back: {taken} pods to {switches.describe(switch)}, now unhealthy")
+            switches.say(f"fall-back: {counted(taken, 'pod')} to {switches.describe(switch)}, now unhealthy")
         left -= sum(taken for _, taken in fallen)
         if left:
-            switches.say(f"fall-back: {left} pods find no node")
+            switches.say(f"fall-back: {counted(left, 'pod finds', 'pods find')} no node")

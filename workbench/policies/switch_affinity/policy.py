@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from workbench.errors import InternalError
 from workbench.kernels.switches import HOLDS, SAYS_UNHEALTHY, free_under_switches
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.placement import NearestMiss
 from workbench.model.switch_book import JobPods, SwitchBook
@@ -283,7 +284,7 @@ def _going_back(switches: Switches, job: SwitchJob) -> Mask:
     back = job.returns & (job.former >= 0)
     back[back] = switches.free_node[job.former[back]]
     if back.any():
-        switches.say(f"{int(back.sum())} pods go back to their nodes")
+        switches.say(counted(int(back.sum()), "pod goes back to its node", "pods go back to their nodes"))
     return back
 
 

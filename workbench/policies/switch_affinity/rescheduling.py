@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from workbench.kernels.switch_rules import place_closest
 from workbench.kernels.switches import SAYS_UNHEALTHY
+from workbench.model.counted import counted
 from workbench.model.switches import EXCLUSIVE, IDLE, SHARED, JobKind
 from workbench.policies.switch_affinity.explaining import tell_closest, tell_whole
 from workbench.policies.switch_affinity.table import NoPlan, Plan, Switches
@@ -78,7 +79,7 @@ def reschedule(switches: Switches, damage: Damage, max_shared: int) -> Plan | No
         switches.say("no pod of the job is left and its switches have no room for it: placed as a new job")
         return None
     if switches.steps is not None:
-        switches.say(f"the switches used before have {room} free nodes for {damage.n_pods} pods")
+        switches.say(f"the switches used before have {counted(room, 'free node')} for {counted(damage.n_pods, 'pod')}")
     if damage.kind == "padding":
         return NoPlan("no-single-switch", "not enough tor for fill job restart", damage.n_pods - room)
     if not damage.crossing:
@@ -113,7 +114,7 @@ def _used_before(switches: Switches, used: Mask, damage: Damage, max_shared: int
             unhealthy = state == SHARED and bool(switches.unhealthy[switch])
             shares.append((switch, taken, state + SAYS_UNHEALTHY * unhealthy))
             if switches.steps is not None:
-                switches.say(f"used before: {taken} pods to {switches.describe(switch)}")
+                switches.say(f"used before: {counted(taken, 'pod')} to {switches.describe(switch)}")
     return shares
 
 
@@ -132,7 +133,7 @@ def _extend(switches: Switches, used: Mask, damage: Damage, max_shared: int) -> 
     possible = int(switches.free[idle].sum()) + _most_on_shared(switches, allowance, shared)
     if need > possible:
         if switches.steps is not None:
-            switches.say(f"switches not used before: {possible} nodes within the limit, {need} needed")
+            switches.say(f"switches not used before: {counted(possible, 'node')} within the limit, {need} needed")
         return NoPlan("not-enough-switches", "not enough tor for job restart", need)
     order = switches.ascending(idle).tolist()
     left = need
@@ -154,7 +155,9 @@ def _extend(switches: Switches, used: Mask, damage: Damage, max_shared: int) -> 
         if not rest:
             shares.append((following, left, SHARED if allowance else EXCLUSIVE))
             if switches.steps is not None:
-                switches.say(f"not used before: {left} pods open {switches.describe(following)}")
+                switches.say(
+                    f"not used before: {counted(left, 'pod opens', 'pods open')} {switches.describe(following)}"
+                )
     return Plan.of(shares)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from workbench.model.counted import counted
 from workbench.model.switches import IDLE
 from workbench.policies.switch_affinity.table import NoPlan, Plan, Switches
 
@@ -21,5 +22,5 @@ def place_single_layer(switches: Switches, n_pods: int) -> Plan | NoPlan:
     if switch < 0:
         return NoPlan("no-single-switch", "tor check failed not enough resource for job", n_pods)
     if switches.steps is not None:
-        switches.say(f"one switch: {n_pods} pods to {switches.name(switch)}")
+        switches.say(f"one switch: {counted(n_pods, 'pod')} to {switches.name(switch)}")
     return Plan.of([(switch, n_pods, IDLE)])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from workbench.model.counted import counted
 from workbench.model.switches import JobKind
 from workbench.policies.switch_affinity.table import NoPlan, Switches
 
@@ -56,7 +57,7 @@ def place_1_0(switches: Switches, kind: JobKind, n_pods: int, others: OpenSwitch
         switch = switches.smallest(open_to_job, n_pods)
         if switch >= 0:
             if switches.steps is not None:
-                switches.say(f"one switch: {n_pods} pods to {switches.name(switch)}")
+                switches.say(f"one switch: {counted(n_pods, 'pod')} to {switches.name(switch)}")
             return _first(switches, switch, n_pods)
         if kind == "padding":
             return NoPlan("no-single-switch", "tor check failed not enough resource for job", n_pods)
@@ -66,7 +67,9 @@ def place_1_0(switches: Switches, kind: JobKind, n_pods: int, others: OpenSwitch
     full = order[switches.free[order] >= per_switch]
     if rows + 1 <= len(full):
         if switches.steps is not None:
-            switches.say(f"full switches: {rows} of {per_switch} nodes and {last} nodes of the next")
+            switches.say(
+                f"full switches: {rows} of {counted(per_switch, 'node')} and {counted(last, 'node')} of the next"
+            )
         parts = [_first(switches, int(full[i]), per_switch if i < rows else last) for i in range(rows + 1)]
         return np.concatenate(parts)
     nodes = _logical(switches, order.tolist(), rows, last)
@@ -122,7 +125,7 @@ def _logical(switches: Switches, order: list[int], rows: int, last: int) -> Ints
         positions = sorted(nodes, key=lambda node: int(switches.table.node_position[node]))
         return np.array(positions, dtype=np.int32)
     if switches.steps is not None:
-        switches.say(f"logical switches: {rows} full ones and {last} nodes of the next")
+        switches.say(f"logical switches: {rows} full ones and {counted(last, 'node')} of the next")
     found = []
     for i in range(rows + 1):
         of_row = sorted(by_count if i < rows else by_count[:last])

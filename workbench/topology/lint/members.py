@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from workbench.errors import InputError
+from workbench.model.counted import counted
 from workbench.model.release import Release
 from workbench.objects.admission.hypernode import refuse_hypernode
 from workbench.objects.hypernode import HyperNode, Member
@@ -218,7 +219,9 @@ def _stale_count(subject: Subject) -> Iterator[Found]:
         if told != len(names):
             path: Path = ("status", "nodeCount")
             fix = Fix(f"write {len(names)}", (Edit(path, len(names)),))
-            yield Found(f"{name} says {told} members in its status, it has {len(names)}", name, path=path, fix=fix)
+            yield Found(
+                f"{name} says {counted(told, 'member')} in its status, it has {len(names)}", name, path=path, fix=fix
+            )
 
 
 RULES = (

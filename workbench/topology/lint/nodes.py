@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
+from workbench.model.counted import counted
 from workbench.topology.lint.base import Found, Rule, Severity
 from workbench.topology.lint.structure import listing
 from workbench.topology.lint.subject import Subject
@@ -130,7 +131,7 @@ def _cordoned(subject: Subject) -> Iterator[Found]:
     for leaf in subject.leaves:
         nodes = subject.own[leaf]
         if all(cordoned[i] for i in nodes):
-            yield Found(f"all {len(nodes)} nodes of {leaf} are cordoned", leaf)
+            yield Found(f"all {counted(len(nodes), 'node')} of {leaf} are cordoned", leaf)
 
 
 def _no_matrix(subject: Subject) -> Iterator[Found]:

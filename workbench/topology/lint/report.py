@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.cancel import check
 from workbench.errors import InputError
+from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.model.topology import Topology
@@ -49,7 +50,7 @@ class LintReport(Displayed):
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {severity}s" for severity, n in self.counts.items())
-        return f"LintReport({counts}; {self.n_hypernodes} HyperNodes, {self.n_nodes} nodes)"
+        return f"LintReport({counts}; {counted(self.n_hypernodes, 'HyperNode')}, {counted(self.n_nodes, 'node')})"
 
     @property
     def counts(self) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median_low
 
+from workbench.model.counted import counted
 from workbench.topology.lint.base import Found, Rule, Severity
 from workbench.topology.lint.subject import Subject
 from workbench.topology.wording import some
@@ -30,7 +31,9 @@ def _sees_every_node(subject: Subject) -> Iterator[Found]:
             continue
         others = sorted(subject.overlapping.get(leaf, set()).intersection(subject.leaves), key=str.encode)
         if len(others) > 1:
-            text = f"{leaf} holds {len(nodes)} of {inside} nodes, which are in {some('HyperNode', others)} too"
+            text = (
+                f"{leaf} holds {len(nodes)} of {counted(inside, 'node')}, which are in {some('HyperNode', others)} too"
+            )
             yield Found(text, leaf, others=tuple(others))
 
 
@@ -51,7 +54,7 @@ def _unequal(subject: Subject) -> Iterator[Found]:
         for leaf, size in zip(leaves, sizes, strict=True):
             # A leaf with a single node has a rule of its own.
             if size > 1 and not _FAR[0] * usual <= size <= _FAR[1] * usual:
-                yield Found(f"{leaf} has {size} nodes, leaves of tier {tier} usually have {usual}", leaf)
+                yield Found(f"{leaf} has {counted(size, 'node')}, leaves of tier {tier} usually have {usual}", leaf)
 
 
 def _single(subject: Subject) -> Iterator[Found]:
