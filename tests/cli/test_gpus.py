@@ -219,3 +219,12 @@ def test_the_enumeration_of_subsets_serves_the_command(run: Run, matrices: Path,
         listed.clear()
         result = run("gpus", matrices / "a.csv", "--regret", "-k", 5, "--policies", policy, "-o", "json")
         assert result.status == 0 and want <= set(listed)
+
+
+@pytest.mark.parametrize("size", [("-k", "2"), ("--pods", "1,1")], ids=" ".join)
+@pytest.mark.parametrize("option", ["--free", "--require", "--avoid"])
+def test_a_gpu_that_the_machine_lacks_names_the_option(
+    run: Run, files: Path, size: tuple[str, str], option: str
+) -> None:
+    result = run("gpus", files / "matrix.csv", *size, option, "9")
+    assert result.status == 2 and result.err == f"workbench: {option}: no such GPU (found 9, expected 0 to 7)\n"

@@ -3,6 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
 from tests.cli.conftest import Run
 
 
@@ -58,3 +60,13 @@ def test_it_is_said_in_every_form_of_output(run: Run, tmp_path: Path) -> None:
     assert "note: storage ports, not nodes: nas-1" in told
     for form in ("json", "svg", "html"):
         assert run("topology", "show", "-f", path, "-o", form, "--out", tmp_path / form).err == told
+
+
+@pytest.mark.parametrize("option", [("--depth", "1"), ("--unfold", "s0")], ids=" ".join)
+@pytest.mark.parametrize("output", ["json", "svg", "html"])
+def test_what_shapes_the_tree_is_refused_beside_another_output(
+    run: Run, files: Path, option: tuple[str, str], output: str
+) -> None:
+    result = run("topology", "show", "-f", files / "cluster.yaml", *option, "-o", output)
+    assert (result.status, result.out) == (2, "")
+    assert result.err == f"workbench: {option[0]}: only for the tree (found -o {output}, expected -o table)\n"

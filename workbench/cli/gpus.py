@@ -124,10 +124,14 @@ def gpus(
         "symmetric": symmetric.value,
     }
     found: BestGpus | PodGpus
-    if k is not None:
-        found = best_gpus(reading.matrix, k, link_classes=link_classes, all_ties=all_, **asked)
-    else:
-        found = split_gpus(reading.matrix, sizes, objective=objective.value, **asked)
+    try:
+        if k is not None:
+            found = best_gpus(reading.matrix, k, link_classes=link_classes, all_ties=all_, **asked)
+        else:
+            found = split_gpus(reading.matrix, sizes, objective=objective.value, **asked)
+    except InputError as error:
+        # The functions name their arguments, the user knows options.
+        raise (error.of(f"--{error.source}") if error.source in asked else error) from None
     if output is ShowOutput.json:
         emit(to_json(found.to_dict()))
     elif found.gpus:

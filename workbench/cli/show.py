@@ -11,6 +11,7 @@ from workbench.cli.arguments import load_scenario, tell_gaps
 from workbench.cli.option_values import one_of, whole
 from workbench.cli.options import Files, From, GpusPerNode, Out
 from workbench.cli.output import check_out, emit, print_tables, to_json
+from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.model.topology import Topology
@@ -53,6 +54,9 @@ def show(
       workbench topology show -f topology.conf -o svg --out fabric.svg
     """
     check_out(out, output)
+    if output is not DrawOutput.table and (unfold or depth is not None):
+        source = "--unfold" if unfold else "--depth"
+        raise InputError("only for the tree", source=source, got=f"-o {output.value}", expected="-o table")
     scenario = load_scenario(file, format=from_, gpus_per_node=gpus_per_node)
     snapshot = scenario.snapshot
     if output is DrawOutput.table:
