@@ -80,7 +80,7 @@ KEY_CELLS = {
         "apart": "<td>48.33</td>",
     },
     "05_switch_affinity.ipynb": {
-        "kinds": "leaf2 after submit b-foundation: shared/healthy; default/a-foundation: 1 pods",
+        "kinds": "leaf2 after submit b-foundation: shared/healthy; default/a-foundation: 1 pod",
         "explain": "shared rule: 3 pods to leaf2 (shared/healthy, 3 free), closest to 3",
         "fallback": "leaf3 after submit common-4: shared/unhealthy",
         "fault": "leaf0 after end a: idle",
