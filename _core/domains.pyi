@@ -14,16 +14,3 @@ def domain_counts(
     members: NDArray[np.int32],
     out: NDArray[np.int64],
 ) -> None: ...
-def domain_counts_spans(
-    per_node: NDArray[np.int64],
-    spans: NDArray[np.int32],
-    prefix: NDArray[np.int64],
-    out: NDArray[np.int64],
-) -> None: ...
-def lowest_tier_with_fit(
-    counts: NDArray[np.int64],
-    tier: NDArray[np.int32],
-    need: int,
-    limited: bool,
-    highest: int,
-) -> tuple[int, NDArray[np.int32]] | None: ...

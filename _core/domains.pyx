@@ -1,8 +1,6 @@
-"""Counting how many pods fit on nodes and in domains, and in which tier."""
+"""Counting how many pods fit on nodes and in domains."""
 
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
-
-import numpy as np
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 
 def pods_per_node(
@@ -48,47 +46,3 @@ def domain_counts(
             for k in range(start[i], start[i + 1]):
                 total += per_node[members[k]]
             out[i] = total
-
-
-def domain_counts_spans(
-    const int64_t[::1] per_node not None,
-    const int32_t[:, ::1] spans not None,
-    int64_t[::1] prefix not None,
-    int64_t[::1] out not None,
-):
-    """Write into ``out`` the sum of ``per_node`` over every domain, each an interval of nodes.
-
-    ``prefix`` is scratch.
-    """
-    cdef int64_t n = per_node.shape[0], d = spans.shape[0], i
-    with nogil:
-        prefix[0] = 0
-        for i in range(n):
-            prefix[i + 1] = prefix[i] + per_node[i]
-        for i in range(d):
-            out[i] = prefix[spans[i, 1]] - prefix[spans[i, 0]]
-
-
-def lowest_tier_with_fit(
-    const int64_t[::1] counts not None, const int32_t[::1] tier not None, int64_t need, bint limited, int64_t highest
-):
-    """Lowest tier with a fitting domain, and its fitting domains, ascending; None if there is none."""
-    cdef int64_t d = counts.shape[0], i, best = INT64_MAX, found = 0
-    with nogil:
-        for i in range(d):
-            if counts[i] >= need and (not limited or tier[i] <= highest):
-                if tier[i] < best:
-                    best = tier[i]
-                    found = 0
-                if tier[i] == best:
-                    found += 1
-    if found == 0:
-        return None
-    domains_array = np.empty(found, dtype=np.int32)
-    cdef int32_t[::1] domains = domains_array
-    found = 0
-    for i in range(d):
-        if counts[i] >= need and tier[i] == best:
-            domains[found] = <int32_t>i
-            found += 1
-    return int(best), domains_array

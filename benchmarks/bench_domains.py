@@ -17,8 +17,6 @@ from workbench.kernels.domains import (
     ScoreWeights,
     TopologyScores,
     domain_counts,
-    domain_counts_spans,
-    lowest_tier_with_fit,
     pods_per_node,
 )
 from workbench.kernels.dry_runs import Counts, DryRuns
@@ -58,17 +56,6 @@ def tree(n: int) -> tuple[Forest, NDArray[np.int32], NDArray[np.int32]]:
     return forest, (np.arange(n) // LEAF).astype(np.int32), np.array(spans, dtype=np.int32)
 
 
-def prefix_sums(per_node: NDArray[np.int64], spans: NDArray[np.int32]) -> object:
-    sums = np.concatenate([[0], np.cumsum(per_node)])
-    return sums[spans[:, 1]] - sums[spans[:, 0]]
-
-
-def lowest_tier(counts: NDArray[np.int64], tier: NDArray[np.int32], need: int) -> object:
-    fitting = np.flatnonzero(counts >= need)
-    lowest = tier[fitting].min()
-    return lowest, fitting[tier[fitting] == lowest]
-
-
 def counting(n: int) -> Iterator[dict[str, object]]:
     total, used = machines(n)
     idle = total - used
@@ -79,19 +66,12 @@ def counting(n: int) -> Iterator[dict[str, object]]:
         "domains.pods_per_node", size, microseconds(lambda: pods_per_node(idle, POD), 200), "numpy", numpy_us, None, ""
     )
     per_node = pods_per_node(idle, POD)
-    numpy_us = float(microseconds(lambda: prefix_sums(per_node, spans), 9).min())
-    ours = microseconds(lambda: domain_counts_spans(per_node, spans), 200)
-    yield row("domains.domain_counts_spans", size, ours, "numpy cumsum", numpy_us, None, "")
     lengths = (spans[:, 1] - spans[:, 0]).astype(np.int64)
     start = np.concatenate([[0], np.cumsum(lengths)])
     members = np.concatenate([np.arange(low, high, dtype=np.int32) for low, high in spans])
     numpy_us = float(microseconds(lambda: np.add.reduceat(per_node[members], start[:-1]), 9).min())
     ours = microseconds(lambda: domain_counts(per_node, start, members), 200)
     yield row("domains.domain_counts", size, ours, "numpy reduceat", numpy_us, None, "CSR")
-    counts = domain_counts_spans(per_node, spans)
-    numpy_us = float(microseconds(lambda: lowest_tier(counts, forest.tier, 60), 9).min())
-    ours = microseconds(lambda: lowest_tier_with_fit(counts, forest.tier, 60), 200)
-    yield row("domains.lowest_tier_with_fit", size, ours, "numpy", numpy_us, None, "need 60: tier 2")
 
 
 def numpy_argmax(n: int, pods: int) -> object:

@@ -13,8 +13,6 @@ from workbench.kernels.domains import (
     ScoreWeights,
     TopologyScores,
     domain_counts,
-    domain_counts_spans,
-    lowest_tier_with_fit,
     pods_per_node,
 )
 from workbench.kernels.tiers import Forest
@@ -78,10 +76,6 @@ def test_topology_scores_must_be_finite_and_one_per_domain() -> None:
         (lambda: domain_counts(int64([1]), int64([0, 2]), int32([0])), "start: no CSR offsets"),
         (lambda: domain_counts(int64([1]), int64([0, 2, 1, 2]), int32([0, 0])), "start: no CSR offsets"),
         (lambda: domain_counts(int64([1]), int64([0, 1]), int32([1])), "members: entry 0: out of range"),
-        (lambda: domain_counts_spans(int64([1]), int32([[0, 2]])), "spans: entry 1: out of range"),
-        (lambda: domain_counts_spans(int64([1]), int32([[1, 0]])), "spans: a span ends before it begins"),
-        (lambda: domain_counts_spans(int64([1]), int32([[0, 1, 1]])), "spans: wrong number of columns"),
-        (lambda: lowest_tier_with_fit(int64([1]), int32([1, 2]), 1), "tier: wrong length"),
     ],
 )
 def test_wrong_counting_arguments_are_refused(call: Callable[[], object], message: str) -> None:

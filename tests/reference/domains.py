@@ -23,16 +23,6 @@ def domain_counts(per_node: Sequence[int], domains: Sequence[Sequence[int]]) -> 
     return [sum(per_node[node] for node in domain) for domain in domains]
 
 
-def lowest_tier_with_fit(
-    counts: Sequence[int], tiers: Sequence[int], need: int, highest: int | None
-) -> tuple[int, list[int]] | None:
-    fitting = [i for i, n in enumerate(counts) if n >= need and (highest is None or tiers[i] <= highest)]
-    if not fitting:
-        return None
-    lowest = min(tiers[i] for i in fitting)
-    return lowest, [i for i in fitting if tiers[i] == lowest]
-
-
 @dataclass
 class Weights:
     binpack: float

@@ -27,8 +27,6 @@ __all__ = [
     "TopologyScores",
     "checked_leaves",
     "domain_counts",
-    "domain_counts_spans",
-    "lowest_tier_with_fit",
     "pods_per_node",
 ]
 
@@ -120,57 +118,6 @@ def domain_counts(
     out = np.empty(start.shape[0] - 1, dtype=np.int64)
     _core.domain_counts(per_node, start, members, out)
     return out
-
-
-def domain_counts_spans(per_node: NDArray[np.int64], spans: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Sum of a per-node number over each domain where every domain is an interval of nodes.
-
-    Parameters
-    ----------
-    per_node : ndarray of shape (n,), int64
-    spans : ndarray of shape (d, 2), int32
-        First node and one past the last; equal for an empty domain.
-
-    Returns
-    -------
-    ndarray of shape (d,), int64
-        The same numbers as `domain_counts`; O(n + d).
-    """
-    per_node = as_array("per_node", per_node, np.int64, 1)
-    spans = as_array("spans", spans, np.int32, 2)
-    if spans.shape[1] != 2:
-        raise InputError("wrong number of columns", source="spans", got=str(spans.shape[1]), expected="2")
-    check_range("spans", spans, 0, per_node.shape[0])
-    if bool((spans[:, 0] > spans[:, 1]).any()):
-        raise InputError("a span ends before it begins", source="spans", expected="first <= end")
-    out = np.empty(spans.shape[0], dtype=np.int64)
-    _core.domain_counts_spans(per_node, spans, np.empty(per_node.shape[0] + 1, dtype=np.int64), out)
-    return out
-
-
-def lowest_tier_with_fit(
-    counts: NDArray[np.int64], tier: NDArray[np.int32], need: int, *, highest_tier: int | None = None
-) -> tuple[int, NDArray[np.int32]] | None:
-    """The lowest tier in which some domain holds ``need`` pods.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (d,), int64
-        Pods that each domain holds, see `domain_counts`.
-    tier : ndarray of shape (d,), int32
-    need : int
-    highest_tier : int, optional
-        Tiers above are not looked at; None: all are.
-
-    Returns
-    -------
-    (tier, domains) or None
-        ``domains`` (int32) are all fitting domains of that tier, ascending. None: no domain fits.
-    """
-    counts = as_array("counts", counts, np.int64, 1)
-    tier = as_array("tier", tier, np.int32, 1)
-    check_length("tier", tier, counts.shape[0])
-    return _core.lowest_tier_with_fit(counts, tier, need, highest_tier is not None, highest_tier or 0)
 
 
 Checked = tuple[float, NDArray[Any], float, float, NDArray[Any], float, NDArray[Any]]
