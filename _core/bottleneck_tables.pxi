@@ -112,7 +112,7 @@ cdef void sort_entries(const Machine* m, Entry* entries, Entry* scratch, int siz
 
 
 cdef inline int scan(const uint16_t* masks, int begin, int end, uint16_t look, uint16_t want) noexcept nogil:
-    """First position whose mask equals ``want`` under ``look``; ``end`` if there is none."""
+    """First position in [begin, end) whose mask ANDed with ``look`` equals ``want``; ``end`` if there is none."""
     cdef int i = begin, j
     cdef uint16_t hit
     # Among many ties the next one stands right here as a rule.

@@ -80,7 +80,7 @@ cdef inline void note_placed(Progress* p, Entry* e, int64_t count) noexcept nogi
 
 
 cdef inline bint may_go_on(const Progress* now, int32_t failed) noexcept nogil:
-    """Whether to try further pods after one of an entry fitted nowhere.
+    """Whether to try further pods of the gang after a pod of entry ``failed`` fitted on no node.
 
     Source: docs/reference/volcano-topology.md, section 5.1, step 5.
     """

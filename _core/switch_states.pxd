@@ -12,7 +12,7 @@ cdef enum:
 
 
 cdef inline int8_t state_of(int64_t say_shared, int64_t say_exclusive) noexcept nogil:
-    """State of a switch: shared over exclusive over idle."""
+    """State of a switch from its votes: shared if any pod votes shared, else exclusive if any does, else idle."""
     if say_shared > 0:
         return SHARED
     return EXCLUSIVE if say_exclusive > 0 else IDLE

@@ -39,7 +39,7 @@ class _Stop(Cancelled, SystemExit):
 def call_foreign(function: Callable[..., T], *args: Any, **named: Any) -> T:
     """Call a user's function so that cancelling the work stops the function at its next step.
 
-    Without a token it is called as it is, so that Ctrl-C meets it as any other code.
+    If the running work has no token, the function is called in this thread, so that Ctrl-C interrupts it as usual.
 
     Raises
     ------

@@ -56,7 +56,7 @@ class Token:
 
     @contextmanager
     def watched(self) -> Iterator[Token]:
-        """Context in which `check` looks at this token."""
+        """Context manager inside which `check` raises `Cancelled` once this token is cancelled."""
         before = _current.set(self)
         try:
             yield self

@@ -18,7 +18,7 @@ def policies(
 ) -> None:
     """List the policies with their kinds, parameters and sources.
 
-    A policy is NODE, NODE+GPU or one that chooses both.
+    Give --policy a node policy (NODE), a node and a GPU policy (NODE+GPU), or one policy that chooses both.
     """
     from workbench.policies import list_policies
 

@@ -147,7 +147,7 @@ class Metric(Value):
         return f"{self.heading} {self.unit}".strip() if self.brief is None else self.brief
 
     def of_job(self, facts: JobFacts) -> MetricValue:
-        """The value of one placed job; None without a function."""
+        """Value of this metric for one placed job; None if the metric has no function for jobs."""
         return None if self.job is None else self._checked(self.job, facts)
 
     def of_run(self, facts: RunFacts, jobs: Sequence[MetricValue]) -> MetricValue:

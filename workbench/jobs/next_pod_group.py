@@ -116,7 +116,7 @@ def _of_pod(
 def _of_owner(
     item: _Manifest, stored: PodGroup | None, pods: Sequence[_Manifest], schedulers: Collection[str], inherit: bool
 ) -> GroupStep:
-    """Only the first pod that the owner selects is looked at."""
+    """The step for a ReplicaSet or StatefulSet, decided from the first pod that its selector matches."""
     owner = read_replica_owner(item)
     if owner.replicas == 0:
         return GroupStep(delete=f"podgroup-{owner.metadata.uid}")

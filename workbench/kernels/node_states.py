@@ -50,14 +50,14 @@ class NodeStates:
     def kinds_of_spans(
         self, spans: NDArray[np.int32], marks: NDArray[np.uint64]
     ) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
-        """Groups of node intervals whose nodes, one after another, are in equal states.
+        """Group node intervals whose nodes, compared position by position, are in equal states.
 
         Parameters
         ----------
         spans : ndarray of shape (m, 2), int32
             First node and one past the last.
         marks : ndarray of shape (m, w), uint64
-            What else must agree.
+            Bits of each interval; intervals of one group have equal bits, too.
 
         Returns
         -------

@@ -68,7 +68,7 @@ def free_under_switches(
     Raises
     ------
     InputError
-        Wrong dtype or shape, a node that nobody holds under a switch that there is not.
+        Wrong dtype or shape, or a node without holders names a switch that does not exist.
     """
     if not are_arrays(b"q2i1q1B1Q2i1", idle, holders, request, feasible, gpu_free, node_switch):
         idle = as_array("idle", idle, np.int64, 2)

@@ -63,7 +63,7 @@ class BestGpus(Value, Displayed):
 
     @property
     def shortage(self) -> str:
-        """Why no set was chosen, in words; empty where one was."""
+        """A sentence saying why no set of GPUs was chosen; empty if one was."""
         return (
             ""
             if self.gpus

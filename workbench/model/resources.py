@@ -53,7 +53,7 @@ def is_gpu_resource(name: str) -> bool:
 
 
 def amount_text(resource: str, amount: int) -> str:
-    """An amount in base units as people write it: cores of ``cpu``, GiB of what is counted in bytes."""
+    """Format an amount in base units for people: CPU in cores, resources measured in bytes in GiB."""
     if resource == CPU:
         return f"{amount / 1000:,g}"
     if resource not in _BYTES and not resource.startswith("hugepages-"):

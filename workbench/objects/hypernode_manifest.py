@@ -34,7 +34,7 @@ def is_hypernode(data: Mapping[str, Any]) -> bool:
 
 
 def hypernode_spec(hypernode: HyperNode) -> dict[str, Any]:
-    """Tier, tier name where there is one, members in their order."""
+    """The ``spec`` of a HyperNode manifest: its tier, its tier name if it has one, and its members in order."""
     spec: dict[str, Any] = {"tier": hypernode.tier}
     if hypernode.tier_name:
         spec["tierName"] = hypernode.tier_name

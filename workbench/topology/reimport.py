@@ -40,7 +40,7 @@ def import_over(draft: Draft, cluster: ClusterObjects) -> Draft:
 
 
 def _selected(known: Mapping[str, Node], cluster: ClusterObjects) -> dict[str, Node]:
-    """Nodes of the earlier drawing that members of HyperNodes select; exact names of others are left to `draft_of`."""
+    """Nodes of the earlier drawing that HyperNode members select; `draft_of` adds exact names it lacks."""
     names = list(known)
     index = NameIndex(names, [node.metadata.labels for node in known.values()])
     members = [member for hypernode in cluster.hypernodes.values() for member in hypernode.members]

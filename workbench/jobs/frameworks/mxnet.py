@@ -28,7 +28,7 @@ _FLAGS = (
 
 
 def _extend_pod(pod: Object, call: PluginCall) -> Object:
-    """Variables of the pods of the three roles; a variable that a container has already stays as it is."""
+    """Add MXNet's environment variables to a scheduler, server or worker pod; variables a container has stay."""
     scheduler = task_named(call.job, call.text(_SCHEDULER))
     role = next((role for role in _ROLES if call.text(role) == task_key(pod)), None)
     if scheduler is None or role is None:

@@ -81,7 +81,7 @@ def _waiting(call: PluginCall, host: str) -> Object:
 
 
 def _extend_pod(pod: Object, call: PluginCall) -> Object:
-    """The same rendezvous for torch.distributed.run; a variable that a container has already stays as it is."""
+    """Add the rendezvous variables of torch.distributed.run to a pod; a container keeps variables it already has."""
     rendezvous = _rendezvous(pod, call)
     if not rendezvous:
         return pod

@@ -30,7 +30,7 @@ def may_start(job: Job, task: Task, pods: Iterable[PodState]) -> bool:
 
 
 def is_met(depends_on: DependsOn, ready: Callable[[str], bool]) -> bool:
-    """Whether dependencies are met: one of several where iteration is ``any``, else all of them."""
+    """Whether a task's dependencies are ready: at least one if ``iteration`` is ``any``, otherwise all of them."""
     enough = any if depends_on.any_of and len(depends_on.names) > 1 else all
     return enough(map(ready, depends_on.names))
 

@@ -57,14 +57,14 @@ def keeps_finished(job: Job, status: JobStatus, action: str) -> bool:
 
 
 def after_work(job: Job, action: str, status: JobStatus, now: str = "") -> JobStatus:
-    """The status after the pods were worked on: counters as they are then, phase and retries as they follow.
+    """Status of a Job after an action on its pods, with the phase and retry count that follow from the pod counters.
 
     Parameters
     ----------
     job : Job
     action : str
     status : JobStatus
-        With the phase before the action.
+        Pod counters after the action, with the phase from before it.
     now : str
         Time for the new condition.
     """

@@ -1,4 +1,4 @@
-"""Plugins of a Job: which there are, which are added, and what their tasks should say themselves.
+"""Plugins of a Job under admission: unknown ones, ones that admission adds, and advice on the tasks that need them.
 
 Source: docs/reference/volcano-jobs.md, sections 2.9, 3.1 and 3.2; the warnings: design document "Distributed framework
 plugins", motivation.

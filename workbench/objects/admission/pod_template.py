@@ -1,7 +1,7 @@
-"""The pod template of a task: what the validation of Kubernetes refuses.
+"""Refusals of a task's pod template, as the validation of Kubernetes words them.
 
-Of that validation the rules on containers, ports, mounts, policies and resources. Texts are those of Kubernetes; its
-own defaults are taken first.
+The rules on containers, ports, mounts, policies and resources are followed, after the defaults of Kubernetes have been
+applied; its other rules are not.
 """
 
 from __future__ import annotations

@@ -73,18 +73,18 @@ class FillPass:
 
 
 class Filling:
-    """The nodes of the cluster as the pods of one job fill them; pods of one pass are there for the next.
+    """State of the cluster's nodes while one job is placed in several passes; a pass sees the pods of those before.
 
     Parameters
     ----------
     context : FillContext
         The nodes before the first pass.
     scores : TopologyScores, optional
-        Pods are scored by a record; None: they are not.
+        Scores of the LCA of each node's leaf with the record; None: the record adds nothing to node scores.
     fading : Fading, optional
-        Without `scores`: how pods are drawn to full HyperNodes; None: they are not.
+        Score by how full the HyperNodes around a node are, by tier; counts only without `scores`; None: there is none.
     even : bool
-        Taints count also where they tell no nodes apart: sums of scores are compared between HyperNodes.
+        Whether to score taints even if all nodes score alike, because sums of scores are compared between HyperNodes.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Filling:
             self._runs.add_shape(seen.rows[role], feasible=demand.restriction(role), extra=extra)
 
     def _totals(self) -> DomainTotals:
-        """Sums over HyperNodes that the gains go by."""
+        """Used and allocatable resources of each HyperNode, which `fading` uses."""
         request, pad = self.context.request, self.context.scored.pad
         allocatable = pad(request.snapshot.domain_allocatable)
         return DomainTotals(pad(domain_used(request)), allocatable, *request.snapshot.topology.node_domains)
