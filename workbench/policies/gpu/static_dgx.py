@@ -49,7 +49,7 @@ class StaticDgxParameters:
 class GpuStaticDgx(PerPodGpuPolicy):
     """GPU policy that takes the first free row of the machine's table, for 1, 2, 4, 8 (DGX-2: 16) GPUs.
 
-    Others are refused.
+    Requests for any other number of GPUs are refused.
 
     Source: NVIDIA go-gpuallocator, staticdgx_policies.go. (Its constructor for DGX-2 answers with the table of the
     DGX-1; here the table of the DGX-2 is used as written there.)

@@ -12,9 +12,9 @@ __all__ = ["place_single_layer"]
 
 
 def place_single_layer(switches: Switches, n_pods: int) -> Plan | NoPlan:
-    """Choose the switch with the fewest free nodes that holds the job, whatever its kind.
+    """Choose the switch with the fewest free nodes that can hold all pods of the job.
 
-    Ties in configuration order.
+    The kind of job makes no difference. Of equal switches the first in configuration order is chosen.
     """
     if n_pods > switches.table.nodes_per_switch:
         return NoPlan("larger-than-switch", "job's task number is bigger than torCount", n_pods)

@@ -52,9 +52,9 @@ _UNREAD_OF_ROLE = frozenset({"first_index", "pod_names", "pod_uids", "pod_resour
 
 
 def form_of(gang: Gang) -> Hashable:
-    """The key of a gang.
+    """Return the key of a gang: gangs with equal keys get equal answers from a search on the same nodes.
 
-    Tables with equal entries in another order give another key, which costs a search and never a wrong answer.
+    Mappings with equal entries in another order give another key, which costs a search and never a wrong answer.
     """
     return (
         _gang(gang),

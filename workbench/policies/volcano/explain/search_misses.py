@@ -118,7 +118,7 @@ class Missed:
 
 
 def missed(asked: SearchQuery, tried: TriedDomains) -> Missed:
-    """The misses of a first turn that found no HyperNode."""
+    """Return the nearest miss and the obstacle on each tier, after a first turn that found no HyperNode."""
     misses: dict[int, NearestMiss] = {}
     obstacles: dict[int, str] = {}
     if len(tried.domains) == 0:

@@ -228,9 +228,9 @@ class Volcano115(VolcanoPolicy):
         return SearchStream(whole, self._repeatable, snapshot)
 
     def _repeatable(self, request: Request) -> Prepared | None:
-        """The search of a gang if a stream may rerun it; None otherwise.
+        """Prepare the search of a gang if a stream may repeat it; return None otherwise.
 
-        It may if the gang has no running pods and the answer depends on the nodes' amounts alone.
+        A search may be repeated if the gang has no running pods and the result depends only on the resources of nodes.
         """
         gang, topology = request.gang, request.snapshot.topology
         limits = limits_of(gang, topology, gradients=self.gradients)

@@ -80,7 +80,7 @@ def waiting(policy: VolcanoPolicy, request: Request) -> Waiting | None:
 
 
 def _waiting(policy: VolcanoPolicy, request: Request, now: Assignment | Declined) -> Waiting | None:
-    """`waiting`, of a job that got `now` among the nodes as they are."""
+    """Do the work of `waiting`; ``now`` is the answer to the job if terminating pods still hold their resources."""
     untold = replace(request, recorder=None)
     ahead = _on(policy, untold, request.ledger.after_terminations(gone=True))
     later = policy.assign_idle(ahead)
