@@ -22,7 +22,7 @@ Runs = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
 
 
 class SubJobPods(NamedTuple):
-    """The s sub-jobs of a gang; their entries are one per sub-job and role with pods to place."""
+    """The pods of a gang by sub-job (s of them); each pair of a sub-job and a role with pods to place is an entry."""
 
     size: NDArray[np.int64]
     """Pods of each sub-job."""

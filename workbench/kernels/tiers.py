@@ -98,7 +98,7 @@ class Forest:
         Parameters
         ----------
         a, b : ndarray of shape (m,), int32
-            Domains; -1 (a node without domain, or the virtual top) answers -1.
+            Domains; -1 stands for a node without domain, or the virtual top, and the result is then -1.
         out : ndarray of shape (m,), int32, optional
             Written and returned instead of a new array.
 
