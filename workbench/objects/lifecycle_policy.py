@@ -78,7 +78,7 @@ class DependsOn:
     ----------
     names : tuple of str
     any_of : bool
-        One ready task is enough (iteration ``any``); of a single name it means nothing.
+        One ready task is enough (iteration ``any``); makes no difference if `names` has one entry.
     """
 
     names: tuple[str, ...]

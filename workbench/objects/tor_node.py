@@ -115,7 +115,7 @@ def read_tor_node(data: Mapping[str, Any]) -> TorNodeConfig:
 def parse_tor_node(
     payload: str | Mapping[str, Any], source: str | None = None, *, where: str = "", level: str = ""
 ) -> TorNodeTable:
-    """The payload of the ConfigMap.
+    """Read the switches and their servers from the tor_info entry of a ConfigMap.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def parse_tor_node(
     where : str
         Key of the ConfigMap that contains the payload.
     level : str
-        tor_level, which is another key of the ConfigMap.
+        Value of tor_level, another key of the ConfigMap.
 
     Raises
     ------

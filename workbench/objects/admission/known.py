@@ -10,7 +10,7 @@ __all__ = ["Known", "KnownQueue"]
 
 @dataclass(frozen=True)
 class KnownQueue:
-    """State of a queue, such as ``Open``, and its parent; empty: none is named, which is ``root``."""
+    """State of a queue, such as ``Open``, and the name of its parent; an empty parent stands for ``root``."""
 
     state: str = "Open"
     parent: str = ""

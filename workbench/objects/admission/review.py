@@ -73,7 +73,7 @@ def review(
     *,
     own_plugins: bool = True,
 ) -> Verdict:
-    """Return the verdict of a cluster of a release on a new object of one of `REVIEWED_KINDS`.
+    """Say whether a cluster that runs a Volcano release would accept a new object of one of `REVIEWED_KINDS`.
 
     Parameters
     ----------
