@@ -301,9 +301,9 @@ class SwitchTable(Value):
 
 
 def switches_of_hypernodes(topology: Topology, nodes_per_switch: int | None = None) -> SwitchTable | None:
-    """The tier-1 HyperNodes as switches, by name; the nodes under each by name too (docs/decisions.md, decision 6).
+    """Make a switch of every tier-1 HyperNode that has nodes (docs/decisions.md, decision 6).
 
-    The name stands for the address too.
+    Switches, and the nodes under each, are sorted by name. The name of a HyperNode also serves as the switch's address.
 
     Parameters
     ----------

@@ -299,7 +299,7 @@ class Topology(Value, Displayed):
 
     @cached_property
     def nested(self) -> bool:
-        """Every domain holds the nodes of its children: always so in a tree that is built from HyperNodes."""
+        """Whether every domain holds all nodes of its children; always true of a tree built from HyperNodes."""
         if self.spans is not None:
             # An interval lies inside another by its ends; an empty domain lies anywhere.
             children = np.flatnonzero((self.parent >= 0) & (self._sizes > 0))
