@@ -78,7 +78,7 @@ def read_unit(cluster: ClusterObjects, priorities: Priorities, others: OtherSche
         Every pod comes with the object that owns it, and with the PodGroup of its Job.
     priorities : Priorities
     others : OtherSchedulers
-        Counts what is another scheduler's.
+        Counts the Jobs, Deployments and pods left out because another scheduler places them.
     """
     return _read(cluster, sort_pods(cluster), priorities, others)
 

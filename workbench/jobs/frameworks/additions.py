@@ -1,4 +1,4 @@
-"""What the plugins add to pods and Jobs beyond upstream, because the design document promises it."""
+"""Names that this project's Job plugins add to pods and Jobs, as its design promises, and Volcano's plugins do not."""
 
 from __future__ import annotations
 
