@@ -1,4 +1,4 @@
-"""Units of pods that are read together, kept up to date while pods and their owners come and go."""
+"""Pods grouped by the key of their gang, kept up to date while pods and their owners come and go."""
 
 from __future__ import annotations
 
