@@ -112,7 +112,7 @@ def _alternatives(words: Sequence[str]) -> str:
 
 
 def _letters(letters: Sequence[str]) -> str:
-    """A pattern for one of these characters: a class, with ranges where that is shorter."""
+    """Write a regular expression that matches any one of ``letters``, as a character class with ranges if shorter."""
     if len(letters) == 1:
         return _escaped(letters[0])
     runs: list[list[str]] = []
