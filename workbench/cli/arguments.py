@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _RESERVED = ("spec", "gpu")
 
 __all__ = [
+    "given_paths",
     "gpu_list",
     "key_values",
     "load_scenario",
@@ -116,6 +117,20 @@ def gpu_list(option: str, text: str | None) -> list[int] | None:
     return numbers
 
 
+def given_paths(paths: Sequence[str], files: Sequence[str]) -> list[str]:
+    """The inputs of a command: its arguments, then those of ``-f``.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    both = [*paths, *files]
+    if not both:
+        raise InputError("no input given", source="PATH", expected="files, folders or -")
+    return both
+
+
 def standard_input(files: Sequence[str]) -> bytes | None:
     """Read standard input if a file is ``-``; else None.
 
@@ -153,8 +168,6 @@ def load_scenario(
     """
     from workbench.formats.load import load
 
-    if not files:
-        raise InputError("no input given", source="-f", expected="a file, a folder or -")
     stdin = standard_input(files)
     given = key_values("--matrix", matrices, "PATTERN=FILE")
     for pattern, path in given.items():

@@ -15,6 +15,7 @@ from workbench.evaluate.metric import Metric, MetricValue
 from workbench.evaluate.metrics import RunMetrics, measure_run
 from workbench.evaluate.provenance import Provenance, record_provenance
 from workbench.evaluate.records import session_record
+from workbench.evaluate.usual_policies import USUAL_POLICIES
 from workbench.model.counted import counted
 from workbench.model.display import Displayed
 from workbench.model.gang import Gang
@@ -174,7 +175,7 @@ class Comparison(Value, Displayed):
 def compare(
     gangs: Sequence[Gang],
     snapshot: ClusterSnapshot,
-    policies: Sequence[str | Policy],
+    policies: Sequence[str | Policy] = USUAL_POLICIES,
     progress: Progress | None = None,
     inputs: Mapping[str, str] | None = None,
 ) -> Comparison:
@@ -186,7 +187,7 @@ def compare(
     snapshot : ClusterSnapshot
         Every policy starts from it; nothing changes it.
     policies : sequence of str or Policy
-        ``NODE[+GPU]`` or a policy object.
+        ``NODE[+GPU]`` or a policy object; by default `USUAL_POLICIES`.
     progress : callable, optional
         Called with (done, total, name) before each policy and once at the end.
     inputs : mapping of str to str, optional

@@ -15,8 +15,8 @@ class Release(StrEnum):
     V1_13
         v1.13.0 to v1.13.3.
     NEWEST
-        The newest snapshot that ``docs/reference/volcano-topology.md`` describes.
+        v1.15.1, the newest one that ``docs/reference/volcano-topology.md`` describes.
     """
 
     V1_13 = "1.13"
-    NEWEST = "newest"
+    NEWEST = "1.15"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +14,9 @@ from rich.text import Text
 from workbench.evaluate.compare import Comparison
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import RunMetrics
+from workbench.evaluate.pod_frame import visible_text
+from workbench.evaluate.records import VISIBLE_DEVICES, visible_devices
+from workbench.evaluate.switch_changes import SwitchChange
 from workbench.formats.review import Review
 from workbench.model.best_gpus import BestGpus
 from workbench.model.counted import counted
@@ -86,8 +91,10 @@ def _more(n: int, what: str) -> list[Text]:
     return [Text(f"… and {n:,} more {what} (-o json lists all)")] if n > 0 else []
 
 
-def session_tables(policy: str, decisions: Sequence[Decision], metrics: RunMetrics) -> list[Any]:
-    """Make the tables of one session: jobs, their pods, and the reasons of pending pods.
+def session_tables(
+    policy: str, decisions: Sequence[Decision], metrics: RunMetrics, switches: Sequence[SwitchChange] = ()
+) -> list[Any]:
+    """Make the tables of one session: jobs, their pods, the switches, and the reasons of pending pods.
 
     Parameters
     ----------
@@ -95,6 +102,8 @@ def session_tables(policy: str, decisions: Sequence[Decision], metrics: RunMetri
         Title.
     decisions : sequence of Decision
     metrics : RunMetrics
+    switches : sequence of SwitchChange
+        Only those that changed are listed.
     """
     topology = next((d.result.topology for d in decisions if isinstance(d.result, Placement)), None)
     columns = session_columns(metrics, topology)
@@ -112,12 +121,15 @@ def session_tables(policy: str, decisions: Sequence[Decision], metrics: RunMetri
         else:
             text_row(jobs, key, "pending", "", None, f"0 of {n_pods}", *(None for _ in columns))
     parts.extend(_pods(decisions))
+    parts.extend(_switches(switches))
     parts.extend(_reasons(decisions))
     return parts
 
 
 def _pods(decisions: Sequence[Decision]) -> list[Any]:
-    table = new_table("pod", "node", "GPUs", "rank", right=(3,))
+    # A line may end after each underscore of a variable's name.
+    visible = [name.replace("_", f"_{SOFT_BREAK}") for name in VISIBLE_DEVICES]
+    table = new_table("pod", "node", "GPUs", "rank", *visible, right=(3,))
     listed = left = 0
     for decision in decisions:
         if not isinstance(decision.result, Placement):
@@ -125,10 +137,27 @@ def _pods(decisions: Sequence[Decision]) -> list[Any]:
         for pod in decision.result.pods() if listed < _ROWS else ():
             if listed == _ROWS:
                 break
-            text_row(table, pod.name, pod.node, ",".join(map(str, pod.gpus)), pod.rank)
+            environment = visible_devices(pod)
+            seen = (visible_text(environment, name) for name in VISIBLE_DEVICES)
+            text_row(table, pod.name, pod.node, ",".join(map(str, pod.gpus)), pod.rank, *seen)
             listed += 1
         left += decision.result.n_placed
     return [table, *_more(left - listed, "pods")] if listed else []
+
+
+def _switches(switches: Sequence[SwitchChange]) -> list[Any]:
+    """The switches whose state changed, and how many did not."""
+    if not switches:
+        return []
+    changed = [switch for switch in switches if switch.before != switch.after]
+    same = len(switches) - len(changed)
+    table = new_table("switch", "tor_ip", "before", "after")
+    for switch in changed[:_ROWS]:
+        text_row(table, switch.switch, switch.address, switch.before, switch.after)
+    counts = Counter(switch.before for switch in switches if switch.before == switch.after)
+    states = ", ".join(f"{n:,} {state}" for state, n in sorted(counts.items()))
+    said = f"{counted(same, 'switch keeps its state', 'switches keep their state', form=',')}: {states}" if same else ""
+    return [*([table] if changed else []), *_more(len(changed) - _ROWS, "switches"), *([Text(said)] if said else [])]
 
 
 def _reasons(decisions: Sequence[Decision]) -> list[Text]:
@@ -314,22 +343,21 @@ def review_tables(review: Review) -> list[Any]:
 def policy_tables(policies: Sequence[Mapping[str, Any]]) -> list[Any]:
     """Tables of policies: names with kinds and meanings, then every parameter."""
     table = new_table("policy", "kind", "meaning", "source")
-    parameters = new_table("policy", "parameter", "default", "takes", "meaning")
+    parameters = new_table("policy", "parameter", "takes", "meaning")
     # Names that users type are never cut.
     parameters.columns[1].no_wrap = True
     for info in policies:
         text_row(table, info["name"], info["kind"], info["meaning"], info["source"])
         for parameter in info["parameters"]:
-            default = parameter["default"]
-            text_row(
-                parameters,
-                info["name"],
-                parameter["name"],
-                "" if default is None else str(default),
-                parameter["range"],
-                parameter["meaning"],
-            )
+            default = "" if parameter["default"] in (None, "") else f", by default {parameter['default']}"
+            takes = _breakable(f"{parameter['range']}{default}")
+            text_row(parameters, _breakable(info["name"]), parameter["name"], takes, _breakable(parameter["meaning"]))
     return [table, parameters]
+
+
+def _breakable(text: str) -> str:
+    """The text, which may be wrapped after the punctuation inside its names."""
+    return re.sub(r"(?<=\w)([-_./(])(?=\w)", rf"\1{SOFT_BREAK}", text)
 
 
 def preset_tables(presets: Mapping[str, Preset]) -> list[Any]:

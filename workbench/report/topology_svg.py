@@ -48,10 +48,14 @@ class Drawing:
     groups : tuple of tuple of (str, str)
         Elements of each group, in order: what it is of, and its markup. Names are those of HyperNodes, or of the nodes
         of a square; two elements of a group may share one.
+    width, height : float
+        In pixels at full size.
     """
 
     frame: tuple[str, ...]
     groups: tuple[Elements, ...]
+    width: float = 0.0
+    height: float = 0.0
 
     def parts(self, shown: Drawing | None = None) -> dict[str, object]:
         """JSON-ready; elements that `shown` has too as runs: where they begin there, and how many they are."""
@@ -209,6 +213,8 @@ def draw_parts(
             "</svg>",
         ),
         (plan.boxes, plan.labels, plan.squares(look)),
+        width,
+        height,
     )
 
 

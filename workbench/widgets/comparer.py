@@ -12,6 +12,7 @@ from workbench.cancel import finish
 from workbench.errors import InputError, WorkbenchError
 from workbench.evaluate.choices import make_policy, on_new_policy, policy_choices
 from workbench.evaluate.compare import Comparison, compare
+from workbench.evaluate.usual_policies import USUAL_POLICIES
 from workbench.formats.load import load
 from workbench.formats.manifest_text import line_of
 from workbench.model.explanation import Recorder
@@ -65,9 +66,7 @@ class PlacementComparer(Panel):
         "export": "_export",
     }
 
-    def __init__(
-        self, scenario: Scenario | None = None, policies: Sequence[str] = ("volcano-1.15", "volcano-1.13", "gang")
-    ) -> None:
+    def __init__(self, scenario: Scenario | None = None, policies: Sequence[str] = USUAL_POLICIES) -> None:
         super().__init__()
         self._chosen: list[tuple[str, dict[str, Any]]] = []
         self._worker = Worker(lambda: self.tell(*self._idle))
