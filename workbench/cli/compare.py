@@ -41,6 +41,10 @@ def compare(
     output: Annotated[
         CompareOutput, one_of(CompareOutput, "-o", "--output", help="Form of the result.")
     ] = CompareOutput.table,
+    by_job: Annotated[
+        bool,
+        typer.Option("--by-job", help="Show the jobs that the policies place differently, and the pods that move."),
+    ] = False,
     out: Out = None,
 ) -> None:
     """Place the same jobs by several policies and compare the results.
@@ -51,10 +55,12 @@ def compare(
 
     \b
       workbench compare datasets/demo
+      workbench compare datasets/demo --policies volcano-1.13,volcano-1.15 --by-job
       workbench compare datasets/demo --policies spread,volcano+gpu-bottleneck -o html --out report.html
       workbench compare datasets/demo --policies allocate,volcano-1.13 --set config=volcano-scheduler.conf
     """
     from workbench.evaluate.compare import compare as run
+    from workbench.evaluate.differences import differences
 
     names = [name.strip() for text in policies for name in text.split(",") if name.strip()]
     if not names:
@@ -69,11 +75,15 @@ def compare(
     if output is not CompareOutput.html:  # the page shows them itself
         tell_gaps(scenario)
     if output is CompareOutput.table:
-        from workbench.report.tables import comparison_tables
+        from workbench.report.tables import comparison_tables, difference_tables
 
-        print_tables(*comparison_tables(comparison))
+        print_tables(*(difference_tables if by_job else comparison_tables)(comparison))
     elif output is CompareOutput.json:
-        emit(to_json(comparison.to_dict()), out)
+        record = comparison.to_dict()
+        if by_job:
+            compared = tuple(row.policy for row in comparison.rows)
+            record["differences"] = [one.to_dict(compared) for one in differences(comparison)]
+        emit(to_json(record), out)
     elif output is CompareOutput.csv:
         from workbench.report.csv_text import csv_text
 

@@ -69,6 +69,7 @@ def place(
     """
     from workbench.evaluate.metrics import measure_run
     from workbench.evaluate.records import session_record
+    from workbench.evaluate.whatif.remedies import advise_session
     from workbench.model.explanation import Recorder
 
     inputs = given_paths(paths, file)
@@ -83,12 +84,13 @@ def place(
     decisions = chosen.schedule(scenario.gangs, scenario.snapshot, recorders)
     metrics = measure_run(decisions, scenario.snapshot)
     switches = _switches(scenario.snapshot, decisions, tor_share)
+    advice = advise_session(chosen, decisions, scenario.snapshot)
     tell_gaps(scenario)
     explanations = [recorder.explanation(decisions[i]) for i, recorder in recorders.items()]
     if output is PlaceOutput.table:
         from workbench.report import tables
 
-        print_tables(*tables.session_tables(chosen.name, decisions, metrics, switches))
+        print_tables(*tables.session_tables(chosen.name, decisions, metrics, switches, advice))
         for explanation in explanations:
             print_tables(*tables.explanation_tables(explanation))
     elif output is PlaceOutput.csv:
@@ -97,7 +99,7 @@ def place(
 
         emit(csv_text(pod_frame(decisions)), out)
     else:
-        record: dict[str, Any] = session_record(chosen.name, chosen.parameters, decisions, metrics)
+        record: dict[str, Any] = session_record(chosen.name, chosen.parameters, decisions, metrics, advice)
         record["refused"] = [refused.to_dict() for refused in scenario.refused]
         record["gaps"] = [gap.to_dict() for gap in scenario.snapshot.gaps]
         if switches:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.evaluate.metrics import RunMetrics
+from workbench.evaluate.whatif.remedies import Advice
 from workbench.model.gang import Gang, PodRef
 from workbench.model.gpu_shares import WHOLE_GPU
 from workbench.model.placement import Decision, PlacedPod, Placement
@@ -18,8 +19,15 @@ __all__ = ["VISIBLE_DEVICES", "decision_record", "session_record", "visible_devi
 VISIBLE_DEVICES = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 
 
+_NO_ADVICE: Mapping[str, Advice] = {}
+
+
 def session_record(
-    policy: str, parameters: Mapping[str, Any], decisions: Sequence[Decision], metrics: RunMetrics | None
+    policy: str,
+    parameters: Mapping[str, Any],
+    decisions: Sequence[Decision],
+    metrics: RunMetrics | None,
+    advice: Mapping[str, Advice] = _NO_ADVICE,
 ) -> dict[str, Any]:
     """Convert a session to a dictionary: policy, parameters, jobs in the order of the gangs, metrics.
 
@@ -30,11 +38,19 @@ def session_record(
     decisions : sequence of Decision
     metrics : RunMetrics or None
         None if the policy raised.
+    advice : mapping of str to Advice
+        Of pending jobs, by ``namespace/name``.
     """
     return {
         "policy": policy,
         "parameters": dict(parameters),
-        "jobs": [decision_record(decision) for decision in decisions],
+        "jobs": [
+            {
+                **decision_record(decision),
+                **({"advice": advice[decision.gang.key].to_dict()} if decision.gang.key in advice else {}),
+            }
+            for decision in decisions
+        ],
         "metrics": None if metrics is None else metrics.to_dict(),
     }
 

@@ -18,7 +18,7 @@ import yaml
 
 from workbench.errors import InputError
 from workbench.formats.write_manifests import to_yaml_scalar
-from workbench.topology.lint import Edit
+from workbench.topology.lint import FieldEdit
 
 __all__ = ["ObjectText", "decoded", "hypernode_texts", "spliced"]
 
@@ -112,7 +112,7 @@ def _hypernodes(node: Any, inherited: str) -> Iterator[tuple[str, Any]]:
             yield metadata["name"].value, node
 
 
-def spliced(text: str, changes: Iterable[tuple[ObjectText, Iterable[Edit]]]) -> str:
+def spliced(text: str, changes: Iterable[tuple[ObjectText, Iterable[FieldEdit]]]) -> str:
     """The text with edits made to some of its objects; every other character stays as it is."""
     pieces: list[tuple[int, int, str]] = []
     for found, edits in changes:

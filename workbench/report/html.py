@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.evaluate.compare import Comparison, ComparisonRow
+from workbench.evaluate.differences import differences
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import PlacementMetrics
 from workbench.model.best_gpus import BestGpus
@@ -201,6 +202,7 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
         if row.error is None
     ]
     columns = job_columns(comparison, View.PAGE)
+    differing = differences(comparison)
     return {
         "pictures": pictures,
         "width": round(drawing_width(plan.layout)),
@@ -211,7 +213,14 @@ def _comparison_values(comparison: Comparison) -> dict[str, Any]:
         "rows": [_row_values(row) for row in comparison.rows],
         "job_table": _table(columns),
         "jobs": [(job, _job_lines(comparison, columns, job)) for job in jobs],
-        "pending": [(row.policy, refusal) for row in comparison.rows for refusal in row.refusals],
+        "differing": differing[:_ROWS],
+        "more_differing": max(0, len(differing) - _ROWS),
+        "policies": [row.policy for row in comparison.rows],
+        "pending": [
+            (row.policy, refusal, row.advice.get(refusal.gang.key))
+            for row in comparison.rows
+            for refusal in row.refusals
+        ],
         "unplaced": [
             (row.policy, placement) for row in comparison.rows for placement in row.placements if placement.unplaced
         ],

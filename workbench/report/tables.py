@@ -12,16 +12,19 @@ from rich.table import Table
 from rich.text import Text
 
 from workbench.evaluate.compare import Comparison
+from workbench.evaluate.differences import differences
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import RunMetrics
 from workbench.evaluate.pod_frame import visible_text
 from workbench.evaluate.records import VISIBLE_DEVICES, visible_devices
 from workbench.evaluate.switch_changes import SwitchChange
+from workbench.evaluate.whatif.remedies import Advice
 from workbench.formats.review import Review
 from workbench.model.best_gpus import BestGpus
 from workbench.model.counted import counted
 from workbench.model.explanation import Explanation
 from workbench.model.links import suspicious_links
+from workbench.model.notice import Notice
 from workbench.model.placement import Decision, Placement, Refusal
 from workbench.model.pod_gpus import PodGpus
 from workbench.report.layout import SOFT_BREAK
@@ -33,6 +36,7 @@ from workbench.topology.presets import Preset
 __all__ = [
     "best_gpus_tables",
     "comparison_tables",
+    "difference_tables",
     "explanation_tables",
     "new_table",
     "plan_tables",
@@ -49,6 +53,11 @@ _ROWS = 40
 
 #: Characters that the parts of a score may take in a line of 80.
 _PART_COLUMNS = 40
+
+#: Moves of one job listed in a line; -o json has all.
+_MOVES = 6
+
+_NO_ADVICE: Mapping[str, Any] = {}
 
 
 def new_table(*headers: str, title: str = "", right: Sequence[int] = ()) -> Table:
@@ -92,7 +101,11 @@ def _more(n: int, what: str) -> list[Text]:
 
 
 def session_tables(
-    policy: str, decisions: Sequence[Decision], metrics: RunMetrics, switches: Sequence[SwitchChange] = ()
+    policy: str,
+    decisions: Sequence[Decision],
+    metrics: RunMetrics,
+    switches: Sequence[SwitchChange] = (),
+    advice: Mapping[str, Advice] = _NO_ADVICE,
 ) -> list[Any]:
     """Make the tables of one session: jobs, their pods, the switches, and the reasons of pending pods.
 
@@ -104,6 +117,8 @@ def session_tables(
     metrics : RunMetrics
     switches : sequence of SwitchChange
         Only those that changed are listed.
+    advice : mapping of str to Advice
+        What is said first of a pending job, by ``namespace/name``.
     """
     topology = next((d.result.topology for d in decisions if isinstance(d.result, Placement)), None)
     columns = session_columns(metrics, topology)
@@ -122,7 +137,7 @@ def session_tables(
             text_row(jobs, key, "pending", "", None, f"0 of {n_pods}", *(None for _ in columns))
     parts.extend(_pods(decisions))
     parts.extend(_switches(switches))
-    parts.extend(_reasons(decisions))
+    parts.extend(_reasons(decisions, advice))
     return parts
 
 
@@ -160,12 +175,17 @@ def _switches(switches: Sequence[SwitchChange]) -> list[Any]:
     return [*([table] if changed else []), *_more(len(changed) - _ROWS, "switches"), *([Text(said)] if said else [])]
 
 
-def _reasons(decisions: Sequence[Decision]) -> list[Text]:
+def _reasons(decisions: Sequence[Decision], advice: Mapping[str, Advice] = _NO_ADVICE) -> list[Text]:
+    """Lines about pending jobs, first the advice and below it the policy's own reasons, and about pods left pending."""
     lines = []
     for decision in decisions:
         key, result = decision.gang.key, decision.result
         if isinstance(result, Refusal):
-            lines += [Text(f"{key} is pending: {reason.message}") for reason in result.reasons]
+            if key in advice:
+                lines += [Text(f"{key} is pending: {advice[key].headline}")]
+                lines += [Text(f"  when it was tried: {_quoted(reason)}") for reason in result.reasons]
+            else:
+                lines += [Text(f"{key} is pending: {_quoted(reason)}") for reason in result.reasons]
             lines += [
                 Text(f"  nearest on tier {miss.tier}: {miss.domain} holds {miss.holds} of {miss.needs}")
                 for miss in result.nearest_misses
@@ -183,6 +203,11 @@ def _reasons(decisions: Sequence[Decision]) -> list[Text]:
     return lines
 
 
+def _quoted(reason: Notice) -> str:
+    """The message of a reason; what Volcano itself writes on the PodGroup is marked as Volcano's."""
+    return f"Volcano writes: “{reason.message}”" if reason.code == "gang-unschedulable" else reason.message
+
+
 def comparison_tables(comparison: Comparison) -> list[Any]:
     """Tables of a comparison: one line per policy, then the pending jobs and their reasons."""
     columns = run_columns(comparison, View.TABLE)
@@ -195,9 +220,30 @@ def comparison_tables(comparison: Comparison) -> list[Any]:
             details.append(Text(f"{row.policy} failed: {row.error.message if row.error else ''}"))
             continue
         table.add_row(_text(_policy(row.policy)), *map(_cell, columns, cells), f"{row.decision_s * 1000:.1f}")
-        details.extend(Text(f"{row.policy}: ").append_text(line) for line in _reasons(row.decisions))
+        details.extend(Text(f"{row.policy}: ").append_text(line) for line in _reasons(row.decisions, row.advice))
     of_groups = [part for group in groups(comparison, View.TABLE) for part in _group_table(comparison, group)]
     return [table, *_legend(columns), *of_groups, *details]
+
+
+def difference_tables(comparison: Comparison) -> list[Any]:
+    """Table of the jobs that not every policy puts on the same nodes, and the pods that move against the first one."""
+    found = differences(comparison)
+    policies = [row.policy for row in comparison.rows]
+    alike = len(comparison.gangs) - len(found)
+    parts: list[Any] = []
+    if found:
+        table = new_table("job", *(_policy(name) for name in policies))
+        for one in found[:_ROWS]:
+            text_row(table, one.job, *one.outcomes)
+        parts = [table, *_more(len(found) - _ROWS, "jobs")]
+    for one in found[:_ROWS]:
+        for policy, moves in zip(policies, one.moves, strict=True):
+            if moves:
+                listed = ", ".join(move.text for move in moves[:_MOVES])
+                more = f" and {counted(len(moves) - _MOVES, 'more move')}" if len(moves) > _MOVES else ""
+                parts.append(Text(f"{one.job}, {policies[0]} → {policy}: {listed}{more}"))
+    said = f"{counted(alike, 'job is', 'jobs are', form=',')} on the same nodes by every policy"
+    return [*parts, Text(said)]
 
 
 def _group_table(comparison: Comparison, group: str) -> list[Any]:

@@ -219,7 +219,7 @@ class PlacementComparer(Panel):
 
         try:
             policies = [make_policy(name, parameters) for name, parameters in chosen]
-            comparison = compare(gangs, cluster(), policies, step)
+            comparison = compare(gangs, cluster(), policies, step, most_advised=0)
             plan = DrawingPlan(comparison.snapshot.topology, self._plan)
             view, drawn = comparison_view(comparison), pictures(comparison, plan)
         except Exception as error:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from workbench.topology.lint.base import Edit, Finding, Fix, Place, Rule, Severity
+from workbench.topology.lint.base import FieldEdit, Finding, Fix, Place, Rule, Severity
 from workbench.topology.lint.fix import apply_edits, edits_by_hypernode
 from workbench.topology.lint.registry import RULES, choose_rules
 from workbench.topology.lint.report import LintReport, lint
@@ -14,7 +14,7 @@ from workbench.topology.lint.subject import Subject
 
 __all__ = [
     "RULES",
-    "Edit",
+    "FieldEdit",
     "Finding",
     "Fix",
     "LintReport",

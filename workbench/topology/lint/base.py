@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from workbench.topology.lint.subject import Subject
 
-__all__ = ["Edit", "Finding", "Fix", "Found", "Path", "Place", "Rule", "Severity", "field_text"]
+__all__ = ["FieldEdit", "Finding", "Fix", "Found", "Path", "Place", "Rule", "Severity", "field_text"]
 
 #: Keys and list positions from an object's root to one of its fields.
 Path = tuple[str | int, ...]
@@ -58,7 +58,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Edit:
+class FieldEdit:
     """One change to a manifest: a field gets a value, or (`remove`) a list entry is deleted."""
 
     path: Path
@@ -71,7 +71,7 @@ class Fix:
     """The only possible correction of a finding: its meaning, and its edits."""
 
     meaning: str
-    edits: tuple[Edit, ...]
+    edits: tuple[FieldEdit, ...]
 
 
 @dataclass(frozen=True)
