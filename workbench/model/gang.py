@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.model.counted import counted
+from workbench.model.display import Displayed
 from workbench.model.extras import (
     NO_ASCEND_WISH,
     NO_KOORDINATOR_WISH,
@@ -214,7 +215,7 @@ class PodRef:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Gang(Value):
+class Gang(Value, Displayed):
     """Pods that are placed together or not at all.
 
     Attributes

@@ -524,8 +524,8 @@ def gpu_words_row(mask: int, width: int) -> Words:
     return np.frombuffer(mask.to_bytes(8 * width, "little"), dtype="<u8").astype(np.uint64)
 
 
-@dataclass(frozen=True, eq=False)
-class Scenario(Value):
+@dataclass(frozen=True, eq=False, repr=False)
+class Scenario(Value, Displayed):
     """What `workbench.load` returns: a cluster and the gangs that want to run on it.
 
     Attributes
@@ -550,6 +550,10 @@ class Scenario(Value):
     ignored: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Notice, ...] = ()
+
+    def __repr__(self) -> str:
+        refused = f", {counted(len(self.refused), 'object')} refused" if self.refused else ""
+        return f"Scenario({self.snapshot!r}, {counted(len(self.gangs), 'job')} to place{refused})"
 
     def gang(self, name: str) -> Gang:
         """The gang of that name, or ``namespace/name``."""

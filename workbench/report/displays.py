@@ -12,12 +12,14 @@ from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.best_gpus import BestGpus
 from workbench.model.display import set_renderer
 from workbench.model.explanation import Explanation
+from workbench.model.gang import Gang
 from workbench.model.placement import Placement, Refusal
-from workbench.model.snapshot import ClusterSnapshot
+from workbench.model.snapshot import ClusterSnapshot, Scenario
 from workbench.model.switch_history import SwitchHistory
 from workbench.model.topology import Topology
 from workbench.report import html
 from workbench.report.difference import difference_html
+from workbench.report.gang_view import gang_html, scenario_html
 from workbench.report.heatmap import draw_heatmap
 from workbench.report.lint_view import lint_html
 from workbench.report.occupancy import occupancy, placements_in
@@ -94,6 +96,8 @@ def install() -> None:
     set_renderer(SwitchHistory, lambda history: draw_switch_history(history), view_switch_history)
     _simple(BestGpus, html.best_gpus_html)
     _simple(ClusterSnapshot, html.snapshot_html)
+    _simple(Scenario, scenario_html)
+    _simple(Gang, gang_html)
     _simple(Placement, html.placement_html)
     _simple(Refusal, html.refusal_html)
     _simple(Explanation, html.explanation_html)
