@@ -13,6 +13,7 @@ import numpy.typing as npt
 from workbench.cancel import check
 from workbench.evaluate.switch_changes import after_session
 from workbench.evaluate.whatif.edits import AllowTier, Edit, FreeResources, LowerMinimum, Together, Uncordon
+from workbench.model.counted import counted
 from workbench.model.gang import Gang
 from workbench.model.placement import Decision, NearestMiss, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
@@ -45,8 +46,8 @@ _BEYOND_EDITS = frozenset(
 
 #: Codes whose message is replaced in the headline, because the rest of the headline says the numbers.
 _HEADLINES = {
-    "no-domain": "no HyperNode that its constraint allows holds {needs} pods",
-    "no-candidate": "no domain of the layer to gather in holds {needs} pods",
+    "no-domain": "no HyperNode that its constraint allows holds {pods}",
+    "no-candidate": "no domain of the layer to gather in holds {pods}",
 }
 
 
@@ -155,7 +156,7 @@ def _missing(refusal: Refusal, nearest: NearestMiss | None) -> str:
     by_code = {reason.code: reason for reason in reversed(refusal.reasons)}
     for code, text in _HEADLINES.items():
         if code in by_code and nearest is not None:
-            return text.format(needs=nearest.needs)
+            return text.format(pods=counted(nearest.needs, "pod"))
     if "gang-incomplete" in by_code:
         return by_code["gang-incomplete"].message
     return refusal.reasons[0].message if refusal.reasons else "the policy gives no reason"
