@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from workbench.model.bandwidth import BandwidthMatrix as BandwidthMatrix
     from workbench.model.best_gpus import BestGpus as BestGpus
     from workbench.model.best_gpus import best_gpus as best_gpus
+    from workbench.model.bottleneck_curve import bottleneck_curve as bottleneck_curve
     from workbench.model.explanation import Explanation as Explanation
     from workbench.model.extras import AscendWish as AscendWish
     from workbench.model.extras import KoordinatorWish as KoordinatorWish
@@ -96,6 +97,7 @@ _HOME = {
     "VolcanoMemory": "workbench.model.extras",
     "advise": "workbench.evaluate.whatif.remedies",
     "best_gpus": "workbench.model.best_gpus",
+    "bottleneck_curve": "workbench.model.bottleneck_curve",
     "compare": "workbench.evaluate.compare",
     "differences": "workbench.evaluate.differences",
     "expand_job": "workbench.jobs.expand",
