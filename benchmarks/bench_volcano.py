@@ -22,11 +22,13 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from measure import row
 from numpy.typing import NDArray
 
+from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domains import NO_RECORD, ScoreWeights, TopologyScores
 from workbench.kernels.dry_runs import Counts, DryRuns
 from workbench.kernels.tiers import Forest, tier_scores
@@ -77,6 +79,12 @@ class Cluster:
     nodes: Nodes
     domains: list[Ints]
     allocatable: Longs
+
+    @cached_property
+    def domain_nodes(self) -> DomainNodes:
+        """The same tree as `DryRuns` takes it."""
+        tree = self.tree
+        return DomainNodes(tree.name_rank, tree.leaf, tree.member_start, tree.members)
 
 
 def even(n: int, parts: int) -> Longs:
@@ -295,10 +303,7 @@ def attempt(made: Cluster, ask: Ask, tiers: list[Ints], domain: int, spans: Ints
     n, total, placed = made.nodes, 0.0, []
     used = n.domain_used.copy()
     low, high = (0, made.n) if domain < 0 else spans[domain].tolist()
-    runs = DryRuns(
-        n.idle, n.used, n.allocatable, made.tree.name_rank, made.tree.leaf, made.tree.member_start, made.tree.members,
-        weights=WEIGHTS, scores=made.scores,
-    )  # fmt: skip
+    runs = DryRuns(n.idle, n.used, n.allocatable, made.domain_nodes, weights=WEIGHTS, scores=made.scores)
     for shape in ask.shapes:
         runs.add_shape(shape.request)
     for number, mine in enumerate(ask.pods):

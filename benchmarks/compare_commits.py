@@ -69,6 +69,11 @@ def summed(rounds: list[Times]) -> dict[str, tuple[float, float]]:
     }
 
 
+def total(cells: dict[str, tuple[float, float]]) -> tuple[float, float]:
+    """Sums over the cells."""
+    return sum(median for median, _ in cells.values()), sum(least for _, least in cells.values())
+
+
 def line(name: str, old: tuple[float, float], new: tuple[float, float]) -> str:
     """One row of the table."""
     columns = (f"{a:11,.1f} {b:11,.1f} {b / a:8.3f}" for a, b in zip(old, new, strict=True))
@@ -99,8 +104,7 @@ def main() -> None:
     print(f"{'old least':>11} {'new least':>11} {'new/old':>8}")
     for name in old:
         print(line(name, old[name], new[name]))
-    totals = [tuple(map(sum, zip(*side.values(), strict=True))) for side in (old, new)]
-    print(line("sum", *totals))
+    print(line("sum", total(old), total(new)))
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def used_in_part(snapshot: ClusterSnapshot) -> ClusterSnapshot:
     return replace(snapshot, used=used)
 
 
-def gang(pods: int, roles: int, mode: str) -> Gang:
+def gang(pods: int, roles: int, mode: Any) -> Gang:
     """A job of pods that ask for cpu and memory alone, all of them needed."""
     made = tuple(
         Role(f"worker-{i}", pods // roles, {"cpu": 4_000 * (i + 1), "memory": 16 * GI * (i + 1)}) for i in range(roles)

@@ -54,7 +54,8 @@ def cells() -> Iterator[tuple[str, Sequence[Callable[[], Callable[[], object]]]]
                 if kind == "distinct" and groups == 1:
                     continue
                 asks = [gang(made, rng, groups, kind, 10 if len(made.domains) == 1 else 0) for _ in range(gangs)]
-                yield f"search {kind}, {groups} sub-groups, {made.name}", [partial(partial, turn, made, ask) for ask in asks]
+                searches = [partial(partial, turn, made, ask) for ask in asks]
+                yield f"search {kind}, {groups} sub-groups, {made.name}", searches
                 if groups == 10:
                     calls = [partial(partial, place, policy, snapshot, ask) for ask in asks]
                     yield f"place {kind}, {groups} sub-groups, {made.name}", calls
@@ -81,9 +82,8 @@ def explained(made: Cluster, gangs: int, rng: random.Random) -> Sequence[Callabl
 def dry_runs(made: Cluster, pods: int) -> object:
     """A gang of two shapes in every HyperNode of the second tier, or of the only one."""
     runs = DryRuns(
-        made.nodes.idle, made.nodes.used, made.nodes.allocatable, made.tree.name_rank, made.tree.leaf,
-        made.tree.member_start, made.tree.members, weights=WEIGHTS, scores=made.scores,
-    )  # fmt: skip
+        made.nodes.idle, made.nodes.used, made.nodes.allocatable, made.domain_nodes, weights=WEIGHTS, scores=made.scores
+    )
     runs.add_shape(POD)
     runs.add_shape(POD * 2)
     counts = Counts(

@@ -16,6 +16,7 @@ from workbench._core import dry_runs as _core
 from workbench._core.ranges import is_offsets
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.checks import as_array, check_length, check_number, check_range, checked
+from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.domains import (
     MAX_PODS_PER_CALL,
     MAX_QUANTITY,
@@ -24,7 +25,6 @@ from workbench.kernels.domains import (
     NO_RECORD,
     ScoreWeights,
     TopologyScores,
-    checked_leaves,
 )
 from workbench.kernels.fading import Fading
 from workbench.kernels.node_states import NodeStates
@@ -130,13 +130,9 @@ class DryRuns:
     idle, used, allocatable : ndarray of shape (n, r), int64
         Amounts in base units, at most 2**53; idle may be negative (then nothing that asks for it fits). Idle and used
         are copied, allocatable must stay as it is.
-    name_rank : ndarray of shape (n,), int32
-        Rank of the node's name.
-    leaf : ndarray of shape (n,), int32
-        Leaf domain of each node, -1 for none.
-    start : ndarray of shape (d + 1,), int64
-    members : ndarray of shape (start[d],), int32
-        Nodes of domain j, each once, ascending: ``members[start[j]:start[j + 1]]``. Domain -1 is every node.
+    domains : DomainNodes
+        Nodes of each domain, by its number; domain -1 is every node. Where leaves overlap, a pod counts for each that
+        holds its node.
     weights : ScoreWeights
     scores : TopologyScores, optional
         Needed for trials with a record.
@@ -144,9 +140,6 @@ class DryRuns:
         What pods gain on the nodes of full domains where there are no ``scores``; None: nothing.
     totals : DomainTotals, optional
         Needed with ``fading``; ``used`` is copied and follows the pods that stay.
-    leaves : tuple of (ndarray of shape (n + 1,), int64, ndarray of shape (m,), int32), optional
-        Where leaves overlap, every leaf that holds node i: ``leaves[1][leaves[0][i]:leaves[0][i + 1]]``; a pod counts
-        for each of them. None: no node is in two.
     states : NodeStates, optional
         The states of the nodes, computed from these very arrays, which are then not checked again.
 
@@ -200,16 +193,12 @@ class DryRuns:
         idle: NDArray[np.int64],
         used: NDArray[np.int64],
         allocatable: NDArray[np.int64],
-        name_rank: NDArray[np.int32],
-        leaf: NDArray[np.int32],
-        start: NDArray[np.int64],
-        members: NDArray[np.int32],
+        domains: DomainNodes,
         *,
         weights: ScoreWeights,
         scores: TopologyScores | None = None,
         fading: Fading | None = None,
         totals: DomainTotals | None = None,
-        leaves: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None,
         states: NodeStates | None = None,
     ) -> None:
         idle = as_array("idle", idle, np.int64, 2)
@@ -224,24 +213,20 @@ class DryRuns:
                 check_range(name, array, 0, MAX_QUANTITY)
         elif not states.are_of(idle, used, allocatable):
             raise InputError("of other arrays", source="states", expected="those of idle, used and allocatable")
-        name_rank = as_array("name_rank", name_rank, np.int32, 1)
-        check_length("name_rank", name_rank, n)
-        check_range("name_rank", name_rank, 0, max(n - 1, 0))
-        start = as_array("start", start, np.int64, 1)
-        members = as_array("members", members, np.int32, 1)
-        if start.shape[0] == 0 or int(start[0]) != 0 or int(start[-1]) != members.shape[0]:
-            raise InputError("no CSR offsets", source="start", expected=f"ascending from 0 to {members.shape[0]}")
-        sizes = np.diff(start)
-        if bool((sizes < 0).any()) or bool((sizes > n).any()):
-            raise InputError("no CSR offsets", source="start", expected=f"ascending, at most {n} nodes per domain")
-        check_range("members", members, 0, n - 1)
-        self._n, self._d = n, start.shape[0] - 1
-        leaf = as_array("leaf", leaf, np.int32, 1)
-        check_length("leaf", leaf, n)
-        check_range("leaf", leaf, -1, self._d - 1)
-        self._c_runs = _core.DryRuns(idle, used, allocatable, name_rank, leaf, start, members, *weights.checked(r))
-        if leaves is not None:
-            self._c_runs.set_leaves(*checked_leaves(leaves, n, self._d))
+        check_length("idle", idle, domains.n)
+        self._n, self._d = n, domains.d
+        self._c_runs = _core.DryRuns(
+            idle,
+            used,
+            allocatable,
+            domains.name_rank,
+            domains.leaf,
+            domains.start,
+            domains.members,
+            *weights.checked(r),
+        )
+        if domains.leaves is not None:
+            self._c_runs.set_leaves(*domains.leaves)
         if states is not None:
             self._c_runs.know_states(states.state_of, states.first)
         self._scored = scores is not None

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import UnknownNameError
+from workbench.kernels.domain_nodes import DomainNodes
 from workbench.kernels.tiers import Forest
 from workbench.kernels.two_level import DomainTree
 from workbench.model.counted import counted
@@ -362,6 +363,13 @@ class Topology(Value, Displayed):
             spans=self.spans,
             nested=self.nested,
             leaves=self.leaves_of_node,
+        )
+
+    @cached_property
+    def domain_nodes(self) -> DomainNodes:
+        """The topology as fills of nodes take it; checked once."""
+        return DomainNodes(
+            self.node_rank, self.leaf_of_node, self.member_start, self.member_nodes, leaves=self.leaves_of_node
         )
 
     def domain_sums(self, amounts: Longs) -> Longs:

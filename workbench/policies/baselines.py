@@ -208,15 +208,11 @@ class _Scored(_Slots):
     def start(self, request: Request) -> _Filling:
         snapshot = request.snapshot
         scored = np.array([name != PODS for name in snapshot.resources], dtype=np.int64)
-        topology = snapshot.topology
         runs = DryRuns(
             request.demand.idle,
             request.ledger.used,
             snapshot.allocatable,
-            topology.node_rank,
-            topology.leaf_of_node,
-            topology.member_start,
-            topology.member_nodes,
+            snapshot.topology.domain_nodes,
             weights=self.weights(scored),
         )
         return _Filling(runs)

@@ -95,20 +95,15 @@ class ScoredNodes:
         scores, fading, totals : optional
             As for `workbench.kernels.dry_runs.DryRuns`.
         """
-        topology = request.snapshot.topology
         return DryRuns(
             self.idle,
             self.used,
             self.allocatable,
-            topology.node_rank,
-            topology.leaf_of_node,
-            topology.member_start,
-            topology.member_nodes,
+            request.snapshot.topology.domain_nodes,
             weights=weights,
             scores=scores,
             fading=fading,
             totals=totals,
-            leaves=topology.leaves_of_node,
             states=states,
         )
 
