@@ -64,39 +64,47 @@ cdef class DryRuns(SearchParts):
     def ask(
         self,
         const int32_t[::1] shapes not None,
-        const int32_t[::1] names not None,
-        const int64_t[:, ::1] counts not None,
+        const int32_t[::1] names,
+        const int64_t[::1] left not None,
+        const int64_t[::1] present,
+        const int64_t[::1] minimums,
         int32_t rule,
         int64_t min_available,
         int64_t counted,
-        bint minimums_count,
         bint every,
         bint scored,
         int32_t record,
         bint update_record,
-        const int64_t[::1] tasks_on_leaf not None,
+        const int64_t[::1] tasks_on_leaf,
         int64_t total_tasks,
         const int32_t[::1] run_entry,
         const int64_t[::1] run_upto,
     ):
-        """Set the pods of the next trials: ``counts`` has left, present, minimum of each entry.
+        """Set the pods of the next trials; the runs give the order.
 
-        The runs give the order.
+        None: every entry has a name of its own; no pods are present, there are no minimums; no leaf holds tasks.
         """
         cdef int32_t n = <int32_t>shapes.shape[0], e
+        cdef int64_t minimum, wanted = 0
+        cdef Entry* entry
         cdef Progress* fresh = &self.question
         fresh.entries = <Entry*>regrow(fresh.entries, (2 * n + 1) * sizeof(Entry))
         fresh.n = n
         fresh.rule = rule
-        fresh.minimums_count = minimums_count
         fresh.every = every
         fresh.min_available = min_available
         fresh.counted = counted
         fresh.short_of = fresh.rest = 0
         for e in range(n):
-            fresh.entries[e] = Entry(shapes[e], names[e], counts[e, 0], counts[e, 1], counts[e, 2], 0, 0)
-            fresh.short_of += below_minimum(&fresh.entries[e])
-            fresh.rest += counts[e, 0]
+            entry = &fresh.entries[e]
+            minimum = 0 if minimums is None else minimums[e]
+            entry[0] = Entry(
+                shapes[e], e if names is None else names[e], left[e], 0 if present is None else present[e], minimum, 0, 0
+            )
+            fresh.short_of += below_minimum(entry)
+            fresh.rest += left[e]
+            wanted += minimum
+        fresh.minimums_count = min_available >= wanted
         fresh.runs = NULL
         fresh.n_runs = 0
         if run_entry is not None:
@@ -113,8 +121,10 @@ cdef class DryRuns(SearchParts):
         self.asked_record = record
         self.fill.update_record = update_record
         self.fill.closeness.total_tasks = <double>total_tasks
-        for e in range(self.d):
-            self.fill.tasks_on_leaf[e] = tasks_on_leaf[e]
+        if self.d and tasks_on_leaf is None:
+            memset(self.fill.tasks_on_leaf, 0, self.d * sizeof(int64_t))
+        elif self.d:
+            memcpy(self.fill.tasks_on_leaf, &tasks_on_leaf[0], self.d * sizeof(int64_t))
 
     cdef int make_states(self) except -1:
         """Make room for the states of the nodes that one more pass may change."""

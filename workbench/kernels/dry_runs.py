@@ -316,62 +316,35 @@ class DryRuns:
         total_tasks : int
             All tasks of the gang.
         """
-        shapes = as_array("shapes", counts.shapes, np.int32, 1)
-        check_range("shapes", shapes, 0, self._c_runs.n_shapes - 1)
-        m = shapes.shape[0]
-        table = np.zeros((m, 3), dtype=np.int64)
-        for column, (name, given) in enumerate(
-            (("left", counts.left), ("present", counts.present), ("minimums", counts.minimums))
-        ):
-            if given is not None:
-                numbers = as_array(name, given, np.int64, 1)
-                check_length(name, numbers, m)
-                check_range(name, numbers, 0, MAX_QUANTITY)
-                table[:, column] = numbers
-        pods = int(table[:, 0].sum())
+        shapes = checked("shapes", counts.shapes, np.int32, None, 0, self._c_runs.n_shapes - 1)
+        m = len(shapes)
+        left = checked("left", counts.left, np.int64, m, 0, MAX_QUANTITY)
+        pods = sum(left.tolist())
         if pods > MAX_PODS_PER_CALL:
             raise CapacityError(f"left: {pods} pods in one call, at most {MAX_PODS_PER_CALL}")
-        if counts.names is None:
-            names = np.arange(m, dtype=np.int32)
-        else:
-            names = as_array("names", counts.names, np.int32, 1)
-            check_length("names", names, m)
         if counts.after_failure not in _RULES:
             known = ", ".join(_RULES)
             raise InputError("no such rule", source="after_failure", got=counts.after_failure, expected=known)
-        check_number("record", record, NO_RECORD, self._d - 1)
-        check_number("total_tasks", total_tasks, 1, MAX_QUANTITY)
         if not self._scored and record != NO_RECORD:
             raise InputError("no topology scores", source="record", got=str(record), expected="scores at construction")
-        if tasks_on_leaf is None:
-            tasks_on_leaf = np.zeros(self._d, dtype=np.int64)
-        tasks_on_leaf = as_array("tasks_on_leaf", tasks_on_leaf, np.int64, 1)
-        check_length("tasks_on_leaf", tasks_on_leaf, self._d)
-        check_range("tasks_on_leaf", tasks_on_leaf, 0, MAX_QUANTITY)
         self._c_runs.ask(
             shapes,
-            names,
-            table,
+            None if counts.names is None else checked("names", counts.names, np.int32, m),
+            left,
+            _amounts("present", counts.present, m),
+            _amounts("minimums", counts.minimums, m),
             _RULES[counts.after_failure],
             check_number("min_available", counts.min_available, 0, MAX_QUANTITY),
             check_number("counted", counts.counted, 0, MAX_QUANTITY),
-            counts.min_available >= int(table[:, 2].sum()),
             counts.every,
             self._scored,
-            record,
+            check_number("record", record, NO_RECORD, self._d - 1),
             update_record,
-            tasks_on_leaf,
-            total_tasks,
-            *self._runs(counts, m),
+            _amounts("tasks_on_leaf", tasks_on_leaf, self._d),
+            check_number("total_tasks", total_tasks, 1, MAX_QUANTITY),
+            *_runs(counts, m),
         )
         self._asked = True
-
-    @staticmethod
-    def _runs(counts: Counts, m: int) -> tuple[NDArray[np.int32] | None, NDArray[np.int64] | None]:
-        if counts.runs is None:
-            return None, None
-        roles = checked("runs", counts.runs[0], np.int32, None, 0, m - 1)
-        return roles, checked("runs", counts.runs[1], np.int64, len(roles), -MAX_QUANTITY, MAX_QUANTITY)
 
     def try_each(self, domains: NDArray[np.int32], sums: NDArray[np.float64] | None = None) -> Trials:
         """Fill each of some domains as a trial; every trial sees the nodes as they are.
@@ -424,3 +397,14 @@ class DryRuns:
     def _must_be_asked(self) -> None:
         if not self._asked:
             raise InputError("nothing to place", source="counts", expected="ask() first")
+
+
+def _amounts(name: str, numbers: NDArray[np.int64] | None, length: int) -> NDArray[np.int64] | None:
+    return None if numbers is None else checked(name, numbers, np.int64, length, 0, MAX_QUANTITY)
+
+
+def _runs(counts: Counts, m: int) -> tuple[NDArray[np.int32] | None, NDArray[np.int64] | None]:
+    if counts.runs is None:
+        return None, None
+    roles = checked("runs", counts.runs[0], np.int32, None, 0, m - 1)
+    return roles, checked("runs", counts.runs[1], np.int64, len(roles), -MAX_QUANTITY, MAX_QUANTITY)
