@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import Literal
 
 import numpy as np
@@ -332,7 +333,7 @@ class Gang(Value, Displayed):
     @cached_property
     def role_start(self) -> npt.NDArray[np.int64]:
         """Position of each role's first pod, and the number of pods at the end: int64 of shape (roles + 1,)."""
-        return np.concatenate([[0], np.cumsum([role.count for role in self.roles])]).astype(np.int64)
+        return np.array([0, *accumulate(role.count for role in self.roles)], dtype=np.int64)
 
     @cached_property
     def role_of_pod(self) -> npt.NDArray[np.int32]:

@@ -68,7 +68,7 @@ class FillContext:
         accepting = demand.restriction(role)
         return held if accepting is None else np.where(accepting, held, 0)
 
-    def put(self, roles: Longs, nodes: Ints) -> None:
+    def put(self, roles: Ints, nodes: Ints) -> None:
         """More pods: the role and node of each; the arrays are copies from then on."""
         demand = self.request.demand
         if self.idle is demand.idle:

@@ -35,7 +35,7 @@ class FillPass:
     ----------
     progress : JobProgress
         Counts after the pass.
-    roles : ndarray of shape (p,), int64
+    roles : ndarray of shape (p,), int32
         Role of each pod placed.
     pods : ndarray of shape (p,), int64
         Position of each pod in the gang.
@@ -49,7 +49,7 @@ class FillPass:
     """
 
     progress: JobProgress
-    roles: Longs
+    roles: Ints
     pods: Longs
     nodes: Ints
     scores: Floats
@@ -98,17 +98,13 @@ class Filling:
         self.context = context
         self.fades = scores is None and fading is not None
         demand, seen = context.request.demand, context.scored
-        # Roles in the order of their pods; those without a request have no pods left and count for the minimums alone.
-        self.roles: Longs = np.array((*demand.order, *demand.best_effort), dtype=np.int64)
-        self._role_list: list[int] = self.roles.tolist()
-        self._shapes = np.arange(len(self.roles), dtype=np.int32)
-        # Roles of one name fail together.
-        cached = cache_names(context.request.gang)
-        numbers = {name: i for i, name in enumerate(dict.fromkeys(cached))}
-        self._names: Ints = np.array([numbers[cached[role]] for role in self._role_list], dtype=np.int32)
-        # Of each run of pods: role, its place among the roles here, pods of that role up to its end.
+        # Shapes and entries are numbered like the roles; those without a request have no pods left and count for the
+        # minimums alone.
+        n_roles = len(seen.rows)
+        self._shapes = np.arange(n_roles, dtype=np.int32)
+        self._names = _numbers_of(cache_names(context.request.gang))
+        # Of each run of pods: its role, and the pods of that role up to its end.
         self.run_role, self._run_upto = runs_of_gang(context.request.gang)
-        self._run_place: Ints = demand.place[self.run_role]
         self._runs = seen.dry_runs(
             context.request,
             context.weights,
@@ -117,7 +113,7 @@ class Filling:
             fading=fading if self.fades else None,
             totals=self._totals() if self.fades else None,
         )
-        for role in self._role_list:
+        for role in range(n_roles):
             extra = context.extra(role, even=even)
             self._runs.add_shape(seen.rows[role], feasible=demand.restriction(role), extra=extra)
 
@@ -161,14 +157,14 @@ class Filling:
         """
         counts = Counts(
             shapes=self._shapes,
-            left=np.array(progress.left, dtype=np.int64)[self.roles],
-            present=np.array(progress.present, dtype=np.int64)[self.roles],
-            minimums=np.array(progress.minimums, dtype=np.int64)[self.roles],
+            left=np.array(progress.left, dtype=np.int64),
+            present=np.array(progress.present, dtype=np.int64),
+            minimums=np.array(progress.minimums, dtype=np.int64),
             names=self._names,
             min_available=progress.min_available,
             counted=progress.counted,
             after_failure="stop" if progress.min_available == progress.total else "by-minimums",
-            runs=(self._run_place, self.left_in_runs(progress)),
+            runs=(self.run_role, self.left_in_runs(progress)),
             every=every,
         )
         self._runs.ask(
@@ -186,19 +182,20 @@ class Filling:
     def settle(self, domain: int, progress: JobProgress) -> FillPass:
         """Make the pass in one HyperNode; `progress` as it was given to `ask`."""
         settled = self._runs.settle(domain)
-        roles = self.roles[settled.entries]
-        first = self.context.request.gang.role_start[roles] + np.array(progress.given, dtype=np.int64)[roles]
+        roles = settled.entries
+        first = self.context.request.gang.role_start[:-1] + progress.given
         after = progress.copy()
-        placed = np.bincount(settled.entries, minlength=len(self.roles)).tolist()
-        for role, count, left in zip(self._role_list, placed, settled.left.tolist(), strict=True):
+        placed = np.bincount(roles, minlength=len(self._shapes)).tolist()
+        for role, (count, left) in enumerate(zip(placed, settled.left.tolist(), strict=True)):
             after.place(role, count)
             after.skip(role, after.left[role] - left)
-        failed = None if settled.failed < 0 else self._role_list[settled.failed]
-        return FillPass(after, roles, first + settled.pods, settled.nodes, settled.scores, failed, settled.record)
+        failed = None if settled.failed < 0 else settled.failed
+        pods = first.take(roles) + settled.pods
+        return FillPass(after, roles, pods, settled.nodes, settled.scores, failed, settled.record)
 
     def place_alike(self, role: int, count: int) -> Ints:
         """Place pods of one role and answer their nodes; fewer where no node holds one more."""
-        shape = np.array([self._role_list.index(role)], dtype=np.int32)
+        shape = np.array([role], dtype=np.int32)
         self._runs.ask(Counts(shapes=shape, left=np.array([count], dtype=np.int64), min_available=count))
         return self._runs.settle(-1).nodes
 
@@ -228,4 +225,10 @@ class Filling:
         """
         nothing = Counts(shapes=self._shapes, left=np.zeros(len(self._shapes), dtype=np.int64), min_available=0)
         self._runs.ask(nothing, record=record, tasks_on_leaf=tasks_on_leaf, total_tasks=total_tasks)
-        return self._runs.node_scores(domain, self._role_list.index(role))
+        return self._runs.node_scores(domain, role)
+
+
+def _numbers_of(names: list[str]) -> Ints | None:
+    """A number for each name, equal for equal names; None if all differ."""
+    numbers = {name: i for i, name in enumerate(names)}
+    return None if len(numbers) == len(names) else np.array([numbers[name] for name in names], dtype=np.int32)

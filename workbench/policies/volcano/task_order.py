@@ -76,6 +76,14 @@ def runs_of_gang(gang: Gang) -> tuple[Ints, Longs]:
     """Role of each run of the gang's pods with a request, and the number of that role's pods up to the run's end."""
     known = _OF_GANG.get(gang)
     if known is None:
-        asking = np.array([not role.best_effort for role in gang.roles], dtype=np.bool_)[gang.role_of_pod].nonzero()[0]
-        known = _OF_GANG[gang] = runs_of(gang, np.array([0, len(asking)]), asking)[1:]
+        known = _OF_GANG[gang] = _runs_of_asking(gang)
     return known
+
+
+def _runs_of_asking(gang: Gang) -> tuple[Ints, Longs]:
+    asking = gang.tried_roles
+    if len(asking) == 1:
+        # Nothing to sort: most jobs.
+        return np.array(asking, dtype=np.int32), np.array([gang.roles[asking[0]].count], dtype=np.int64)
+    pods = np.array([not role.best_effort for role in gang.roles], dtype=np.bool_)[gang.role_of_pod].nonzero()[0]
+    return runs_of(gang, np.array([0, len(pods)]), pods)[1:]

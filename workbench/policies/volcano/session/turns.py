@@ -268,7 +268,7 @@ class FlatTurns(Turns):
         if request.recorder is not None and not self._told:
             self._told = True
             self.tell(filling)
-        first = not (self.node >= 0).any()
+        first = request.recorder is not None and not (self.node >= 0).any()
         for done in self.passes(filling, every=every):
             if first:
                 tell_whole_cluster(request, done, self.progress)
