@@ -43,6 +43,7 @@ class DryRuns(SearchParts):
         NDArray[np.float64],
         NDArray[np.int64],
         NDArray[np.int64],
+        NDArray[np.int64],
         int,
         int,
     ]: ...

@@ -178,8 +178,8 @@ cdef class DryRuns(SearchParts):
     def settle(self, int32_t domain):
         """Fill one domain for good.
 
-        Answers the entry, node and score of each pod placed and its number among the pods of the entry; the pods left of
-        each entry; the entry of which first a pod fitted nowhere in the last turn, -1: none; the record.
+        Answers the entry, node and score of each pod placed and its number among the pods of the entry; the pods placed
+        and left of each entry; the entry of which first a pod fitted nowhere in the last turn, -1: none; the record.
         """
         cdef int64_t i
         cdef Progress now = self.attempt()
@@ -200,17 +200,20 @@ cdef class DryRuns(SearchParts):
         nodes_array = np.empty(self.fill.n_run, dtype=np.int32)
         scores_array = np.empty(self.fill.n_run, dtype=np.float64)
         pods_array = np.empty(self.fill.n_run, dtype=np.int64)
+        placed_array = np.zeros(now.n, dtype=np.int64)
         left_array = np.empty(now.n, dtype=np.int64)
         cdef int32_t[::1] entries = entries_array
         cdef int32_t[::1] nodes = nodes_array
         cdef double[::1] scores = scores_array
         cdef int64_t[::1] pods = pods_array
+        cdef int64_t[::1] placed = placed_array
         cdef int64_t[::1] left = left_array
         for i in range(self.fill.n_run):
             entries[i] = self.fill.run_entry[i]
             nodes[i] = self.fill.run_node[i]
             scores[i] = self.fill.run_score[i]
             pods[i] = self.fill.run_pod[i]
+            placed[entries[i]] += 1
         for i in range(now.n):
             left[i] = now.entries[i].left
         return (
@@ -218,6 +221,7 @@ cdef class DryRuns(SearchParts):
             nodes_array,
             scores_array,
             pods_array,
+            placed_array,
             left_array,
             self.fill.first_failed,
             self.fill.record,

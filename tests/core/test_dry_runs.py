@@ -254,6 +254,8 @@ def check(seed: int) -> None:
         assert settled.entries.tolist() == [entry for entry, _, _ in expected.placed]
         assert settled.nodes.tolist() == [nodes[position] for _, position, _ in expected.placed]
         assert settled.scores.tolist() == [score for _, _, score in expected.placed]
+        entries = settled.entries.tolist()
+        assert settled.placed.tolist() == [entries.count(entry) for entry in range(len(ask.shapes))]
         assert settled.left.tolist() == expected.ask.left
         assert settled.pods.tolist() == expected.numbers
         assert settled.failed == (expected.failed if expected.failed is not None else -1)

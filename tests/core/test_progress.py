@@ -64,4 +64,5 @@ def test_a_pass_ends_with_the_pod_that_makes_the_gang_ready(seed: int) -> None:
     assert (told.ready.tolist(), told.missing.tolist()) == ([want.ask.ready()], [want.ask.missing()])
     settled = runs.settle(-1)
     assert settled.entries.tolist() == [entry for entry, _, _ in want.placed]
+    assert settled.placed.tolist() == [settled.entries.tolist().count(entry) for entry in range(len(want.ask.left))]
     assert settled.left.tolist() == want.ask.left

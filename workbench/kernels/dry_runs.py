@@ -103,6 +103,8 @@ class Settled(NamedTuple):
     scores: NDArray[np.float64]
     pods: NDArray[np.int64]
     """Number of each pod among those of its role that were to be placed, from 0 on; pods that were given up count."""
+    placed: NDArray[np.int64]
+    """Per role the pods placed."""
     left: NDArray[np.int64]
     """Per role the pods still to place afterwards: 0 where they were given up."""
     failed: int

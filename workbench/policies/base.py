@@ -402,10 +402,10 @@ class Composed(Policy):
 
         Copies are stored, because a caller may change a placement's arrays.
         """
-        taken = (node >= 0).nonzero()[0]
-        if len(taken) == len(node):
+        if np.count_nonzero(node < 0) == 0:
             nodes, roles, words = node.copy(), gang.role_of_pod, None if words is None else words.copy()
         else:
+            taken = (node >= 0).nonzero()[0]
             nodes, roles = node.take(taken), gang.role_of_pod.take(taken)
             words = None if words is None else words.take(taken, axis=0)
         if len(nodes):
@@ -455,7 +455,7 @@ class Composed(Policy):
         visible_words : ndarray of shape (n_pods, w), uint64, optional
             Bits of the GPUs that each pod sees; None: those it has.
         """
-        unplaced = (answer.node < 0).nonzero()[0]
+        unplaced = (answer.node < 0).nonzero()[0].tolist()
         return Placement(
             gang,
             snapshot.topology,
@@ -467,7 +467,7 @@ class Composed(Policy):
             record=answer.record,
             has_record=answer.has_record,
             records=answer.records,
-            unplaced=tuple(Unplaced(int(i), answer.reasons.get(int(gang.role_of_pod[i]), ())) for i in unplaced),
+            unplaced=tuple(Unplaced(i, answer.reasons.get(int(gang.role_of_pod[i]), ())) for i in unplaced),
             rank=answer.rank,
             score=answer.score,
             annotations=answer.annotations,

@@ -102,7 +102,7 @@ class Demand:
             if lacks:
                 mask = np.zeros_like(mask)
             flags = mask.view(np.uint8)
-            found = self._masks[key] = flags, None if mask.all() else flags
+            found = self._masks[key] = flags, None if np.count_nonzero(mask) == len(mask) else flags
         return found
 
     def _accepting(self, condition: NodeFilter) -> npt.NDArray[np.bool_]:

@@ -125,6 +125,8 @@ class Filling:
 
     def left_in_runs(self, progress: JobProgress) -> Longs:
         """Pods of each run's role from the next one to the run's end; none are left where that is below 1."""
+        if not any(progress.given):
+            return self._run_upto
         left: Longs = self._run_upto - np.array(progress.given, dtype=np.int64)[self.run_role]
         return left
 
@@ -185,9 +187,8 @@ class Filling:
         roles = settled.entries
         first = self.context.request.gang.role_start[:-1] + progress.given
         after = progress.copy()
-        placed = np.bincount(roles, minlength=len(self._shapes)).tolist()
-        for role, (count, left) in enumerate(zip(placed, settled.left.tolist(), strict=True)):
-            after.place(role, count)
+        for role, (placed, left) in enumerate(zip(settled.placed.tolist(), settled.left.tolist(), strict=True)):
+            after.place(role, placed)
             after.skip(role, after.left[role] - left)
         failed = None if settled.failed < 0 else settled.failed
         pods = first.take(roles) + settled.pods

@@ -158,7 +158,7 @@ def causes_by_role(request: Request, node: Ints, idle: Longs | None) -> dict[int
     idle : ndarray of shape (n, r), int64, optional
         Idle resources with the pods placed; None: computed here.
     """
-    if len(node) == 0 or node.min() >= 0:
+    if np.count_nonzero(node < 0) == 0:
         return {}
     demand, role_of = request.demand, request.gang.role_of_pod
     without = set(np.unique(role_of[node < 0]).tolist())
