@@ -64,8 +64,8 @@ def check_length(name: str, array: NDArray[Any], length: int) -> None:
         raise InputError("wrong length", source=name, got=str(array.shape[0]), expected=str(length))
 
 
-def check_range(name: str, array: NDArray[Any], low: int, high: int) -> None:
-    """Refuse an array with a number outside ``low .. high`` (both included).
+def check_range(name: str, array: NDArray[Any], low: float, high: float) -> None:
+    """Refuse an array with a number outside ``low .. high`` (both included); a NaN always is.
 
     Parameters
     ----------
@@ -73,7 +73,8 @@ def check_range(name: str, array: NDArray[Any], low: int, high: int) -> None:
         Name of the argument, for the error message.
     array : ndarray of shape (n, …), any numeric dtype
         C-contiguous.
-    low, high : int
+    low, high : float
+        Whole numbers for an array of integers.
     """
     at = first_outside(array, low, high)
     if at >= 0:

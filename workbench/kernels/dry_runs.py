@@ -290,8 +290,7 @@ class DryRuns:
         if extra is not None:
             extra = as_array("extra", extra, np.float64, 1)
             check_length("extra", extra, self._n)
-            if not bool((np.abs(extra) <= MAX_SCORE).all()):
-                raise InputError("not finite or too large", source="extra", expected=f"-{MAX_SCORE:g}..{MAX_SCORE:g}")
+            check_range("extra", extra, -MAX_SCORE, MAX_SCORE)
         return self._c_runs.add_shape(request, feasible, extra)
 
     def ask(
