@@ -56,7 +56,10 @@ cdef class StateTable:
             self.weights.binpack_by[i] = binpack_by[i]
             self.weights.request_by[i] = request_by[i]
             self.weights.balanced_by[i] = balanced_by[i]
+        # Before the first run no state is known, and no run, of which 0 would be the number, changed a node.
         self.state_of = <int32_t*>claim(n * sizeof(int32_t))
+        memset(self.state_of, 0xFF, n * sizeof(int32_t))
+        self.stamp = 1
         self.touched = <int64_t*>grab(n * sizeof(int64_t))
         self.run_state = <int32_t*>claim(n * sizeof(int32_t))
         self.met_states = <int32_t*>claim(n * sizeof(int32_t))
@@ -141,8 +144,9 @@ cdef class StateTable:
         return 0
 
     cdef int claim_states(self, int64_t more) except -1:
-        cdef int64_t i, cells, capacity = self.n + more, n_slots = 64
+        cdef int64_t i, cells, capacity = more, n_slots = 64
         cdef int32_t k
+        capacity += self.n if self.known_states == NULL else self.n_known
         while n_slots < 2 * capacity:
             n_slots *= 2
         free(self.table)
@@ -304,9 +308,7 @@ cdef class StateTable:
         return out_array
 
     def score(self, int32_t s, int32_t node):
-        """Score of a pod of a shape on a node; -inf: it does not fit."""
-        # No run is at hand.
-        self.stamp += 1
+        """Score of a pod of a shape on a node with the pods of the run at hand; -inf: it does not fit."""
         return self.score_now(&self.shapes[s], node)
 
     def place_one(self, int32_t s, int32_t node):
