@@ -1,4 +1,4 @@
-from typing import final
+from typing import Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,6 +7,24 @@ from workbench._core.search_parts import SearchParts
 
 @final
 class DryRuns(SearchParts):
+    def __new__(
+        cls,
+        idle: NDArray[np.int64],
+        used: NDArray[np.int64],
+        allocatable: NDArray[np.int64],
+        rank: NDArray[np.int32],
+        leaf: NDArray[np.int32],
+        start: NDArray[np.int64],
+        members: NDArray[np.int32],
+        binpack: float,
+        binpack_by: NDArray[np.float64],
+        least: float,
+        most: float,
+        request_by: NDArray[np.int64],
+        balanced: float,
+        balanced_by: NDArray[np.uint8],
+    ) -> Self: ...
+    def set_leaves(self, start: NDArray[np.int64], leaves: NDArray[np.int32]) -> None: ...
     def ask(
         self,
         shapes: NDArray[np.int32],

@@ -7,6 +7,7 @@ from libc.string cimport memcpy, memset
 
 from workbench._core.contest cimport Inner, offset
 from workbench._core.fading cimport Totals, use_path
+from workbench._core.hypernode_tree cimport HyperNodeTree
 from workbench._core.memory cimport free, grab, regrow
 from workbench._core.progress cimport Entry, Progress, Run, below_minimum, is_ready, missing_of
 from workbench._core.search_parts cimport SearchParts
@@ -28,10 +29,39 @@ cdef class DryRuns(SearchParts):
     cdef int64_t* domain_used     # of each domain, the virtual top last, where pods are drawn to full domains
     cdef object keep_of_totals
 
+    def __cinit__(
+        self,
+        const int64_t[:, ::1] idle not None,
+        const int64_t[:, ::1] used not None,
+        const int64_t[:, ::1] allocatable not None,
+        const int32_t[::1] rank not None,
+        const int32_t[::1] leaf not None,
+        const int64_t[::1] start not None,
+        const int32_t[::1] members not None,
+        double binpack,
+        const double[::1] binpack_by not None,
+        double least,
+        double most,
+        const int64_t[::1] request_by not None,
+        double balanced,
+        const uint8_t[::1] balanced_by not None,
+    ):
+        cdef HyperNodeTree hypernodes = HyperNodeTree()
+        hypernodes.open(leaf, start, members)
+        self.open(
+            idle, used, allocatable, rank, hypernodes, binpack, binpack_by, least, most, request_by, balanced,
+            balanced_by,
+        )
+
     def __dealloc__(self):
         free(self.question.entries)
         free(self.question_runs)
         free(self.domain_used)
+
+    def set_leaves(self, const int64_t[::1] start not None, const int32_t[::1] leaves not None):
+        """Set every leaf that holds a node, where some have several; both arrays are kept, not copied."""
+        self.hypernodes.set_leaves(start, leaves)
+        self.fill.open_leaves()
 
     def set_fading(
         self,

@@ -59,10 +59,3 @@ cdef class HyperNodeTree:
     cdef int64_t first_of(self, int64_t t, int64_t place) noexcept nogil
     cpdef bint holds_node(self, int32_t domain, int32_t node) noexcept nogil
     cdef int open(self, const int32_t[::1] leaf, const int64_t[::1] start, const int32_t[::1] members) except -1
-    cdef int set_leaves(self, const int64_t[::1] start, const int32_t[::1] leaves) except -1
-    cdef int set_tree(
-        self, const int32_t[::1] parent, const int64_t[::1] tiers, const int64_t[::1] tier_start, const int32_t[::1]
-        tier_domains, const int32_t[::1] tier_of, const int32_t[::1] place_of, const int32_t[::1] end_of, const
-        int32_t[::1] place_in_tier, const int64_t[::1] largest, const int64_t[::1] node_start, const int32_t[::1]
-        node_domains, const int32_t[:, ::1] spans, int64_t top_tier, bint nested, bint proper, bint contained
-    ) except -1

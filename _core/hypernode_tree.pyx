@@ -9,7 +9,16 @@ from workbench._core.contest cimport NO_RECORD
 @cython.final
 @cython.auto_pickle(False)
 cdef class HyperNodeTree:
-    """Nodes and leaves of every domain; `set_tree` adds parents, tiers and the order of the walk."""
+    """Nodes and leaves of every domain; `set_tree` adds parents, tiers and the order of the walk.
+
+    A search changes nothing here, so that any number of them share one.
+    """
+
+    def set_nodes(
+        self, const int32_t[::1] leaf not None, const int64_t[::1] start not None, const int32_t[::1] members not None
+    ):
+        """Set the nodes of every domain; comes first, and the memoryviews are kept, not copied."""
+        self.open(leaf, start, members)
 
     cdef int open(
         self, const int32_t[::1] leaf, const int64_t[::1] start, const int32_t[::1] members
@@ -21,33 +30,32 @@ cdef class HyperNodeTree:
         self.members = &members[0] if members.shape[0] else NULL
         return 0
 
-    cdef int set_leaves(self, const int64_t[::1] start, const int32_t[::1] leaves) except -1:
+    def set_leaves(self, const int64_t[::1] start not None, const int32_t[::1] leaves not None):
         """Set every leaf that holds a node, where some have several; both arrays are kept, not copied."""
         if leaves.shape[0]:
             self.keep += [start, leaves]
             self.leaf_start = &start[0]
             self.leaves = &leaves[0]
-        return 0
 
-    cdef int set_tree(
+    def set_tree(
         self,
-        const int32_t[::1] parent,
-        const int64_t[::1] tiers,
-        const int64_t[::1] tier_start,
-        const int32_t[::1] tier_domains,
-        const int32_t[::1] tier_of,
-        const int32_t[::1] place_of,
-        const int32_t[::1] end_of,
-        const int32_t[::1] place_in_tier,
-        const int64_t[::1] largest,
-        const int64_t[::1] node_start,
-        const int32_t[::1] node_domains,
+        const int32_t[::1] parent not None,
+        const int64_t[::1] tiers not None,
+        const int64_t[::1] tier_start not None,
+        const int32_t[::1] tier_domains not None,
+        const int32_t[::1] tier_of not None,
+        const int32_t[::1] place_of not None,
+        const int32_t[::1] end_of not None,
+        const int32_t[::1] place_in_tier not None,
+        const int64_t[::1] largest not None,
+        const int64_t[::1] node_start not None,
+        const int32_t[::1] node_domains not None,
         const int32_t[:, ::1] spans,
         int64_t top_tier,
         bint nested,
         bint proper,
         bint contained,
-    ) except -1:
+    ):
         """Set the HyperNodes; the memoryviews are kept, not copied."""
         self.keep += [parent, tiers, tier_start, tier_domains, tier_of, place_of, end_of, place_in_tier, largest]
         self.keep += [node_start, node_domains, spans]
@@ -71,7 +79,6 @@ cdef class HyperNodeTree:
         self.nested = nested
         self.proper = proper
         self.contained = contained
-        return 0
 
     cpdef int64_t domain_tier(self, int32_t domain) noexcept nogil:
         """The tier of a HyperNode; that of the virtual top for -1."""

@@ -1,4 +1,4 @@
-from typing import final
+from typing import Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from workbench._core.attempt_trace import AttemptTrace
 from workbench._core.best_attempt import BestAttempt
 from workbench._core.domain_counts import DomainCounts
+from workbench._core.hypernode_tree import HyperNodeTree
 from workbench._core.job_state import JobState
 from workbench._core.search_parts import SearchParts
 from workbench._core.sub_job_scores import SubJobScores
@@ -13,25 +14,21 @@ from workbench._core.sub_job_search import SubJobSearch
 
 @final
 class TwoLevel(SearchParts):
-    def set_tree(
-        self,
-        parent: NDArray[np.int32],
-        tiers: NDArray[np.int64],
-        tier_start: NDArray[np.int64],
-        tier_domains: NDArray[np.int32],
-        tier_of: NDArray[np.int32],
-        place_of: NDArray[np.int32],
-        end_of: NDArray[np.int32],
-        place_in_tier: NDArray[np.int32],
-        largest: NDArray[np.int64],
-        node_start: NDArray[np.int64],
-        node_domains: NDArray[np.int32],
-        spans: NDArray[np.int32] | None,
-        top_tier: int,
-        nested: bool,
-        proper: bool,
-        contained: bool,
-    ) -> None: ...
+    def __new__(
+        cls,
+        idle: NDArray[np.int64],
+        used: NDArray[np.int64],
+        allocatable: NDArray[np.int64],
+        rank: NDArray[np.int32],
+        hypernodes: HyperNodeTree,
+        binpack: float,
+        binpack_by: NDArray[np.float64],
+        least: float,
+        most: float,
+        request_by: NDArray[np.int64],
+        balanced: float,
+        balanced_by: NDArray[np.uint8],
+    ) -> Self: ...
     def set_totals(
         self,
         used: NDArray[np.int64],

@@ -24,7 +24,7 @@ from workbench._core.attempt_trace cimport AttemptTrace
 from workbench._core.best_attempt cimport BestAttempt
 from workbench._core.contest cimport NO_RECORD
 from workbench._core.domain_counts cimport DomainCounts
-from workbench._core.hypernode_tree cimport NOWHERE
+from workbench._core.hypernode_tree cimport NOWHERE, HyperNodeTree
 from workbench._core.job_state cimport JobState, Sub
 from workbench._core.memory cimport claim, free
 from workbench._core.progress cimport Progress, is_ready, missing_of
@@ -55,10 +55,29 @@ cdef int compare_places(const void* a, const void* b) noexcept nogil:
 cdef class TwoLevel(SearchParts):
     """See ``workbench.kernels.two_level.TwoLevel`` for the contract; arguments are trusted.
 
-    Set up by `set_tree`, `set_totals`, `set_job`, `set_subs`, each once and in this order.
+    Set up by `set_totals`, `set_job`, `set_subs`, each once and in this order.
     """
 
-    def __cinit__(self):
+    def __cinit__(
+        self,
+        const int64_t[:, ::1] idle not None,
+        const int64_t[:, ::1] used not None,
+        const int64_t[:, ::1] allocatable not None,
+        const int32_t[::1] rank not None,
+        HyperNodeTree hypernodes not None,
+        double binpack,
+        const double[::1] binpack_by not None,
+        double least,
+        double most,
+        const int64_t[::1] request_by not None,
+        double balanced,
+        const uint8_t[::1] balanced_by not None,
+    ):
+        self.open(
+            idle, used, allocatable, rank, hypernodes, binpack, binpack_by, least, most, request_by, balanced,
+            balanced_by,
+        )
+        self.fill.open_leaves()
         self.counts = DomainCounts(self.states, self.hypernodes)
         self.job = JobState(self.r)
         self.scores = SubJobScores(self.counts)
@@ -68,31 +87,6 @@ cdef class TwoLevel(SearchParts):
 
     def __dealloc__(self):
         free(self.rows_of_turn)
-
-    def set_tree(
-        self,
-        const int32_t[::1] parent not None,
-        const int64_t[::1] tiers not None,
-        const int64_t[::1] tier_start not None,
-        const int32_t[::1] tier_domains not None,
-        const int32_t[::1] tier_of not None,
-        const int32_t[::1] place_of not None,
-        const int32_t[::1] end_of not None,
-        const int32_t[::1] place_in_tier not None,
-        const int64_t[::1] largest not None,
-        const int64_t[::1] node_start not None,
-        const int32_t[::1] node_domains not None,
-        const int32_t[:, ::1] spans,
-        int64_t top_tier,
-        bint nested,
-        bint proper,
-        bint contained,
-    ):
-        """Set the HyperNodes; the memoryviews are kept, not copied."""
-        self.hypernodes.set_tree(
-            parent, tiers, tier_start, tier_domains, tier_of, place_of, end_of, place_in_tier,
-            largest, node_start, node_domains, spans, top_tier, nested, proper, contained
-        )
 
     def set_totals(
         self,

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from workbench._core import two_level as _core
+from workbench._core.hypernode_tree import HyperNodeTree
 from workbench._core.ranges import first_outside, is_offsets, is_order, is_sound
 from workbench.errors import CapacityError, InputError
 from workbench.kernels.checks import as_array, check_length, check_number, check_range, checked
@@ -141,6 +142,33 @@ class DomainTree:
         np.maximum.at(self.largest, self.tier_of, np.diff(self.member_start))
         self.top_tier = max(int(tiers[-1]) + 1, 1) if d else 1
         """The largest tier plus one, at least 1."""
+        self.compiled = self._compiled()
+        """The same for compiled searches, which share it."""
+
+    def _compiled(self) -> HyperNodeTree:
+        made = HyperNodeTree()
+        made.set_nodes(self.leaf, self.member_start, self.members)
+        if self.leaves is not None:
+            made.set_leaves(*self.leaves)
+        made.set_tree(
+            self.forest.parent,
+            self.tiers,
+            self.tier_start,
+            self.tier_domains,
+            self.tier_of,
+            self.walk,
+            self.end,
+            self.place_in_tier,
+            self.largest,
+            self.node_start,
+            self.node_domains,
+            self.spans,
+            self.top_tier,
+            self.nested,
+            self.proper,
+            self.contained,
+        )
+        return made
 
     @cached_property
     def rings(self) -> Rings:
@@ -242,35 +270,13 @@ class TwoLevel:
             used,
             allocatable,
             tree.name_rank,
-            tree.leaf,
-            tree.member_start,
-            tree.members,
+            tree.compiled,
             *weights.checked(r),
         )
-        if tree.leaves is not None:
-            c.set_leaves(*tree.leaves)
         if nodes.states is not None:
             c.know_states(nodes.states.state_of, nodes.states.first)
         c.set_topology(*scores.arguments())
         self._add(shapes, n, r)
-        c.set_tree(
-            tree.forest.parent,
-            tree.tiers,
-            tree.tier_start,
-            tree.tier_domains,
-            tree.tier_of,
-            tree.walk,
-            tree.end,
-            tree.place_in_tier,
-            tree.largest,
-            tree.node_start,
-            tree.node_domains,
-            tree.spans,
-            tree.top_tier,
-            tree.nested,
-            tree.proper,
-            tree.contained,
-        )
         roles = self._job_counts(job, len(shapes))
         c.set_totals(
             domain_used,

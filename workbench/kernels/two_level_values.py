@@ -1,6 +1,7 @@
 """Input arrays and results of the two-level search (`workbench.kernels.two_level`).
 
-Owns no checks: the search checks what it is given.
+Owns no checks: the search checks what it is given. The three classes of columns are not frozen, because a frozen one
+takes three times as long to make, and one of each is made for every placement.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from workbench.kernels.node_states import NodeStates
 __all__ = ["VERDICTS", "AttemptSteps", "JobColumns", "Nodes", "Shape", "SubJobColumns", "TriedDomains"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Nodes:
     """Amounts on the nodes and summed over the domains; the virtual top is the last row of the sums.
 
@@ -49,7 +50,7 @@ class Shape(NamedTuple):
     extra: NDArray[np.float64] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True, eq=False)
 class JobColumns:
     """A job as a whole: its roles, its minimum, its limits and its record.
 
@@ -90,7 +91,7 @@ class JobColumns:
     wanted: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True, eq=False)
 class SubJobColumns:
     """The s sub-jobs of a job, one column for each property.
 

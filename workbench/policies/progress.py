@@ -6,7 +6,6 @@ this package honours them.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -140,7 +139,10 @@ def invalid_sub_groups(gang: Gang) -> str:
     """Volcano's text if some policy has fewer sub-groups than must be ready; empty if there are enough."""
     if not gang.min_subgroups:
         return ""
-    existing = Counter([group.policy for group in gang.sub_groups])
+    existing = dict.fromkeys(gang.min_subgroups, 0)
+    for group in gang.sub_groups:
+        if group.policy in existing:
+            existing[group.policy] += 1
     if any(existing[policy] < wanted for policy, wanted in gang.min_subgroups.items()):
         return "Not enough valid subGroups of each task for gang-scheduling"
     return ""

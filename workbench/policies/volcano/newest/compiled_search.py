@@ -242,6 +242,8 @@ def ranks(key: str, subs: SubJobs, by_priority: bool) -> Ints:
     ndarray of shape (s,), int32
     """
     rank = np.arange(len(subs), dtype=np.int32)
+    if len(subs) == 1:
+        return rank
     index, priority = subs.match_index, subs.priority
     if (index[1:] > index[:-1]).all() and not (by_priority and (priority[1:] != priority[:-1]).any()):
         return rank
