@@ -55,7 +55,7 @@ cdef int compare_places(const void* a, const void* b) noexcept nogil:
 cdef class TwoLevel(SearchParts):
     """See ``workbench.kernels.two_level.TwoLevel`` for the contract; arguments are trusted.
 
-    Set up by `set_totals`, `set_job`, `set_subs`, each once and in this order.
+    Set up by `set_job`, `set_totals`, `set_subs`, each once and in this order.
     """
 
     def __cinit__(
@@ -99,7 +99,7 @@ cdef class TwoLevel(SearchParts):
     ):
         """Set the sums over the nodes of each domain.
 
-        ``caps`` are the most pods of each shape that are ever counted.
+        ``caps`` are the most pods of each shape that are ever counted; further entries are not looked at.
         """
         self.counts.set_totals(used, allocatable, idle_at_open, packing, scale, caps)
         self.fill.fading.totals = self.counts.totals
@@ -122,21 +122,22 @@ cdef class TwoLevel(SearchParts):
         bint limited,
         int64_t limit,
         const int64_t[::1] minimum,
-        const int32_t[::1] names not None,
-        const int64_t[:, ::1] counts not None,
+        const int64_t[::1] left not None,
+        const int64_t[::1] present,
+        const int64_t[::1] minimums,
+        const int32_t[::1] names,
         int32_t rule,
         int64_t min_available,
         int64_t counted,
-        bint minimums_count,
         int32_t record,
         const int64_t[::1] wanted not None,
     ):
-        """Set the job.
+        """Set the job; the first ``n_shapes`` roles are the shapes.
 
-        ``counts`` has left, present, minimum of each role, and the first ``n_shapes`` roles are the shapes.
+        None: no pods are present, there are no minimums, every role has a name of its own.
         """
         self.job.set_job(
-            grouped, limited, limit, minimum, names, counts, rule, min_available, counted, minimums_count, record,
+            grouped, limited, limit, minimum, left, present, minimums, names, rule, min_available, counted, record,
             wanted,
         )
 
@@ -150,21 +151,24 @@ cdef class TwoLevel(SearchParts):
         const int64_t[::1] total not None,
         const uint8_t[::1] stop not None,
         const int64_t[::1] limit not None,
-        const uint8_t[::1] limited not None,
+        const uint8_t[::1] limited,
         const uint8_t[::1] scored not None,
         const int32_t[::1] policy not None,
         const int32_t[::1] rank not None,
-        const int32_t[::1] grade not None,
-        const int32_t[::1] record not None,
+        const int32_t[::1] grade,
+        const int32_t[::1] record,
         const int64_t[:, ::1] request not None,
         const int64_t[:, ::1] pending not None,
-        const int64_t[::1] running_start not None,
-        const int32_t[::1] running not None,
+        const int64_t[::1] running_start,
+        const int32_t[::1] running,
         const int64_t[::1] run_start,
         const int32_t[::1] run_shape,
         const int64_t[::1] run_upto,
     ):
-        """Set the columns of the sub-jobs; a job that is not grouped has one sub-job, whose progress is the job's."""
+        """Set the columns of the sub-jobs; a job that is not grouped has one sub-job, whose progress is the job's.
+
+        None: every sub-job has a limit, their grades are equal, they have no record and no running pods.
+        """
         self.job.set_subs(
             entry_start, shapes, left, min_available, counted, total, stop, limit, limited, scored, policy,
             rank, grade, record, request, pending, running_start, running, run_start, run_shape, run_upto

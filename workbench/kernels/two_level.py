@@ -17,7 +17,7 @@ from workbench._core import two_level as _core
 from workbench._core.hypernode_tree import HyperNodeTree
 from workbench._core.ranges import first_outside, is_offsets, is_order, is_sound
 from workbench.errors import CapacityError, InputError
-from workbench.kernels.checks import as_array, check_length, check_number, check_range, checked
+from workbench.kernels.checks import as_array, check_length, check_number, check_range, checked, checked_columns
 from workbench.kernels.domains import (
     MAX_PODS_PER_CALL,
     MAX_QUANTITY,
@@ -51,6 +51,8 @@ __all__ = [
     "TriedDomains",
     "TwoLevel",
 ]
+
+_INT32, _INT64 = np.iinfo(np.int32), np.iinfo(np.int64)
 
 _RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
 
@@ -277,58 +279,47 @@ class TwoLevel:
             c.know_states(nodes.states.state_of, nodes.states.first)
         c.set_topology(*scores.arguments())
         self._add(shapes, n, r)
-        roles = self._job_counts(job, len(shapes))
-        c.set_totals(
-            domain_used,
-            domain_allocatable,
-            idle_at_open,
-            packing,
-            float(scale),
-            roles[: len(shapes), 0].copy(),
-        )
+        left = as_array("left", job.left, np.int64, 1)
+        self._set_job(job, left, len(shapes), d, r)
+        c.set_totals(domain_used, domain_allocatable, idle_at_open, packing, float(scale), left)
         if fading is not None:
             c.set_fading(*fading.arguments(n, d, r))
-        self._set_job(job, roles, d, r)
         self._set_subs(subs, job, len(shapes), d, r, n)
 
     def _add(self, shapes: Sequence[Shape], n: int, r: int) -> None:
         for shape in shapes:
             self._c.add_shape(_amounts("request", shape.request, (r,), 0), *_node_arrays(shape, n))
 
-    def _job_counts(self, job: JobColumns, n_shapes: int) -> NDArray[np.int64]:
-        m = as_array("left", job.left, np.int64, 1).shape[0]
+    def _set_job(self, job: JobColumns, left: NDArray[np.int64], n_shapes: int, d: int, r: int) -> None:
+        m = len(left)
+        left, present, minimums, names = checked_columns(
+            m,
+            ("left", left, np.int64, 0, MAX_QUANTITY),
+            ("present", job.present, np.int64, 0, MAX_QUANTITY),
+            ("minimums", job.minimums, np.int64, 0, MAX_QUANTITY),
+            ("names", job.names, np.int32, _INT32.min, _INT32.max),
+        )
         if m < n_shapes:
             raise InputError("fewer roles than shapes", source="left", got=str(m), expected=f">= {n_shapes}")
-        counts = np.empty((m, 3), dtype=np.int64)
-        counts[:, 0] = left = _amounts("left", job.left, (m,), 0)
-        counts[:, 1] = _amounts("present", job.present, (m,), 0)
-        counts[:, 2] = _amounts("minimums", job.minimums, (m,), 0)
         if m > n_shapes and left[n_shapes:].any():
             raise InputError("a role without a shape has pods left", source="left", expected="0")
-        if int(left.sum()) > MAX_PODS_PER_CALL:
-            raise CapacityError(f"left: {int(left.sum())} pods, at most {MAX_PODS_PER_CALL}")
-        return counts
-
-    def _set_job(self, job: JobColumns, counts: NDArray[np.int64], d: int, r: int) -> None:
-        names = as_array("names", job.names, np.int32, 1)
-        check_length("names", names, counts.shape[0])
+        _check_pods(left)
         if job.after_failure not in _RULES:
             raise InputError("no such rule", source="after_failure", got=job.after_failure, expected=", ".join(_RULES))
-        wanted = as_array("wanted", job.wanted, np.int64, 1)
-        check_range("wanted", wanted, 0, MAX_QUANTITY)
         self._c.set_job(
             job.grouped,
             job.limit is not None,
             0 if job.limit is None else job.limit,
             None if job.minimum is None else _amounts("minimum", job.minimum, (r,), 0, MAX_SUM),
+            left,
+            present,
+            minimums,
             names,
-            counts,
             _RULES[job.after_failure],
             check_number("min_available", job.min_available, 0, MAX_QUANTITY),
             check_number("counted", job.counted, 0, MAX_QUANTITY),
-            job.min_available >= int(counts[:, 2].sum()),
             check_number("record", job.record, NO_RECORD, d - 1),
-            wanted,
+            checked("wanted", job.wanted, np.int64, None, 0, MAX_QUANTITY),
         )
 
     def _set_subs(self, subs: SubJobColumns, job: JobColumns, n_shapes: int, d: int, r: int, n: int) -> None:
@@ -340,28 +331,36 @@ class TwoLevel:
             raise InputError("a job that is not grouped has one sub-job", source="rank", got=str(s), expected="1")
         start, shapes = _csr("", subs.start, subs.shapes, s, n_shapes)
         left = _amounts("left", subs.left, shapes.shape, 0)
-        if job.grouped and int(left.sum()) > MAX_PODS_PER_CALL:
-            raise CapacityError(f"left: {int(left.sum())} pods, at most {MAX_PODS_PER_CALL}")
-        running_start, running = _csr("running", subs.running_start, subs.running, s, n, lowest=-1)
+        if job.grouped:
+            _check_pods(left)
+        min_available, counted, total, limit, policy, grade, record = checked_columns(
+            s,
+            ("min_available", subs.min_available, np.int64, 0, MAX_QUANTITY),
+            ("counted", subs.counted, np.int64, 0, MAX_QUANTITY),
+            ("total", subs.total, np.int64, 1, MAX_QUANTITY),
+            ("limit", subs.limit, np.int64, _INT64.min, _INT64.max),
+            ("policy", subs.policy, np.int32, -1, len(job.wanted) - 1),
+            ("grade", subs.grade, np.int32, 0, s - 1),
+            ("record", subs.record, np.int32, NO_RECORD, d - 1),
+        )
         self._c.set_subs(
             start,
             shapes,
             left,
-            _amounts("min_available", subs.min_available, (s,), 0),
-            _amounts("counted", subs.counted, (s,), 0),
-            _amounts("total", subs.total, (s,), 1),
+            min_available,
+            counted,
+            total,
             _flags("stop_after_failure", subs.stop_after_failure, s),
-            checked("limit", subs.limit, np.int64, s),
-            _flags("limited", subs.limited, s),
+            limit,
+            None if subs.limited is None else _flags("limited", subs.limited, s),
             _flags("scored", subs.scored, s),
-            checked("policy", subs.policy, np.int32, s, -1, len(job.wanted) - 1),
+            policy,
             rank,
-            np.zeros(s, dtype=np.int32) if subs.grade is None else checked("grade", subs.grade, np.int32, s, 0, s - 1),
-            checked("record", subs.record, np.int32, s, NO_RECORD, d - 1),
+            grade,
+            record,
             _amounts("request", subs.request, (s, r), 0, MAX_SUM),
             _amounts("pending", subs.pending, (s, r), 0, MAX_SUM),
-            running_start,
-            running,
+            *_running(subs, s, n),
             *_runs(subs, s, n_shapes),
         )
 
@@ -522,6 +521,12 @@ class TwoLevel:
         return TriedDomains(*self._c.rows())
 
 
+def _running(subs: SubJobColumns, s: int, n: int) -> tuple[NDArray[np.int64], NDArray[np.int32]] | tuple[None, None]:
+    if subs.running_start is None or subs.running is None:
+        return None, None
+    return _csr("running", subs.running_start, subs.running, s, n, lowest=-1)
+
+
 def _runs(
     subs: SubJobColumns, s: int, n_shapes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | tuple[None, None, None]:
@@ -529,6 +534,12 @@ def _runs(
         return None, None, None
     start, shapes = _csr("run", subs.runs[0], subs.runs[1], s, n_shapes)
     return start, shapes, _amounts("upto", subs.runs[2], shapes.shape, 0)
+
+
+def _check_pods(left: NDArray[np.int64]) -> None:
+    pods = int(left.sum())
+    if pods > MAX_PODS_PER_CALL:
+        raise CapacityError(f"left: {pods} pods, at most {MAX_PODS_PER_CALL}")
 
 
 def _flags(name: str, value: NDArray[np.bool_], s: int) -> NDArray[np.uint8]:

@@ -56,11 +56,13 @@ class JobColumns:
 
     Parameters
     ----------
-    left, present, minimums : ndarray of shape (m,), int64
-        For each role its pods to place, its pods that count already, and its minimum. Role i has shape i; roles beyond
-        the shapes have no pods to place and count for the minimums alone.
-    names : ndarray of shape (m,), int32
-        Roles with equal numbers are given up together.
+    left : ndarray of shape (m,), int64
+        Pods to place of each role. Role i has shape i; roles beyond the shapes have no pods to place and count for the
+        minimums alone.
+    present, minimums : ndarray of shape (m,), int64, optional
+        For each role its pods that count already, and its minimum; None: 0.
+    names : ndarray of shape (m,), int32, optional
+        Roles with equal numbers are given up together; None: no two are equal.
     min_available, counted : int
         Ready when so many pods count, every minimum is met (looked at only while they do not exceed ``min_available``
         together) and of each policy ``wanted`` sub-jobs are ready.
@@ -78,10 +80,10 @@ class JobColumns:
     """
 
     left: NDArray[np.int64]
-    present: NDArray[np.int64]
-    minimums: NDArray[np.int64]
-    names: NDArray[np.int32]
     min_available: int
+    present: NDArray[np.int64] | None = None
+    minimums: NDArray[np.int64] | None = None
+    names: NDArray[np.int32] | None = None
     counted: int = 0
     after_failure: str = "by-minimums"
     grouped: bool = True
@@ -109,8 +111,8 @@ class SubJobColumns:
         Whether the rest of the sub-job is skipped after a pod that fits nowhere.
     limit : ndarray of shape (s,), int64
         Highest tier; -1: none, then the job's HyperNode is taken as it is.
-    limited : ndarray of shape (s,), bool
-        Whether the sub-job has a limit.
+    limited : ndarray of shape (s,), bool, optional
+        Whether the sub-job has a limit; None: every one has.
     scored : ndarray of shape (s,), bool
         Whether the sub-job's pods are scored by its record.
     policy : ndarray of shape (s,), int32
@@ -122,12 +124,14 @@ class SubJobColumns:
     runs : tuple of ndarray of shape (s + 1,), int64, ndarray of int32 and ndarray of int64, optional
         The order of the pods of sub-job i: for its runs, ``runs[0][i]`` to ``runs[0][i + 1]``, the shape, which the
         sub-job has, and the number of its pods of that shape up to the end of the run. None: role by role.
-    record : ndarray of shape (s,), int32
+    record : ndarray of shape (s,), int32, optional
+        None: `NO_RECORD` of every sub-job.
     request, pending : ndarray of shape (s, r), int64
         Summed requests of all tasks, which score a HyperNode, and of the pending ones, which it must be able to hold.
-    running_start : ndarray of shape (s + 1,), int64
-    running : ndarray of int32
-        Nodes of the running pods, -1 for an unknown node; sub-job i: ``running_start[i]`` to ``[i + 1]``.
+    running_start : ndarray of shape (s + 1,), int64, optional
+    running : ndarray of int32, optional
+        Nodes of the running pods, -1 for an unknown node; sub-job i: ``running_start[i]`` to ``[i + 1]``. None: no pod
+        runs.
     """
 
     start: NDArray[np.int64]
@@ -138,15 +142,15 @@ class SubJobColumns:
     total: NDArray[np.int64]
     stop_after_failure: NDArray[np.bool_]
     limit: NDArray[np.int64]
-    limited: NDArray[np.bool_]
     scored: NDArray[np.bool_]
     policy: NDArray[np.int32]
     rank: NDArray[np.int32]
-    record: NDArray[np.int32]
     request: NDArray[np.int64]
     pending: NDArray[np.int64]
-    running_start: NDArray[np.int64]
-    running: NDArray[np.int32]
+    limited: NDArray[np.bool_] | None = None
+    record: NDArray[np.int32] | None = None
+    running_start: NDArray[np.int64] | None = None
+    running: NDArray[np.int32] | None = None
     grade: NDArray[np.int32] | None = None
     runs: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | None = None
 
