@@ -537,7 +537,7 @@ def _runs(
 
 
 def _check_pods(left: NDArray[np.int64]) -> None:
-    pods = int(left.sum())
+    pods = int(np.add.reduce(left))
     if pods > MAX_PODS_PER_CALL:
         raise CapacityError(f"left: {pods} pods, at most {MAX_PODS_PER_CALL}")
 

@@ -260,10 +260,11 @@ class GpuQuestions:
         """GPUs of all pods if the policy takes the lowest indices on every node; else None."""
         if not self.policy.lowest_unknown or self.ledger.snapshot.matrices:
             return None
-        if not any(role.n_gpus for role in gang.roles):
+        n_gpus = [role.n_gpus for role in gang.roles]
+        if not any(n_gpus):
             return GpuAssignment(None)
-        n_gpus = np.array([role.n_gpus for role in gang.roles], dtype=np.int64)
-        words, n_nodes = lowest_gpus(node, gang.role_of_pod, n_gpus, self.ledger.gpu_free)
+        of_role = np.array(n_gpus, dtype=np.int64)
+        words, n_nodes = lowest_gpus(node, gang.role_of_pod, of_role, self.ledger.gpu_free)
         if n_nodes < 0:
             raise InternalError("a node policy gave a node more GPU pods than it has free GPUs")
         if n_nodes == 0:

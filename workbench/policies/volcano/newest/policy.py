@@ -207,7 +207,7 @@ class Volcano115(VolcanoPolicy):
         seen = context.scored
         if seen.columns not in self._packing:
             self._packing[seen.columns] = weights_of_resources(p, seen.columns)
-        faded = not bool(subs.topology.all())
+        faded = np.count_nonzero(subs.topology) < len(subs)
         return compiled_search(
             request,
             subs,
