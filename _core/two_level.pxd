@@ -31,7 +31,13 @@ cdef class TwoLevel(SearchParts):
     cdef readonly BestAttempt best              # of the turn
     cdef Row* rows_of_turn
     cdef int64_t n_rows
+    # HyperNodes, or NOWHERE
+    cdef int32_t found                          # the best of the turn, until it is settled
+    cdef int32_t standing                       # whose attempt was not taken back
+    cdef int32_t kept                           # whose attempt `best` holds
 
+    cdef int find(self, bint every) except -1
+    cdef void take_back_attempt(self) noexcept nogil
     cdef int open_rows(self) except -1
     cdef bint attempt_in(self, int32_t domain, bint planning) noexcept nogil
     cdef void settle_turn(self, int32_t domain) noexcept nogil

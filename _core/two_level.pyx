@@ -84,6 +84,7 @@ cdef class TwoLevel(SearchParts):
         self.search = SubJobSearch(self.fill, self.scores, self.job)
         self.trace = AttemptTrace(self.search)
         self.best = BestAttempt(self.job, self.counts)
+        self.found = self.standing = self.kept = NOWHERE
 
     def __dealloc__(self):
         free(self.rows_of_turn)
@@ -283,11 +284,42 @@ cdef class TwoLevel(SearchParts):
                 row.bound *= 1.0 + <double>(self.job.n_queue - 1) * 4e-15
             self.n_rows += 1
 
-    def turn(self, bint every):
-        """Take one turn; return whether a HyperNode had a solution, without which everything stays as before.
+    def turn(self):
+        """Take one turn; return whether a HyperNode had a solution, without which everything stays as before."""
+        self.find(False)
+        return self.take()
 
-        With ``every``, HyperNodes that cannot win are tried too.
+    def look(self):
+        """Find where the next turn would place pods, and return whether a HyperNode has a solution.
+
+        HyperNodes that cannot win are tried too. Everything stays as before; `take` ends the turn.
         """
+        self.find(True)
+        self.take_back_attempt()
+        return self.found != NOWHERE
+
+    def take(self):
+        """Settle the attempt in the HyperNode that was found last; return whether there is one."""
+        if self.found == NOWHERE:
+            return False
+        with nogil:
+            if self.found != self.standing and self.found == self.kept:
+                self.best.repeat_attempt()
+            elif self.found != self.standing:
+                self.attempt_in(self.found, False)
+            self.settle_turn(self.found)
+        self.found = self.standing = NOWHERE
+        return True
+
+    cdef void take_back_attempt(self) noexcept nogil:
+        """Take back the attempt that stands; the next one begins from what is settled."""
+        self.search.take_back(self.job.log_settled, self.counts.changed_settled)
+        self.job.reset()
+        # States that the copy of an attempt names may be forgotten before it is repeated.
+        self.standing = self.kept = NOWHERE
+
+    cdef int find(self, bint every) except -1:
+        """Try the HyperNodes of one turn, with ``every`` those that cannot win, too; the last attempt may stand."""
         cdef int64_t i, t, needs, first, end, before, tried
         cdef int32_t start, best = NOWHERE, last = NOWHERE, kept = NOWHERE
         cdef double best_score = 0.0
@@ -365,13 +397,9 @@ cdef class TwoLevel(SearchParts):
             if best == NOWHERE or best != last:
                 self.search.take_back(self.job.log_settled, self.counts.changed_settled)
                 self.job.reset()
-            if best != NOWHERE:
-                if best != last and best == kept:
-                    self.best.repeat_attempt()
-                elif best != last:
-                    self.attempt_in(best, False)
-                self.settle_turn(best)
-        return best != NOWHERE
+                last = NOWHERE
+            self.found, self.standing, self.kept = best, last, kept
+        return 0
 
     # ---- answers ----
 

@@ -426,12 +426,21 @@ class TwoLevel:
         check_range("domains", domains, VIRTUAL_TOP, self._d - 1)
         return self._c.scores_of(check_number("sub", sub, 0, self._n_subs - 1), domains)
 
-    def turn(self, *, every: bool = False) -> bool:
-        """Take one turn; False, with the search unchanged, if no HyperNode has a solution.
+    def turn(self) -> bool:
+        """Take one turn; False, with the search unchanged, if no HyperNode has a solution."""
+        return self._c.turn()
 
-        With ``every``, HyperNodes that cannot win are tried too, so that `tried` has a row for each.
+    def look(self) -> bool:
+        """Find the HyperNode of the next turn without placing a pod; False if none has a solution.
+
+        HyperNodes that cannot win are tried too, so that `tried` has a row for each. `take` then ends the turn; in
+        between the search may be asked, but not capped or updated.
         """
-        return self._c.turn(every)
+        return self._c.look()
+
+    def take(self) -> bool:
+        """Place pods in the HyperNode that `look` found; False, with the search unchanged, if it found none."""
+        return self._c.take()
 
     @property
     def ready(self) -> bool:
