@@ -546,7 +546,7 @@ def _runs(
 
 
 def _check_pods(left: NDArray[np.int64]) -> None:
-    pods = int(np.add.reduce(left))
+    pods = sum(left.tolist())
     if pods > MAX_PODS_PER_CALL:
         raise CapacityError(f"left: {pods} pods, at most {MAX_PODS_PER_CALL}")
 

@@ -455,7 +455,8 @@ class Composed(Policy):
         visible_words : ndarray of shape (n_pods, w), uint64, optional
             Bits of the GPUs that each pod sees; None: those it has.
         """
-        unplaced = (answer.node < 0).nonzero()[0].tolist()
+        reasons, role_of = answer.reasons, gang.role_of_pod
+        unplaced = [Unplaced(i, reasons.get(int(role_of[i]), ())) for i in (answer.node < 0).nonzero()[0].tolist()]
         return Placement(
             gang,
             snapshot.topology,
@@ -467,7 +468,7 @@ class Composed(Policy):
             record=answer.record,
             has_record=answer.has_record,
             records=answer.records,
-            unplaced=tuple(Unplaced(i, answer.reasons.get(int(gang.role_of_pod[i]), ())) for i in unplaced),
+            unplaced=tuple(unplaced),
             rank=answer.rank,
             score=answer.score,
             annotations=answer.annotations,

@@ -139,10 +139,8 @@ def invalid_sub_groups(gang: Gang) -> str:
     """Volcano's text if some policy has fewer sub-groups than must be ready; empty if there are enough."""
     if not gang.min_subgroups:
         return ""
-    existing = dict.fromkeys(gang.min_subgroups, 0)
+    missing = dict(gang.min_subgroups)
     for group in gang.sub_groups:
-        if group.policy in existing:
-            existing[group.policy] += 1
-    if any(existing[policy] < wanted for policy, wanted in gang.min_subgroups.items()):
-        return "Not enough valid subGroups of each task for gang-scheduling"
-    return ""
+        if group.policy in missing:
+            missing[group.policy] -= 1
+    return "Not enough valid subGroups of each task for gang-scheduling" if max(missing.values()) > 0 else ""
