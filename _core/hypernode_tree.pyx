@@ -90,7 +90,46 @@ cdef class HyperNodeTree:
             return outer < 0
         return self.place_of[outer] <= self.place_of[inner] < self.end_of[outer]
 
-    cpdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil:
+    cdef Walk walk(self, int32_t given, int32_t record, bint limited, int64_t limit) noexcept nogil:
+        """Begin a walk from a HyperNode downwards; without a limit it meets that HyperNode alone."""
+        cdef Walk walk
+        walk.start = self.start_of(given, record, limit) if limited else given
+        walk.limited, walk.limit = limited, limit
+        walk.next = 0 if limited else self.n_tiers
+        walk.tier = walk.first = walk.end = 0
+        walk.alone = False
+        return walk
+
+    cdef bint step(self, Walk* walk) noexcept nogil:
+        """Go on to the next gradient that has a HyperNode; False: there is none."""
+        cdef int64_t t, own
+        if walk.start == NOWHERE:
+            return False
+        if walk.next < self.n_tiers:
+            # In a proper tree no other domain of the start's tier or above is below it.
+            own = self.tier_of[walk.start] if self.proper and walk.start >= 0 else self.n_tiers
+            while walk.next < self.n_tiers:
+                t = walk.next
+                if self.tiers[t] > walk.limit or t > own:
+                    walk.next = self.n_tiers
+                    break
+                walk.next += 1
+                if t == own:
+                    walk.first = self.place_in_tier[walk.start]
+                    walk.end = walk.first + 1
+                else:
+                    walk.first = self.first_below(t, walk.start)
+                    walk.end = self.end_below(t, walk.start)
+                if walk.first < walk.end:
+                    walk.tier = t
+                    return True
+        walk.alone = walk.next == self.n_tiers and (
+            not walk.limited or (walk.start < 0 and self.top_tier <= walk.limit)
+        )
+        walk.next = self.n_tiers + 1
+        return walk.alone
+
+    cdef int32_t start_of(self, int32_t given, int32_t record, int64_t limit) noexcept nogil:
         """HyperNode where the walk begins: the lower of the given one and the highest one that the record allows."""
         cdef int32_t allowed = record
         if record == NO_RECORD:
@@ -124,7 +163,13 @@ cdef class HyperNodeTree:
                 return True
         return False
 
-    def below(self, int64_t t, int32_t start):
-        """Domains of the t-th tier below ``start``, in the order of the walk."""
+    def gradients(self, int32_t given, int32_t record, limit):
+        """Domains of each gradient of a walk, closest first; ``limit`` None: the given HyperNode alone."""
         cdef int64_t i
-        return [self.tier_domains[i] for i in range(self.first_below(t, start), self.end_below(t, start))]
+        cdef Walk walk = self.walk(given, record, limit is not None, 0 if limit is None else limit)
+        found = []
+        while self.step(&walk):
+            found.append(
+                [walk.start] if walk.alone else [self.tier_domains[i] for i in range(walk.first, walk.end)]
+            )
+        return found

@@ -6,6 +6,7 @@ from libc.stdint cimport int32_t, int64_t
 from workbench._core.attempt_trace cimport AttemptTrace
 from workbench._core.best_attempt cimport BestAttempt
 from workbench._core.domain_counts cimport DomainCounts
+from workbench._core.hypernode_tree cimport Walk
 from workbench._core.job_state cimport JobState, Sub
 from workbench._core.search_parts cimport SearchParts
 from workbench._core.sub_job_scores cimport SubJobScores
@@ -42,6 +43,4 @@ cdef class TwoLevel(SearchParts):
     cdef bint attempt_in(self, int32_t domain, bint planning) noexcept nogil
     cdef void settle_turn(self, int32_t domain) noexcept nogil
     cdef bint all_alike(self, Sub* first) noexcept nogil
-    cdef void open_tier(
-        self, int64_t first, int64_t end, const int64_t* left, int64_t needs, const Sub* alike
-    ) noexcept nogil
+    cdef void open_tier(self, const Walk* walk, const int64_t* left, int64_t needs, const Sub* alike) noexcept nogil

@@ -24,7 +24,7 @@ from workbench._core.attempt_trace cimport AttemptTrace
 from workbench._core.best_attempt cimport BestAttempt
 from workbench._core.contest cimport NO_RECORD
 from workbench._core.domain_counts cimport DomainCounts
-from workbench._core.hypernode_tree cimport NOWHERE, HyperNodeTree
+from workbench._core.hypernode_tree cimport NOWHERE, HyperNodeTree, Walk
 from workbench._core.job_state cimport JobState, Sub
 from workbench._core.memory cimport claim, free
 from workbench._core.progress cimport Progress, is_ready, missing_of
@@ -263,16 +263,13 @@ cdef class TwoLevel(SearchParts):
                 return False
         return True
 
-    cdef void open_tier(
-        self, int64_t first, int64_t end, const int64_t* left, int64_t needs, const Sub* alike
-    ) noexcept nogil:
+    cdef void open_tier(self, const Walk* walk, const int64_t* left, int64_t needs, const Sub* alike) noexcept nogil:
         """Make rows for the HyperNodes of a tier that may hold the job; ``alike``: any sub-job if all are alike."""
         cdef int64_t i
         cdef int32_t domain
         cdef Row* row
-        for i in range(first, end):
-            # The virtual top comes alone.
-            domain = self.hypernodes.tier_domains[i] if i >= 0 else -1
+        for i in range(walk.end - walk.first if not walk.alone else 1):
+            domain = walk.start if walk.alone else self.hypernodes.tier_domains[walk.first + i]
             if self.job.limited and self.job.has_minimum and self.job.record == NO_RECORD:
                 if not self.counts.large(domain, self.job.minimum):
                     continue
@@ -320,11 +317,12 @@ cdef class TwoLevel(SearchParts):
 
     cdef int find(self, bint every) except -1:
         """Try the HyperNodes of one turn, with ``every`` those that cannot win, too; the last attempt may stand."""
-        cdef int64_t i, t, needs, first, end, before, tried
-        cdef int32_t start, best = NOWHERE, last = NOWHERE, kept = NOWHERE
+        cdef int64_t i, needs, before, tried
+        cdef int32_t best = NOWHERE, last = NOWHERE, kept = NOWHERE
         cdef double best_score = 0.0
         cdef bint plan, bounded
         cdef Sub alike
+        cdef Walk walk
         cdef Row* row
         left_array = np.zeros(self.states.n_shapes + 1, dtype=np.int64)
         cdef int64_t[::1] left = left_array
@@ -342,27 +340,13 @@ cdef class TwoLevel(SearchParts):
             needs = missing_of(&self.job.progress)
             if needs < 1:
                 needs = 1
-            start = -1
-            if self.job.limited:
-                start = self.hypernodes.start_of(-1, self.job.record, self.job.limit)
-            for t in range(self.hypernodes.n_tiers + 1):
-                if start == NOWHERE or best != NOWHERE:
-                    break
-                if t == self.hypernodes.n_tiers:
-                    # The virtual top, which a job without a limit tries alone.
-                    if start >= 0 or (self.job.limited and self.hypernodes.top_tier > self.job.limit):
-                        break
-                    first, end = -1, 0
-                elif not self.job.limited or self.hypernodes.tiers[t] > self.job.limit:
-                    continue
-                else:
-                    first = self.hypernodes.first_below(t, start)
-                    end = self.hypernodes.end_below(t, start)
+            walk = self.hypernodes.walk(-1, self.job.record, self.job.limited, self.job.limit)
+            while best == NOWHERE and self.hypernodes.step(&walk):
                 if last != NOWHERE:
                     self.search.take_back(self.job.log_settled, self.counts.changed_settled)
                     last = NOWHERE
                 before = tried = self.n_rows
-                self.open_tier(first, end, &left[0], needs, &alike if bounded else NULL)
+                self.open_tier(&walk, &left[0], needs, &alike if bounded else NULL)
                 if bounded:
                     qsort(self.rows_of_turn + before, self.n_rows - before, sizeof(Row), compare_bounds)
                 for i in range(before, self.n_rows):

@@ -17,8 +17,8 @@ from workbench.kernels.two_level import TriedDomains
 from workbench.model.placement import NearestMiss
 from workbench.policies.base import Request
 from workbench.policies.volcano.explain.nodes import lacking
+from workbench.policies.volcano.gradients import Gradients, large_enough
 from workbench.policies.volcano.newest.constraints import Limits
-from workbench.policies.volcano.newest.gradients import Gradients, large_enough
 from workbench.policies.volcano.newest.splitting import SubJobs
 from workbench.policies.volcano.session.enqueue import min_resources
 

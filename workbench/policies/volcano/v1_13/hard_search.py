@@ -12,11 +12,13 @@ import numpy.typing as npt
 
 from workbench.kernels.domains import TopologyScores
 from workbench.kernels.dry_runs import Trials
+from workbench.kernels.tiers import VIRTUAL_TOP
 from workbench.model.explanation import Recorder
 from workbench.model.placement import NearestMiss
 from workbench.policies.volcano.explain.nodes import above_text, pods_text, room_text, up_to_text
 from workbench.policies.volcano.fill_context import FillContext
 from workbench.policies.volcano.filling import Filling, FillPass
+from workbench.policies.volcano.gradients import V1_13, Gradients
 from workbench.policies.volcano.job_parts import JobProgress
 from workbench.policies.volcano.scores import best
 from workbench.policies.volcano.v1_13.record import NO_RECORD, UNKNOWN_RECORD
@@ -117,7 +119,7 @@ class HardSearch:
         # A domain is dry-run even when it cannot succeed if a later turn would see the sum of its scores.
         turns_follow = progress.missing < sum(progress.left)
         holds = self._holds(progress)
-        near = self.near_record(record)
+        gradients = dict(self.gradients(record))
         self._same_question(progress, record)
         self._filling.ask(
             progress,
@@ -132,7 +134,7 @@ class HardSearch:
             if tier > self.highest_tier or winner is not None:
                 self._tell_untried(recorder, tier, domains, holds, needs)
                 continue
-            tried = domains[near[domains]]
+            tried = gradients.get(tier, domains[:0])
             if len(tried):
                 self.last_tried = int(tried[-1])
             worth = holds[tried] >= needs
@@ -233,16 +235,12 @@ class HardSearch:
             total += np.minimum(counts, left)
         return total
 
-    def near_record(self, record: int) -> npt.NDArray[np.bool_]:
-        """Mask of the domains whose LCA with the record is of an allowed tier; all domains without a record."""
-        topology = self.context.request.snapshot.topology
-        if record == NO_RECORD:
-            return np.ones(topology.n_domains, dtype=np.bool_)
+    def gradients(self, record: int) -> list[tuple[int, Ints]]:
+        """The HyperNodes that may be tried, by tier; none where the recorded HyperNode does not exist."""
         if record == UNKNOWN_RECORD:
-            return np.zeros(topology.n_domains, dtype=np.bool_)
-        common = topology.forest.lca_against(record)
-        near: npt.NDArray[np.bool_] = (common >= 0) & (topology.tier[common] <= self.highest_tier)
-        return near
+            return []
+        topology = self.context.request.snapshot.topology
+        return Gradients(topology, V1_13).of(VIRTUAL_TOP, record, self.highest_tier)
 
     def _too_far(self, domain: int, record: int) -> str:
         topology = self.context.request.snapshot.topology

@@ -316,8 +316,9 @@ def _declined(
     else:
         text = f"there is no HyperNode of tier <= {highest}"
         reasons.append(Notice("no-domain", text, numbers={"count": 0}))
-    # There is no virtual top.
-    allowed = np.append(search.near_record(record) & (topology.tier <= highest), False)
+    allowed = np.zeros(topology.n_domains + 1, dtype=np.bool_)
+    for _, domains in search.gradients(record):
+        allowed[domains] = True
     if search.last_tried is not None:
         # Upstream's text describes the domain tried last.
         filling = Filling(search.context)
