@@ -32,7 +32,14 @@ from workbench.policies.volcano.fixed_scores import (
     nodeorder_at_open,
     without_nodeorder,
 )
-from workbench.policies.volcano.plugins import DEFAULT_CONFIG, TOPOLOGY, config_warnings, score_parameters
+from workbench.policies.volcano.node_scores.base import NodeScore
+from workbench.policies.volcano.plugins import (
+    DEFAULT_CONFIG,
+    TOPOLOGY,
+    config_warnings,
+    node_scores,
+    score_parameters,
+)
 from workbench.policies.volcano.scored_nodes import assumed_of, scored_columns
 from workbench.policies.volcano.scores import NodeOrderParameters, score_weights
 from workbench.policies.volcano.session.job_order import with_plugins
@@ -75,6 +82,7 @@ class VolcanoPolicy(NodePolicy):
         self._weights: dict[tuple[str, ...], ScoreWeights] = {}
         self._at_open: dict[tuple[str, ...], NodeOrderAtOpen] = {}
         self._parameters = parameters if given is None else _configured(self.name, parameters, given, self.release)
+        self._node_scores: tuple[NodeScore, ...] = node_scores(self.config, self.parameters)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -101,13 +109,13 @@ class VolcanoPolicy(NodePolicy):
 
     def fixed_scores(self, request: Request) -> FixedScores:
         """Parts of the node scores that no pod of the session changes."""
-        p, at_open = self._parameters, None
+        at_open = None
         if self.scores_at_open:
             columns = scored_columns(request)
             if columns not in self._at_open:
-                self._at_open[columns] = nodeorder_at_open(score_weights(p, columns))
+                self._at_open[columns] = nodeorder_at_open(score_weights(self._parameters, columns))
             at_open = self._at_open[columns]
-        return FixedScores(request, p.gpu_weight, p.taint_weight, at_open)
+        return FixedScores(request, self._node_scores, at_open)
 
     def _score_weights(self, columns: tuple[str, ...]) -> ScoreWeights:
         """Weights of the score parts that read the present state of the nodes.

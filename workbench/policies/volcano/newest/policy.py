@@ -239,7 +239,7 @@ class Volcano115(VolcanoPolicy):
         if request.ledger.releasing is not None or self.scores_at_open:
             return None
         subs = split(gang, request.snapshot, request.demand, limits)
-        if self._parameters.gpu_weight and any(role.n_gpus for role in gang.roles):
+        if not all(part.stays(request) for part in self._node_scores):
             return None
         scores = topology_scores_newest(topology, self._parameters.weight)
         search = self._prepare(request, subs, [NO_RECORD] * len(subs), NO_RECORD, limits, scores)
