@@ -39,6 +39,11 @@ class TaintScore(NodeScore):
             found = np.full(request.snapshot.n_nodes, float(_MOST))
         return None if found is None else found * self.weight
 
+    def stays(self, request: Request) -> bool:
+        """False where a taint counts: the most taints are those of a node that fits now."""
+        avoided = request.snapshot.filters.avoided
+        return all(avoided(role.filter.tolerations) is None for role in request.gang.roles)
+
 
 def _scores(request: Request, role: int) -> npt.NDArray[np.float64] | None:
     """0 to 100 for each node, 100 for the fewest untolerated PreferNoSchedule taints; None: 100 for every node.
