@@ -18,6 +18,7 @@ from workbench.errors import CapacityError, ClusterError, InputError, InternalEr
 from workbench.model.display import set_installer
 
 if TYPE_CHECKING:
+    from workbench.evaluate.bottleneck_curve import bottleneck_curve as bottleneck_curve
     from workbench.evaluate.compare import Comparison as Comparison
     from workbench.evaluate.compare import compare as compare
     from workbench.evaluate.differences import differences as differences
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from workbench.model.bandwidth import BandwidthMatrix as BandwidthMatrix
     from workbench.model.best_gpus import BestGpus as BestGpus
     from workbench.model.best_gpus import best_gpus as best_gpus
-    from workbench.model.bottleneck_curve import bottleneck_curve as bottleneck_curve
     from workbench.model.explanation import Explanation as Explanation
     from workbench.model.extras import AscendWish as AscendWish
     from workbench.model.extras import KoordinatorWish as KoordinatorWish
@@ -97,7 +97,7 @@ _HOME = {
     "VolcanoMemory": "workbench.model.extras",
     "advise": "workbench.evaluate.whatif.remedies",
     "best_gpus": "workbench.model.best_gpus",
-    "bottleneck_curve": "workbench.model.bottleneck_curve",
+    "bottleneck_curve": "workbench.evaluate.bottleneck_curve",
     "compare": "workbench.evaluate.compare",
     "differences": "workbench.evaluate.differences",
     "expand_job": "workbench.jobs.expand",

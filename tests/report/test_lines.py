@@ -6,7 +6,7 @@ import pytest
 
 from tests.hand_made import dgx_like
 from workbench.errors import InputError
-from workbench.model.bottleneck_curve import bottleneck_curve
+from workbench.evaluate.bottleneck_curve import bottleneck_curve
 from workbench.report.lines import draw_lines
 
 SPACE = "{http://www.w3.org/2000/svg}"

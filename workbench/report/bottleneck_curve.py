@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.model.bottleneck_curve import BottleneckCurve
+from workbench.evaluate.bottleneck_curve import BottleneckCurve
 from workbench.report.lines import draw_lines
 
 __all__ = ["draw_bottleneck_curve"]

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from workbench.errors import InputError
+from workbench.evaluate.bottleneck_curve import BottleneckCurve
 from workbench.evaluate.compare import Comparison
 from workbench.evaluate.regret import Regret
 from workbench.model.bandwidth import BandwidthMatrix
 from workbench.model.best_gpus import BestGpus
-from workbench.model.bottleneck_curve import BottleneckCurve
 from workbench.model.display import set_renderer
 from workbench.model.explanation import Explanation
 from workbench.model.gang import Gang
