@@ -28,9 +28,9 @@ class Nodes:
         In base units, at most `MAX_QUANTITY`; idle may be negative. Sums go up to `MAX_SUM`.
     domain_used, domain_allocatable : ndarray of shape (d + 1, r), int64
     idle_at_open : ndarray of shape (d + 1, r), int64
-        When the session began: what "large enough" is measured by.
+        Idle amounts of the domains when the session began; they decide whether a HyperNode is large enough for a job.
     states : NodeStates, optional
-        Of idle, used and allocatable; None: the search finds them.
+        Groups of nodes with equal idle, used and allocatable amounts; None: the search computes them.
     """
 
     idle: NDArray[np.int64]
@@ -43,7 +43,7 @@ class Nodes:
 
 
 class Shape(NamedTuple):
-    """Pods with equal requests: request (r,) int64, feasible (n,) uint8 or None, extra score (n,) float64 or None."""
+    """A pod shape: request (r,) int64, mask of allowed nodes (n,) uint8 (None: all), extra node scores (n,) float64."""
 
     request: NDArray[np.int64]
     feasible: NDArray[np.uint8] | None = None
@@ -52,7 +52,7 @@ class Shape(NamedTuple):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class JobColumns:
-    """A job as a whole: its roles, its minimum, its limits and its record.
+    """Input of the two-level search for a job as a whole: roles, minimums, limits and record.
 
     Parameters
     ----------
@@ -64,19 +64,21 @@ class JobColumns:
     names : ndarray of shape (m,), int32, optional
         Roles with equal numbers are given up together; None: no two are equal.
     min_available, counted : int
-        Ready when so many pods count, every minimum is met (looked at only while they do not exceed ``min_available``
-        together) and of each policy ``wanted`` sub-jobs are ready.
+        The job is ready when ``min_available`` pods count, of which ``counted`` do already, every minimum is met
+        (looked at only while they do not exceed ``min_available`` together) and ``wanted`` sub-jobs of each policy are
+        ready.
     after_failure : {"by-minimums", "stop", "go-on"}
-        Of a job that is not grouped, see `workbench.kernels.dry_runs.Counts`.
+        For a job that is not grouped: what follows a pod that fits nowhere, see `workbench.kernels.dry_runs.Counts`.
     grouped : bool
         Whether the job has sub-groups; if not, the progress of its one sub-job is the job's.
     limit : int, optional
-        Highest tier of its HyperNode; None: the virtual top is tried alone.
+        Highest tier that the job's HyperNode may have; None: only the virtual top is tried.
     minimum : ndarray of shape (r,), int64, optional
-        A HyperNode that was smaller when the session began is not tried; None: all are.
+        Resources that a HyperNode must have had idle when the session began to be tried; None: no such condition.
     record : int
-        `NO_RECORD`, -1 the virtual top, or a domain.
+        Domain in which the job is allocated so far, -1 for the virtual top, or `NO_RECORD`.
     wanted : ndarray of shape (policies,), int64
+        Number of sub-jobs of each sub-group policy that must be ready.
     """
 
     left: NDArray[np.int64]
@@ -110,7 +112,7 @@ class SubJobColumns:
     stop_after_failure : ndarray of shape (s,), bool
         Whether the rest of the sub-job is skipped after a pod that fits nowhere.
     limit : ndarray of shape (s,), int64
-        Highest tier; -1: none, then the job's HyperNode is taken as it is.
+        Highest tier that the sub-job's HyperNode may have; -1: no limit, and the sub-job uses the job's HyperNode.
     limited : ndarray of shape (s,), bool, optional
         Whether the sub-job has a limit; None: every one has.
     scored : ndarray of shape (s,), bool
@@ -125,7 +127,8 @@ class SubJobColumns:
         The order of the pods of sub-job i: for its runs, ``runs[0][i]`` to ``runs[0][i + 1]``, the shape, which the
         sub-job has, and the number of its pods of that shape up to the end of the run. None: role by role.
     record : ndarray of shape (s,), int32, optional
-        None: `NO_RECORD` of every sub-job.
+        Domain in which each sub-job is allocated so far, -1 for the virtual top, or `NO_RECORD`; None: `NO_RECORD` for
+        every sub-job.
     request, pending : ndarray of shape (s, r), int64
         Summed requests of all tasks, which score a HyperNode, and of the pending ones, which it must be able to hold.
     running_start : ndarray of shape (s + 1,), int64, optional
@@ -158,7 +161,7 @@ class SubJobColumns:
 class TriedDomains(NamedTuple):
     """HyperNodes that one turn tried, in order of tier and preorder, up to the tier that decided.
 
-    If the turn has a solution, some HyperNodes that could not win are left out.
+    If the turn found a solution, HyperNodes that could not win may be missing.
     """
 
     domains: NDArray[np.int32]
@@ -180,7 +183,7 @@ show that too few pods fit. Solves: the HyperNode has a solution."""
 
 
 class AttemptSteps(NamedTuple):
-    """Trace of one attempt, a row for each step of a sub-job; a sub-job may have several steps."""
+    """Trace of an attempt to place a job in one HyperNode: a row for each step of a sub-job, which may have several."""
 
     kept: bool
     """Whether the job can start."""
