@@ -54,5 +54,5 @@ class Notice:
 
 
 def texts_of(notices: Iterable[Notice]) -> list[str]:
-    """The messages of some notices, for people."""
+    """The messages of some notices."""
     return [notice.message for notice in notices]

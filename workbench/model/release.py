@@ -8,7 +8,7 @@ __all__ = ["Release"]
 
 
 class Release(StrEnum):
-    """The two behaviours that are told apart (docs/decisions.md, decision 4).
+    """The two releases of Volcano whose behaviours are modelled separately (docs/decisions.md, decision 4).
 
     Attributes
     ----------

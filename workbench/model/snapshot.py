@@ -68,7 +68,7 @@ class Queue:
     priority : int
         Higher first.
     created : str
-        When it was created, as the API writes it (UTC); empty: unknown.
+        When the queue was created, as the API writes it (UTC); empty: unknown.
     """
 
     name: str
@@ -100,13 +100,13 @@ class RunningPod:
     job_class : str
         Label tor-affinity of its gang; empty: none.
     group_phase : str
-        Phase of its PodGroup; empty: it has none, or the input does not say.
+        Phase of the pod's PodGroup; empty: the pod has none, or the input does not say.
     assumed : mapping of str to int
         Resources that scores assume of the pod beyond `requests` (`workbench.model.gang.Role.assumed`).
     uid, resource_version : str
         metadata.uid and metadata.resourceVersion, so that an action on the pod can be conditional; empty: unknown.
     gpu_milli : int
-        Thousandths that it holds of each of its GPUs, 1 to 999, which others may share; 0: it holds them whole.
+        Thousandths of each of its GPUs that the pod holds, 1 to 999, while other pods may hold the rest; 0: whole GPUs.
     """
 
     namespace: str
@@ -396,7 +396,7 @@ class ClusterSnapshot(Value, Displayed):
         return dataclasses.replace(self, used=used, gpu_free=gpu_free, gpu_shares=gpu_shares, running=remaining)
 
     def _without_gpus_of(self, pods: Iterable[RunningPod]) -> tuple[Words, Milli | None]:
-        """Wholly free GPUs and GPU shares of the cluster once some running pods have given back theirs."""
+        """Wholly free GPUs, and thousandths held of shared GPUs, after some running pods have given back their GPUs."""
         gpu_free = self.gpu_free.copy()
         shares = None if self.gpu_shares is None else self.gpu_shares.copy()
         for pod in pods:
@@ -415,7 +415,8 @@ class ClusterSnapshot(Value, Displayed):
         Parameters
         ----------
         before : ClusterSnapshot
-            A snapshot of the cluster at another moment. What follows from a field that is another object is left out.
+            A snapshot of the cluster at another moment. A value is copied only if the fields from which it was computed
+            are the same objects in both snapshots.
         """
         for name, used in _FOLLOWS_FROM.items():
             if name in before.__dict__ and all(getattr(self, each) is getattr(before, each) for each in used):
@@ -449,7 +450,7 @@ class ClusterSnapshot(Value, Displayed):
         return dataclasses.replace(self, matrices=(*self.matrices, matrix), node_matrix=node_matrix)
 
     def with_placement(self, placement: Placement) -> ClusterSnapshot:
-        """The snapshot after the placed pods have started."""
+        """The snapshot after the pods of a placement have started."""
         used, gpu_free = self.used.copy(), self.gpu_free.copy()
         shares = None if self.gpu_shares is None else self.gpu_shares.copy()
         started = []
@@ -540,8 +541,8 @@ class Scenario(Value, Displayed):
     inputs : mapping of str to str
         File name to SHA-256 of its content.
     notes : tuple of Notice
-        Those of ``snapshot.gaps`` that are about jobs and other objects beside the cluster: what was left to another
-        scheduler, and what single objects do not say as they seem to.
+        The part of ``snapshot.gaps`` about jobs and other objects that are not the cluster: objects left to another
+        scheduler, and fields of single objects that do not mean what they seem to.
     """
 
     snapshot: ClusterSnapshot
@@ -556,7 +557,7 @@ class Scenario(Value, Displayed):
         return f"Scenario({self.snapshot!r}, {counted(len(self.gangs), 'job')} to place{refused})"
 
     def gang(self, name: str) -> Gang:
-        """The gang of that name, or ``namespace/name``."""
+        """The gang with a name, given alone or as ``namespace/name``."""
         for gang in self.gangs:
             if name in (gang.key, gang.name):
                 return gang
