@@ -74,7 +74,7 @@ class ClusterObjects:
         return cluster
 
     def add(self, data: Mapping[str, Any], place: str = "") -> None:
-        """Read one parsed manifest.
+        """Read one parsed manifest and add the object.
 
         Parameters
         ----------

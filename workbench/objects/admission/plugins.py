@@ -1,4 +1,4 @@
-"""Plugins of a Job under admission: unknown ones, ones that admission adds, and advice on the tasks that need them.
+"""Admission of a Job's plugins: unknown plugins, plugins that admission adds, and advice on tasks that need a plugin.
 
 Source: docs/reference/volcano-jobs.md, sections 2.9, 3.1 and 3.2; the warnings: design document "Distributed framework
 plugins", motivation.
@@ -54,15 +54,15 @@ def plugin_defaults(plugins: Mapping[str, Any] | None) -> dict[str, list[str]]:
 
 
 def plugin_findings(spec: Mapping[str, Any], job: Job, own: bool) -> list[Fault]:
-    """Plugins that there are not.
+    """Errors for plugins that do not exist.
 
     Parameters
     ----------
     spec : mapping
     job : Job
-        What it was read as.
+        The manifest as `read_job` reads it.
     own : bool
-        Those of this project are accepted, too.
+        Whether plugins that only this project has are accepted too.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def plugin_findings(spec: Mapping[str, Any], job: Job, own: bool) -> list[Fault]
 
 
 def plugin_warnings(job: Job) -> list[Notice]:
-    """Plugins that this project accepts and no release of Volcano has."""
+    """Warnings for plugins that this project accepts but no release of Volcano has."""
     return [
         Notice(
             "own-plugin", f"spec.plugins.{name} is this project's own: Volcano refuses the Job", f"spec.plugins.{name}"
@@ -92,7 +92,7 @@ def plugin_warnings(job: Job) -> list[Notice]:
 
 
 def mpi_master_finding(spec: Mapping[str, Any], job: Job) -> list[Fault]:
-    """The plugin mpi wants its master task; that there are workers nobody checks."""
+    """The error of a Job with the plugin mpi but without its master task; worker tasks are not checked, as upstream."""
     plugins = get_map(spec, "plugins", "spec")
     if "mpi" not in plugins or any(task.name == _master(plugins, "mpi") for task in job.tasks):
         return []
@@ -100,9 +100,10 @@ def mpi_master_finding(spec: Mapping[str, Any], job: Job) -> list[Fault]:
 
 
 def master_warnings(spec: Mapping[str, Any], job: Job) -> list[Notice]:
-    """What the leading task of a framework should say and does not, because no plugin fills it in.
+    """Warnings about the leading task of a framework: settings that the task lacks and no plugin fills in.
 
-    It starts before its workers answer, so it should be restarted where it fails; and the Job is done when it is.
+    The leading task starts before its workers answer, so it should be restarted when it fails; and the Job should
+    complete when this task completes.
     """
     plugins = get_map(spec, "plugins", "spec")
     found = []
