@@ -1,4 +1,4 @@
-"""Operations that a person does on a drawn topology: each returns the changes to commit and makes none itself."""
+"""Edit operations on a drawn topology: each returns the changes to commit, and changes nothing itself."""
 
 from __future__ import annotations
 

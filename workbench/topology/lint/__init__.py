@@ -1,7 +1,7 @@
-"""The linter: rules on what is wrong, or looks wrong, with a topology.
+"""The topology linter: rules that find mistakes and likely mistakes.
 
-`lint` runs them, `edits_by_hypernode` lists what has only one remedy. Reading files, lines and SARIF are in
-`workbench.formats`; docs/lint-rules.md lists the rules.
+`lint` runs the rules, `edits_by_hypernode` lists the corrections of findings that have only one. Reading files, lines
+and SARIF are in `workbench.formats`; docs/lint-rules.md lists the rules.
 """
 
 from __future__ import annotations

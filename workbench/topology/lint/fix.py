@@ -1,4 +1,4 @@
-"""Applying fixes to parsed manifests."""
+"""Apply the linter's fixes to parsed manifests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules on single members: whether they exist, and whether they are listed once."""
+"""Lint rules on single members: whether they exist, and whether they are listed only once."""
 
 from __future__ import annotations
 
