@@ -174,7 +174,7 @@ class Explanation(Value, Displayed):
         return _best_of(self.nodes)
 
     def inner_equals(self, owner: str) -> tuple[str, ...]:
-        """Names of the HyperNodes that shared the best score for a sub-group's first pods, inside the job's HyperNode."""
+        """Names of the HyperNodes with the best score for a sub-group's first pods, inside the job's HyperNode."""
         first: dict[str, Candidate] = {}
         for candidate in self.inner:
             if candidate.owner == owner:

@@ -299,7 +299,7 @@ class Placement(Value, Displayed):
         return chain.from_iterable(map(repeat, alike, times.tolist()))
 
     def _changes(self, positions: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """Positions of the first pod and of every pod that differs from the one before it in role, GPUs or annotations."""
+        """Positions of the first pod and of each pod that differs from its predecessor in role, GPUs or annotations."""
         differs = np.zeros(len(positions), dtype=np.bool_)
         differs[:1] = True
         for of_pod in (self.gang.role_of_pod, self.annotation_group):

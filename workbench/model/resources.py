@@ -88,7 +88,7 @@ def request_vector(
 def request_rows(
     columns: tuple[str, ...], requests: Iterable[Mapping[str, int]]
 ) -> tuple[npt.NDArray[np.int64], tuple[tuple[str, ...], ...]]:
-    """`request_vector` of several pods: an array of shape (pods, len(columns)), and the missing resources of each pod."""
+    """`request_vector` of several pods: an array of shape (pods, len(columns)), and each pod's missing resources."""
     requests, known = tuple(requests), frozenset(columns)
     # One flat list: numpy takes a list of lists apart slowly.
     amounts = [each.get(name, 0) for each in requests for name in columns]

@@ -23,7 +23,7 @@ def container_resource_findings(container: Mapping[str, Any], where: str) -> lis
 
 
 def pod_resource_findings(spec: Mapping[str, Any], where: str) -> list[Fault]:
-    """Errors of the resources of a pod as a whole: those of a container, and requests below the sum of its containers."""
+    """Errors of the resources of a pod as a whole: as of a container, and requests below those of its containers."""
     resources, path = get_map(spec, "resources", where), child(where, "resources")
     found = list(_against_limits(resources, path))
     for key in ("requests", "limits"):
