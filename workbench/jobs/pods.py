@@ -213,11 +213,11 @@ def _roles(
     started: Sequence[Pod] = (),
     min_available: int = 0,
 ) -> tuple[Role, ...]:
-    """Pods of one role and one shape together; a second shape of the same role is called ``role#2``.
+    """Group pods into roles of equal shape; a second shape of a named role is called ``role#2``.
 
     Pods that name no role become roles by shape, ``pod``, ``pod-2``, with no minimum in common. `started` are pods that
-    count already. Minimums whose sum exceeds `min_available` are ignored, but the sum is kept, so that it is seen to
-    exceed it.
+    count already. Minimums whose sum exceeds `min_available` are ignored, but their sum is kept, so that it still
+    exceeds `min_available`.
     """
     counted = Counter(map(role_of, started))
     succeeded = Counter(role_of(pod) for pod in started if pod.phase == "Succeeded")

@@ -78,17 +78,19 @@ def running_pods(
     queues: Mapping[str, str] = MappingProxyType({}),
     labels: Mapping[str, JobLabels] = MappingProxyType({}),
 ) -> tuple[tuple[RunningPod, ...], list[int], list[Notice]]:
-    """The running pods of a cluster and the GPUs they leave free, with a notice about every assumption.
+    """Find the running pods of a cluster and the GPUs that they leave free, with a notice about every kind of
+    assumption.
 
     Parameters
     ----------
     pods : iterable of (Pod, str)
-        Pods with the gang they belong to (empty: none), in the order in which GPUs are given to pods without a record.
+        Pods with the gang they belong to (empty: none), in the order in which GPUs are assigned to pods without an
+        annotation of their GPUs.
     node_index : mapping of str to int
     gpu_masks : sequence of int
         Healthy GPUs of each node.
     queues : mapping of str to str
-        Queue of each gang; none for a gang that is not there.
+        Queue of each gang; a gang that is missing has none.
     labels : mapping of str to JobLabels
         Labels of each gang; a pod of any other gang is described by its own labels.
 
@@ -98,8 +100,8 @@ def running_pods(
     free : list of int
         GPU mask per node.
     gaps : list of Notice
-        Pods without a record of their GPUs (the lowest free ones are taken), pods on unknown nodes,
-        records that contradict the node or one another.
+        Notices about pods without an annotation of their GPUs (the lowest free GPUs are assumed), pods on unknown
+        nodes, and annotations that contradict the node or one another.
     """
     running, free, doubts = deal_gpus(pods, node_index, dict(enumerate(gpu_masks)), queues, labels)
     return running, [free[i] for i in range(len(gpu_masks))], doubts.gaps()
@@ -112,7 +114,7 @@ def deal_gpus(
     queues: Mapping[str, str],
     labels: Mapping[str, JobLabels],
 ) -> tuple[tuple[RunningPod, ...], dict[int, int], Doubts]:
-    """The running pods of some nodes and the GPUs they leave free, with a count of every assumption.
+    """Find the running pods of some nodes and the GPUs that they leave free, and count every assumption.
 
     Parameters
     ----------
@@ -176,7 +178,7 @@ def deal_gpus(
 
 
 def _recorded_gpus(pod: Pod) -> int | None:
-    """Mask of the GPUs that the pod's annotation records; None if no annotation can be read."""
+    """Mask of the GPUs that the pod's annotation lists; None if the annotation is missing or cannot be read."""
     text = pod.metadata.annotations.get(GPU_ANNOTATION)
     if text is None:
         return None

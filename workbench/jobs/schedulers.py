@@ -24,7 +24,7 @@ class OtherSchedulers:
     Parameters
     ----------
     any_scheduler : bool
-        Nothing is another scheduler's.
+        True: no object counts as another scheduler's.
     """
 
     def __init__(self, any_scheduler: bool) -> None:
@@ -50,11 +50,11 @@ class OtherSchedulers:
         return self._take("Job", (task.template.spec.scheduler or job.scheduler for task in job.tasks))
 
     def has_deployment(self, deployment: Deployment) -> bool:
-        """Whether a Deployment is another scheduler's."""
+        """Whether another scheduler places the pods of a Deployment; if so, it is counted."""
         return self._take("Deployment", [deployment.template.spec.scheduler])
 
     def has_pod(self, pod: Pod) -> bool:
-        """Whether another scheduler places a pod; a pod that does not wait for a node counts for nobody."""
+        """Whether a pod waits for a node and another scheduler places it; if so, it is counted."""
         return pod.waits and self._take("Pod", [pod.spec.scheduler])
 
     def notes(self) -> tuple[Notice, ...]:

@@ -26,7 +26,8 @@ _FLAGS = (Flag("master", "master", "task of the masters"), Flag("worker", "worke
 
 
 def first_env_value(pod: Object, name: str) -> str:
-    """The literal value of the first variable of that name, over the containers in order; empty: none, or no value."""
+    """Literal value of the first variable with a name, over the containers in order; empty if it is missing or has
+    none."""
     variables = [each for container in spec_of(pod).get("containers") or () for each in container.get("env") or ()]
     return next((each.get("value") or "" for each in variables if each.get("name") == name), "")
 

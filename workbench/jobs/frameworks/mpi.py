@@ -89,7 +89,8 @@ def _inject(pod: Object, call: PluginCall) -> Object:
 
 
 def _extend_pod(pod: Object, call: PluginCall) -> Object:
-    """The host file in every container, and the init container of a master; nothing without workers."""
+    """The pod with the host file in every container and, for a master, the init container; unchanged without
+    workers."""
     worker = _worker(call)
     if worker is None:
         return pod
@@ -123,7 +124,7 @@ def _on_delete(call: PluginCall) -> Iterable[Action]:
 
 
 def _worker(call: PluginCall) -> Object | None:
-    """The task of the workers; None where it has no pod."""
+    """The task of the workers; None if the Job has none or it has no pod."""
     worker = task_named(call.job, call.text("worker"))
     return worker if worker is not None and worker.get("replicas") else None
 

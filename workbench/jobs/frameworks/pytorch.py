@@ -62,7 +62,7 @@ def _inject(pod: Object, call: PluginCall) -> Object:
 
 
 def _rendezvous(pod: Object, call: PluginCall) -> dict[str, str]:
-    """Upstream's variables in their order; none without a master, no rank for a task that is neither role."""
+    """Environment variables that Volcano's plugin sets; none without a master, no rank if the task is neither role."""
     master = task_named(call.job, call.text("master"))
     if master is None:
         return {}

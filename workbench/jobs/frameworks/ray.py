@@ -69,7 +69,7 @@ def _head_command(call: PluginCall) -> str:
 
 
 def _with_ports(container: Object, call: PluginCall) -> Object:
-    """The container with the ports whose numbers it does not declare itself, be two of them equal."""
+    """The container with Ray's ports added unless it declares their numbers; two equal port numbers are both added."""
     declared = {port.get("containerPort") for port in container.get("ports") or ()}
     ports = [{"name": name, "containerPort": call.number(flag)} for name, flag in _PORTS.items()]
     missing = [port for port in ports if port["containerPort"] not in declared]

@@ -69,7 +69,7 @@ def _inject(pod: Object, call: PluginCall) -> Object:
 
 
 def _on_add(call: PluginCall) -> Iterable[Action]:
-    """Upstream compares nothing but the configuration of a Secret that exists: new keys alone do not replace it."""
+    """Actions that write the Secret; an existing one is replaced only if its configuration differs, as upstream."""
     keys = call.ssh_keys
     if call.text("ssh-private-key"):
         keys = SshKeys(call.text("ssh-private-key"), call.text("ssh-public-key"))

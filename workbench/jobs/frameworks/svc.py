@@ -42,7 +42,7 @@ _FLAGS = (
 
 
 def hosts_config_map(job: Object) -> dict[str, object]:
-    """The ConfigMap with the hosts of each task; tasks whose names differ in hyphens only overwrite each other."""
+    """The ConfigMap with the hosts of each task; of tasks whose names differ only in hyphens the last one counts."""
     data = {}
     for task in tasks_of(job):
         hosts, (hosts_key, count_key) = hosts_of_task(job, task), _variables(task)

@@ -41,7 +41,7 @@ def _inject(pod: Object, call: PluginCall) -> Object:
 
 
 def _cluster(call: PluginCall) -> dict[str, Any]:
-    """Hosts by role; a fixed host name stands once for each replica, unlike in the other plugins."""
+    """Hosts by role; a fixed host name is repeated for each replica, unlike in the other plugins."""
     hosts: dict[str, list[str]] = {}
     for task in tasks_of(call.job):
         role = next((role for role in _IN_CLUSTER if call.text(role) == (task.get("name") or "")), None)
