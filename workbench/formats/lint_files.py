@@ -1,4 +1,4 @@
-"""Lint files: give each finding its place, and apply fixes to the files."""
+"""Lint files: add file and line to each finding, and apply fixes to the files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PASSES = 10
 
 @dataclass(frozen=True)
 class LintedFiles:
-    """A report, and notes on the input that are not findings.
+    """The linter's report on files, and notes on the input that are not findings.
 
     Attributes
     ----------
@@ -37,8 +37,7 @@ class LintedFiles:
     ignored : mapping of str to int
         Objects by kind that no room reads.
     notes : tuple of Notice
-        What the readers of other formats left aside or doubt, such as a printout that is cut off: no rule sees it in
-        the HyperNodes.
+        Notes of the readers of other formats about ignored or doubtful input, such as a printout that is cut off.
     """
 
     report: LintReport

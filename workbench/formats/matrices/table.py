@@ -18,7 +18,7 @@ _EXPECTED = "a finite number >= 0, in GB/s"
 
 
 def read_table(text: str, source: str) -> BandwidthMatrix:
-    """The matrix of a plain table; lines that begin with ``#`` are comments.
+    """Read the matrix of a plain table; lines that begin with ``#`` are comments.
 
     Raises
     ------
