@@ -123,8 +123,7 @@ def _defaults(job: Object, spec: Object) -> dict[str, Any]:
 
 
 def _with_claims(pod: Object, job: Object) -> Object:
-    """The pod with the Job's volumes; of two volume entries with one claim the second is left out with its mount
-    path."""
+    """The pod with the Job's volumes; of two entries with one claim the second is left out with its mount path."""
     entries: dict[str, Object] = {}
     for entry in spec_of(job).get("volumes") or ():
         entries.setdefault(entry.get("volumeClaimName") or "", entry)

@@ -66,8 +66,7 @@ def _own_minimum(task: Task) -> int:
 
 
 def _taken(job: Job, priorities: Priorities, rounds: Sequence[Callable[[Task], int]]) -> dict[str, int]:
-    """Summed requests of minAvailable pods; in each round every task gives pods up to the number that the round
-    allows."""
+    """Summed requests of minAvailable pods; in each round every task gives up to the number that the round allows."""
     # A class that is not in the input is noted where the roles are made.
     order = sorted(job.tasks, key=lambda task: -priorities.of(task.template.spec.priority_class, []))
     usages = [quota_usage(task.template) for task in order]

@@ -70,8 +70,7 @@ def _annotations(owner: Mapping[str, str], pod: Mapping[str, str]) -> dict[str, 
 
 
 def rebuilt_pod_group(stored: PodGroup, made: PodGroup) -> PodGroup:
-    """The stored PodGroup with spec, labels and annotations of a new one; equal to `stored` if nothing has to be
-    written.
+    """The stored PodGroup with spec, labels and annotations of a new one; equal to `stored`: nothing to write.
 
     Annotations that other programs added meanwhile are lost, as in a cluster.
     """

@@ -170,8 +170,7 @@ def read_gpu_group(labels: Mapping[str, str], notes: list[Notice]) -> GpuGroup |
 
 
 def first_gather(annotations: Iterable[Mapping[str, str]], notes: list[Notice]) -> tuple[Gather, ...]:
-    """The gather rules of the first object that has any; rules that cannot be read count as none, with a notice added
-    to `notes`."""
+    """The gather rules of the first object that has any; unreadable rules count as none and add a notice to `notes`."""
     for row in annotations:
         try:
             rules = read_gather(row)

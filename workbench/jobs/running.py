@@ -78,8 +78,7 @@ def running_pods(
     queues: Mapping[str, str] = MappingProxyType({}),
     labels: Mapping[str, JobLabels] = MappingProxyType({}),
 ) -> tuple[tuple[RunningPod, ...], list[int], list[Notice]]:
-    """Find the running pods of a cluster and the GPUs that they leave free, with a notice about every kind of
-    assumption.
+    """Find the running pods of a cluster and the GPUs that they leave free, with notices about assumptions.
 
     Parameters
     ----------

@@ -81,8 +81,7 @@ def sub_job_id(job: str, policy: str, values: Sequence[str]) -> str:
 
 
 def match_index(values: Sequence[str]) -> int:
-    """Sort key of a policy's sub-groups, as upstream: the first label value as a 64-bit number, 0 if it is no
-    number."""
+    """Sort key of a policy's sub-groups: the first label value as a 64-bit number, 0 if it is none, as upstream."""
     number = int(values[0]) if values and _INTEGER.fullmatch(values[0]) else 0
     return number if -(2**63) <= number < 2**63 else 0
 

@@ -26,8 +26,7 @@ _FLAGS = (Flag("master", "master", "task of the masters"), Flag("worker", "worke
 
 
 def first_env_value(pod: Object, name: str) -> str:
-    """Literal value of the first variable with a name, over the containers in order; empty if it is missing or has
-    none."""
+    """Literal value of the first variable with a name, over the containers in order; empty if there is none."""
     variables = [each for container in spec_of(pod).get("containers") or () for each in container.get("env") or ()]
     return next((each.get("value") or "" for each in variables if each.get("name") == name), "")
 

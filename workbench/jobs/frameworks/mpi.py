@@ -89,8 +89,7 @@ def _inject(pod: Object, call: PluginCall) -> Object:
 
 
 def _extend_pod(pod: Object, call: PluginCall) -> Object:
-    """The pod with the host file in every container and, for a master, the init container; unchanged without
-    workers."""
+    """The pod with the host file in its containers and, for a master, the init container; unchanged without workers."""
     worker = _worker(call)
     if worker is None:
         return pod

@@ -28,8 +28,7 @@ _FLAGS = (
 
 
 def _extend_pod(pod: Object, call: PluginCall) -> Object:
-    """Add MXNet's environment variables to a scheduler, server or worker pod; a container keeps those it has
-    already."""
+    """Add MXNet's environment variables to a scheduler, server or worker pod; existing variables stay."""
     scheduler = task_named(call.job, call.text(_SCHEDULER))
     role = next((role for role in _ROLES if call.text(role) == task_key(pod)), None)
     if scheduler is None or role is None:

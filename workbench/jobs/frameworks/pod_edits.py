@@ -1,5 +1,4 @@
-"""Functions that add to pods and containers: each returns a new mapping that shares unchanged parts with the old
-one."""
+"""Additions to pods and containers: each function returns a new mapping that shares unchanged parts with the old."""
 
 from __future__ import annotations
 

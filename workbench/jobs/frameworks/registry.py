@@ -182,8 +182,7 @@ def _unmarked(plugin: Plugin, controlled: dict[str, str]) -> dict[str, str]:
 def _calls(
     job: Object, plugins: Given, stored: Stored | None = None, ssh_keys: SshKeys = PLACEHOLDER_KEYS
 ) -> Iterator[tuple[Plugin, PluginCall]]:
-    """The plugins of a Job with their inputs, in the order of execution; InputError for an unknown name before any
-    runs."""
+    """The plugins of a Job with their inputs, in the order of execution; InputError for an unknown plugin."""
     for name in plugins:
         _plugin(name)
     for plugin in PLUGINS:

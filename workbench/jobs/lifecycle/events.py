@@ -117,8 +117,7 @@ def is_task_failed(task: Task, pods: Iterable[PodState]) -> bool:
 
 
 def pending_text(job: Job, group: GroupState) -> str:
-    """Text of the Job's warning event while the newest true condition of its PodGroup is not Scheduled; empty: no
-    event."""
+    """Text of the Job's warning event while its PodGroup's newest true condition is not Scheduled; empty: no event."""
     newest = None
     for condition in group.conditions:
         if newest is None or condition.at > newest.at:

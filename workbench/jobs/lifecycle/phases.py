@@ -116,8 +116,7 @@ def _running(job: Job, phase: str, status: JobStatus) -> str:
 
 
 def _task_missed(job: Job, status: JobStatus) -> bool:
-    """Whether a task has fewer succeeded pods than its minimum; False if the Job's minAvailable is below the minimums'
-    sum."""
+    """Whether a task has fewer succeeded pods than its minimum; False if minAvailable is below the minimums' sum."""
     minimums = [task.replicas if task.min_available is None else task.min_available for task in job.tasks]
     if job.min_available < sum(minimums):
         return False

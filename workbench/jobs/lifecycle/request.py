@@ -133,6 +133,7 @@ def _takes_back(request: JobRequest, waiting: Delayed) -> bool:
 
 def after_action(waiting: Iterable[Delayed], action: str, request: JobRequest) -> tuple[Delayed, ...]:
     """The actions that still wait after one was carried out.
+
     An action on the whole Job cancels all others, an action on a task, pod or partition those with the same target.
 
     Parameters
