@@ -274,8 +274,7 @@ def _nodes_of_members(cluster: ClusterObjects, gaps: list[Notice]) -> dict[str, 
 
 
 def _with_assumed_gpus(nodes: Mapping[str, Node], gpus: int, gaps: list[Notice]) -> dict[str, Node]:
-    """The nodes, where each without resources is assumed to have `gpus` GPUs and the cores and memory of a usual
-    machine."""
+    """The nodes, each without resources with `gpus` GPUs and the cores and memory of a usual machine."""
     silent = [name for name, node in nodes.items() if not node.allocatable]
     offered = NodeShape(devices={"nvidia.com/gpu": gpus}).resources
     if silent:

@@ -16,6 +16,7 @@ __all__ = ["Owners", "Unit"]
 @dataclass
 class Unit:
     """All objects whose gang has one key (``namespace/name``); the gangs of a unit are made together.
+
     These are the Job, the Deployment, the PodGroups and the lone pods with the key, and all their pods.
 
     Attributes
