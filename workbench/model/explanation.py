@@ -157,8 +157,7 @@ class Explanation(Value, Displayed):
 
     @property
     def equals(self) -> tuple[str, ...]:
-        """Names of the HyperNodes that shared the best score when the job's HyperNode was chosen; the smallest name
-        won.
+        """Names of the HyperNodes that shared the best score for the job; the smallest name won.
 
         The chosen HyperNode is among them. A scheduler that breaks ties at random could have taken any. Empty if the
         policy gives HyperNodes no scores, or found no HyperNode.

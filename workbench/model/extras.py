@@ -1,5 +1,4 @@
-"""Requests of a gang that only one vendor's scheduler reads; their fields are empty if the object has no such
-request."""
+"""Requests of a gang that only one vendor's scheduler reads; empty if the object has no such request."""
 
 from __future__ import annotations
 

@@ -264,8 +264,7 @@ class Topology(Value, Displayed):
         return self.member_nodes[self.member_start[domain] : self.member_start[domain + 1]]
 
     def direct_nodes_of(self, domain: int) -> Ints:
-        """Nodes of a domain that are in none of its children, in byte order of names; for `TOP` the nodes of no
-        domain."""
+        """Nodes of a domain that are in none of its children, by name; for `TOP` the nodes of no domain."""
         nodes, below = self.nodes_of(domain), self.children[domain]
         if len(below):
             nodes = np.setdiff1d(nodes, np.concatenate([self.nodes_of(int(child)) for child in below]))

@@ -32,8 +32,7 @@ NODE_LAYER, CLUSTER_LAYER = "NodeTopologyLayer", "ClusterTopologyLayer"
 
 @dataclass(frozen=True)
 class Level:
-    """One level of a network: its name, and the label keys that give a node's domain; a node's first such label
-    counts."""
+    """One level of a network: its name, and the label keys of a node's domain, of which the first present counts."""
 
     name: str
     keys: tuple[str, ...]

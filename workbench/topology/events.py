@@ -97,8 +97,7 @@ class HyperNodeTree:
         return self._done("HyperNode", hypernode.name, self._upsert(hypernode))
 
     def delete(self, name: str) -> str:
-        """Handle the deletion of a HyperNode and return the error, as `upsert` does; its children stay, without a
-        parent.
+        """Handle the deletion of a HyperNode, whose children stay without a parent; return the error, as `upsert`.
 
         While an ancestor cannot be built the HyperNode stays, marked as deleted.
         """
@@ -294,8 +293,7 @@ class HyperNodeTree:
         return min(claimers, key=str.encode, default="")
 
     def _rebuilt(self, name: str, freed: Iterable[str] = ()) -> str:
-        """Rebuild a HyperNode, its ancestors and the others that the release rebuilds; set `ready` and return the
-        error."""
+        """Rebuild a HyperNode, its ancestors and others that the release rebuilds; set `ready`, return the error."""
         try:
             self._rebuild(name)
             if self.release is Release.V1_13:

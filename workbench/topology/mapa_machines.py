@@ -31,8 +31,7 @@ def summit() -> BandwidthMatrix:
 
 
 def torus_2d() -> BandwidthMatrix:
-    """Hypothetical torus of 4 x 4 GPUs ("torus-2d"); as published, 0-4 has no NVLink and some rings are not closed by
-    two."""
+    """Hypothetical 4 x 4 torus of GPUs ("torus-2d"); as published, 0-4 has no NVLink and some rings are not closed."""
     two: Pairs = ((0, 1), (1, 2), (2, 3), (4, 5), (5, 6), (6, 7), (8, 9), (9, 10), (10, 11), (12, 13), (13, 14))
     two += ((14, 15), (0, 12), (3, 15))
     one: Pairs = ((0, 3), (4, 7), (8, 11), (12, 15), (1, 13), (2, 14))

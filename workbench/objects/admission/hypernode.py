@@ -78,8 +78,7 @@ def hypernode_policy(data: Mapping[str, Any], release: Release) -> str:
 
 
 def hypernode_webhook(data: Mapping[str, Any], release: Release) -> str:
-    """Return the text of Volcano's webhook; empty: accepted. In the newest releases the webhook only checks
-    patterns."""
+    """Return the text of Volcano's webhook, which in the newest releases only checks patterns; empty: accepted."""
     errors = list(_webhook_errors(data, release))
     return f"[{', '.join(errors)}]" if len(errors) > 1 else "".join(errors)
 

@@ -98,8 +98,7 @@ def strict_text(found: Iterable[Unknown]) -> str:
 
 
 def unknown_notes(found: Iterable[Unknown]) -> list[Notice]:
-    """Notices about the unknown fields of an object that is used nevertheless: one notice for all list items with a
-    field."""
+    """Notices about unknown fields of an object that is used nevertheless; one notice for all items of a list."""
     alike: dict[tuple[str, str], list[Unknown]] = {}
     for one in found:
         alike.setdefault((_POSITION.sub("", one.where), one.name), []).append(one)
