@@ -60,9 +60,10 @@ class ComparisonRow(Value):
         The name as given, node and GPU part.
     parameters : mapping of str to Any
     decisions : tuple of Decision
-        In the order of `Comparison.gangs`; empty where the policy raised. `in_turn` has them as they were taken.
+        Decisions in the order of `Comparison.gangs`; empty if the policy raised. `in_turn` has them in the policy's
+        order.
     metrics : RunMetrics, optional
-        None where it raised.
+        Metrics of the session; None if the policy raised.
     decision_s : float
         Wall-clock seconds of `schedule()`; the only field that differs between two equal runs.
     error : RowError, optional
@@ -158,7 +159,7 @@ class Comparison(Value, Displayed):
             hypernode, tier, one column per metric of a job (see `workbench.evaluate.metric_table`), reasons, and
             decision_s (of the whole session). Per run the columns policy, outcome (``ran``, ``error``), one column per
             metric of a run, reasons, decision_s. A metric by tier has a column per tier, such as ``pairs_1``, with
-            ``node`` for the same node. What a line has not is missing (NaN).
+            ``node`` for the same node. Values that a line does not have are NaN.
         """
         import pandas
 
@@ -208,7 +209,7 @@ def compare(
     Raises
     ------
     UnknownNameError
-        A policy is not registered; said before anything runs.
+        A policy is not registered; raised before any policy runs.
     InputError
         One text instead of a sequence.
     """
