@@ -48,7 +48,7 @@ class PlacementComparer(Panel):
     gangs : tuple of Gang
         Gangs handed in as values, then the gangs of the job text.
     comparison : Comparison, optional
-        The last one that ran to its end.
+        The last comparison that ran to its end; None before the first.
     jobs_changed : list of callable
         Functions called without arguments after the jobs changed.
     """
@@ -129,7 +129,7 @@ class PlacementComparer(Panel):
         Returns
         -------
         (int, str)
-            Line and message of the first error; the jobs that were there before stay then. (0, "") where it is right.
+            Line and message of the first error, after which the previous jobs stay; (0, "") without an error.
         """
         self._text = text
         try:
