@@ -67,7 +67,7 @@ def difference_page(
     found : TopologyDiff
     before, after : ClusterSnapshot
     old_name, new_name : str
-        Titles of the two pictures.
+        Titles of the two pictures, before and after.
     """
     pictures = [
         Inserted(draw_topology(snapshot.topology, Occupancy(), title))

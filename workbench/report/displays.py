@@ -57,7 +57,7 @@ def view_topology(
     ----------
     topology : Topology
     kind : {"svg", "pyvis"}
-        Packed blocks at every size, or an interactive network of at most 300 nodes.
+        ``svg``: packed blocks, for any size; ``pyvis``: an interactive network, for at most 300 nodes.
     color_by : Placement, Decision or sequence of them, optional
         Jobs to colour the nodes by.
     snapshot : ClusterSnapshot, optional

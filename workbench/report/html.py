@@ -73,7 +73,7 @@ def _environment() -> jinja2.Environment:
 
 
 def render(template: str, **values: Any) -> str:
-    """A template of this room with its values; every text is escaped."""
+    """HTML of a template filled with values; every text is escaped."""
     return _environment().get_template(template).render(**values)
 
 
@@ -283,7 +283,7 @@ def _warnings(rows: Sequence[ComparisonRow]) -> list[tuple[str, str, str]]:
 def _heatmaps(comparison: Comparison) -> list[Any]:
     """For each policy the matrix of the node with its slowest GPU set, which limits the run.
 
-    Sets that are only a part of their node come first: where a job has all GPUs of a node there was no choice.
+    Sets that are only a part of their node come first: a job that has all GPUs of a node left no choice.
     """
     drawn = []
     n_gpus = np.bitwise_count(comparison.snapshot.gpu_total).sum(axis=1)

@@ -120,7 +120,7 @@ def _as_text(cell: Any) -> Text:
 
 
 def _joined(cell: Text, separator: str, between: str) -> Text:
-    """The cell with another text between its parts; styles stay."""
+    """Split a cell at `separator` and join the parts by another text; styles stay."""
     return Text(between).join(cell.split(separator)) if separator in cell.plain else cell
 
 

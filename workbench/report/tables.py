@@ -247,7 +247,7 @@ def difference_tables(comparison: Comparison) -> list[Any]:
 
 
 def _group_table(comparison: Comparison, group: str) -> list[Any]:
-    """Metrics of a group with a line per policy, beside its pending jobs: a job that waits shares nothing."""
+    """Table of the metrics of a group, a line per policy, with the number of jobs that it left pending."""
     columns = run_columns(comparison, View.TABLE, group)
     heads = [column.table_heading for column in columns]
     table = new_table("policy", "pending", *heads, title=group, right=range(1, len(heads) + 2))

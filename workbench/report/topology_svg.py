@@ -58,7 +58,7 @@ class Drawing:
     height: float = 0.0
 
     def parts(self, shown: Drawing | None = None) -> dict[str, object]:
-        """JSON-ready; elements that `shown` has too as runs: where they begin there, and how many they are."""
+        """JSON-ready parts; elements that `shown` has too are given as runs: first position there, and number."""
         before = shown.groups if shown is not None else ((),) * len(self.groups)
         return {"frame": self.frame, "groups": [_since(old, new) for old, new in zip(before, self.groups)]}
 
@@ -96,7 +96,7 @@ class DrawingPlan:
     ----------
     topology : Topology
     before : DrawingPlan, optional
-        DrawingPlan of earlier pictures: unchanged squares are taken from there.
+        Plan of earlier pictures, from which unchanged squares are copied.
 
     Attributes
     ----------
