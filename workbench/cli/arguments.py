@@ -99,7 +99,7 @@ def _read(policy: Policy, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def gpu_list(option: str, text: str | None) -> list[int] | None:
-    """``0,1,4-7`` as numbers; None for None, an empty list for an empty text."""
+    """Parse a list of GPUs such as ``0,1,4-7``; None for None, an empty list for an empty text."""
     if text is None:
         return None
     numbers: list[int] = []
@@ -186,21 +186,21 @@ def load_scenario(
 
 
 def tell_ignored(scenario: Scenario) -> None:
-    """Tell the kinds that are not read, with counts, and the objects that admission refuses, with its text."""
+    """Write to stderr counts of kinds that are not read, and each object that admission refuses, with the reason."""
     tell_kinds(scenario.ignored)
     for refused in scenario.refused:
         tell(f"refused: {refused.subject}: {refused}")
 
 
 def tell_kinds(ignored: Mapping[str, int]) -> None:
-    """Tell the kinds that are not read, with counts."""
+    """Write the kinds that are not read, with counts, to stderr."""
     if ignored:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(ignored.items()))
         tell(f"ignored: {kinds}")
 
 
 def tell_gaps(scenario: Scenario) -> None:
-    """Tell what the input lacks, or contains twice with different values, and the values assumed."""
+    """Write to stderr what the input lacks or contradicts, and the values assumed instead."""
     tell_notes(scenario.snapshot.gaps)
 
 

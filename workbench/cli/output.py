@@ -1,6 +1,6 @@
 """Output of results: stdout or a whole file, tables by rich, messages and progress on stderr.
 
-Nothing else in the package writes to stdout or stderr: here names from files lose what a terminal would obey.
+Nothing else in the package writes to stdout or stderr: this room escapes control characters in names from files.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _UNWRAPPED = 1_000_000
 
 @contextmanager
 def readers_may_leave() -> Iterator[None]:
-    """Inside the block, output to a pipe without a reader is dropped quietly, and the command goes on.
+    """Context manager in which output to a pipe without a reader is dropped, and the command goes on.
 
     The exit status is then the command's own. A status for the closed pipe would be random: whether the reader is gone
     before the last write is a race that short output wins and long output loses. Python, click and rich each end the
@@ -174,7 +174,7 @@ def print_tables(*parts: Any) -> None:
     from workbench.report.layout import fitted, one_line
 
     class Harmless:
-        """A part of the output without control characters of its own; those of rich's colours are added later."""
+        """Wrapper of a part of the output that removes its control characters; rich adds those of colours later."""
 
         def __init__(self, part: Any) -> None:
             self.part = part
