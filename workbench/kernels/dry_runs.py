@@ -1,7 +1,7 @@
 """Fill the nodes of a domain pod by pod, as a trial or for good (checked interface of ``_core.dry_runs``).
 
-Owns the checks and the documented order of choice. It knows no policy: which domains are tried, with which record, and
-what their answers mean is decided in ``policies``.
+A job's record is the domain in which it is allocated so far; nodes are scored by closeness to it. Owns the checks and
+the documented order of choice. ``policies`` decide which domains are tried, and with which record.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _RULES = {"by-minimums": 0, "stop": 1, "go-on": 2}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Counts:
-    """The pods that a pass has to place, and when the pass ends.
+    """The pods that one pass (filling nodes pod by pod) has to place, and when the pass ends.
 
     Parameters
     ----------
@@ -58,13 +58,13 @@ class Counts:
         the pass goes on while the pods that are left can still make the gang ready, or, where minimums count, while no
         role of that name is below its own.
     runs : tuple of ndarray of shape (k,), int32, and ndarray of shape (k,), int64, optional
-        The order of the pods: of each run its role, as a place in ``shapes``, and the number of that role's pods up to
-        the run's end; a run of which nothing is left is passed over. None: role by role.
+        The order of the pods as runs: role of each run, as an index in ``shapes``, and number of that role's pods up to
+        the end of the run; a run without pods left is skipped. None: role by role.
     every : bool
-        Take the turns that follow in the same pass. Volcano ends a turn with the pod that makes the gang ready, and
+        Whether to take all following turns in one pass. Volcano ends a turn with the pod that makes the gang ready, and
         every later turn with one pod; as all of them look at the same nodes, they are one pass over the pods in their
-        order. Only a turn in which a pod fitted nowhere ends early: the next one tries the names again that were given
-        up.
+        order. Only a turn in which a pod fitted nowhere ends the pass early, because the next turn tries the roles
+        again that were given up.
     """
 
     shapes: NDArray[np.int32]
@@ -80,7 +80,7 @@ class Counts:
 
 
 class Trials(NamedTuple):
-    """Results of trial placements, one row per domain."""
+    """Results of trial placements (`DryRuns.try_each`), one row per domain."""
 
     placed: NDArray[np.int64]
     """Pods placed until the gang was ready or the pass ended."""
@@ -125,7 +125,7 @@ class DomainTotals(NamedTuple):
 
 
 class DryRuns:
-    """Trial placements on domains of nodes with given idle amounts.
+    """Places pods on the nodes of domains, as a trial or for good, given the nodes' amounts.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class DryRuns:
     scores : TopologyScores, optional
         Needed for trials with a record.
     fading : Fading, optional
-        What pods gain on the nodes of full domains where there are no ``scores``; None: nothing.
+        Score by which pods prefer full domains, used if there are no ``scores``; None: none.
     totals : DomainTotals, optional
         Needed with ``fading``; ``used`` is copied and follows the pods that stay.
     states : NodeStates, optional
@@ -308,7 +308,8 @@ class DryRuns:
         ----------
         counts : Counts
         record : int
-            Scored against by the first pod; -1 the virtual top, `NO_RECORD` empty.
+            Domain in which the job is allocated, against which the first pod is scored; -1: the virtual top;
+            `NO_RECORD`: none.
         update_record : bool
             Whether the record widens to its LCA with the leaf of each chosen node (an empty record becomes the leaf; a
             node without leaf changes nothing). Every pass begins with ``record``.
@@ -373,7 +374,7 @@ class DryRuns:
         return Trials(placed, ready, missing, totals, first)
 
     def settle(self, domain: int) -> Settled:
-        """Run the pass in one domain and keep its pods: later trials find the nodes fuller."""
+        """Place the pods in one domain for good, and return them; later trials see the nodes with these pods."""
         self._must_be_asked()
         return Settled(*self._c_runs.settle(check_number("domain", domain, VIRTUAL_TOP, self._d - 1)))
 

@@ -1,7 +1,7 @@
 """The newest Volcano's two-level search over arrays (checked interface of ``_core.two_level``).
 
-Owns the checks. ``policies`` decide what a sub-job is, which limits hold and how records are recovered; here they
-arrive as numbers.
+A record is the domain in which a job or sub-job is allocated so far. Owns the checks of arguments. ``policies`` decide
+what a sub-job is, which limits hold and how records are recovered.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class DomainTree:
     forest : Forest
         Of d domains; their numbers are the order of their names.
     walk, end : ndarray of shape (d,), int32
-        Place of each domain in a walk over the forest, parents first, and one past the last place of its subtree.
+        Position of each domain in preorder of the forest, and one past the last position of its subtree.
     member_start : ndarray of shape (d + 1,), int64
     members : ndarray of shape (member_start[d],), int32
         Nodes of domain j, each once, ascending: ``members[member_start[j]:member_start[j + 1]]``.
@@ -77,8 +77,8 @@ class DomainTree:
     spans : ndarray of shape (d, 2), int32, optional
         Where every domain is an interval of nodes: first node and one past the last.
     nested : bool
-        Every domain holds the nodes of the domains below it; False: how many pods a domain holds says nothing about
-        those below.
+        Whether every domain holds the nodes of the domains below it; False: a domain's pod count is no bound for those
+        below.
     leaves : tuple of (ndarray of shape (n + 1,), int64, ndarray of shape (m,), int32), optional
         Where leaves overlap, see `workbench.kernels.dry_runs.DryRuns`.
     """
@@ -203,16 +203,16 @@ class TwoLevel:
     job : JobColumns
     subs : SubJobColumns
     weights : ScoreWeights
-        Of the node score.
+        Weights of the node score.
     scores : TopologyScores
-        Of sub-jobs that are scored by a record.
+        Scores for sub-jobs that are scored by closeness to a record.
     packing : ndarray of shape (r,), float64
         Weight of each resource in the score of a HyperNode. 0: it adds nothing, but a HyperNode in which it would
         overflow scores 0; negative: it is not looked at.
     scale : float
-        What that score, 0 to 1, is multiplied by, after 100. 0: HyperNodes have no score, and no share of tasks.
+        Factor of that score, which is 0 to 1, besides 100. 0: HyperNodes have no score, and no share of tasks.
     fading : Fading, optional
-        Of sub-jobs that are not scored by a record, with the tree's `rings`; None: they gain nothing.
+        Score by which other sub-jobs prefer full domains, with the tree's `rings`; None: none.
 
     Notes
     -----
@@ -370,9 +370,9 @@ class TwoLevel:
         Parameters
         ----------
         idle, used : ndarray of shape (n, r), int64
-            As they are now, the pods placed here included.
+            Present amounts, including the pods that this search placed.
         shapes : sequence of Shape
-            The same requests as before; where they may run and their extra scores may be others.
+            Shapes with the same requests as before; their allowed nodes and extra scores may differ.
 
         Raises
         ------
@@ -404,7 +404,8 @@ class TwoLevel:
         ----------
         domain : int
         inner : bool
-            With every HyperNode that the sub-jobs look at, which costs a trial each where they have several roles.
+            Also trace every HyperNode that the sub-jobs compare, which costs a trial each for sub-jobs of several
+            roles.
         """
         domain = check_number("domain", domain, VIRTUAL_TOP, self._d - 1)
         kept, steps, scores, parts, looked, looked_scores = self._c.explain_in(domain, inner)
@@ -420,7 +421,8 @@ class TwoLevel:
         Returns
         -------
         ndarray of shape (m, 2), float64
-            Before it is multiplied by ``100 * scale``. The share is 0 but where several are fullest.
+            Scores before they are multiplied by ``100 * scale``. The share is 0 unless several domains are equally
+            full.
         """
         domains = as_array("domains", domains, np.int32, 1)
         check_range("domains", domains, VIRTUAL_TOP, self._d - 1)
@@ -558,7 +560,7 @@ def _flags(name: str, value: NDArray[np.bool_], s: int) -> NDArray[np.uint8]:
 
 
 def _node_arrays(shape: Shape, n: int) -> tuple[NDArray[np.uint8] | None, NDArray[np.float64] | None]:
-    """The arrays of a shape over nodes, checked: where it may run, and its extra scores."""
+    """The checked arrays of a shape over n nodes: where its pods may run, and their extra scores; None if absent."""
     feasible, extra = shape.feasible, shape.extra
     if feasible is not None:
         feasible = as_array("feasible", feasible, np.uint8, 1)
@@ -581,7 +583,7 @@ def _columns(array: NDArray[np.int64]) -> int:
 
 
 def _of_nodes(nodes: Nodes, shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """What of the nodes is idle, used and allocatable; whoever made their states has checked the amounts."""
+    """Checked idle, used and allocatable amounts; not checked again if the nodes come with their states."""
     if nodes.states is not None:
         if not nodes.states.are_of(nodes.idle, nodes.used, nodes.allocatable):
             raise InputError("of other arrays", source="states", expected="those of idle, used and allocatable")

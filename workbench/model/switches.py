@@ -1,4 +1,4 @@
-"""Leaf switches (ToR): which nodes are under which, and in what state each of them is.
+"""Leaf switches (ToR): the nodes under each switch, and the state of each switch.
 
 A switch is a tier-1 HyperNode (docs/decisions.md, decision 6). Its state is the preset one joined with what the
 annotations of running pods say; how running jobs add up is in `workbench.model.switch_book`. Reading ConfigMaps is in
@@ -97,7 +97,7 @@ class SwitchStates(Value):
     state : ndarray of shape (s,), int8
         `IDLE`, `SHARED` or `EXCLUSIVE`.
     unhealthy : ndarray of shape (s,), bool
-        Only of shared switches; idle and exclusive ones count as healthy.
+        Whether each switch is unhealthy; only shared switches can be.
     """
 
     state: Bytes
@@ -161,7 +161,7 @@ class SwitchStates(Value):
         return found
 
     def joined(self, other: SwitchStates) -> SwitchStates:
-        """These states combined with others of the same switches, each as one vote."""
+        """The states that result if this object and another each count as one vote per switch."""
         return SwitchStates.said(self.votes() + other.votes())
 
     def name(self, switch: int) -> str:
