@@ -95,7 +95,7 @@ class _Slots(NodePolicy):
         raise NotImplementedError
 
     def start(self, request: Request) -> Any:
-        """The state that `pick` carries from role to role of one gang."""
+        """Make the state that successive calls of `pick` for the roles of one gang share."""
         return None
 
     def scores(self, role: int, request: Request, state: Any) -> dict[str, Floats]:
@@ -219,14 +219,14 @@ class Random(_Slots):
 
 @dataclass(eq=False)
 class _Filling:
-    """The nodes as the pods of one gang fill them, and the sum of the scores of the nodes taken."""
+    """State of the nodes while the pods of one gang fill them, and the summed scores of the chosen nodes."""
 
     runs: DryRuns
     score: float = 0.0
 
 
 class _Scored(_Slots):
-    """Every pod on the node with the best score of one kind; ties: the smallest name."""
+    """Baseline that puts each pod on the node with the best score of one kind; ties: the smallest name."""
 
     def __init__(self, parameters: ScoreParameters) -> None:
         self._parameters = parameters
@@ -268,7 +268,7 @@ class _Scored(_Slots):
         return found
 
     def _ask(self, role: int, count: int, request: Request, state: _Filling) -> int:
-        """Ask the kernel for so many pods of a role, and return the number of the role's shape there."""
+        """Tell the kernel to place `count` pods of a role next, and return the kernel's number of the role's shape."""
         demand = request.demand
         shape = state.runs.add_shape(
             demand.rows[role], feasible=demand.restriction(role), extra=self._gpu_scores(role, request)
@@ -278,7 +278,7 @@ class _Scored(_Slots):
         return shape
 
     def _gpu_scores(self, role: int, request: Request) -> Floats | None:
-        """What the GPU policy says of each node, weighed; None: nothing."""
+        """The GPU policy's weighted score of each node; None if it has no weight or the role has no GPUs."""
         weight = self._parameters.gpu_weight
         found = request.gpus.scores(request.gang.roles[role].n_gpus) if weight else None
         return None if found is None else found * weight
@@ -303,7 +303,7 @@ class Spread(_Scored):
 
 
 def _record(request: Request, role: int, scores: Mapping[str, Floats]) -> None:
-    """Tell the recorder which nodes the first pod could have had, with their scores where they have any."""
+    """Record the nodes on which the first pod of a role fits, with their scores if there are any."""
     recorder = request.recorder
     if recorder is None:
         return

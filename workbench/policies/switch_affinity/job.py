@@ -31,22 +31,23 @@ class SwitchJob:
     Attributes
     ----------
     label : str
-        tor-affinity, its own or the default.
+        Value of the label tor-affinity, the job's own or the default.
     kind : JobKind
     pending : ndarray of shape (p,), int64
-        Positions of its pending pods that ask for something.
+        Positions of the job's pending pods that request resources.
     rank : ndarray of shape (p,), int32
-        Rank of each of them, of the numbers that no running pod has: what a pod of its name had, else ascending.
+        Rank of each pending pod, unused by running pods: the rank that a pod of its name had before, else the next free
+        one.
     running : ndarray of shape (r,), int32
         Nodes of its running pods, -1: not in the snapshot.
     former : ndarray of shape (p,), int32
         Node that each pending pod had before a fault, -1: none, or not in the snapshot.
     returns : ndarray of shape (p,), bool
-        That node is in order: the pod goes back.
+        Whether the pod returns to that node, because the node is healthy.
     marked : bool
-        Some pod of it says that its switch is not idle.
+        Whether some pod of the job votes for a state of its switch other than idle.
     started : bool
-        Some of its pods run, or ran before a fault on nodes that are in the snapshot.
+        Whether some of the job's pods run, or ran before a fault on nodes that are in the snapshot.
     """
 
     label: str

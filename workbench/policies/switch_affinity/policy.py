@@ -80,7 +80,7 @@ class _NodesOfJob:
     ----------
     node : ndarray of shape (p,), int32
     group : ndarray of shape (p,), int32
-        Which of `marks` each pod gets; -1: none, it is under no switch.
+        Index in `marks` of each pod's mark; -1: none, because the pod is under no switch.
     marks : tuple of (state, unhealthy, address)
     """
 
@@ -90,7 +90,7 @@ class _NodesOfJob:
 
 
 class _Affinity(NodePolicy):
-    """Base of the switch-affinity policies: recognises their jobs, and writes ranks and annotations of placed ones."""
+    """Base of the switch-affinity policies: recognises their jobs, and writes ranks and annotations of placed pods."""
 
     reads_topology = True
     monotone = True

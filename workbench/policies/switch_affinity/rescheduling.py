@@ -38,7 +38,7 @@ class Damage:
     n_pods : int
         Pods that need another node.
     survivors : ndarray of shape (s,), int64
-        Pods that stay, per switch.
+        Number of pods that stay under each switch.
     used : ndarray of shape (s,), bool
         Whether the job had a pod under the switch before the fault.
     crossing : bool

@@ -34,7 +34,7 @@ class FillContext:
     assumed : ndarray of shape (n, 2), int64, optional
         CPU and memory that scores assume beyond requests; None: there are none.
     leaf : ndarray of shape (n,), int32, optional
-        Group of each node in a fill; None: one group.
+        Leaf HyperNode of each node, by which a fill groups nodes; None: all nodes are one group.
     """
 
     request: Request

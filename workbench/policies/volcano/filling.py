@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class FillPass:
-    """What one pass over a job's pods did; every array is in the order of placement.
+    """Result of one pass over a job's pods; every array is in the order of placement.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class FillPass:
     scores : ndarray of shape (p,), float64
         Score of each pod's node at that moment.
     failed : int, optional
-        Role of which first a pod fitted nowhere in the last turn; None: every pod tried was placed.
+        Role of the first pod that fitted on no node in the last turn; None: every pod tried was placed.
     record : int
-        The record that the pods leave, where they widen it.
+        Record (domain in which the job is allocated) after the pass.
     """
 
     progress: JobProgress
@@ -66,7 +66,7 @@ class FillPass:
         node[self.pods] = self.nodes
 
     def idle_after(self, request: Request) -> Longs:
-        """What is idle with the pods of the pass, of shape (n, r); `request` as it was before the pass."""
+        """Idle resources with the pods of the pass placed, int64 (n, r); `request` is the one before the pass."""
         left = request.demand.idle.copy()
         np.subtract.at(left, self.nodes, request.demand.rows[self.roles])
         return left
@@ -140,14 +140,14 @@ class Filling:
         total_tasks: int = 1,
         every: bool = False,
     ) -> None:
-        """Say what the next passes place.
+        """Set the pods and the record for the passes that follow.
 
         Parameters
         ----------
         progress : JobProgress
             Counts before the pass.
         record : int
-            By which the first pod is scored; `NO_RECORD`: by none.
+            Domain in which the job is allocated, by which the first pod is scored; `NO_RECORD`: none.
         update_record : bool
             Whether each pod widens the record for the pods after it.
         tasks_on_leaf : ndarray of shape (d,), int64, optional
@@ -155,7 +155,7 @@ class Filling:
         total_tasks : int
             All tasks of the job.
         every : bool
-            All turns that follow one another; False: one turn, which ends with the pod that makes the gang ready.
+            Take all following turns; False: one turn, which ends with the pod that makes the gang ready.
         """
         counts = Counts(
             shapes=self._shapes,
@@ -182,7 +182,7 @@ class Filling:
         return self._runs.try_each(domains, sums)
 
     def settle(self, domain: int, progress: JobProgress) -> FillPass:
-        """Make the pass in one HyperNode; `progress` as it was given to `ask`."""
+        """Place the pods in one HyperNode for good; `progress` is the one given to `ask`."""
         settled = self._runs.settle(domain)
         roles = settled.entries
         first = self.context.request.gang.role_start[:-1] + progress.given
@@ -209,7 +209,7 @@ class Filling:
         tasks_on_leaf: Longs | None = None,
         total_tasks: int = 1,
     ) -> tuple[Floats, Floats]:
-        """How the nodes of a HyperNode look to the first pod of a role; the next pass must be asked for anew.
+        """Scores of the nodes of a HyperNode for the first pod of a role; call `ask` again before the next pass.
 
         Parameters
         ----------

@@ -89,7 +89,7 @@ class VolcanoPolicy(NodePolicy):
         return asdict(self._parameters)
 
     def context(self, request: Request) -> FillContext:
-        """The state of the cluster that the request shows, with the weights of a placement without topology."""
+        """State of the cluster and score weights for placing a request without regard to topology."""
         return FillContext(
             request,
             self._score_weights(scored_columns(request)),
@@ -146,7 +146,7 @@ class VolcanoPolicy(NodePolicy):
         return self._best_effort_filling(request, pods).place_alike(role, len(pods))
 
     def _best_effort_filling(self, request: Request, pods: Longs) -> Filling:
-        """What scores nodes for pods without a request; no record is known to backfill."""
+        """A `Filling` that scores nodes for pods without a request; it uses no record, because backfill has none."""
         return Filling(self.context(request))
 
     @abstractmethod
@@ -176,7 +176,7 @@ class VolcanoPolicy(NodePolicy):
         gpus : GpuQuestions
             Asks the GPU policy about nodes.
         recorder : Recorder or None
-            Hears of every candidate.
+            Receives every candidate that is considered.
         """
         seen = with_plugins(self.config, gang)
         option = self.config.plugin("predicates")

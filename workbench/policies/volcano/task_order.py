@@ -24,7 +24,7 @@ _RANK_OF_GANG: WeakKeyDictionary[Gang, Longs] = WeakKeyDictionary()
 
 
 def task_rank(gang: Gang) -> Longs:
-    """Place of each pod in the order in which they are tried, of shape (n_pods,): read only.
+    """Rank of each pod in the order in which pods are tried, int64 (n_pods,); read-only.
 
     Higher priority first where that counts, then as the gang's `order` says, else by the numbers in the names.
     """
@@ -48,7 +48,7 @@ def _rank(gang: Gang) -> Longs:
 
 
 def _indices(role: Role) -> Longs:
-    """The number that each pod of a role has in it; of pods with names of their own what these end in."""
+    """Index of each pod of a role; for pods with names of their own the number at the end of the name."""
     indices = [pod_index(name) for name in role.pod_names or ()]
     found = [index for index in indices if index is not None]
     if found and len(found) == len(indices):

@@ -123,7 +123,7 @@ class Volcano115(VolcanoPolicy):
         return self.board(request).filling(topology=constraint is not None)
 
     def board(self, request: Request) -> ClusterFill:
-        """The nodes that the request shows, with the scores of this policy."""
+        """The nodes of the request with the scores of this policy, ready to be filled."""
         p, topology = self._parameters, request.snapshot.topology
         scores = topology_scores_newest(topology, p.weight)
         return ClusterFill(self.context(request), scores, fading_of(p, topology, scored_columns(request)))

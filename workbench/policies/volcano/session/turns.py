@@ -49,7 +49,7 @@ class Turns(ABC):
     node : ndarray of shape (n_pods,), int32
         Node of each pod placed so far, -1 elsewhere.
     progress : JobProgress
-        Counts, with those pods.
+        Counts of the job's pods, including those placed so far.
     declined : Declined, optional
         Set by a turn that leaves the gang incomplete: the job gets nothing in this session.
     over : bool
@@ -73,7 +73,7 @@ class Turns(ABC):
         Parameters
         ----------
         request : Request
-            On a ledger that holds what earlier turns placed.
+            The request on a ledger that holds the pods of earlier turns.
         room : QueueHeadroom, optional
             Headroom of the job's queue; None: no limit.
         every : bool
@@ -93,8 +93,8 @@ class Turns(ABC):
     def cap(self, request: Request, room: QueueHeadroom | None) -> None:
         """Skip the pods for which the queue has no headroom, in the order in which pods are tried.
 
-        Volcano asks for each pod when its turn comes; here every pod that may come is taken to find a node. Where pods
-        of an earlier role find none, later roles get less than they could.
+        Volcano checks the queue for each pod when its turn comes; here every pod is assumed to find a node, so that
+        later roles may get less than in Volcano if pods of an earlier role find none.
         """
         if room is None:
             return
@@ -128,11 +128,11 @@ def idle_after(request: Request, node: Ints, idle: Longs | None) -> Longs:
     Parameters
     ----------
     request : Request
-        On a ledger without the pods.
+        The request on a ledger without the job's pods.
     node : ndarray of shape (n_pods,), int32
         Node of each pod, -1 for none.
     idle : ndarray of shape (n, r), int64, optional
-        The answer if it is known already.
+        The result, if it is already known; None: computed.
 
     Returns
     -------

@@ -34,7 +34,7 @@ _MANY = 64
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """What one turn of a hard job found: the chosen domain and the pass over the pods there."""
+    """Result of one turn of a hard job: the chosen domain, and the fill of its nodes."""
 
     domain: int
     done: FillPass
@@ -106,7 +106,7 @@ class HardSearch:
         record : int
             The job's record, or `NO_RECORD`.
         recorder : Recorder, optional
-            Hears of every HyperNode.
+            Receives every HyperNode that is considered.
 
         Returns
         -------
@@ -171,7 +171,7 @@ class HardSearch:
         return self.context.request.snapshot.topology.domain(best.domain)
 
     def _same_question(self, progress: JobProgress, record: int) -> None:
-        """Forget every answer unless this turn asks what the last one asked: one pod of the same roles, same record."""
+        """Forget all answers unless this turn, like the last one, asks for one pod of these roles with this record."""
         question = None
         if progress.ready:
             # The roles in the order of their next pods: where one fits nowhere the next is tried.
@@ -197,7 +197,7 @@ class HardSearch:
                     self._known[domains[start[near] : start[near + 1]]] = False
 
     def _dry_run(self, domains: Ints, needs: int, *, leaves: bool) -> tuple[npt.NDArray[np.bool_], Longs]:
-        """Try some domains: which have a solution, and how many of the needed pods each holds.
+        """Try some domains; return which of them have a solution, and how many of the needed pods each holds.
 
         Scores are added to the sums.
 
@@ -212,7 +212,7 @@ class HardSearch:
         return solved, np.where(trials.placed > 0, needs - trials.missing, 0)
 
     def _try_leaves(self, domains: Ints) -> Trials:
-        """Try each leaf; of leaves whose nodes, by name, are in equal states only the first is tried."""
+        """Try each leaf; of leaves whose nodes, in order of name, have equal amounts, only the first is tried."""
         topology, states, sums = self.context.request.snapshot.topology, self.context.states, self._sums[domains]
         if states is None or not self._nodes_differ_by_state or len(domains) < _MANY or not topology.leaves_by_name:
             return self._filling.try_each(domains, sums)
