@@ -77,7 +77,7 @@ class SubGroups:
         return None if named is None else self._found.setdefault(named[0], named[1])
 
     def _named(self, labels: Mapping[str, str]) -> tuple[str, _Members] | None:
-        """Name of the sub-group of pods with these labels, and an empty collection for its pods; None without a policy."""
+        """Name of the sub-group of pods with these labels, and an empty collection; None if no policy has them."""
         for policy in self._policies:
             values = match_values(policy, labels)
             if values:

@@ -352,8 +352,7 @@ class TopologyEditor(Panel):
             told()
 
     def _spread(self, changes: Sequence[Change], but_text: bool = False, told: Mapping[str, Any] = _NOTHING) -> bool:
-        """Send changes to every view together with the message `told`, and queue them for the YAML text; False if there
-        are none."""
+        """Send changes and the message `told` to every view, and queue them for the text; False without changes."""
         if not changes:
             return False
         if not but_text:
