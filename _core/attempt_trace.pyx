@@ -59,7 +59,7 @@ cdef class AttemptTrace:
         self.n_looked += 1
 
     cdef void note_step(self, int32_t number, bint placed, int64_t needs) noexcept nogil:
-        """Record a step after `place_sub`, while its run is still known."""
+        """Record the step of a sub-job after `place_sub`, while the pods of its last run are still known."""
         cdef const Sub* sub = &self.job.subs[number]
         cdef int64_t room = 2 * self.room_steps + 64, at, i, k
         cdef const int64_t* allocatable
@@ -229,6 +229,6 @@ cdef class AttemptTrace:
         return steps_array, scores_array, parts_array, looked_array, looked_scores_array
 
     cpdef void begin(self, bint inner) noexcept nogil:
-        """Forget what was told; ``inner``: note every HyperNode that a step looks at."""
+        """Forget all recorded steps; with ``inner``, record every HyperNode that a step compares."""
         self.n_steps = self.n_looked = 0
         self.telling, self.inner, self.forgot = True, inner, False

@@ -1,4 +1,4 @@
-"""Trial placements in many domains, and a final one in one domain, all by one ``TrialFill``."""
+"""Placement of pods in domains, as a trial or for good, by the kernel ``TrialFill``."""
 
 cimport cython
 from libc.math cimport INFINITY
@@ -76,7 +76,7 @@ cdef class DryRuns(SearchParts):
         const int64_t[::1] node_start not None,
         const int32_t[::1] node_domains not None,
     ):
-        """Draw pods without a topology to full domains; ``used`` is copied, the other arrays are kept."""
+        """Set the score by which pods without a topology prefer full domains; ``used`` is copied, other arrays not."""
         cdef size_t cells = used.shape[0] * self.r * sizeof(int64_t)
         cdef const int32_t* holders = NULL
         if self.n == 0 or self.r == 0:
@@ -157,14 +157,14 @@ cdef class DryRuns(SearchParts):
             memcpy(self.fill.tasks_on_leaf, &tasks_on_leaf[0], self.d * sizeof(int64_t))
 
     cdef int make_states(self) except -1:
-        """Make room for the states of the nodes that one more pass may change."""
+        """Allocate room for the states that nodes may enter during one more pass."""
         cdef int64_t rest = self.question.rest
         if self.states.n_remembered != self.states.n_shapes or not self.states.has_room(rest):
             self.states.open_states(rest + max(rest, 256))
         return 0
 
     cdef int find_states(self, bint trials) except -1:
-        """States pay where they are known, where nodes are looked at again and again, or for more shapes than keep trees."""
+        """Compute the states of nodes, if not known yet, where that saves time: for many trials or many shapes."""
         if trials or self.states.table != NULL or self.states.known_states != NULL or self.states.n_shapes > N_KEPT:
             self.make_states()
         else:
@@ -186,7 +186,7 @@ cdef class DryRuns(SearchParts):
         int64_t[::1] missing not None,
         uint8_t[::1] ready not None,
     ):
-        """Fill each domain as a trial; scores are added to ``sums``."""
+        """Fill each domain as a trial, and return the results; scores of the chosen nodes are added to ``sums``."""
         cdef int64_t i, k
         cdef Progress now
         cdef double total
@@ -206,7 +206,7 @@ cdef class DryRuns(SearchParts):
                 self.fill.take_back_run(&now)
 
     def settle(self, int32_t domain):
-        """Fill one domain for good.
+        """Fill one domain for good and return the result as a tuple.
 
         Answers the entry, node and score of each pod placed and its number among the pods of the entry; the pods placed
         and left of each entry; the entry of which first a pod fitted nowhere in the last turn, -1: none; the record.
@@ -258,7 +258,7 @@ cdef class DryRuns(SearchParts):
         )
 
     def node_scores(self, int32_t domain, int32_t shape):
-        """By node: its part and the total for the next pod of a shape; -inf: outside the domain, or it does not fit."""
+        """Node part and total score of each node for the next pod of a shape; -inf: outside, or it does not fit."""
         cdef int64_t s, g, n
         cdef const Inner* leaf
         self.find_states(False)

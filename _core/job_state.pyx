@@ -263,7 +263,7 @@ cdef class JobState:
         return True
 
     cdef int64_t find_kinds(self) except -1:
-        """Number the kinds of sub-jobs; return the number of kinds."""
+        """Number the kinds of sub-jobs (equal in all that the search reads); return how many kinds there are."""
         cdef int64_t i, k, kinds = 0
         # The first sub-job of each. A job has few kinds: the subgroup policies of its PodGroup, and their remainders.
         cdef int32_t* firsts = <int32_t*>grab(self.n_subs * sizeof(int32_t))
@@ -323,7 +323,7 @@ cdef class JobState:
         return (<int64_t>later) << 62 | <int64_t>self.subs[i].grade << 33 | (<int64_t>now) << 32 | self.subs[i].rank
 
     cdef void push(self, int64_t key) noexcept nogil:
-        """A sub-job waits again, with the key as it now is."""
+        """Add a sub-job, by its present sort key, to those that wait for a turn."""
         cdef int64_t i = self.n_again
         self.n_again += 1
         while i > 0 and self.again[i - 1] < key:
@@ -421,11 +421,11 @@ cdef class JobState:
     # ---- asked from Python ----
 
     def kinds(self):
-        """Kind of every sub-job."""
+        """Number of each sub-job's kind; sub-jobs of one kind agree in every number that the search reads."""
         return [self.settled[i].kind for i in range(self.n_subs)]
 
     def place(self, int32_t number, const int64_t[::1] pods not None):
-        """So many pods of each entry of a sub-job were placed, which made it ready; it waits again with the rest."""
+        """Count ``pods`` of each entry of a sub-job as placed, so that it is ready; it then waits with the others."""
         cdef Sub* sub = &self.subs[number]
         cdef Progress now = sub.progress
         cdef int64_t placed = 0

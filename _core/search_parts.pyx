@@ -49,7 +49,10 @@ cdef class SearchParts:
         return self.states.add_shape(request, feasible, extra)
 
     def know_states(self, const int32_t[::1] state_of not None, const int32_t[::1] first not None):
-        """Set the present state of every node and the first node in each state; must precede every question."""
+        """Set the groups of nodes with equal amounts: group (state) of each node, and first node of each group.
+
+        Call this before the first trial.
+        """
         self.states.know_states(state_of, first)
 
     def set_topology(
@@ -62,5 +65,5 @@ cdef class SearchParts:
         double weight,
         bint roots_meet,
     ):
-        """How leaves score beside a record; the memoryviews are kept, not copied."""
+        """Set the scores of leaf domains by closeness to a job's record; the memoryviews are kept, not copied."""
         self.fill.set_topology(parent, depth, value, top_value, own_value, weight, roots_meet)

@@ -121,7 +121,7 @@ cdef class StateTable:
         return 0
 
     cdef int know_states(self, const int32_t[::1] state_of, const int32_t[::1] first) except -1:
-        """Set the present state of every node and the first node in each state; must precede every question."""
+        """Set the groups of nodes with equal amounts: group (state) of each node, and first node of each group."""
         if self.n == 0:
             return 0
         self.keep += [state_of, first]
@@ -235,7 +235,7 @@ cdef class StateTable:
         return (h ^ h >> 32) & self.slot_mask
 
     cpdef int32_t find_state(self, int64_t node) noexcept nogil:
-        """The state that a node is in now."""
+        """Number of the state that a node's present amounts form; a new state is added (`make_room` comes before)."""
         cdef const int64_t* idle = self.idle + node * self.r
         cdef const int64_t* used = self.used + node * self.r
         cdef const int64_t* allocatable = self.allocatable + node * self.r
@@ -299,7 +299,7 @@ cdef class StateTable:
     # ---- asked from Python, one node at a time ----
 
     def states(self):
-        """State of every node, but for what the run at hand changed."""
+        """State of every node, without the changes of the current run."""
         cdef int64_t i
         out_array = np.empty(self.n, dtype=np.int32)
         cdef int32_t[::1] out = out_array
@@ -312,13 +312,13 @@ cdef class StateTable:
         return self.score_now(&self.shapes[s], node)
 
     def place_one(self, int32_t s, int32_t node):
-        """Put a pod on a node for good, as the last of a run would; `make_room` comes before."""
+        """Place a pod on a node for good; call `make_room` before."""
         cdef int32_t state
         self.take(node, self.shapes[s].request)
         state = self.next_state(&self.shapes[s], self.state_of[node], node)
         self.state_of[node] = state if state >= 0 else self.find_state(node)
 
     def remove_one(self, int32_t s, int32_t node):
-        """Take a pod from a node again; `make_room` comes before."""
+        """Remove a pod from a node; call `make_room` before."""
         self.give_back(node, self.shapes[s].request)
         self.state_of[node] = self.find_state(node)

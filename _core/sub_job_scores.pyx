@@ -74,7 +74,7 @@ cdef class SubJobScores:
 
     @cython.final
     cdef inline double worth(self, const Sub* sub, int32_t domain) noexcept nogil:
-        """Score of a HyperNode, whatever the counts say."""
+        """Score of a HyperNode for a sub-job, even if the counts show that it has no solution."""
         if sub.limited and sub.record == NO_RECORD and not self.counts.large(domain, sub.request + self.r):
             return -INFINITY
         return self.packed(sub, domain)
@@ -213,7 +213,7 @@ cdef class SubJobScores:
         return self.key_of(&job.subs[number], domain)
 
     def bound(self, JobState job not None, int32_t number, int64_t times, int32_t domain):
-        """What so many such sub-jobs score in a HyperNode at most, see `most_of`."""
+        """Upper bound on the summed scores of ``times`` equal sub-jobs in a HyperNode, see `most_of`."""
         return self.most_of(&job.subs[number], times, domain)
 
     def leaves_out(self, JobState job not None, int32_t number, int64_t t):

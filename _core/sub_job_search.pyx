@@ -231,7 +231,7 @@ cdef class SubJobSearch:
         self.counts.commits += 1
 
     cpdef void take_plan_back(self) noexcept nogil:
-        """Uncount the pods of the plan, and forget the plan."""
+        """Undo the current plan: subtract its pods from counts and totals."""
         cdef int64_t i
         for i in range(self.n_plan):
             self.count_plan(self.plan_domain[i], -self.plan_pods[i])
@@ -402,7 +402,7 @@ cdef class SubJobSearch:
         self.counts.undo(changed_mark)
 
     cpdef void begin(self, bint planning) noexcept nogil:
-        """Begin an attempt from what is settled; ``planning``: by counts and totals alone."""
+        """Begin an attempt from the state after the last turn; with ``planning``, only counts and totals change."""
         self.job.reset()
         self.attempt_number += 1
         self.counts.commits += 1

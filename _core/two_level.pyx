@@ -114,7 +114,7 @@ cdef class TwoLevel(SearchParts):
         const double[::1] packing not None,
         double scale,
     ):
-        """Draw pods without a topology to full domains, after `set_totals`; the memoryviews are kept, not copied."""
+        """Set the score by which pods without a topology prefer full domains; call `set_totals` before."""
         self.fill.set_fading(ring_of, around, column, by_tier, packing, scale)
 
     def set_job(
@@ -181,7 +181,7 @@ cdef class TwoLevel(SearchParts):
         self.counts.update_nodes(idle, used, self.job.n_pods)
 
     def see_shape(self, int32_t s, const uint8_t[::1] feasible, const double[::1] extra):
-        """Set other feasible nodes and extra scores of a shape; both arrays are kept, not copied."""
+        """Replace the allowed nodes and extra scores of a shape; both arrays are kept, not copied."""
         self.states.change_shape(s, feasible, extra)
         self.counts.forget(s)
 
