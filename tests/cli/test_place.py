@@ -42,7 +42,7 @@ def test_what_the_input_leaves_open_or_contradicts_is_said(run: Run, files: Path
     (files / "lost.yaml").write_text(pod, encoding="utf-8")
     result = run(*command, "-f", files / "cluster.yaml", "-f", files / "fits.yaml", "-f", files / "lost.yaml")
     assert result.status == 0
-    assert "note: 1 running pods are on nodes that are not in the input\n" in result.err
+    assert "note: 1 running pod is on a node that is not in the input\n" in result.err
 
 
 def test_with_a_higher_tier_allowed_it_fits(run: Run, files: Path) -> None:

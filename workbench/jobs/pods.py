@@ -236,7 +236,10 @@ def _roles(
         if of_shapes is None and not looked_at:
             of_shapes = [minimums[name], *[None] * (len(groups) - 1)]
         elif of_shapes is None:
-            text = f"the pods of role {name} differ: its minimum of {minimums[name]} is not kept role by role"
+            text = (
+                f"the pods of role {name} differ, so its minimum of {minimums[name]} is not kept for the whole role; "
+                "give them equal specs or roles of different names"
+            )
             notes.append(Notice("role-minimum-not-kept", text, f"role {name}", {"minimum": minimums[name]}))
         for number, alike in enumerate(groups, 1):
             first = alike[0]

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from workbench.jobs.job_labels import JobLabels
 from workbench.jobs.membership import role_of
 from workbench.jobs.roles import JOB_CLASS_LABEL
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.model.placement import GPU_ANNOTATION
 from workbench.model.resources import is_gpu_resource
@@ -58,17 +59,33 @@ class Doubts:
 
     def gaps(self) -> list[Notice]:
         """One notice per reason."""
-        counted = (
-            ("gpus-not-recorded", self.assumed, "do not say which GPUs they hold: the lowest free ones are taken"),
-            ("gpus-exceeded", self.short, "ask for more GPUs than their node has left"),
+        reasons = (
+            (
+                "gpus-not-recorded",
+                self.assumed,
+                "running pod does not say which GPUs it holds: the lowest free ones are taken",
+                "running pods do not say which GPUs they hold: the lowest free ones are taken",
+            ),
+            (
+                "gpus-exceeded",
+                self.short,
+                "running pod asks for more GPUs than its node has left",
+                "running pods ask for more GPUs than their node has left",
+            ),
             (
                 "gpus-contradict",
                 self.contradictions,
-                "hold GPUs that their node does not have or that another pod holds",
+                "running pod holds GPUs that its node does not have or that another pod holds",
+                "running pods hold GPUs that their node does not have or that another pod holds",
             ),
-            ("unknown-node", self.lost, "are on nodes that are not in the input"),
+            (
+                "unknown-node",
+                self.lost,
+                "running pod is on a node that is not in the input",
+                "running pods are on nodes that are not in the input",
+            ),
         )
-        return [Notice(code, f"{n} running pods {text}", numbers={"count": n}) for code, n, text in counted if n]
+        return [Notice(code, counted(n, one, many), numbers={"count": n}) for code, n, one, many in reasons if n]
 
 
 def running_pods(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from workbench.model.counted import counted
 from workbench.model.notice import Notice
 from workbench.objects.deployment import Deployment
 from workbench.objects.job import Job
@@ -61,7 +62,7 @@ class OtherSchedulers:
         """One notice with the number of objects left out; none if there are none."""
         if not self._left_out:
             return ()
-        counts = ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in sorted(self._left_out.items()))
+        counts = ", ".join(counted(count, kind) for kind, count in sorted(self._left_out.items()))
         names = ", ".join(sorted(self._names, key=str.encode))
         text = f"left out, because another scheduler places them ({names}): {counts} (--any-scheduler takes them in)"
         return (Notice("other-scheduler", text, numbers={"count": self._left_out.total()}),)
