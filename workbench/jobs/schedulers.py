@@ -1,4 +1,4 @@
-"""Jobs and pods that another scheduler places."""
+"""Recognition of jobs and pods that another scheduler places, and which are therefore left out."""
 
 from __future__ import annotations
 

@@ -288,7 +288,7 @@ class SwitchTable(Value):
         return order
 
     def with_preset(self, preset: SwitchStates) -> SwitchTable:
-        """The same switches with other preset states."""
+        """A copy of the table with other preset states of the switches."""
         return replace(self, preset=preset)
 
     def nodes_of(self, switch: int) -> Ints:

@@ -351,7 +351,7 @@ class Topology(Value, Displayed):
 
     @cached_property
     def domain_tree(self) -> DomainTree:
-        """The topology as the two-level search takes it, checked and built once."""
+        """The topology as a `DomainTree`, the input of the two-level search; built once."""
         return DomainTree(
             self.forest,
             *self.preorder,

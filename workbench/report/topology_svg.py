@@ -159,7 +159,7 @@ def draw_topology(
 def draw_parts(
     topology: Topology, who: Occupancy | None = None, title: str = "", plan: DrawingPlan | None = None
 ) -> Drawing:
-    """Draw a topology.
+    """Draw a topology as a `Drawing`, whose parts can be updated separately.
 
     Parameters
     ----------

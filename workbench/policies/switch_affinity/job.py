@@ -102,7 +102,7 @@ class SwitchJob:
         )
 
     def damage(self, table: SwitchTable, back: Mask) -> Damage:
-        """The `Damage` of the job: its pods to be placed anew, given which pending pods return to their nodes."""
+        """The job's losses after a fault: the pending pods but those in `back`, which return to their former nodes."""
         stay = np.concatenate([self.running, self.former[back]])
         survivors = _under(table, stay)
         used = survivors + _under(table, self.former) > 0

@@ -34,7 +34,7 @@ def discover_label(
     nodes: Mapping[str, Mapping[str, str]],
     existing: Iterable[HyperNode] = (),
 ) -> DiscoveryResult:
-    """HyperNodes of a cluster's node labels.
+    """Make HyperNodes from the labels of a cluster's nodes.
 
     Parameters
     ----------
