@@ -153,7 +153,8 @@ class ScoreWeights:
     def checked(self, r: int) -> Checked:
         """Return the weights for r resources in the order in which the compiled kernels take them.
 
-        They are checked and copied once: every placement needs them, and checking takes as long as a small one.
+        The weights are checked and copied once, because every placement needs them and a check takes as long as a small
+        placement.
         """
         if r not in self._checked:
             requested = self.least_requested or self.most_requested

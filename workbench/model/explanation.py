@@ -1,6 +1,6 @@
 """Explanations of a decision: the candidates that a policy considered, in the policy's order.
 
-Policies record numbers; the text is made only when somebody looks.
+Policies record numbers; their text is made only when it is shown.
 """
 
 from __future__ import annotations

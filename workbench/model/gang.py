@@ -1,6 +1,6 @@
 """Gangs: pods that must be placed together.
 
-A `Gang` describes *pending* pods as roles times a count; pods become objects only when somebody looks.
+A `Gang` describes *pending* pods as roles times a count; objects for single pods are made on demand.
 Making gangs from Jobs, PodGroups and Deployments is in `workbench.jobs`.
 """
 

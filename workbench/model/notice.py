@@ -45,7 +45,7 @@ class Notice:
 
     @property
     def meaning(self) -> str:
-        """What the code means in general; empty for a code of another package."""
+        """Meaning of the code in general; empty for a code of another package."""
         return CODES.get(self.code, "")
 
     def to_dict(self) -> dict[str, Any]:

@@ -150,7 +150,7 @@ def job_cells(comparison: Comparison, columns: Sequence[Column], job: str) -> li
 
 
 def legend(columns: Sequence[Column], view: View) -> str:
-    """What the headings of a table mean, one phrase per metric."""
+    """Legend of a table: the meaning of each heading, one phrase per metric."""
     headings: dict[Metric, list[str]] = {}
     for column in columns:
         heading = column.table_heading if view is View.TABLE else column.metric.heading

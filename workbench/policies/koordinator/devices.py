@@ -85,7 +85,7 @@ class DeviceUse:
 
 @dataclass(frozen=True)
 class DeviceScore:
-    """How devices are compared: LeastAllocated or MostAllocated over weighted resources."""
+    """Rule by which devices are compared: LeastAllocated or MostAllocated over weighted resources."""
 
     strategy: Literal["LeastAllocated", "MostAllocated"]
     weights: Mapping[str, int]

@@ -17,7 +17,7 @@ Path = tuple[str | int, ...]
 
 
 class Severity(StrEnum):
-    """How bad a finding is.
+    """Severity of a finding: error, warning or note.
 
     An error makes placements wrong, or the tree unusable. A warning makes placements worse than necessary, now or
     later. A note is worth knowing.
@@ -76,7 +76,7 @@ class Fix:
 
 @dataclass(frozen=True)
 class Found:
-    """What a rule reports about one place.
+    """A finding as a rule reports it, for one place.
 
     Attributes
     ----------

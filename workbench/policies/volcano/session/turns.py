@@ -205,7 +205,7 @@ def tell_whole_cluster(request: Request, done: FillPass, start: Progress) -> Non
     Parameters
     ----------
     request : Request
-        Its recorder is told, if it has one.
+        Request whose recorder, if any, receives the result.
     done : FillPass
     start : Progress
         Counts before the pass.
@@ -231,7 +231,7 @@ class FlatTurns(Turns):
         self._told = False
 
     def filling(self, context: FillContext) -> Filling:
-        """What fills the nodes in the next turns."""
+        """A `Filling` of all nodes for the next turns."""
         return Filling(context)
 
     def tell(self, filling: Filling) -> None:
