@@ -40,11 +40,11 @@ def cells() -> Iterator[tuple[str, Sequence[Callable[[], Callable[[], object]]]]
     """Name of each cell, and what makes a call ready to be timed."""
     for n, sizes in SIZES.items():
         snapshot = used_in_part(generate_scenario("use-case-1", pods=1, sizes=sizes).snapshot)
-        for roles in (1, 3):
+        for pods, roles in ((48 if n < 1_000 else 8, 1), (2 * n, 1), (48 if n < 1_000 else 480, 3)):
             for policy, mode, second in POLICIES:
                 what = "".join(f", {text}" for text in (mode, "second gang" if second else "") if text)
-                job = gang(48 if n < 1_000 else 480 if roles == 3 else 8, roles, mode)
-                name = f"{policy}{what}, {job.n_pods} pods of {roles} role{'s' if roles > 1 else ''}, {n:,} nodes"
+                name = f"{policy}{what}, {pods:,} pods of {roles} role{'s' if roles > 1 else ''}, {n:,} nodes"
+                job = gang(pods, roles, mode)
                 yield name, [partial(ready, get_policy(policy), job, snapshot, second)]
 
 
