@@ -54,7 +54,17 @@ def test_a_table_cannot_go_to_a_file(run: Run, files: Path) -> None:
     assert not (files / "x").exists()
 
 
-@pytest.mark.parametrize(("policies", "want"), [("alocate", "did you mean allocate"), (",", "no policy given")])
+@pytest.mark.parametrize(
+    ("policies", "want"),
+    [
+        ("alocate", "did you mean allocate"),
+        (",", "no policy given"),
+        (
+            "gang,allocate,gang",
+            "--policies: a policy stands twice (found 'gang', expected each policy once)",
+        ),
+    ],
+)
 def test_bad_policies_are_said_in_one_line(run: Run, files: Path, policies: str, want: str) -> None:
     result = run("compare", "-f", files, "--policies", policies)
     assert result.status == 2 and want in result.err and len(result.err.splitlines()) == 1

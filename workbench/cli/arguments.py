@@ -24,6 +24,7 @@ __all__ = [
     "key_values",
     "load_scenario",
     "policies_with",
+    "policy_names",
     "policy_with",
     "standard_input",
     "tell_gaps",
@@ -57,6 +58,21 @@ def key_values(
             raise InputError("not a parameter", source=option, got=repr(text))
         pairs[key.strip()] = value.strip()
     return pairs
+
+
+def policy_names(texts: Sequence[str]) -> list[str]:
+    """The names in the values of ``--policies``, separated by commas, in their order.
+
+    Raises
+    ------
+    InputError
+        A name that stands twice: its second row would say nothing new.
+    """
+    names = [name.strip() for text in texts for name in text.split(",") if name.strip()]
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise InputError("a policy stands twice", source="--policies", got=repr(twice), expected="each policy once")
+    return names
 
 
 def policy_with(spec: str, given: Sequence[str]) -> Policy:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.arguments import given_paths, load_scenario, policies_with, tell_gaps
+from workbench.cli.arguments import given_paths, load_scenario, policies_with, policy_names, tell_gaps
 from workbench.cli.option_values import one_of
 from workbench.cli.options import AnyScheduler, CompareOutput, Files, From, GpusPerNode, Matrices, Out, Paths
 from workbench.cli.output import check_out, emit, emit_png, print_tables, progress_bar, to_json
@@ -62,7 +62,7 @@ def compare(
     from workbench.evaluate.compare import compare as run
     from workbench.evaluate.differences import differences
 
-    names = [name.strip() for text in policies for name in text.split(",") if name.strip()]
+    names = policy_names(policies)
     if not names:
         raise InputError("no policy given", source="--policies", expected="names separated by commas")
     inputs = given_paths(paths, file)

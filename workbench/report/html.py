@@ -7,7 +7,7 @@ file: no script, no font, no picture from elsewhere.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from workbench.evaluate.differences import differences
 from workbench.evaluate.metric import View
 from workbench.evaluate.metrics import PlacementMetrics
 from workbench.model.best_gpus import BestGpus
+from workbench.model.counted import counted
 from workbench.model.explanation import Candidate, Explanation
 from workbench.model.placement import PlacedPod, Placement, Refusal
 from workbench.model.snapshot import ClusterSnapshot
@@ -69,6 +70,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["num"] = number_text
+    environment.filters["counted"] = partial(counted, form=",")
     return environment
 
 
