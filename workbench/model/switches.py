@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,15 +24,12 @@ __all__ = [
     "IDLE",
     "IS_HEALTHY",
     "IS_SHARED",
-    "LABELS",
     "MOST_NODES_PER_SWITCH",
     "RANK_ANNOTATION",
     "SHARED",
     "SHARED_ADDRESS",
-    "JobKind",
     "SwitchStates",
     "SwitchTable",
-    "job_kind",
     "switches_of_hypernodes",
 ]
 
@@ -50,42 +46,6 @@ IDLE, SHARED, EXCLUSIVE = 0, 1, 2
 #: Annotations of a pod (docs/reference/switch-affinity.md, section 1.4).
 IS_SHARED, IS_HEALTHY, SHARED_ADDRESS = "isSharedTor", "isHealthy", "sharedTorIp"
 RANK_ANNOTATION = "hccl/rankIndex"
-
-#: Values of the label tor-affinity that a job may carry.
-LABELS = ("large-model-schema", "normal-schema", "null")
-
-#: A large-model job with fewer pods is a padding job (MindCluster documents, switch affinity, job kinds).
-SMALLEST_FOUNDATION_JOB = 4
-
-JobKind = Literal["foundation", "padding", "common", "none", "invalid"]
-
-
-def job_kind(label: str, n_pods: int) -> JobKind:
-    """Kind of a job, given its label tor-affinity and its number of pods.
-
-    Parameters
-    ----------
-    label : str
-        Value of the label; empty: there is none.
-    n_pods : int
-        Pods of the whole job, running ones included.
-
-    Returns
-    -------
-    {"foundation", "padding", "common", "none", "invalid"}
-        ``none``: switch affinity is off. ``invalid``: a value that the plugin refuses.
-
-    Notes
-    -----
-    Source: MindCluster documents (the seed document uses the kinds without telling them apart).
-    """
-    if label in ("", "null"):
-        return "none"
-    if label == "normal-schema":
-        return "common"
-    if label != "large-model-schema":
-        return "invalid"
-    return "foundation" if n_pods >= SMALLEST_FOUNDATION_JOB else "padding"
 
 
 @dataclass(frozen=True, eq=False)

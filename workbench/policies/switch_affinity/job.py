@@ -12,8 +12,9 @@ import numpy.typing as npt
 from workbench.model.gang import Gang
 from workbench.model.resources import is_gpu_resource
 from workbench.model.snapshot import RunningPod
-from workbench.model.switches import IDLE, IS_SHARED, RANK_ANNOTATION, JobKind, SwitchTable, job_kind
+from workbench.model.switches import IDLE, IS_SHARED, RANK_ANNOTATION, SwitchTable
 from workbench.policies.base import Request
+from workbench.policies.switch_affinity.job_kind import JobKind, job_kind
 from workbench.policies.switch_affinity.rescheduling import Damage
 
 __all__ = ["SwitchJob"]

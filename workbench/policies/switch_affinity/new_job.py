@@ -18,8 +18,9 @@ import numpy as np
 from workbench.kernels.switch_rules import COMMON, FALL_BACK, FOUNDATION, ONE, PADDING, WHOLE, place_new
 from workbench.kernels.switches import SAYS_UNHEALTHY
 from workbench.model.counted import counted
-from workbench.model.switches import EXCLUSIVE, IDLE, SHARED, JobKind
+from workbench.model.switches import EXCLUSIVE, IDLE, SHARED
 from workbench.policies.switch_affinity.explaining import tell_closest, tell_whole
+from workbench.policies.switch_affinity.job_kind import JobKind
 from workbench.policies.switch_affinity.table import NoPlan, Plan, Switches
 
 __all__ = ["place_new_job"]

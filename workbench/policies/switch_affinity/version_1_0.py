@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.model.counted import counted
-from workbench.model.switches import JobKind
+from workbench.policies.switch_affinity.job_kind import JobKind
 from workbench.policies.switch_affinity.table import NoPlan, Switches
 
 __all__ = ["OpenSwitches", "place_1_0", "replace_1_0"]
